@@ -1,31 +1,155 @@
-"""Boxes: nodes around a switch that copies or adds up, and the rails between them."""
+"""Boxes: nodes around switches that copy or add up, and the rails between them."""
 
 from __future__ import annotations
 
-from itertools import permutations
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from math import gcd, lcm
 
 from syncoll.model import Counting, Topology
 
-__all__ = ["Boxes", "boxes_of"]
+__all__ = ["Boxes", "boxes_of", "neighbours"]
 
-Boxes = tuple[tuple[int, ...], ...]
-"""The nodes of each box; those at one place of all boxes are a rail."""
+_MOST_WEIGHT = 64
+"""Chunks of a rail for each one of the slowest."""
 
 
-def boxes_of(topology: Topology) -> Boxes | None:
-    """The boxes, of equal size, that are all of a machine, with links between any two nodes of a
-    box, and of a rail; None where it is no such machine."""
-    beside: list[set[int]] = [{node} for node in range(topology.num_nodes)]
+@dataclass(frozen=True)
+class Boxes:
+    """Some nodes, box by box, and the rails on which sums of boxes are exchanged.
+
+    Args:
+        nodes: of each box, ascending.
+        rails: one node of each box, which all others of their boxes have a link to and from, as
+            they have with one another; none is in two of them.
+        weights: how many chunks should go by each rail, in proportion to its bandwidth.
+        wide: chunks per round of the narrowest cable to a switch.
+        narrow: chunks per round of the rails, for each one of their weights.
+    """
+
+    nodes: tuple[tuple[int, ...], ...]
+    rails: tuple[tuple[int, ...], ...]
+    weights: tuple[int, ...]
+    wide: Fraction
+    narrow: Fraction
+
+    @property
+    def are_joined_by_switches(self) -> bool:
+        """Whether there are several nodes in a box."""
+        return max(map(len, self.nodes)) > 1
+
+    @property
+    def chunks(self) -> int:
+        """Chunks of all rails, by their weights."""
+        return sum(self.weights)
+
+    @cached_property
+    def roots(self) -> tuple[tuple[int, ...], ...]:
+        """The rail of each chunk, rails of equal weight in turn."""
+        turns = range(max(self.weights))
+        rails = tuple(zip(self.rails, self.weights, strict=True))
+        return tuple(rail for turn in turns for rail, weight in rails if turn < weight)
+
+    @property
+    def are_even(self) -> bool:
+        """Whether every node is on a rail, and all are as wide."""
+        on_rails = len(self.rails) * len(self.nodes)
+        return set(self.weights) == {1} and on_rails == sum(map(len, self.nodes))
+
+
+def neighbours(topology: Topology) -> list[int]:
+    """``[P]``: the least of the nodes that each is around the same switches with."""
+    label = list(range(topology.num_nodes))
+
+    def first(node: int) -> int:
+        while label[node] != node:
+            label[node] = node = label[label[node]]
+        return node
+
     for bound in topology.bounds:
         if bound.counts is not Counting.SENDS:
             for a, b in bound.links:
-                beside[a].add(b)
-                beside[b].add(a)
-    boxes = tuple(sorted({tuple(sorted(nodes)) for nodes in beside}))
-    sizes = {len(box) for box in boxes}
-    if len(sizes) > 1 or sum(map(len, boxes)) != topology.num_nodes or sizes == {1}:
+                one, two = sorted((first(a), first(b)))
+                label[two] = one
+    return [first(node) for node in range(topology.num_nodes)]
+
+
+def boxes_of(topology: Topology, among: Iterable[int], near: Sequence[int]) -> Boxes | None:
+    """Some of the nodes by the switches that they are around; None where no rail joins them.
+
+    Args:
+        among: the nodes.
+        near: see `neighbours`.
+    """
+    by_box: dict[int, list[int]] = {}
+    for node in sorted(among):
+        by_box.setdefault(near[node], []).append(node)
+    nodes = tuple(map(tuple, by_box.values()))
+    roots = tuple(
+        tuple(node for node in box if all(_joined(topology, node, other) for other in box))
+        for box in nodes
+    )
+    rails = _rails(topology, nodes, roots)
+    if not rails:
         return None
-    links = set(topology.links)
-    rails = zip(*boxes, strict=True)
-    joined = all(pair in links for group in (*boxes, *rails) for pair in permutations(group, 2))
-    return boxes if joined else None
+    wide = _narrowest(topology, ((a, b) for box in nodes for a in box for b in box))
+    rates = [_narrowest(topology, product(rail, rail)) for rail in rails]
+    weights = _weights(rates)
+    narrow = min(rate / weight for rate, weight in zip(rates, weights, strict=True))
+    return Boxes(nodes, rails, weights, wide, narrow)
+
+
+def _joined(topology: Topology, one: int, other: int) -> bool:
+    """Whether there is a link either way; a node needs none to itself."""
+    links = topology.link_index
+    return one == other or ((one, other) in links and (other, one) in links)
+
+
+def _rails(
+    topology: Topology, nodes: Sequence[tuple[int, ...]], roots: Sequence[tuple[int, ...]]
+) -> tuple[tuple[int, ...], ...]:
+    """For each root of the smallest box one of every other that all are joined with, those at the
+    same place of their boxes first."""
+    smallest = min(range(len(roots)), key=lambda i: len(roots[i]))
+    used: set[int] = set()
+    found = []
+    for root in roots[smallest]:
+        place = nodes[smallest].index(root)
+        rail = {smallest: root}
+        for i, candidates in enumerate(roots):
+            if i == smallest:
+                continue
+            fit = [
+                node
+                for node in candidates
+                if node not in used and all(_joined(topology, node, at) for at in rail.values())
+            ]
+            if not fit:
+                break
+            rail[i] = min(fit, key=lambda node: abs(nodes[i].index(node) - place))
+        if len(rail) == len(roots):
+            found.append(tuple(rail[i] for i in range(len(roots))))
+            used.update(rail.values())
+    return tuple(found)
+
+
+def _narrowest(topology: Topology, pairs: Iterable[tuple[int, int]]) -> Fraction:
+    """Chunks per round of the narrowest bound of some links, of those that there are; 1 where there
+    are none."""
+    links = [topology.link_index[pair] for pair in pairs if pair in topology.link_index]
+    bounds = {i for link in links for i in topology.link_bounds[link]}
+    rates = (Fraction(topology.bounds[i].chunks_per_round) for i in bounds)
+    return min(rates, default=Fraction(1))
+
+
+def _weights(rates: Sequence[Fraction]) -> tuple[int, ...]:
+    """Small whole numbers in proportion to some rates, or nearly."""
+    ratios = [min(rate / min(rates), Fraction(_MOST_WEIGHT)) for rate in rates]
+    common = lcm(*(ratio.denominator for ratio in ratios))
+    if max(ratios) * common > _MOST_WEIGHT:
+        return tuple(max(1, int(ratio)) for ratio in ratios)
+    weights = [int(ratio * common) for ratio in ratios]
+    return tuple(weight // gcd(*weights) for weight in weights)

@@ -1,29 +1,29 @@
-"""The seed: for an allreduce, families of waves (`waves`), and their first members as points."""
+"""The seed: for allreduces, families of waves (`waves`), and their first members as points."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
-from fractions import Fraction
 
-from syncoll.model import Collective, Counting, Topology
+import numpy as np
+
+from syncoll.errors import ModelError
+from syncoll.model import Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.results import Family, Part
 from syncoll.scheduling import family_of_waves
-from syncoll_inswitch.boxes import Boxes, boxes_of
+from syncoll_inswitch.problem import MOST_CHUNKS, Problem, groups_of, kinds_of, least_chunks
 from syncoll_inswitch.ramps import ramp
-from syncoll_inswitch.waves import Moves, algorithm_of, copied_at_once, wave
+from syncoll_inswitch.waves import copied_at_once, wave
 
 __all__ = ["InSwitchSeed", "fits"]
-
-_ALL = (Counting.SOURCES, Counting.DESTINATIONS)
 
 _MOST_LINKS = 1 << 14
 """A wave has as many sends, and more of them where bandwidths are not whole."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether every node contributes to every chunk and needs it, around switches that do more."""
+    """Whether what nodes contribute to they need, and there are rails between their boxes."""
     if not topology.counts_copies:
         return Answer(False, "no switch copies or adds up")
     if not collective.combining:
@@ -33,10 +33,15 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     if collective.irregular or collective.least_chunks(topology.num_nodes) != 1:
         return Answer(False, f"{collective.name} has no chunks in proportion to C here")
     table = collective.tabulate(topology.num_nodes, 1)
-    if len(table) != 1 or not (table.pre.all() and table.post.all()):
-        return Answer(False, "not every node contributes to every chunk and needs it")
-    if boxes_of(topology) is None:
-        return Answer(False, "its nodes are not in boxes of equal size with rails between them")
+    if not all(np.array_equal(*ends) for ends, _ in kinds_of(table)):
+        return Answer(False, "not every node that contributes to a chunk needs it")
+    groups = groups_of(topology, table)
+    if groups is None:
+        return Answer(False, "no rails join the boxes that the nodes are in")
+    if not any(boxes.are_joined_by_switches for boxes, _ in groups):
+        return Answer(False, "no two nodes of a group are around one switch")
+    if least_chunks(groups) > MOST_CHUNKS:
+        return Answer(False, f"a wave would have more than {MOST_CHUNKS} chunks")
     return Answer(True)
 
 
@@ -51,55 +56,44 @@ class InSwitchSeed:
         options: Mapping[str, OptionValue],
     ) -> Generator[Proposal | None, SeedLimits | None]:
         """The members of few steps of each family, and ramps of two boxes."""
-        boxes = boxes_of(topology)
-        if boxes is None or not fits(topology, collective).ok:
-            return
+        answer = fits(topology, collective)
+        groups = (
+            groups_of(topology, collective.tabulate(topology.num_nodes, 1)) if answer.ok else None
+        )
+        if groups is None:
+            raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
+        problem = Problem(topology, collective, tuple(groups))
         steps = int(options["steps"])
-        ramps = len(boxes) == 2 and _does_all(topology)
-        for times in _times(topology, boxes):
-            waves = _Waves(topology, collective, boxes, times, head=options["head"] == "yes")
+        ramps = problem.does_all and all(len(boxes.nodes) == 2 for boxes, _ in groups)
+        for times in problem.times():
+            waves = _Waves(problem, times, head=options["head"] == "yes")
             for one in waves.proposals(limits, steps):
                 yield one
                 if ramps and limits.max_chunks is None and one.family is not None:
                     break  # a ramp is as good as any other member
         if ramps:
-            yield from _ramps(topology, boxes, limits, steps)
-
-
-def _does_all(topology: Topology) -> bool:
-    """Whether switches copy and add up."""
-    return {bound.counts for bound in topology.bounds} >= set(_ALL)
+            yield from _ramps(problem, limits, steps)
 
 
 def _ramps(
-    topology: Topology, boxes: Boxes, limits: SeedLimits, most_steps: int
+    problem: Problem, limits: SeedLimits, most_steps: int
 ) -> Generator[Proposal | None, SeedLimits | None]:
     """For each number of steps the best that two boxes do, see `ramps`."""
-    rates, until = [float(bound.chunks_per_round) for bound in topology.bounds], limits.deadline()
+    until = limits.deadline()
+    scaled = [(boxes, count * problem.least // boxes.chunks) for boxes, count in problem.groups]
     for steps in range(3, min(most_steps, limits.max_steps or most_steps) + 1):
         if until.passed:
             more = yield None
             if more is None:
                 return
             until = more.deadline()
-        found = ramp(len(boxes[0]), max(rates), min(rates), steps, limits.max_chunks)
+        found = ramp(scaled, problem.least, steps, limits.max_chunks)
         if found is None:
             return
-        algorithm = algorithm_of(found.moves(boxes), topology.num_nodes)
-        rounds = tuple(max(1, least) for least in algorithm.least_rounds(topology))
-        if limits.max_rounds is None or sum(rounds) <= limits.max_rounds:
-            chunks = len(boxes[0]) * sum(found.times)
-            note = f"{len(found.kinds)} kinds of chunks"
-            yield Proposal(chunks, replace(algorithm, rounds_per_step=rounds), note)
-
-
-def _times(topology: Topology, boxes: Boxes) -> list[int]:
-    """How many chunks stand for one: such that no step has a part of a round to spare, too."""
-    widest = max(bound.chunks_per_round for bound in topology.bounds)
-    slowest = min(bound.chunks_per_round for bound in topology.bounds)
-    parts = len(boxes) if len(boxes) > 2 else 1
-    ratio = Fraction(widest) / slowest
-    return sorted({1, ratio.numerator if len(boxes) > 1 else 1, parts})
+        chunks = problem.least * sum(found.times)
+        part = problem.part([found.moves(boxes, each) for boxes, each in scaled], chunks)
+        if limits.max_rounds is None or part.algorithm.rounds <= limits.max_rounds:
+            yield Proposal(chunks, part.algorithm, f"{len(found.kinds)} kinds of chunks")
 
 
 class _Waves:
@@ -110,36 +104,24 @@ class _Waves:
         head: whether a chunk more is copied in the first step.
     """
 
-    def __init__(
-        self,
-        topology: Topology,
-        collective: Collective,
-        boxes: Boxes,
-        times: int,
-        *,
-        head: bool,
-    ) -> None:
-        self._topology, self._collective = topology, collective
-        self._wave = self._part(wave(boxes, times))
-        self._head = None
-        if head and len(boxes) == 1:
-            self._head = self._part(copied_at_once(boxes[0], times))
-
-    def _part(self, moves: Moves) -> Part:
-        algorithm = algorithm_of(moves, self._topology.num_nodes)
-        chunks = 1 + int(algorithm.sends[:, 0].max())
-        rounds = tuple(max(1, least) for least in algorithm.least_rounds(self._topology))
-        algorithm = replace(algorithm, rounds_per_step=rounds)
-        instance = self._collective.instantiate(
-            self._topology, chunks=chunks, steps=algorithm.steps, rounds=algorithm.rounds
+    def __init__(self, problem: Problem, times: int, *, head: bool) -> None:
+        self._problem = problem
+        chunks = problem.least * times
+        self._wave = problem.part(
+            [wave(boxes, count * chunks // boxes.chunks) for boxes, count in problem.groups], chunks
         )
-        return Part(instance, algorithm)
+        self._head = None
+        if head and all(len(boxes.nodes) == 1 and boxes.are_even for boxes, _ in problem.groups):
+            self._head = problem.part(
+                [copied_at_once(boxes.nodes[0], count * times) for boxes, count in problem.groups],
+                times,
+            )
 
     def proposals(self, limits: SeedLimits, most_steps: int) -> Iterator[Proposal]:
         """Members of a family, and what has fewer waves than its least member."""
         if limits.max_steps is not None:
             most_steps = min(most_steps, limits.max_steps)
-        both = _does_all(self._topology)
+        topology, both = self._problem.topology, self._problem.does_all
         # Where cables back count copies, what is added up leaves room for them in the first step.
         for head in (self._head,) if both else dict.fromkeys((None, self._head)):
             family = self._family(head)
@@ -147,8 +129,11 @@ class _Waves:
                 chunks = self._wave.chunks * m + (0 if head is None else head.chunks)
                 if limits.max_chunks is not None and chunks > limits.max_chunks:
                     break
-                whole = self._loose(head, m).member(m).algorithm
-                rounds = tuple(max(1, least) for least in whole.least_rounds(self._topology))
+                point = self._loose(head, m).member(m)
+                whole = self._problem.placed(
+                    point.instance.table, point.algorithm, chunks
+                ).algorithm
+                rounds = tuple(max(1, least) for least in whole.least_rounds(topology))
                 if limits.max_rounds is None or sum(rounds) <= limits.max_rounds:
                     known = family if family is not None and m >= family.first else None
                     note = f"{m} waves"
@@ -163,7 +148,7 @@ class _Waves:
         """The family with the fewest rounds in each step."""
         depth = self._wave.steps
         m = 2 * depth
-        rounds = self._loose(head, m).member(m).algorithm.least_rounds(self._topology)
+        rounds = self._loose(head, m).member(m).algorithm.least_rounds(self._problem.topology)
         usual = rounds[depth]
         up, down = rounds[: depth - 1], rounds[len(rounds) - depth + 1 :]
         return family_of_waves(self._wave, usual, up, down, head=head)

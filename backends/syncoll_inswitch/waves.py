@@ -10,18 +10,25 @@ the first step; there one chunk more fits that every node copies to all others. 
 and R/C falls to 1, which is what a cable must carry of one's own data.  Between boxes the sums of
 each are exchanged along rails: by two boxes at once, by more in two steps, each summing for its
 part of the chunks.
+
+Groups of nodes, each of which sums up chunks of its own, have their waves at the same time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
+import numpy.typing as npt
 
 from syncoll.model import Algorithm
 from syncoll_inswitch.boxes import Boxes
 
-__all__ = ["Moves", "algorithm_of", "copied_at_once", "wave"]
+__all__ = ["Moves", "algorithm_of", "at_once", "copied_at_once", "parts_of", "wave"]
+
+BoolArray = npt.NDArray[np.bool_]
 
 Moves = tuple[tuple[tuple[int, int, int], ...], ...]
 """For each step the sends: chunk, source, destination."""
@@ -40,30 +47,30 @@ class _Steps:
         self.moves[step] += [(chunk, root, node) for node in nodes if node != root]
 
 
+def parts_of(boxes: Boxes) -> int:
+    """In how many parts the chunks of a rail are summed, each by another of its nodes."""
+    return len(boxes.nodes) if len(boxes.nodes) > 2 else 1
+
+
 def wave(boxes: Boxes, times: int) -> Moves:
     """Sums in boxes, then between them, then copies of the results.
 
     Args:
         times: how many chunks stand for one.
     """
-    rails = tuple(zip(*boxes, strict=True))
-    between = min(len(boxes) - 1, 2)
-    parts = len(boxes) if between == 2 else 1
+    between, parts = min(len(boxes.nodes) - 1, 2), parts_of(boxes)
     steps = _Steps([[] for _ in range(between + 2)])
-    chunk = 0
-    for _ in range(times):
-        for rail in rails:
-            for part in range(parts):
-                for box, root in zip(boxes, rail, strict=True):
-                    steps.gather(0, chunk, box, root)
-                    steps.spread(between + 1, chunk, box, root)
-                if between == 1:
-                    steps.spread(1, chunk, rail, rail[0])
-                    steps.spread(1, chunk, rail, rail[1])
-                elif between == 2:
-                    steps.gather(1, chunk, rail, rail[part])
-                    steps.spread(2, chunk, rail, rail[part])
-                chunk += 1
+    for chunk, rail in enumerate(boxes.roots * times):
+        part = chunk // boxes.chunks % parts
+        for box, root in zip(boxes.nodes, rail, strict=True):
+            steps.gather(0, chunk, box, root)
+            steps.spread(between + 1, chunk, box, root)
+        if between == 1:
+            steps.spread(1, chunk, rail, rail[0])
+            steps.spread(1, chunk, rail, rail[1])
+        elif between == 2:
+            steps.gather(1, chunk, rail, rail[part])
+            steps.spread(2, chunk, rail, rail[part])
     return tuple(map(tuple, steps.moves))
 
 
@@ -72,14 +79,35 @@ def copied_at_once(box: tuple[int, ...], times: int) -> Moves:
     return (tuple((c, a, b) for c in range(times) for a in box for b in box if a != b),)
 
 
-def algorithm_of(moves: Moves, nodes: int) -> Algorithm:
+def at_once(groups: Sequence[Moves], chunks: Sequence[int]) -> Moves:
+    """The moves of several groups as one, the chunks of each after those of the ones before it.
+
+    Args:
+        chunks: of each.
+    """
+    firsts = [sum(chunks[:i]) for i in range(len(chunks))]
+    steps = zip_longest(*groups, fillvalue=())
+    return tuple(
+        tuple(
+            (first + c, a, b)
+            for first, moves in zip(firsts, step, strict=True)
+            for c, a, b in moves
+        )
+        for step in steps
+    )
+
+
+def algorithm_of(moves: Moves, pre: BoolArray) -> Algorithm:
     """The sends, each with the sum of all that its node has; a round for each step.
 
     What comes to a node in one step has no contribution that it has already, or all of them.
+
+    Args:
+        pre: ``[G, P]``, who contributes.
     """
-    chunks = 1 + max(chunk for step in moves for chunk, _, _ in step)
+    chunks, nodes = pre.shape
     held = np.zeros((chunks, nodes, nodes), dtype=bool)
-    held[:, np.arange(nodes), np.arange(nodes)] = True
+    held[:, np.arange(nodes), np.arange(nodes)] = pre
     sends, carried = [], []
     for step, now in enumerate(moves):
         chunk, source, destination = np.array(now, dtype=np.int64).reshape(-1, 3).T

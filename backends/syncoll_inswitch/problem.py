@@ -1,0 +1,107 @@
+"""What is asked for: chunks of each group of nodes, and the boxes that they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import gcd, lcm
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import Algorithm, Collective, Counting, RelationTable, Topology
+from syncoll.results import Part
+from syncoll_inswitch.boxes import Boxes, boxes_of, neighbours
+from syncoll_inswitch.waves import Moves, algorithm_of, at_once, parts_of
+
+__all__ = ["MOST_CHUNKS", "Group", "Problem", "groups_of", "kinds_of", "least_chunks"]
+
+BoolArray = npt.NDArray[np.bool_]
+
+Group = tuple[Boxes, int]
+"""The boxes of the nodes that contribute to some chunks, and how many these are for C = 1."""
+
+MOST_CHUNKS = 1 << 11
+"""C of a wave."""
+
+
+def kinds_of(table: RelationTable) -> Iterator[tuple[tuple[BoolArray, BoolArray], int]]:
+    """Where chunks of each kind start and end, and how many there are."""
+    for start, end, count in zip(*(column.tolist() for column in table.kinds), strict=True):
+        yield (table.starts.sets[start], table.ends.sets[end]), count
+
+
+def groups_of(topology: Topology, table: RelationTable) -> list[Group] | None:
+    """The boxes of each kind of chunk, and how many there are of it; None where some have none."""
+    near, groups = neighbours(topology), []
+    for (starts, _), count in kinds_of(table):
+        boxes = boxes_of(topology, np.flatnonzero(starts).tolist(), near)
+        if boxes is None:
+            return None
+        groups.append((boxes, count))
+    return groups
+
+
+def least_chunks(groups: list[Group]) -> int:
+    """The C with which every rail of every group has its chunks, in all parts."""
+    whole = ((boxes.chunks * parts_of(boxes), count) for boxes, count in groups)
+    return lcm(*(chunks // gcd(chunks, count) for chunks, count in whole))
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is asked for.
+
+    Args:
+        groups: the boxes of each kind of chunk, and how many there are of it for C = 1.
+    """
+
+    topology: Topology
+    collective: Collective
+    groups: tuple[Group, ...]
+
+    @property
+    def does_all(self) -> bool:
+        """Whether switches copy and add up."""
+        counted = {bound.counts for bound in self.topology.bounds}
+        return counted >= {Counting.SOURCES, Counting.DESTINATIONS}
+
+    @cached_property
+    def least(self) -> int:
+        """The C with which every rail of every group has its chunks."""
+        return least_chunks(list(self.groups))
+
+    def times(self) -> list[int]:
+        """How many chunks stand for one: such that no step has a part of a round to spare, too."""
+        found = {1}
+        for boxes, _ in self.groups:
+            found.add((boxes.wide / boxes.chunks).numerator)
+            if len(boxes.nodes) > 1:
+                found |= {(boxes.wide / boxes.narrow).numerator, parts_of(boxes)}
+        return sorted(times for times in found if times * self.least <= MOST_CHUNKS)
+
+    def part(self, moves: list[Moves], chunks: int) -> Part:
+        """The moves of all groups for one C, at the same time."""
+        counts = [count * chunks for _, count in self.groups]
+        pre = np.zeros((sum(counts), self.topology.num_nodes), dtype=bool)
+        first = 0
+        for (boxes, _), count in zip(self.groups, counts, strict=True):
+            pre[first : first + count, [node for box in boxes.nodes for node in box]] = True
+            first += count
+        algorithm = algorithm_of(at_once(moves, counts), pre)
+        rounds = tuple(max(1, least) for least in algorithm.least_rounds(self.topology))
+        return self.placed(
+            RelationTable(pre, pre), replace(algorithm, rounds_per_step=rounds), chunks
+        )
+
+    def placed(self, table: RelationTable, algorithm: Algorithm, chunks: int) -> Part:
+        """An algorithm with the chunk numbers that the collective gives."""
+        instance = self.collective.instantiate(
+            self.topology, chunks=chunks, steps=algorithm.steps, rounds=algorithm.rounds
+        )
+        number = table.matching(instance.table)
+        assert number is not None
+        sends = algorithm.sends.copy()
+        sends[:, 0] = number[sends[:, 0]]
+        return Part(instance, replace(algorithm, sends=sends))

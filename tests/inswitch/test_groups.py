@@ -1,0 +1,160 @@
+"""Groups of nodes around switches that copy and add up, and machines on which something broke."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from fractions import Fraction
+from itertools import count
+
+import pytest
+
+import syncoll
+from syncoll.bounding.combining import combining_rounds_bound
+from syncoll.certificates import Certificate, ChunkClasses, SwitchCertificate
+from syncoll.formula import Verdict
+from syncoll.model import Collective, Topology, within
+from syncoll.model.sums import Term, sum_of
+from syncoll.plugins import PluginManager, Proposal, SeedLimits
+from syncoll.plugins.options import resolve_options
+from syncoll.repairing.damage import parse_damage
+from syncoll.repairing.damaged import damaged
+from syncoll.routing import as_topology
+from syncoll.solving import Solver
+from syncoll.spec import SpecLibrary
+from syncoll.trust import require_valid
+from syncoll.trust.families import require_family
+from syncoll_inswitch import RECORD
+from syncoll_inswitch.boxes import Boxes, boxes_of, neighbours
+from tests.oracles.counted import box
+
+MANAGER = PluginManager.discover()
+SPECS = SpecLibrary.load([record.folder for record in MANAGER.spec_libraries.values()])
+ALLREDUCE = SPECS.collective("allreduce")
+TWO = as_topology(SPECS.topology("dgx_h100(boxes=2, nvls=true)"))
+
+
+def proposed(topology: Topology, asked: Collective, steps: int = 4) -> list[Proposal]:
+    """What the seed proposes, verified."""
+    found = []
+    values = resolve_options(RECORD.options, {"steps": steps}, "inswitch")
+    assert RECORD.fits(topology, asked).ok
+    for one in RECORD.load().propose(topology, asked, SeedLimits(max_chunks=1000), values):
+        assert one is not None
+        algorithm = one.algorithm
+        instance = asked.instantiate(
+            topology, chunks=one.chunks, steps=algorithm.steps, rounds=algorithm.rounds
+        )
+        require_valid(instance, algorithm)
+        if one.family is not None:
+            require_family(one.family)
+        found.append(one)
+    return found
+
+
+def limit(found: list[Proposal]) -> Fraction:
+    return min(one.family.limit for one in found if one.family is not None)
+
+
+def test_no_bound_is_above_the_least_rounds() -> None:
+    """Nodes of other groups, or of none, may help; an encoding finds what they gain."""
+    rng, by_prices = random.Random(7), 0
+    with Solver(MANAGER, backend="pysat") as solver:
+        for _ in range(12):
+            nodes = rng.randint(3, 5)
+            order = rng.sample(range(nodes), nodes)
+            first = rng.randint(2, min(3, nodes))
+            groups = [one for one in (order[:first], order[first:]) if len(one) > 1]
+            asked, topology = within(ALLREDUCE, groups), box(nodes)
+            steps, chunks = rng.randint(1, 3), rng.randint(1, 2)
+            shape = ChunkClasses.of(asked.tabulate(nodes, chunks), chunks, combining=True)
+            bound = combining_rounds_bound(topology, shape, steps)
+            Certificate(shape, bound).check(topology)
+            by_prices += isinstance(bound.certificate, SwitchCertificate)
+            for rounds in count(steps):
+                instance = asked.instantiate(topology, chunks=chunks, steps=steps, rounds=rounds)
+                if solver.solve(instance).outcome.verdict is Verdict.SAT:
+                    break
+            assert bound.rounds <= rounds
+    assert by_prices > 3
+
+
+@pytest.mark.parametrize(
+    ("groups", "least"),
+    [
+        ([[0, 1, 2, 3], [4, 5, 6, 7]], "1"),
+        ([[0, 1, 2], [3, 4], [5, 7]], "1"),
+        ([[0, 1, 2, 3, 4], [4, 5, 6, 7]], "2"),  # node 4 has two to do
+    ],
+)
+def test_groups_around_one_switch(groups: list[list[int]], least: str) -> None:
+    assert limit(proposed(box(8), within(ALLREDUCE, groups))) == Fraction(least)
+
+
+@pytest.mark.parametrize(
+    ("groups", "least"),
+    [
+        ([list(range(8)), list(range(8, 16))], "1/9"),  # no network card has anything to do
+        ([[0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15]], "1/4"),
+        ([[0, 1, 8, 9, 10]], "1/2"),  # boxes of 2 and 3 of them, and two rails
+    ],
+)
+def test_groups_in_two_boxes(groups: list[list[int]], least: str) -> None:
+    asked = within(ALLREDUCE, groups)
+    assert limit(proposed(TWO, asked)) == Fraction(least)
+    shape = ChunkClasses.of(asked.tabulate(16, 1), 1, combining=True)
+    bound = combining_rounds_bound(TWO, shape, None)
+    Certificate(shape, bound).check(TWO)
+    if len(groups) > 1:  # those of one may take other cards as well
+        assert bound.rounds == Fraction(least)
+
+
+def test_a_search_settles_two_groups_of_one_box() -> None:
+    found = syncoll.pareto(
+        "nvl72(6, true)", "allreduce within [[0,1,2],[3,4,5]]", max_steps=3, progress="none"
+    )
+    assert [point.bandwidth for point in found.points] == [2, Fraction(5, 4), Fraction(8, 7)]
+    assert all(point.bound == point.bandwidth for point in found)
+
+
+def test_a_sum_of_allreduces_has_waves_for_each_kind_of_chunk() -> None:
+    asked = sum_of([Term(ALLREDUCE, 2, lambda _: [[0, 1, 2]]), Term(ALLREDUCE)])
+    assert limit(proposed(box(4), asked)) == 3
+
+
+@pytest.mark.parametrize(
+    ("broken", "slow", "least"),
+    [("card 2", False, "1/7"), ("node 5", False, "1/7"), ("card 2 by 2", True, "2/15")],
+)
+def test_damaged_boxes(broken: str, slow: bool, least: str) -> None:
+    """Chunks go by the rails that are left, the more the wider a rail is."""
+    machine = damaged(TWO, [parse_damage(broken, slow=slow)])
+    found = proposed(machine.topology, ALLREDUCE)
+    assert limit(found) == Fraction(least)
+    assert {one.algorithm.steps for one in found} >= {3, 4}
+
+
+def test_a_link_less_is_two_roots_less() -> None:
+    """Of 4 nodes 2 have links to and from all others; with ever more steps that is enough."""
+    topology = box(4)
+    links = tuple(link for link in topology.links if link != (0, 3))
+    bounds = tuple(
+        replace(bound, links=tuple(link for link in bound.links if link != (0, 3)))
+        for bound in topology.bounds
+    )
+    less = replace(topology, links=links, bounds=bounds)
+    assert limit(proposed(less, ALLREDUCE)) == 1
+    whole = Boxes(((0, 1, 2, 3),), ((0,), (1,), (2,), (3,)), (1,) * 4, Fraction(1), Fraction(1))
+    assert boxes_of(topology, range(4), neighbours(topology)) == whole
+    assert boxes_of(less, range(4), neighbours(less)) == replace(
+        whole, rails=((1,), (2,)), weights=(1, 1)
+    )
+
+
+def test_where_no_rail_is_left_there_are_no_waves() -> None:
+    found = RECORD.fits(TWO, within(ALLREDUCE, [[0, 1, 10, 11]]))
+    assert not found.ok
+    assert "no rails join" in found.reason
+    alone = RECORD.fits(TWO, within(ALLREDUCE, [[n, n + 8] for n in range(8)]))
+    assert not alone.ok
+    assert "around one switch" in alone.reason
