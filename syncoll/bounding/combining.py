@@ -4,8 +4,8 @@ Where every chunk has one root, the bounds of the dual on the reversed topology 
 run backwards distributes.  Otherwise three arguments count, each valid whatever an algorithm adds
 up where:
 
-* what node i contributes must reach every node that needs the result, like a broadcast of i;
-* every contribution must reach node d, like a broadcast of d on the reversed topology;
+* what a node contributes to a chunk must reach each node that needs the result, like a broadcast;
+* every contribution must reach one of these, like a broadcast of it on the reversed topology;
 * what many contribute to and many need takes many sends between them, see `partition`.
 
 For a number of steps two more join the three, see `gossip` and `completions`.  Where switches copy

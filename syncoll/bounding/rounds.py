@@ -12,6 +12,7 @@ import numpy as np
 from syncoll.bounding.cuts import around_boxes, around_nodes, find_cut
 from syncoll.bounding.eager import eager_rounds
 from syncoll.bounding.network import TimeExpandedNetwork
+from syncoll.bounding.payers import payers
 from syncoll.bounding.quotient import Quotient
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.bounding.timed_cuts import Cut, TimedCuts
@@ -252,9 +253,11 @@ class _FlowBounds:
             for s, value in self._together.items()
         ):
             return  # more steps do not need more rounds
-        # Without time each destination has its own program, and where switches copy or add up.
-        copied = self.topology.counts_copies
-        parts = [[d] for d in destinations] if steps is None or copied else [destinations]
+        if self.topology.counts_copies:
+            yield from self._flows_of_payers(network, best, most, deadline)
+            return
+        # Without time each destination has its own program.
+        parts = [[d] for d in destinations] if steps is None else [destinations]
         relaxations = [
             Relaxation(
                 network, self.demands, RelaxationKind.TOGETHER, self._quotient, frozenset(part)
@@ -265,7 +268,6 @@ class _FlowBounds:
         if (
             self.single
             and self.separate
-            and not copied
             and not all(one.fits(few, deadline) for one in relaxations)
         ):
             cuts = TimedCuts(network, self.demands, destinations, self._cuts_for_fewer(steps))
@@ -283,6 +285,19 @@ class _FlowBounds:
                 best = bound
                 yield bound
 
+    def _flows_of_payers(
+        self, network: TimeExpandedNetwork, best: RoundsBound, most: int, deadline: Deadline
+    ) -> Iterator[RoundsBound]:
+        """With one node for each demand, since copies to several may count as one."""
+        found = list(payers(self.topology, self.demands))
+        self._of_parts, self._parts = [], len(found)
+        for one in found:
+            relaxation = Relaxation(network, one.demands, RelaxationKind.COPIES)
+            for bound in self._solved(relaxation, (most, None), best, deadline, of_part=True):
+                assert isinstance(bound.certificate, PriceCertificate)
+                best = replace(bound, certificate=one.of_all(bound.certificate))
+                yield best
+
     def _cuts_for_fewer(self, steps: int | None) -> tuple[Cut, ...]:
         """Those of the most steps up to so many."""
         if steps is None:
@@ -296,9 +311,11 @@ class _FlowBounds:
         limits: tuple[int, int | None],
         best: RoundsBound,
         deadline: Deadline,
+        *,
+        of_part: bool = False,
     ) -> Iterator[RoundsBound]:
-        steps, kind = relaxation.network.steps, relaxation.kind
-        copies = kind is RelaxationKind.COPIES
+        steps = relaxation.network.steps
+        copies = relaxation.kind is RelaxationKind.COPIES and not of_part
         left = float("inf") if deadline.seconds is None else deadline.seconds
         most = float("inf") if limits[1] is None else limits[1]
         if (

@@ -7,7 +7,7 @@ cheapest under the prices so far.  A box of 8 nodes takes hundredths of a second
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from syncoll.bounding.duals import denominators, readable
 from syncoll.certificates.classes import ChunkClasses
-from syncoll.certificates.switches import SwitchCertificate, doubled_costs, leaving
+from syncoll.certificates.switches import SwitchCertificate, doubled_costs, leaving, summed
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import GrowingProgram
 from syncoll.model import Counting, Topology
@@ -43,19 +43,18 @@ def find_switch_prices(
         more_than: only a bound above this is of use.
 
     Returns:
-        None where not every node contributes to every chunk and needs it, or no switch copies for
-        all of them, or nothing above `more_than` is proved.
+        None where no nodes contribute to what they need together, or no switch copies for all of
+        the machine, or nothing above `more_than` is proved.
     """
-    every = tuple(range(topology.num_nodes))
-    if len(every) < 2 or any((one.pre, one.post) != (every, every) for one in shape.classes):
+    sizes = summed(shape.classes)
+    if not sizes:
         return None
     sides = [sorted({-1 if i is None else i for i in side}) for side in _sides(topology)]
     if any(-1 in side for side in sides):
         return None
     rates = [bound.chunks_per_round for bound in topology.bounds]
     rooms = [sum((rates[i] for i in side), Fraction(0)) for side in sides]
-    prices, doubled = _cheapest_prices(len(every), steps, rooms, deadline)
-    most = doubled / 2 * sum(one.count for one in shape.classes)
+    prices, most = _cheapest_prices(sizes, steps, rooms, deadline)
     best: tuple[Fraction, SwitchCertificate] | None = None
     for denominator in denominators(prices):
         certificate = SwitchCertificate(steps, dict(_totals(prices, sides, rooms, denominator)))
@@ -85,35 +84,42 @@ def _sides(topology: Topology) -> Iterator[list[int | None]]:
 
 
 def _cheapest_prices(
-    nodes: int, steps: int, rooms: list[Fraction], deadline: Deadline
+    sizes: Mapping[int, int], steps: int, rooms: list[Fraction], deadline: Deadline
 ) -> tuple[FloatArray, float]:
-    """``[2, S]``, of what leaves and what enters a node: those under which a sum costs most, and
-    twice what it costs."""
-    program = GrowingProgram(np.append(np.zeros(2 * steps), -1.0))
+    """``[2, S]``, of what leaves and what enters a node: those under which sums cost most, and what
+    they cost together.
+
+    Args:
+        sizes: how many sums have so many contributors.
+    """
+    counts = list(sizes.values())
+    program = GrowingProgram(np.append(np.zeros(2 * steps), [-float(n) for n in counts]))
     for t in range(steps):
         program.add({t: float(rooms[0]), steps + t: float(rooms[1])}, -np.inf, 1.0)
     # Where sums are formed by one node and copied in the next step these are the best ones.
-    first = 1 / (nodes * (steps - 1) + 1)
+    first = 1 / (max(sizes) * (steps - 1) + 1)
     entering = first + (1 - first) * np.arange(steps) / max(1, steps - 1)
     tried = np.stack([1 - entering, entering]) / [[float(room)] for room in rooms]
     best, most = tried, 0.0
     for _ in range(_MOST_TURNS):
         # Prices before how often each is paid: rows of the program.
         each = list(np.concatenate([tried.reshape(-1, 1), np.eye(2 * steps)], axis=1))
-        rows = list(doubled_costs(nodes, each[:steps], each[steps:], lambda row: row[0]))
-        least = min(row[0] for row in rows)
-        if least > most:
-            best, most = tried, least
-        for row in rows:
-            paid = {i: -float(times) for i, times in enumerate(row[1:]) if times}
-            program.add(paid | {2 * steps: 1.0}, -np.inf, 0.0)
+        cost = 0.0
+        for i, (nodes, count) in enumerate(sizes.items()):
+            rows = list(doubled_costs(nodes, each[:steps], each[steps:], lambda row: row[0]))
+            cost += count / 2 * min(row[0] for row in rows)
+            for row in rows:
+                paid = {j: -float(times) / 2 for j, times in enumerate(row[1:]) if times}
+                program.add(paid | {2 * steps + i: 1.0}, -np.inf, 0.0)
+        if cost > most:
+            best, most = tried, cost
         if deadline.passed or not program.run(deadline.seconds):
             break
         columns = program.columns
         assert columns is not None
-        if columns[-1] <= most * (1 + _NEAR):
+        if float(columns[2 * steps :] @ counts) <= most * (1 + _NEAR):
             break
-        tried = np.maximum(0.0, columns[:-1]).reshape(2, steps)
+        tried = np.maximum(0.0, columns[: 2 * steps]).reshape(2, steps)
     return best, most
 
 

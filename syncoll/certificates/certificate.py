@@ -69,9 +69,10 @@ class RoundsBound:
         if isinstance(self.certificate, SwitchCertificate):
             return "prices on what leaves and enters nodes, however switches copy and add up"
         whose = {
-            DemandView.SPREAD: f"what node {self.node} contributes must reach every node that "
-            "needs it: ",
-            DemandView.COLLECT: f"node {self.node} must get every contribution: ",
+            DemandView.SPREAD: f"what one node contributes (node {self.node} where it does) must "
+            "reach every node that needs it: ",
+            DemandView.COLLECT: f"one node (node {self.node} where it needs it) must get every "
+            "contribution: ",
         }
         what = {
             CutCertificate: "what must cross a cut",

@@ -120,12 +120,12 @@ class DemandView(StrEnum):
     """All of them; chunks are copied, and nothing is combined."""
 
     SPREAD = "spread"
-    """What one node contributes must reach every node that needs a result with it, and what only
-    one node contributes to every node that needs it."""
+    """What one contributor to each chunk contributes must reach every node that needs a result with
+    it: of one node, and of the least where that one does not contribute."""
 
     COLLECT = "collect"
-    """One node must get every contribution to what it needs, and each chunk with one contributor
-    that is needed at one node must get there (reversed topology)."""
+    """One of the nodes that need a chunk must get every contribution to it: one node, and the least
+    where that one does not need it (reversed topology)."""
 
     INVERSE = "inverse"
     """Each chunk is needed at one node at most, which gets every contribution (reversed)."""
@@ -282,18 +282,14 @@ class ChunkClasses:
     def _of_one(
         self, reading: DemandView, node: int
     ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
-        spread = reading is DemandView.SPREAD
         for pre, post, count in self.classes.triples():
-            inside, others = (pre, post) if spread else (post, pre)
-            if node not in inside and len(pre) == 1 and (spread or len(post) == 1):
-                # It is moved, whatever happens to others, and takes room beside them.
-                missing = tuple(n for n in others if n != inside[0])
-                if missing:
-                    yield inside, missing, count
-            elif node in inside:
-                missing = tuple(n for n in others if n != node)
-                if missing:
-                    yield (node,), missing, count
+            inside, others = (pre, post) if reading is DemandView.SPREAD else (post, pre)
+            if not inside:
+                continue
+            one = node if node in inside else inside[0]
+            missing = tuple(n for n in others if n != one)
+            if missing:
+                yield (one,), missing, count
 
     def table(self, nodes: int) -> RelationTable:
         """A table of this shape, its chunks class by class."""

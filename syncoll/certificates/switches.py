@@ -2,8 +2,11 @@
 
 Where switches do that (`syncoll.model.counting`), what leaves a node and what enters one are priced
 apart: different values, and those of different nodes, count apart on cables towards switches, and
-what enters different nodes does on those behind.  Take one chunk to which all P nodes contribute
-and whose sum all need, and say that k nodes know it after t steps, and nobody before.
+what enters different nodes does on those behind.  Take one chunk to which a group of P nodes, or
+all, contribute and whose sum they need, and say that k nodes know it after t steps, and nobody
+before.  (Nodes outside the group may be among the k, and may help, which is not cheaper: what
+leaves them and what enters them is priced as well, they have nothing to begin with, and nobody of
+the group knows the sum sooner for it.)
 
 * Each of the k is entered in the last of these steps, each other node later, and in the first step
   of these something leaves a node.
@@ -21,6 +24,7 @@ that counts them over all links of each node.  docs/certificates.md tells the re
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -36,12 +40,12 @@ from syncoll.certificates.pricing import Parts, link_prices
 from syncoll.errors import VerificationError
 from syncoll.model import Counting, Topology
 
-__all__ = ["SwitchCertificate", "doubled_costs", "leaving"]
+__all__ = ["SwitchCertificate", "doubled_costs", "leaving", "summed"]
 
 
 @dataclass(frozen=True)
 class SwitchCertificate:
-    """Proves a lower bound on R for sums of all nodes' contributions in at most `steps` steps.
+    """Proves a lower bound on R for sums that their contributors need, in at most `steps` steps.
 
     Args:
         steps: S.
@@ -57,9 +61,9 @@ class SwitchCertificate:
         Raises:
             VerificationError: when a rule is broken.
         """
-        every = tuple(range(topology.num_nodes))
-        if len(every) < 2 or any((one.pre, one.post) != (every, every) for one in classes):
-            raise VerificationError("not every node contributes to every chunk and needs it")
+        sizes = summed(classes)
+        if not sizes:
+            raise VerificationError("no two nodes contribute to what the same ones need")
         if self.steps < 1:
             raise VerificationError("it is about no step")
         if None in (out := leaving(topology)):
@@ -71,8 +75,17 @@ class SwitchCertificate:
             if (side := _side(topology, i)) is not None:
                 sides[side, step, topology.bound_links[i]] += int(price * scale)
         leave, enter = sides.min(axis=2).tolist()
-        cost = Fraction(min(doubled_costs(len(every), leave, enter)), 2 * scale)
-        return cost * sum(one.count for one in classes)
+        costs = (count * min(doubled_costs(n, leave, enter)) for n, count in sizes.items())
+        return Fraction(sum(costs), 2 * scale)
+
+
+def summed(classes: Iterable[ChunkClass]) -> dict[int, int]:
+    """How many chunks have so many contributors, at least 2, which are those that need the sum."""
+    sizes: Counter[int] = Counter()
+    for one in classes:
+        if one.pre == one.post and len(one.pre) > 1:
+            sizes[len(one.pre)] += one.count
+    return dict(sorted(sizes.items()))
 
 
 def leaving(topology: Topology) -> list[int | None]:
@@ -104,7 +117,7 @@ def doubled_costs(
     In n, v and k costs are linear, or concave, between the values that are looked at.
 
     Args:
-        nodes: P.
+        nodes: P of the group.
         leave: for each step the price of what leaves a node, a number or a vector.
         enter: of what enters one.
         key: by which prices are compared.

@@ -189,13 +189,11 @@ class Shape:
             elif reading == "inverse":
                 require(len(post) <= 1, "a post of several nodes")
                 ends = (post, pre) if post else ((), ())
-            elif reading == "spread":
-                moved = len(pre) == 1 and node not in pre
-                ends = ((node,), post) if node in pre else (pre, post) if moved else ((), ())  # type: ignore[assignment]
             else:
-                require(reading == "collect", reading)
-                moved = len(pre) == len(post) == 1 and node not in post
-                ends = ((node,), pre) if node in post else (post, pre) if moved else ((), ())  # type: ignore[assignment]
+                require(reading in ("spread", "collect"), reading)
+                some, others = (pre, post) if reading == "spread" else (post, pre)
+                one = (node,) if node in some else some[:1]
+                ends = (one, others if one else ())  # type: ignore[assignment]
             sources, destinations = ends
             if missing := tuple(d for d in destinations if d not in sources):
                 found[sources, missing] += n
@@ -463,13 +461,16 @@ class Certificate:
     def _switches(self, demands: list[Demand]) -> Fraction:
         require(self.steps is not None and self.shape.combining, "switches")
         self._link_prices(self.steps)
-        nodes, every = self.machine.nodes, tuple(range(self.machine.nodes))
-        require(nodes > 1 and {*self.shape.counts} <= {(every, every)}, "not of all nodes")
+        sizes = Counter[int]()
+        for (pre, post), count in self.shape.counts.items():
+            if pre == post and len(pre) > 1:
+                sizes[len(pre)] += count
+        require(bool(sizes), "no sums for their contributors")
         bounds = [
             ({a for a, _ in links}, {b for _, b in links}, what, set(links))
             for (links, _), what in zip(self.machine.bounds, self.machine.counting, strict=True)
         ]
-        for node in every:
+        for node in range(self.machine.nodes):
             own = {link for link in self.machine.links if link[0] == node}
             copied = (links >= own for *_, what, links in bounds if what == "sources")
             require(bool(own) and any(copied), "nobody copies")
@@ -498,21 +499,24 @@ class Certificate:
             ways = [out[s] + into[s] + (r - 1) * min(into[s:]) for s in after]
             return min(ways, default=inf) if r else 0
 
-        costs: list[Any] = []
-        for t in range(self.steps):
-            costs.append((nodes - 1) * min(out[: t + 1]) + into[t] + late(t, nodes - 1))
-            for k in range(2, nodes + 1):
-                if t == 0:
-                    entered = k * (nodes - 1) * into[0]
-                    costs.append(nodes * out[0] + entered + late(0, nodes - k))
-                    continue
-                for n, v in product(range(nodes + 1), range(1, k)):
-                    d = next(d for d in range(nodes) if 2**d >= v)
-                    h = Fraction(n * (k - v), 2) if n > 2 and v < k - 1 else 0
-                    if v <= 2 ** (nodes - n):
-                        sent = (nodes - n) * min(out[:t]) + n * (v * out[t] + d * min(into[:t]))
-                        costs.append(sent + (k + h) * into[t] + late(t, nodes - k))
-        return Fraction(min(costs)) * sum(self.shape.counts.values())
+        def cost(nodes: int) -> Fraction:
+            costs: list[Any] = []
+            for t in range(self.steps):
+                costs.append((nodes - 1) * min(out[: t + 1]) + into[t] + late(t, nodes - 1))
+                for k in range(2, nodes + 1):
+                    if t == 0:
+                        entered = k * (nodes - 1) * into[0]
+                        costs.append(nodes * out[0] + entered + late(0, nodes - k))
+                        continue
+                    for n, v in product(range(nodes + 1), range(1, k)):
+                        d = next(d for d in range(nodes) if 2**d >= v)
+                        h = Fraction(n * (k - v), 2) if n > 2 and v < k - 1 else 0
+                        if v <= 2 ** (nodes - n):
+                            sent = (nodes - n) * min(out[:t]) + n * (v * out[t] + d * min(into[:t]))
+                            costs.append(sent + (k + h) * into[t] + late(t, nodes - k))
+            return Fraction(min(costs))
+
+        return sum((count * cost(nodes) for nodes, count in sizes.items()), Fraction(0))
 
     def _case(
         self, case: Json, pre: Nodes, post: Nodes, price: dict[tuple[int, int], Fraction]

@@ -351,7 +351,7 @@ WRONG: dict[str, tuple[str, Change]] = {
     "a cover": ("ring(5) reducescatter", lambda d: certificate(d, "cut")["cover"].pop()),
     "a reading": (
         "ring(5) reducescatter",
-        lambda d: certificate(d, "cut").update(reading="collect", node=4),
+        lambda d: certificate(d, "cut").update(reading="spread", node=4),
     ),
     "a node without need": ("dgx1 allgather", lambda d: certificate(d, "cut").update(node=3)),
     "the bound raised": ("dgx1 allgather", lambda d: set_bounds(d, "9/7")),
