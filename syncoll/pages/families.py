@@ -152,10 +152,16 @@ def _words(claim: OpenClaim, last: OpenClaim, frontier: Frontier) -> str:
     if most == claim.least_steps or not _is_of_member(claim, frontier):
         return str(replace(claim, most_steps=most))
 
+    evidence = frontier.evidence
+    proofs = () if evidence is None else evidence.proofs
+    bounds = {proof.steps: proof.bound for proof in proofs}  # for every C, as `low` is not
+
     def known(steps: int) -> str:
         costs = (family.cost_within(steps) for family in frontier.families)
         cost = min(cost for cost in costs if cost is not None)
-        return f"{cost} with {counted(steps, 'step')} ({nearness(cost, claim.low)}"
+        return (
+            f"{cost} with {counted(steps, 'step')} ({nearness(cost, bounds.get(steps, claim.low))}"
+        )
 
     told = known(claim.least_steps)
     told += ", nearer with more)" if most is None else f") to {known(most)})"

@@ -82,7 +82,7 @@ class OpenClaim:
 
     Args:
         most_steps: None for any number.
-        low: proved: no bandwidth cost is below this.
+        low: proved: none of an algorithm within the limits of the search is below this.
         high: found with no more steps; None when nothing was found.
         reason: why the search left it open, in words.
     """

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from typing import cast
 
 from syncoll.deadline import Deadline, interrupted_at
@@ -60,6 +61,13 @@ one that needs longer is asked again then."""
 
 _SOON_SECONDS = 0.5
 """When one proposal has come from aside, another is waited for so long."""
+
+_TAKING_SECONDS = 2.0
+"""What has come is looked at for so long at a time: millions of sends take seconds to verify."""
+
+_MANY_SENDS = 1 << 16
+"""An algorithm of more that a family beats is not looked at, though switches that copy may make it
+better than it says."""
 
 
 class SeedRun:
@@ -212,8 +220,8 @@ class SeedRun:
         """Points of what was proposed aside: what has come, and what comes in so many seconds, or
         soon after another.
         """
-        until = limits.until.sooner(wait)
-        while self._process is not None:
+        until, enough = limits.until.sooner(wait), Deadline.after(wait + _TAKING_SECONDS)
+        while self._process is not None and not enough.passed:
             message = self._process.next(max(0.0, until.left()))
             if message is SeedProcess.NOTHING:
                 return
@@ -244,6 +252,8 @@ class SeedRun:
             with calling(f"seed {name}"):
                 family = None if message.family is None else self._grown[message.family]
                 proposal = replace(message.proposal, family=family)
+                if self._is_beaten(proposal):
+                    return None
                 return self._accepted(name, proposal, message.seconds)
         except VerificationError as error:
             self._report(f"seed {name} proposed what is not an algorithm: {error}")
@@ -361,6 +371,10 @@ class SeedRun:
             if proposal is None:
                 return
             spent = time.perf_counter() - began
+            if self._is_beaten(proposal):
+                if until.passed:
+                    return
+                continue
             with calling(f"seed {record.name}"):  # arrays may hold anything
                 point = self._accepted(record.name, proposal, spent)
             yield point
@@ -370,6 +384,16 @@ class SeedRun:
                 return
             began = time.perf_counter()
             own = replace(limits, seconds=until.seconds, until=until)
+
+    def _is_beaten(self, proposal: Proposal) -> bool:
+        """Whether a member of a family is better, so that it is not worth verifying."""
+        algorithm = proposal.algorithm
+        if proposal.family is not None or (
+            self.topology.counts_copies and algorithm.num_sends <= _MANY_SENDS
+        ):
+            return False
+        costs = algorithm.steps, Fraction(algorithm.rounds, proposal.chunks)
+        return any(family.beats(*costs) for family in self.families)
 
     def _accepted(self, name: str, proposal: Proposal, seconds: float) -> Point:
         """A proposal as a verified point; its family is verified as well."""
