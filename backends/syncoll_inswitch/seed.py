@@ -55,7 +55,7 @@ class InSwitchSeed:
         limits: SeedLimits,
         options: Mapping[str, OptionValue],
     ) -> Generator[Proposal | None, SeedLimits | None]:
-        """The members of few steps of each family, and ramps of two boxes."""
+        """The members of few steps of each family, and ramps of several boxes."""
         answer = fits(topology, collective)
         groups = (
             groups_of(topology, collective.tabulate(topology.num_nodes, 1)) if answer.ok else None
@@ -64,7 +64,9 @@ class InSwitchSeed:
             raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
         problem = Problem(topology, collective, tuple(groups))
         steps = int(options["steps"])
-        ramps = problem.does_all and all(len(boxes.nodes) == 2 for boxes, _ in groups)
+        ramps = problem.does_all and len({len(boxes.nodes) for boxes, _ in groups}) == 1 < len(
+            groups[0][0].nodes
+        )
         for times in problem.times():
             waves = _Waves(problem, times, head=options["head"] == "yes")
             for one in waves.proposals(limits, steps):
@@ -78,10 +80,10 @@ class InSwitchSeed:
 def _ramps(
     problem: Problem, limits: SeedLimits, most_steps: int
 ) -> Generator[Proposal | None, SeedLimits | None]:
-    """For each number of steps the best that two boxes do, see `ramps`."""
+    """For each number of steps the best that several boxes do, see `ramps`."""
     until = limits.deadline()
     scaled = [(boxes, count * problem.least // boxes.chunks) for boxes, count in problem.groups]
-    for steps in range(3, min(most_steps, limits.max_steps or most_steps) + 1):
+    for steps in range(2, min(most_steps, limits.max_steps or most_steps) + 1):
         if until.passed:
             more = yield None
             if more is None:
@@ -89,7 +91,7 @@ def _ramps(
             until = more.deadline()
         found = ramp(scaled, problem.least, steps, limits.max_chunks)
         if found is None:
-            return
+            continue
         chunks = problem.least * sum(found.times)
         part = problem.part([found.moves(boxes, each) for boxes, each in scaled], chunks)
         if limits.max_rounds is None or part.algorithm.rounds <= limits.max_rounds:

@@ -9,7 +9,7 @@ up where:
 * what many contribute to and many need takes many sends between them, see `partition`.
 
 For a number of steps two more join the three, see `gossip` and `completions`.  Where switches copy
-or add up what is sent, only the first two count, and one for a number of steps, see `switches`.
+or add up what is sent, only the first three count, and one for a number of steps, see `switches`.
 """
 
 from __future__ import annotations
@@ -264,9 +264,8 @@ def _counting_sends(
     topology: Topology, shape: ChunkClasses, steps: int | None, deadline: Deadline
 ) -> RoundsBound:
     found = None
-    if not topology.counts_copies:  # several sends may count as one
-        with suppress(OutOfTimeError), interrupted_at(deadline):
-            found = find_partition(topology, shape.classes, deadline)
+    with suppress(OutOfTimeError), interrupted_at(deadline):
+        found = find_partition(topology, shape.classes, deadline)
     if found is None:
         return RoundsBound(Fraction(0), steps, None)
     return RoundsBound(found[0], None, found[1])

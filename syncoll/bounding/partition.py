@@ -1,6 +1,7 @@
 """Finding partitions (`syncoll.certificates.partition`) that prove much, and prices for them.
 
-Every node a part of its own counts all sends; coarser parts count those over slow links alone.
+Every node a part of its own counts all sends; coarser parts count those over slow links alone, and
+where switches copy or add up what is sent within parts, those between them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from syncoll.certificates.classes import ChunkClass
 from syncoll.certificates.partition import PartitionCertificate, in_units, sends_between
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import LinearProgram
-from syncoll.model import Topology
+from syncoll.model import Counting, Topology
 
 __all__ = ["find_partition"]
 
@@ -49,10 +50,12 @@ def find_partition(
     """
     if not topology.links:
         return None
-    # Each link's part in the cheapest bound with it: room for at least so many sends a round.
+    # Each link's part in the cheapest bound with it: room for at least so many sends a round, if
+    # they are counted.
     share = np.full(len(topology.links), np.inf)
-    for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
-        part = float(bound.chunks_per_round) / len(members)
+    for i in _counting_sends(topology):
+        members = topology.bound_links[i]
+        part = float(topology.bounds[i].chunks_per_round) / len(members)
         share[members] = np.minimum(share[members], part)
     ends = np.array(topology.links, dtype=np.int64)
     rated: dict[tuple[int, ...], float] = {}
@@ -94,13 +97,10 @@ def _candidates(
     classes: Sequence[ChunkClass],
     deadline: Deadline,
 ) -> Iterator[tuple[int, ...]]:
-    yield tuple(range(nodes))
-    for threshold in np.unique(share).tolist():
-        fast = np.arange(nodes)
-        for a, b in ends[share > threshold].tolist():
-            fast[fast == fast[a]] = fast[b]
-        yield _numbered(fast.tolist())
-    parts = tuple(range(nodes))
+    parts = _joined(nodes, ends[share == np.inf])
+    yield parts
+    for threshold in np.unique(share[share < np.inf]).tolist():
+        yield _joined(nodes, ends[share > threshold])
     while max(parts) > 1:
         neighbours = {
             (min(pair), max(pair))
@@ -119,6 +119,19 @@ def _candidates(
         yield parts
 
 
+def _joined(nodes: int, ends: IntArray) -> tuple[int, ...]:
+    """The parts that some links connect."""
+    fast = np.arange(nodes)
+    for a, b in ends.tolist():
+        fast[fast == fast[a]] = fast[b]
+    return _numbered(fast.tolist())
+
+
+def _counting_sends(topology: Topology) -> list[int]:
+    """The bounds that count every send."""
+    return [i for i, bound in enumerate(topology.bounds) if bound.counts is Counting.SENDS]
+
+
 def _numbered(parts: Sequence[int]) -> tuple[int, ...]:
     """The same parts, numbered in the order of their first nodes."""
     numbers: dict[int, int] = {}
@@ -132,12 +145,15 @@ def _price(
     part = np.array(parts)[np.array(topology.links, dtype=np.int64).reshape(-1, 2)]
     between = part[:, 0] != part[:, 1]
     row = np.cumsum(between) - 1
-    within = [row[members[between[members]]] for members in topology.bound_links]
+    numbers = _counting_sends(topology)
+    bounds = [topology.bounds[i] for i in numbers]
+    own = [topology.bound_links[i] for i in numbers]
+    within = [row[members[between[members]]] for members in own]
     sizes = [len(rows) for rows in within]
     if not any(sizes):
         return None
     optimum = LinearProgram(
-        np.array([float(bound.chunks_per_round) for bound in topology.bounds]),
+        np.array([float(bound.chunks_per_round) for bound in bounds]),
         np.concatenate(within),
         np.repeat(np.arange(len(sizes)), sizes),
         np.ones(sum(sizes)),
@@ -158,11 +174,13 @@ def _price(
             continue
         scaled = {j: value / least for j, value in enumerate(prices) if value}
         room = sum(
-            (topology.bounds[j].chunks_per_round * value for j, value in scaled.items()),
+            (bounds[j].chunks_per_round * value for j, value in scaled.items()),
             Fraction(0),
         )
         if best is None or room < best[0]:
             best = room, scaled
         if float(best[0]) <= optimum.value * (1 + 1e-9):
             break
-    return None if best is None else PartitionCertificate(tuple(parts), best[1])
+    if best is None:
+        return None
+    return PartitionCertificate(tuple(parts), {numbers[j]: x for j, x in best[1].items()})

@@ -103,7 +103,7 @@ class CompletionCertificate:
         Raises:
             VerificationError: when a rule is broken, or a case is missing.
         """
-        require_every_send(topology)
+        require_every_send(topology, (i for i, _ in self.totals))
         prices = link_prices(topology, self.steps, self.totals)
         symmetry = PricedSymmetry(topology, self.steps, self.totals, classes)
         orbit = symmetry.orbits(self.automorphisms).nodes

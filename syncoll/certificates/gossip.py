@@ -101,7 +101,7 @@ class GossipCertificate:
         Raises:
             VerificationError: when a rule is broken.
         """
-        require_every_send(topology)
+        require_every_send(topology, (i for i, _ in self.totals))
         prices = link_prices(topology, self.steps, self.totals)
         symmetry = PricedSymmetry(topology, self.steps, self.totals, classes)
         orbits = symmetry.orbits(self.automorphisms)

@@ -52,7 +52,7 @@ class PartitionCertificate:
             VerificationError: when not every node has a part, a link between parts costs less than
                 1, or a price is not of a bound.
         """
-        require_every_send(topology)
+        require_every_send(topology, self.prices)
         if len(self.parts) != topology.num_nodes:
             raise VerificationError(
                 f"parts of {len(self.parts)} nodes, but the topology has {topology.num_nodes}"

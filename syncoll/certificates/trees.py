@@ -71,7 +71,7 @@ class TreeCertificate:
             VerificationError: when the prices break one of their rules, or a chunk has more than
                 `MOST_DESTINATIONS` destinations and more than `MOST_UNINFORMED` nodes lack it.
         """
-        require_every_send(topology)
+        require_every_send(topology, (i for i, _ in self.totals))
         spent: dict[int, Fraction] = {}
         prices = np.zeros((self.steps, len(topology.links)), dtype=object)
         scale = lcm(*(price.denominator for price in self.totals.values()))

@@ -231,8 +231,9 @@ class Certificate:
             demands = self.shape.demands(reading, node)
             machine = machine.reversed() if reading in ("inverse", "collect") else machine
         self.machine = machine
-        plain = not machine.counts or self.method in ("cut", "prices", "switches", "nothing")
-        require(plain, "sends that may count as one")
+        if self.method not in ("cut", "prices", "switches", "nothing"):
+            priced = (machine.counting[one["bound"]] for one in written["prices"])
+            require(not any(priced), "sends that may count as one")
         proved = getattr(self, f"_{self.method}")(demands)
         require(proved == self.rounds, f"it proves {proved}, not {self.rounds}")
 

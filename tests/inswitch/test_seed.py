@@ -7,6 +7,9 @@ from fractions import Fraction
 import pytest
 
 import syncoll
+from syncoll.bounding.combining import combining_rounds_bound
+from syncoll.certificates import Certificate, ChunkClasses
+from syncoll.certificates.partition import PartitionCertificate
 from syncoll.model import BandwidthBound, Counting, Topology
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
@@ -69,6 +72,21 @@ def test_two_boxes_are_near_to_what_is_proved_for_each_number_of_steps() -> None
     assert all(x.chunks <= 500 for x in found)
     for steps, least, near in ((3, "23/86", 1.06), (4, "16/79", 1.02), (6, "193/1201", 1.04)):
         assert Fraction(least) <= best[steps] <= Fraction(least) * Fraction(near)
+
+
+def test_three_boxes_are_as_fast_as_is_proved_in_the_end() -> None:
+    """Between boxes every send counts, so that those that an allreduce needs there do."""
+    topology = as_topology(SPECS.topology("dgx_h100(boxes=3, nvls=true)"))
+    found = proposed(topology, SeedLimits(max_chunks=600), steps=8)
+    best = {x.algorithm.steps: Fraction(x.algorithm.rounds, x.chunks) for x in found}
+    assert best[2] == 2
+    for steps, most in ((3, 0.395), (4, 0.28), (6, 0.215), (8, 0.195)):
+        assert best[steps] <= most
+    shape = ChunkClasses.of(SPECS.collective("allreduce").tabulate(24, 1), 1, combining=True)
+    bound = combining_rounds_bound(topology, shape, None)
+    assert bound.rounds == Fraction(1, 6)
+    assert isinstance(bound.certificate, PartitionCertificate)
+    Certificate(shape, bound).check(topology)
 
 
 def test_two_boxes_have_families_that_begin_late() -> None:
