@@ -116,7 +116,7 @@ def test_the_checker_of_claims_is_small() -> None:
     floors = {floor_of(file) for file in files}
     assert floors <= TRUSTED | {"lazy", "documents", "__init__"}
     assert len(files) <= 58
-    assert sum(len(file.read_text().splitlines()) for file in files) <= 10410
+    assert sum(len(file.read_text().splitlines()) for file in files) <= 10500
 
 
 COMMAND = {"cli", "api", "session", "pages", "documents", "units", "deadline", "memory", "lazy"}
