@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from syncoll.api.base import Shown, What, data_frame, deadline_of, dressed, seconds_of, session_for
 from syncoll.api.frontier import FrontierResult, Source, frontier_of
 from syncoll.api.searches import SearchOptions, searched
+from syncoll.damage.damage import parse_damage
 from syncoll.deadline import interrupted_at
 from syncoll.documents import require_writable, write_atomically
 from syncoll.documents.folder import FrontierFolder
@@ -18,7 +19,6 @@ from syncoll.errors import LocatedError, UsageError
 from syncoll.model import Collective, Instance
 from syncoll.pages import Page
 from syncoll.pages.repair import repair_page, survey_page
-from syncoll.repairing.damage import parse_damage
 from syncoll.repairing.failures import Kind
 from syncoll.repairing.known import known_seeds
 from syncoll.repairing.left import left

@@ -14,9 +14,9 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.damage.damage import Damage, Vertex
+from syncoll.damage.damaged import cables_of
 from syncoll.model import Collective, Link, RelationTable, Topology
-from syncoll.repairing.damage import Damage, Vertex
-from syncoll.repairing.damaged import cables_of
 from syncoll.symmetry.fixing import least_of_orbits, vertex_automorphisms_fixing
 from syncoll.symmetry.structure import Structure
 

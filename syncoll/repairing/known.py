@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from syncoll.damage.damaged import Damaged
 from syncoll.errors import SyncollError
 from syncoll.model import Algorithm, Collective, Instance, Topology, invert
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecord
-from syncoll.repairing.damaged import Damaged
 from syncoll.repairing.mending import Clock, mended
 from syncoll.repairing.remaining import Broken, carried_over
 from syncoll.results import Family, Part

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from syncoll.damage.damage import Damage
+from syncoll.damage.damaged import Damaged, connections, damaged
 from syncoll.errors import ImpossibleError, LocatedError, ModelError, UsageError
 from syncoll.model import Collective, Topology
 from syncoll.model.reach import Reach
-from syncoll.repairing.damage import Damage
-from syncoll.repairing.damaged import Damaged, connections, damaged
 from syncoll.repairing.fewer_nodes import on_fewer_nodes
 
 __all__ = ["collective_of_the_rest", "left"]

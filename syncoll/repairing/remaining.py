@@ -7,9 +7,9 @@ from math import gcd
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.damage.damaged import Damaged
 from syncoll.model import Algorithm, Collective, RelationTable, Topology, refine
-from syncoll.repairing.damaged import Damaged
-from syncoll.repairing.fewer_nodes import rest_of
+from syncoll.model.fewer_nodes import rest_of
 from syncoll.results.frontier import Costs
 
 __all__ = ["Broken", "carried_over"]
@@ -65,7 +65,7 @@ def carried_over(point: Costs, machine: Damaged, rest: Collective) -> Broken | N
     if algorithm.num_sends > _MOST_SENDS:
         return None
     nodes = len(machine.nodes)
-    pre, post, kept = rest_of(instance.table, machine)
+    pre, post, kept = rest_of(instance.table, machine.nodes)
     least = rest.least_chunks(nodes)
     if least is None:
         return None
@@ -75,7 +75,7 @@ def carried_over(point: Costs, machine: Damaged, rest: Collective) -> Broken | N
         return None
     if parts > 1:
         instance, algorithm = refine(instance, algorithm, parts)
-        pre, post, kept = rest_of(instance.table, machine)
+        pre, post, kept = rest_of(instance.table, machine.nodes)
     chunks = least * int(kept.sum()) // unit
     if not rest.admits(nodes, chunks):
         return None

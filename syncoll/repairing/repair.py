@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from syncoll.repairing.damaged import Damaged
+from syncoll.damage.damaged import Damaged
 from syncoll.repairing.losses import Loss, losses
 from syncoll.results import Frontier
 

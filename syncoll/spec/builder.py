@@ -43,6 +43,38 @@ _CLAUSES = {
 class Builder(ExpressionBuilder):
     """Makes syntax records; used by the parser while it reads."""
 
+    # Machines on which something broke --------------------------------------------------------
+
+    def end(self, children: Children) -> tuple[bool, Any]:
+        return children[0] is not None, children[1]
+
+    def broken_vertex(self, children: Children) -> Node:
+        word, expr = children
+        return syntax.Broken(((str(word) == "switch", expr),), span=self.whole(children))
+
+    def broken_link(self, children: Children) -> Node:
+        word, one, arrow, other = children
+        span = self.token_span(word).to(other[1].span)
+        return syntax.Broken((one, other), str(arrow) == "<->", span=span)
+
+    def broken_text(self, children: Children) -> Node:
+        return syntax.Broken((), text=self._text(children[0]), span=self.whole(children))
+
+    def slow(self, children: Children) -> Node:
+        broken, _, factor = children
+        slower: Node = replace(broken, factor=factor, span=broken.span.to(factor.span))
+        return slower
+
+    def failure(self, children: Children) -> Node:
+        things = tuple(child for child in children if isinstance(child, syntax.Broken))
+        return syntax.Failure(things, span=self.whole(children))
+
+    def failures(self, children: Children) -> Node:
+        return syntax.Failures(tuple(children), span=self.whole(children))
+
+    def damaged(self, children: Children) -> Node:
+        return syntax.DamagedReference(*children, span=self.whole(children))
+
     # Definitions -------------------------------------------------------------------------------
 
     def param_required(self, children: Children) -> Node:
@@ -141,6 +173,11 @@ class Builder(ExpressionBuilder):
         operand, _, groups = children
         span = self.whole(children)
         return syntax.Within(operand, groups, self._size(span, [operand]), span=span)
+
+    def without(self, children: Children) -> Node:
+        operand, nodes = children[0], tuple(children[3::3])
+        span = self.whole(children)
+        return syntax.Without(operand, nodes, self._size(span, [operand]), span=span)
 
     def part_group(self, children: Children) -> Node:
         inner: Node = children[1]

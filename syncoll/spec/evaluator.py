@@ -41,7 +41,7 @@ from syncoll.spec.blame import BlamedCall, RequirementError, at_call, guilty
 from syncoll.spec.builtin import BUILTINS
 from syncoll.spec.environment import Ambient, bind_arguments, no_such_value
 from syncoll.spec.errors import describe_cell, fault_error
-from syncoll.spec.iteration import index, list_for
+from syncoll.spec.iteration import index, list_for, range_of
 from syncoll.spec.keywords import AMBIENT
 from syncoll.spec.matrix import read_matrix
 from syncoll.spec.membership import combine, compare_two, set_of, set_where
@@ -305,7 +305,19 @@ class Evaluator:
         return Pair(self.number(expr.first, scope, mask), self.number(expr.second, scope, mask))
 
     def _list(self, expr: syntax.ListOf, scope: NameScope, mask: Mask) -> ListValue:
-        return tuple(self.element(item, scope, mask) for item in expr.items)
+        if len(expr.items) == 1 and isinstance(expr.items[0], syntax.RangeOf):
+            return range_of(self, expr.items[0], scope, mask)
+        found: list[Any] = []
+        for item in expr.items:
+            if isinstance(item, syntax.RangeOf):
+                found += range_of(self, item, scope, mask)
+            else:
+                found.append(self.element(item, scope, mask))
+            if len(found) > limits.MAX_LIST:
+                raise expr.span.error(
+                    f"a list of more than {limits.MAX_LIST} elements", "a shorter list"
+                )
+        return tuple(found)
 
     def element(self, item: Expr, scope: NameScope, mask: Mask) -> Any:
         """The value of an element of a list."""
@@ -426,6 +438,7 @@ _DISPATCH: Mapping[type[Expr], _Method] = {
     syntax.PairOf: Evaluator._pair,
     syntax.ListOf: Evaluator._list,
     syntax.ListFor: list_for,
+    syntax.RangeOf: range_of,
     syntax.Call: Evaluator._call,
     syntax.SetOf: set_of,
     syntax.SetWhere: set_where,

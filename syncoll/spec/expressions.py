@@ -128,6 +128,9 @@ class ExpressionBuilder(Transformer[Token, Any]):
     def list_of(self, children: Children) -> Expr:
         return self._expr(syntax.ListOf, children, tuple(_nodes(children)))
 
+    def range_of(self, children: Children) -> Expr:
+        return self._expr(syntax.RangeOf, children, children[0], children[2])
+
     def list_for(self, children: Children) -> Expr:
         _, item, *clauses, _ = children
         return self._generated(children, item, clauses)

@@ -1,10 +1,10 @@
 """From a definition with arguments to a model object: where names, defaults and bodies meet.
 
 A collective has a pre and a post of its own, or is made of other collectives: ``inverse``, ``then``
-and ``or`` become `inverse_of` and `sequence_of`, ``+`` and ``within`` `sum_of`, each with the place
-where it stands.  A collective that several parts name with equal arguments is made once, so that a
-search sees that it is the same one (the SCCL paper's allreduce needs its allgather twice, section
-3.5).
+and ``or`` become `inverse_of` and `sequence_of`, ``+`` and ``within`` `sum_of`, and ``without``
+`syncoll.model.fewer_nodes.without`, each with the place where it stands.  A collective that several
+parts name with equal arguments is made once, so that a search sees that it is the same one (the
+SCCL paper's allreduce needs its allgather twice, section 3.5).
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from syncoll.model import (
     sequence_of,
     sum_of,
 )
+from syncoll.model.fewer_nodes import without
 from syncoll.spec import syntax
 from syncoll.spec.blame import BlamedCall, blaming
 from syncoll.spec.collective import build_collective
 from syncoll.spec.environment import Ambient
 from syncoll.spec.evaluator import Evaluator
 from syncoll.spec.groups import SpecGroups
-from syncoll.spec.limits import MAX_CHUNKS, MAX_NUMBER, MAX_PARTS
+from syncoll.spec.limits import MAX_CHUNKS, MAX_NODES, MAX_NUMBER, MAX_PARTS
 from syncoll.spec.searching import SearchSpec
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Combination, Definition, Reference
@@ -111,9 +112,12 @@ def make_search(call: BlamedCall, seen: NameScope) -> SearchSpec:
     evaluator, scope, name = _bind_parameters(call, seen)
     subjects: dict[str, BlamedCall] = {}
     combination: Combination | None = None
+    failures: syntax.Failures | None = None
     bounds: dict[str, Any] = {}
     for setting in definition.settings:
         keyword, value = setting.keyword, setting.value
+        if isinstance(value, syntax.DamagedReference):
+            failures, value = value.failures, value.reference
         if isinstance(value, Combination) and not isinstance(value, Reference):
             combination = value
         elif isinstance(value, Reference):
@@ -133,9 +137,14 @@ def make_search(call: BlamedCall, seen: NameScope) -> SearchSpec:
             least = 0 if keyword == "k" else 1
             if bounds[keyword] < least:
                 raise value.span.error(f"{keyword} {bounds[keyword]}", f"at least {least}")
+    network = make_topology(subjects["topology"], scope)
+    if failures is not None:
+        from syncoll.spec.damages import without as damaged
+
+        network = damaged(network, failures, scope)
     return SearchSpec(
         name if definition.name else "",
-        make_topology(subjects["topology"], scope),
+        network,
         make_collective(subjects["collective"], scope)
         if combination is None
         else make_combination(combination, scope),
@@ -231,6 +240,14 @@ class _Combiner:
                 raise _too_many(node.span)
             made = inverse_of(dual, name or f"inverse {dual.name}", call or node.span.origin)
             return made, size + 1
+        if isinstance(node, syntax.Without):
+            whole, size = self._combined(node.operand, scope, None, call)
+            if size >= MAX_PARTS:
+                raise _too_many(node.span)
+            gone = self._gone(node, scope)
+            place = call or node.nodes[0].span.to(node.nodes[-1].span).origin
+            own = call or node.span.origin
+            return without(whole, gone, name or "", own, place), size + 1
         if isinstance(node, syntax.Sum | syntax.Weighted | syntax.Within):
             return self._sum(node, scope, name, call)
         choice = node.ways if isinstance(node, syntax.Choice) else (node,)
@@ -292,6 +309,19 @@ class _Combiner:
             names.append(f"{before}{spelled}{behind}")
         origin = call or node.span.origin
         return sum_of(terms, name or " + ".join(names), origin), total
+
+    def _gone(self, node: syntax.Without, scope: NameScope) -> list[int]:
+        """The nodes behind ``without``."""
+        evaluator = Evaluator(Ambient("nodes that are gone"))
+        found: list[int] = []
+        for expr in node.nodes:
+            one = evaluator.whole(expr, scope)
+            if not 0 <= one < MAX_NODES:
+                raise expr.span.error(f"node {one}", f"a node of 0 to {MAX_NODES - 1}")
+            if one in found:
+                raise expr.span.error(f"node {one} stands here twice", "different nodes")
+            found.append(int(one))
+        return found
 
     def _weight(self, node: syntax.Weighted, scope: NameScope) -> int:
         evaluator = Evaluator(Ambient("a sum of collectives"))

@@ -28,7 +28,7 @@ from syncoll.wording import counted
 if TYPE_CHECKING:
     from syncoll.spec.evaluator import Evaluator
 
-__all__ = ["each", "index", "list_for", "rows"]
+__all__ = ["each", "index", "list_for", "range_of", "rows"]
 
 
 def list_for(evaluator: Evaluator, expr: syntax.ListFor, scope: NameScope, mask: Mask) -> ListValue:
@@ -41,6 +41,24 @@ def list_for(evaluator: Evaluator, expr: syntax.ListFor, scope: NameScope, mask:
             )
         found.append(evaluator.element(expr.item, inner, mask))
     return tuple(found)
+
+
+def range_of(evaluator: Evaluator, expr: syntax.RangeOf, scope: NameScope, mask: Mask) -> range:
+    """The whole numbers of ``first..last``, both included."""
+    first, last = (evaluator.whole(end, scope, mask) for end in (expr.first, expr.last))
+    if is_column(first) or is_column(last):
+        raise NotVectorisable
+    if last < first:
+        raise expr.span.error(
+            f"a range that runs down, from {first} to {last}",
+            f"`{last}..{first}`, in which both are; or `range(start, end)`, which may be empty",
+        )
+    if last - first >= limits.MAX_LIST:
+        raise expr.span.error(
+            f"a range of {last - first + 1} numbers", f"at most {limits.MAX_LIST}"
+        )
+    evaluator.spend(last - first + 1, expr.span)
+    return range(first, last + 1)
 
 
 def each(

@@ -23,15 +23,15 @@ from syncoll.spec.arguments import as_arguments
 from syncoll.spec.foreign import ForeignFiles, Reader
 from syncoll.spec.limits import MAX_FILE_BYTES
 from syncoll.spec.module import Found, Module, defined_twice, load_module, unknown_name
-from syncoll.spec.parser import parse_combination, parse_reference
+from syncoll.spec.parser import parse_combination, parse_failures, parse_reference
 from syncoll.spec.source import Source, Span, decode
-from syncoll.spec.syntax import Combination, Definition, Reference
+from syncoll.spec.syntax import Combination, Definition, Failures, Reference
 from syncoll.wording import where_typed
 
 if TYPE_CHECKING:  # finding a name must not pay for numpy
     from syncoll.model import Collective, Fabric, Topology
     from syncoll.spec.blame import BlamedCall
-    from syncoll.spec.families import Family
+    from syncoll.spec.families import Family, Machine
     from syncoll.spec.searching import SearchSpec
     from syncoll.spec.values import NameScope
 
@@ -46,13 +46,17 @@ _DEFINED = re.compile(
 )
 _CALL = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\(.*)?", re.DOTALL)
 _FILE_REFERENCE = re.compile(r"(.*\.syncoll)(?:\s*:(?P<call>.*))?", re.DOTALL)
-_COMBINES = re.compile(r"^\s*\(|[+*]|\b(?:inverse|or|then|within)\b")
+_COMBINES = re.compile(r"^\s*\(|[+*]|\b(?:inverse|or|then|within|without)\b")
 """What a reference has in it that may combine collectives."""
 _QUOTED = re.compile(r'"[^"]*"')
 _INNER_FILE = re.compile(r"(?<![^\s+*(])(?P<file>[^\s+*(),:]+\.syncoll)\s*:")
 """A file before a name in a combination, as in ``allgather + my.syncoll:shift``."""
 _UNQUOTED = re.compile(r"(?<=[(,\s=])[\w./-]+\.(?:csv|txt|tsv)(?=\s*[,)])", re.IGNORECASE)
 """A file of numbers among arguments, without its quotation marks."""
+_BROKEN = re.compile(
+    r'\swith(?:out)?\s*(?=(?:node|switch|link|cable|card|gpu|rank)\b|["0-9])', re.I
+)
+"""Where behind a topology it is said what is broken."""
 _ROUTED = re.compile(r"\s*routed\s+(?P<topology>[^\s(].*)", re.DOTALL)
 
 
@@ -94,7 +98,8 @@ class SpecLibrary:
     kind.  With readers, also a file in another format behind the reader's name and a colon:
     ``nvidia-smi:topo.txt``, or ``nvidia-smi(link=20):topo.txt`` with settings.  A topology behind
     the word ``routed``, as in ``routed torus(4,4)``, is the one on which a send may take
-    several links in a step; see `syncoll.routing.routed`.
+    several links in a step; see `syncoll.routing.routed`.  Behind a topology stands what is broken,
+    as in ``dgx1 without link 3->6``; see `syncoll.spec.damages`.
 
     Args:
         readers: by the name that stands before the colon; see `load`.
@@ -138,6 +143,13 @@ class SpecLibrary:
         """
         from syncoll.spec.instantiate import make_topology
 
+        whole, failures = _intact(reference)
+        if failures is not None:
+            from syncoll.spec.damages import without
+            from syncoll.spec.values import NameScope
+
+            scope = NameScope(Module(Source.typed(reference), None, self), {})
+            return without(self.topology(whole), failures, scope)
         plain = _unrouted(reference)
         network = make_topology(*self._call("topology", plain))
         if plain == reference:
@@ -146,15 +158,18 @@ class SpecLibrary:
 
         return routed(as_topology(network))
 
-    def family(self, reference: str) -> Family:
-        """The topologies that a reference names some of whose arguments have names without a value.
+    def family(self, reference: str) -> Family | Machine:
+        """The topologies that a reference names some of whose arguments have names without a value;
+        where something is broken, that machine.
 
         Raises:
             SpecError: see `topology`.
         """
         from syncoll.spec.blame import BlamedCall
-        from syncoll.spec.families import Family
+        from syncoll.spec.families import Family, Machine
 
+        if _intact(reference)[1] is not None:
+            return Machine(self.topology(reference))
         plain = _unrouted(reference)
         found, call, home = self._resolve("topology", plain)
         blamed = BlamedCall(found, call.arguments, call.span)
@@ -201,7 +216,9 @@ class SpecLibrary:
 
     def definition(self, kind: Kind, reference: str) -> DefinitionSummary:
         """What a reference names, without instantiating it; see `topology`."""
-        plain = _unrouted(reference) if kind == "topology" else reference
+        plain = reference
+        if kind == "topology":
+            plain = _unrouted(_intact(reference)[0])
         if kind == "collective" and self._combined(plain) is not None:
             text = " ".join(plain.split())
             return DefinitionSummary(kind, text, text, "", where_typed(), 1)
@@ -217,7 +234,7 @@ class SpecLibrary:
             SpecError: when nothing has that name; see `topology`.
         """
         if kind == "topology":
-            reference = _unrouted(reference)
+            reference = _unrouted(_intact(reference)[0])
             if self.is_read(reference):
                 return
         if kind == "collective":
@@ -237,7 +254,7 @@ class SpecLibrary:
 
     def is_read(self, reference: str) -> bool:
         """Whether a reference is to a file in another format, for one of the readers."""
-        return self._foreign.names(_unrouted(reference))
+        return self._foreign.names(_unrouted(_head(reference)))
 
     @staticmethod
     def is_routed(reference: str) -> bool:
@@ -481,6 +498,24 @@ def _unrouted(reference: str) -> str:
     """What stands behind the word ``routed``; the reference itself where it is not there."""
     match = _ROUTED.fullmatch(reference)
     return reference if match is None else match["topology"]
+
+
+def _head(reference: str) -> str:
+    """A topology without what is said to be broken."""
+    found = _BROKEN.search(_masked(reference))
+    return reference if found is None else reference[: found.start()]
+
+
+def _intact(reference: str) -> tuple[str, Failures | None]:
+    """The topology before anything broke, and what did; None where nothing is said of that.
+
+    Raises:
+        SpecError: when what is said is not that.
+    """
+    whole = _head(reference)
+    if whole == reference:
+        return reference, None
+    return whole, parse_failures(Source.typed(reference), len(whole))
 
 
 def _files_in(folder: Path) -> list[Path]:

@@ -15,14 +15,20 @@ from zlib import crc32
 
 from syncoll.spec.keywords import RESERVED
 from syncoll.spec.source import Source
-from syncoll.spec.syntax import Combination, Expr, File, Reference
+from syncoll.spec.syntax import Combination, Expr, Failures, File, Reference
 
 if TYPE_CHECKING:
     from lark import Lark, Token
 
     from syncoll.spec.builder import Builder
 
-__all__ = ["parse_combination", "parse_expression", "parse_file", "parse_reference"]
+__all__ = [
+    "parse_combination",
+    "parse_expression",
+    "parse_failures",
+    "parse_file",
+    "parse_reference",
+]
 
 _LOCK = threading.Lock()
 
@@ -60,6 +66,17 @@ def parse_combination(source: Source, start: int = 0, text: str | None = None) -
     """
     result = _parse("choice", source, start, len(source.text), text)
     assert isinstance(result, Combination)
+    return result
+
+
+def parse_failures(source: Source, start: int) -> Failures:
+    """Reads what happened to a topology, from a position to the end of the text.
+
+    Raises:
+        SpecError: at the first place where the text breaks the grammar.
+    """
+    result = _parse("failures", source, start, len(source.text))
+    assert isinstance(result, Failures)
     return result
 
 
@@ -112,7 +129,7 @@ def _compiled() -> tuple[Lark, Builder]:
         grammar,
         parser="lalr",
         lexer="contextual",
-        start=["file", "reference", "choice", "expr"],
+        start=["file", "reference", "choice", "expr", "failures"],
         keep_all_tokens=True,
         maybe_placeholders=True,
         transformer=builder,

@@ -151,6 +151,13 @@ class ListFor(Expr):
     clauses: tuple[Comprehension, ...]
 
 
+class RangeOf(Expr):
+    """``first..last`` in a list: all whole numbers from one to the other, both included."""
+
+    first: Expr
+    last: Expr
+
+
 class SetOf(Expr):
     """``{ (a, b), … for … }``: pairs one by one."""
 
@@ -233,7 +240,56 @@ class Within(Node):
     size: int
 
 
-Combination = Reference | Inverse | Sequence | Choice | Weighted | Sum | Within
+class Without(Node):
+    """``collective without node 1 and node 3``: on the nodes that are left; see `Inverse`."""
+
+    operand: Combination
+    nodes: tuple[Expr, ...]
+    size: int
+
+
+Combination = Reference | Inverse | Sequence | Choice | Weighted | Sum | Within | Without
+
+
+class Broken(Node):
+    """``node 4``, ``switch 0``, ``link 3->6``, ``link 3<->switch 0`` or ``"words of a label"``.
+
+    Args:
+        vertices: of a node or a switch itself, of a link its ends; each with whether it is a
+            switch.
+        text: in quotation marks; empty where it is one of the others.
+        factor: how many times slower it is; None for what is broken.
+    """
+
+    vertices: tuple[tuple[bool, Expr], ...]
+    both_ways: bool = False
+    text: str = ""
+    factor: Expr | None = None
+
+    def children(self) -> Iterator[Node]:
+        """The expressions in it."""
+        yield from (expr for _, expr in self.vertices)
+        if self.factor is not None:
+            yield self.factor
+
+
+class Failure(Node):
+    """``without link 3->6 and node 4 and with link 0->1 by 2``: what happened at once."""
+
+    things: tuple[Broken, ...]
+
+
+class Failures(Node):
+    """Failures one after the other: each speaks of the machine that the one before it leaves."""
+
+    failures: tuple[Failure, ...]
+
+
+class DamagedReference(Node):
+    """``dgx1 without link 3->6``."""
+
+    reference: Reference
+    failures: Failures
 
 
 class Parameter(Node):
@@ -343,7 +399,7 @@ class Setting(Node):
     """One line of a search: a bound, a subject, or the name of a plugin."""
 
     keyword: str
-    value: Expr | Combination | str
+    value: Expr | Combination | DamagedReference | str
     unit: str = ""
 
 

@@ -31,6 +31,7 @@ FLOORS = (
     "documents",
     "linear",
     "routing",
+    "damage",
     "symmetry",
     "scheduling",
     "lowerings",

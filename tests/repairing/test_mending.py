@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import syncoll
+from syncoll.damage.damage import Damage
+from syncoll.damage.damaged import Damaged, damaged
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Instance, Topology, invert
 from syncoll.plugins import SeedLimits, resolve_options
-from syncoll.repairing.damage import Damage
-from syncoll.repairing.damaged import Damaged, damaged
 from syncoll.repairing.known import KEPT, MENDED, known_seeds
 from syncoll.repairing.left import collective_of_the_rest
 from syncoll.repairing.mending import Clock, mended

@@ -14,12 +14,12 @@ import pytest
 import syncoll
 from syncoll.api.frontier import frontier_of
 from syncoll.cli.main import main
+from syncoll.damage.damage import parse_damage
+from syncoll.damage.damaged import damaged
 from syncoll.deadline import NEVER
 from syncoll.documents.folder import FrontierFolder
 from syncoll.model import Collective, Topology
 from syncoll.repairing import survey as surveys
-from syncoll.repairing.damage import parse_damage
-from syncoll.repairing.damaged import damaged
 from syncoll.repairing.failures import Kind, single_failures
 from syncoll.repairing.survey import Surveyed
 from syncoll.results import Frontier

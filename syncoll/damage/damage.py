@@ -53,29 +53,41 @@ class Damage:
     @property
     def words(self) -> str:
         """The same, always spelled alike."""
+        return self._spelled(self.label)
+
+    @property
+    def in_the_language(self) -> str:
+        """The same as the spec language has it, with a label in quotation marks."""
+        return self._spelled('"' + re.sub(r'(["\\])', r"\\\1", self.label) + '"')
+
+    def _spelled(self, label: str) -> str:
         if self.ends is not None:
             arrow = "<->" if self.both_ways else "->"
             what = f"link {arrow.join(map(_short, self.ends))}"
         elif self.vertex is not None:
             what = f"{'switch' if self.vertex[0] else 'node'} {self.vertex[1]}"
         else:
-            what = self.label
+            what = label
         return what if self.factor is None else f"{what} by {self.factor}"
 
 
-def parse_damage(text: str, *, slow: bool = False) -> Damage:
+def parse_damage(text: str, *, slow: bool = False, called: str | None = None) -> Damage:
     """What is broken, such as ``link 3->6``, or with `slow` what is slower: ``link 3->6 by 2``.
+
+    Args:
+        called: what messages begin with; None for the argument that it is.
 
     Raises:
         UsageError: when it is neither.
     """
-    name, given, factor = argument("slow" if slow else "without"), text, None
+    given, factor = text, None
+    name = f"{argument('slow' if slow else 'without')}: " if called is None else called
     text = " ".join(text.split())
     if slow:
         match = _SLOW.fullmatch(text)
         if match is None or Fraction(match[2]) <= 1:
             raise UsageError(
-                f"{name}: {given!r} is not WHAT by N, with N above 1, of at most 9 digits (9 more "
+                f"{name}{given!r} is not WHAT by N, with N above 1, of at most 9 digits (9 more "
                 "after a point), such as 'link 3->6 by 2': a half of its bandwidth"
             )
         text, factor = match[1], Fraction(match[2])
@@ -86,7 +98,7 @@ def parse_damage(text: str, *, slow: bool = False) -> Damage:
         return Damage(given, vertex=_vertex(one[1], one[2]), factor=factor)
     if not re.search(r"\w", text) or "->" in text:
         raise UsageError(
-            f"{name}: {given!r} names nothing; expected such as 'link 3->6', 'link 3<->6', 'node "
+            f"{name}{given!r} names nothing; expected such as 'link 3->6', 'link 3<->6', 'node "
             "5', 'switch 0', or the label of a cable"
         )
     return Damage(given, label=text, factor=factor)
@@ -146,8 +158,7 @@ def struck(network: Topology | Fabric, damages: Sequence[Damage]) -> Struck:
     for damage, found in slowed:
         if found <= links:
             raise UsageError(
-                f"{argument('slow')}: what {damage.text!r} names is gone by {argument('without')}; "
-                "say one of them"
+                f"what {damage.text!r} names is gone, and cannot be slower; say one of them"
             )
     slower = {link: factor for link, factor in slower.items() if link not in links}
     return Struck(frozenset(links), frozenset(vertices), slower, shared)

@@ -8,19 +8,19 @@ is made a topology again: routes may go other ways then.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
+from syncoll.damage.damage import Damage, Struck, struck
 from syncoll.errors import ModelError, UsageError
 from syncoll.model import BandwidthBound, Fabric, FabricLink, Topology
 from syncoll.model.topology import UNREACHABLE
-from syncoll.repairing.damage import Damage, Struck, struck
 from syncoll.routing import as_topology, routed
 
-__all__ = ["Damaged", "cables_of", "connections", "damaged", "words_of"]
+__all__ = ["Damaged", "cables_of", "connections", "damaged"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,17 +46,22 @@ class Damaged:
 
     @property
     def words(self) -> str:
-        """``link 3->6 broken, node 5 broken, link 2->3 slower by 2``."""
-        return words_of(self.damages)
+        """``without link 3->6 and node 5 and with link 2->3 by 2``."""
+        return _joined(self.damages, lambda one: one.words)
 
 
-def words_of(damages: Sequence[Damage]) -> str:
-    """What happened, in words."""
-    broken = [one.words for one in damages if one.factor is None]
-    slow = [one.words for one in damages if one.factor is not None]
+def _joined(damages: Sequence[Damage], spelled: Callable[[Damage], str]) -> str:
+    """What happened, all at once; what stands behind it without ``and`` happened later."""
+    broken = [spelled(one) for one in damages if one.factor is None]
+    slow = [spelled(one) for one in damages if one.factor is not None]
     parts = [f"without {' and '.join(broken)}"] if broken else []
     parts += [f"with {' and '.join(slow)}"] if slow else []
-    return " ".join(parts)
+    return " and ".join(parts)
+
+
+def _name(topology: Topology, damages: Sequence[Damage]) -> str:
+    """What the spec language calls the damaged machine."""
+    return f"{topology.name} {_joined(damages, lambda one: one.in_the_language)}"
 
 
 def damaged(topology: Topology, damages: Sequence[Damage]) -> Damaged:
@@ -72,7 +77,7 @@ def damaged(topology: Topology, damages: Sequence[Damage]) -> Damaged:
     nodes = tuple(n for n in range(topology.num_nodes) if n not in what.vertices)
     if not nodes:
         raise UsageError(f"no node of {topology.name} is left")
-    name = f"{topology.name} {words_of(found)}"
+    name = _name(topology, found)
     if fabric is None:
         left = _without(replace(topology, fabric=None), what, nodes, name)
     else:
@@ -104,7 +109,7 @@ def connections(topology: Topology, damages: Sequence[Damage]) -> Damaged:
         return damaged(topology, found)
     what = struck(fabric, found)
     nodes = tuple(n for n in range(topology.num_nodes) if n not in what.vertices)
-    name = f"{topology.name} {words_of(found)}"
+    name = _name(topology, found)
     cables = _fabric_without(fabric, what, nodes, name)
     ways = Topology.from_links(name, cables.num_vertices, dict.fromkeys(cables.bandwidths, 1))
     reached = ways.distances[: len(nodes), : len(nodes)] < UNREACHABLE

@@ -1,0 +1,175 @@
+"""A collective without some of its nodes, which take no part: it is one of the nodes that are left.
+
+Nobody waits for the data of a node that is gone, and it needs none.  So of each chunk's pre and
+post the nodes that are left count, numbered from 0 in the order that they had, and a chunk that
+nobody has, or nobody needs, is no longer there.  C is that of the whole collective, on all its
+nodes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import ModelError, Origin
+from syncoll.model.collective import Collective
+from syncoll.model.derived import dual_of
+from syncoll.model.rows import RelationTable
+from syncoll.wording import counted
+
+__all__ = ["as_operand", "rest_of", "without", "words_without"]
+
+BoolArray = npt.NDArray[np.bool_]
+
+_LOOSE = re.compile(r" \+ |^[0-9]+ \* ")
+"""What binds less tightly than ``without``, in the name of a collective."""
+
+
+def without(
+    collective: Collective,
+    nodes: Sequence[int],
+    name: str = "",
+    origin: Origin | None = None,
+    nodes_origin: Origin | None = None,
+) -> Collective:
+    """The collective on one node less for each of some nodes, which are gone.
+
+    Args:
+        nodes: those that are gone, by the numbers that they have in the whole collective.
+        name: how people call it; empty for what the spec language calls it.
+        origin: where a spec file asks for it.
+        nodes_origin: where it names these nodes.
+
+    Raises:
+        ModelError: when there are no such nodes, or the same one twice.  That the collective has
+            no such node, and that nothing is left of it, is found, and raised, when a table is
+            made.
+
+    Examples:
+        >>> from syncoll.api import collective
+        >>> from syncoll.model.fewer_nodes import without
+        >>> rest = without(collective("alltoall"), [1])
+        >>> rest.name, rest.tabulate(2, 3).post.astype(int).tolist()
+        ('alltoall without node 1', [[1, 0], [1, 0], [0, 1], [0, 1]])
+    """
+    gone = tuple(nodes)
+    for node in gone:
+        if isinstance(node, bool) or not isinstance(node, int) or node < 0:
+            raise ModelError(f"node {node!r}", origin, "a whole number from 0")
+    twice = next((node for node in gone if gone.count(node) > 1), None)
+    if not gone or twice is not None:
+        message = "no node is gone" if twice is None else f"node {twice} is named twice"
+        raise ModelError(message, origin, "different nodes")
+    name = name or f"{as_operand(collective.name)} {words_without(gone)}"
+    place = nodes_origin or origin
+    left = _Left(collective, name, gone, place)
+    regular = not collective.irregular
+    dual, per_dual = None, None
+    if collective.dual is not None and regular:
+        dual = without(collective.dual, gone, "", origin, place)
+        per_dual = _PerDual(collective, collective.dual, len(gone))
+    return Collective(
+        name,
+        left.tabulate,
+        left.admits,
+        collective.requirement,
+        origin,
+        combining=collective.combining,
+        dual=dual,
+        irregular=collective.irregular,
+        in_units=collective.in_units,
+        per_dual=per_dual,
+    )
+
+
+def words_without(nodes: Sequence[int]) -> str:
+    """``without node 1 and node 3``."""
+    return f"without {' and '.join(f'node {node}' for node in nodes)}"
+
+
+def as_operand(name: str) -> str:
+    """A name as it stands before ``without``: that of a sum in brackets.
+
+    >>> as_operand("allgather within [[0,1],[2,3]]"), as_operand("2 * allgather + alltoall")
+    ('allgather within [[0,1],[2,3]]', '(2 * allgather + alltoall)')
+    """
+    outside, depth = "", 0
+    for part in re.split(r'("[^"]*"|[()\[\]])', name):
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(part, 0)
+        outside += "" if depth else part
+    return f"({name})" if _LOOSE.search(outside) else name
+
+
+def rest_of(table: RelationTable, nodes: Sequence[int]) -> tuple[BoolArray, BoolArray, BoolArray]:
+    """Pre and post of the nodes that are left, and which chunks somebody has and somebody needs.
+
+    Args:
+        nodes: those that are left.
+    """
+    pre, post = table.pre[:, nodes], table.post[:, nodes]
+    kept: BoolArray = np.logical_and(pre.any(axis=1), post.any(axis=1))
+    return pre, post, kept
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Left:
+    """The tables; it can be pickled when those of the whole collective can."""
+
+    whole: Collective
+    name: str
+    gone: tuple[int, ...]
+    origin: Origin | None
+
+    def admits(self, nodes: int, chunks: int) -> bool:
+        """Whether the whole collective is defined for this C."""
+        self._require_there(nodes)
+        return self.whole.admits(nodes + len(self.gone), chunks)
+
+    def tabulate(self, nodes: int, chunks: int) -> RelationTable:
+        """The rows of the chunks that somebody has and somebody needs."""
+        self._require_there(nodes)
+        every = nodes + len(self.gone)
+        left = [node for node in range(every) if node not in self.gone]
+        pre, post, kept = rest_of(self.whole.tabulate(every, chunks), left)
+        if not kept.any():
+            raise ModelError(
+                f"nothing is left of {self.name}: all data of {self.whole.name} starts or ends at "
+                "a node that is gone",
+                self.origin,
+            )
+        return RelationTable(pre[kept], post[kept])
+
+    def _require_there(self, nodes: int) -> None:
+        every = nodes + len(self.gone)
+        missing = next((node for node in self.gone if node >= every), None)
+        if missing is not None:
+            raise ModelError(
+                f"{self.name}, on {counted(nodes, 'node')}: without "
+                f"{counted(len(self.gone), 'node')} it is {self.whole.name} on "
+                f"{counted(every, 'node')}, and there is no node {missing}",
+                self.origin,
+                f"a node of 0 to {every - 1}",
+            )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _PerDual:
+    """P to C divided by that of the dual, as it is on the whole machine."""
+
+    whole: Collective
+    dual: Collective
+    gone: int
+
+    def __call__(self, nodes: int) -> Fraction:
+        every = nodes + self.gone
+        least = self.whole.least_chunks(every)
+        if least is None:
+            raise ModelError(
+                f"collective {self.whole.name} is defined for no C on {counted(every, 'node')}"
+            )
+        return Fraction(least, dual_of(self.whole, self.dual, every, least))
