@@ -26,13 +26,31 @@ from typing import Any, ClassVar
 
 from syncoll.errors import OutOfTimeError
 
-__all__ = ["NEVER", "Deadline", "OutOfTimeError", "enclosing", "interrupted_at", "may_raise"]
+__all__ = [
+    "NEVER",
+    "Deadline",
+    "OutOfTimeError",
+    "Reserve",
+    "enclosing",
+    "interrupted_at",
+    "may_raise",
+]
 
 _GRACE_SECONDS = 0.2  # for what looks at its deadline to end by itself, with what it has
 _AGAIN_SECONDS = 0.05  # until a swallowed interruption is repeated, or work looked at again
 
 _ENTERED_AND_LEFT = frozenset({__name__, "syncoll.memory", "syncoll.plugins.guard"})
 """Modules whose own lines are not to be cut short; what they call may be."""
+
+
+@dataclass
+class Reserve:
+    """Seconds that are kept free behind a search, for what is to be done with what it finds.
+
+    How long that takes is known better the more was found, and may be said anew at any time.
+    """
+
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -45,11 +63,13 @@ class Deadline:
         ends: on the clock `time.perf_counter`; None for never.
         works: by when the work must be done, in CPU time; None where that does not matter.
         by_main: whether that is the main thread's and not the process's.
+        reserve: what `ends` comes sooner by.
     """
 
     ends: float | None = None
     works: float | None = None
     by_main: bool = False
+    reserve: Reserve | None = None
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
@@ -73,7 +93,7 @@ class Deadline:
 
     def left(self) -> float:
         """Seconds that are left; below 0 when it is over, infinite when it is never."""
-        left = math.inf if self.ends is None else self.ends - time.perf_counter()
+        left = math.inf if self.ends is None else self.ends - self._kept - time.perf_counter()
         return left if self.works is None else min(left, self.works - _worked(self.by_main))
 
     def check(self) -> None:
@@ -85,12 +105,20 @@ class Deadline:
         """No later than this, and no later than in so many seconds (None: this)."""
         if seconds is None:
             return self
-        ends = time.perf_counter() + seconds
+        ends = time.perf_counter() + seconds + self._kept
         return replace(self, ends=ends if self.ends is None else min(ends, self.ends))
 
     def share(self, part: float) -> Deadline:
         """When this part of what is left is over."""
         return self if self.is_never else self.sooner(max(0.0, self.left()) * part)
+
+    def keeping(self, reserve: Reserve) -> Deadline:
+        """Sooner by a reserve, whatever it will be; so is all that is made of it."""
+        return replace(self, reserve=reserve)
+
+    @property
+    def _kept(self) -> float:
+        return 0.0 if self.reserve is None else self.reserve.seconds
 
     def before(self, seconds: float) -> Deadline:
         """So many seconds before this, for what is to be done in the end."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at, may_raise
+from syncoll.deadline import NEVER, Deadline, OutOfTimeError, Reserve, interrupted_at, may_raise
 from syncoll.plugins import guard
 
 
@@ -54,6 +54,23 @@ def test_what_is_left(clocks: dict[str, float]) -> None:
     assert deadline.share(0.5).passed
     with pytest.raises(OutOfTimeError):
         deadline.check()
+
+
+def test_what_is_kept_free_may_be_said_later(clocks: dict[str, float]) -> None:
+    """All that is made of a deadline comes sooner by it, and none by more than once."""
+    reserve, now = Reserve(), clocks["wall"]
+    whole = Deadline.after(10).keeping(reserve)
+    half, most = whole.share(0.5), whole.sooner(100)
+    assert (whole.left(), half.left(), most.left()) == (10, 5, 10)
+    reserve.seconds = 2.0
+    assert (whole.left(), half.left(), most.left()) == (8, 3, 8)
+    assert (whole.sooner(1).left(), whole.share(0.5).left(), whole.before(1).left()) == (1, 4, 7)
+    assert pickle.loads(pickle.dumps(whole)).left() == 8
+    assert NEVER.keeping(reserve).is_never
+    assert NEVER.keeping(reserve).sooner(3).left() == 3
+    clocks["wall"] = now + 8
+    assert whole.passed
+    assert not Deadline.after(1).passed
 
 
 def test_work_is_not_taken_away_by_a_busy_machine(clocks: dict[str, float]) -> None:

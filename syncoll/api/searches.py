@@ -23,15 +23,16 @@ from syncoll.api.base import (
     time_of,
 )
 from syncoll.api.frontier import FrontierResult
-from syncoll.deadline import Deadline, interrupted_at
+from syncoll.deadline import Deadline, Reserve, interrupted_at
 from syncoll.documents import (
     StoredAlgorithm,
     frontier_document,
     require_writable,
     write_document,
 )
+from syncoll.documents.written_problem import rows_written
 from syncoll.errors import UsageError
-from syncoll.model import Topology
+from syncoll.model import Algorithm, Topology
 from syncoll.results import Frontier
 from syncoll.searching import Aim, AnswerSource, ChosenSeed, Observer, SearchRequest, Strategy
 from syncoll.searching import search as search_with
@@ -53,6 +54,10 @@ _TIMES_A_SAVE, _SECONDS_A_SEND = 10.0, 1e-5
 """After a frontier was saved the next one is saved so many times as long later; and none is saved
 where that would take more than so small a part of the time that is over, or that is left.  How long
 it takes is known from the last time; before the first, from how many sends are listed."""
+
+_SECONDS_AT_THE_END, _SECONDS_A_ROW, _MOST_AT_THE_END = 5e-7, 2e-6, 0.3
+"""What saving is taken to take at the end, for each send that is listed and for each row that is
+written, and the most that is kept free for it of the time: what a slow machine takes."""
 
 _FEW_SENDS = 100_000
 """A file of fewer says nothing of how long each takes."""
@@ -235,19 +240,31 @@ def searched(
     Args:
         also: seeds beside those of the settings.
     """
-    failures = [""]
+    failures, reserve = [""], Reserve()
+    rows: dict[int, tuple[Algorithm, int]] = {}
     started, seldom, rate = time.perf_counter(), Deadline.after(0.0), _SECONDS_A_SEND
 
     def keep_now_and_then(frontier: Frontier) -> None:
         """Saves, if that takes a small part of the time: files may have millions of sends."""
         nonlocal seldom, rate
         began, sends = time.perf_counter(), sum(p.algorithm.num_listed for p in frontier.points)
+        if output is not None and not until.is_never:
+            needed = _SECONDS_AT_THE_END * sends + _SECONDS_A_ROW * rows_of(frontier)
+            reserve.seconds = min(needed, most)
         expected = _TIMES_A_SAVE * rate * sends
         if seldom.passed and expected <= min(began - started, until.left()):
             keep(frontier)
             spent = time.perf_counter() - began
             rate = max(rate, spent / (sends + _FEW_SENDS))
             seldom = Deadline.after(_TIMES_A_SAVE * spent)
+
+    def rows_of(frontier: Frontier) -> int:
+        """Rows in the file; each algorithm is looked at once."""
+        for point in frontier.points:
+            one = point.algorithm
+            if id(one) not in rows:
+                rows[id(one)] = one, rows_written(one)
+        return sum(rows[id(point.algorithm)][1] for point in frontier.points)
 
     def keep(frontier: Frontier) -> None:
         if output is None:
@@ -261,7 +278,9 @@ def searched(
         else:
             failures.append("")
 
+    most = 0.0 if until.is_never else _MOST_AT_THE_END * max(0.0, until.left())
     before = until.share(SHARE_BEFORE_PROOFS) if proofs is not None else until
+    before = before.keeping(reserve)
     after = before
     if network is not None:
         before = before.share(_SHARE_BEFORE_ORDER)

@@ -82,8 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.symmetry:
         return _show_symmetry(arguments, kind)
     # Only now, so that a mistyped name loads none of it.
-    from syncoll.documents.problem import interconnect_record
     from syncoll.documents.record import written
+    from syncoll.documents.written_problem import interconnect_record
     from syncoll.pages.collective import least_size
 
     if arguments.view != _VIEWS[0]:

@@ -118,7 +118,7 @@ def parse_document(text: str, name: str) -> Document:
     kind, version = _kind(entries, name)
     _require_shallow(entries, name)
     record = read_record(entries, _record(kind), name)
-    for brings, newer in ((2, _of_version_2), (3, _of_version_3)):
+    for brings, newer in ((2, _of_version_2), (3, _of_version_3), (5, _of_version_5)):
         if version < brings and (what := newer(kind, record)):
             raise FileFormatError(
                 f"{name}: {what}, which files of version {version} do not have; expected schema "
@@ -129,10 +129,7 @@ def parse_document(text: str, name: str) -> Document:
 
 def _of_version_2(kind: str, record: Any) -> str:
     """What a record has that version 2 brought, in words; empty when that is nothing."""
-    problems = {"": record}
-    if kind == "frontier":
-        problems = {f"points[{i}].": one for i, one in enumerate(record.points)}
-    for where, problem in problems.items():
+    for where, problem in _problems(kind, record).items():
         algorithm = getattr(problem, "algorithm", None)
         if algorithm is not None and algorithm.carriers is not UNSET:
             return f"{where}algorithm has carriers"
@@ -160,6 +157,28 @@ def _of_version_3(_: str, record: Any) -> str:
     if cables and (cables.multicast or cables.reduce):
         return "interconnect.fabric has switches that copy or add up"
     return ""
+
+
+def _of_version_5(kind: str, record: Any) -> str:
+    """The same for version 5."""
+    for where, problem in _problems(kind, record).items():
+        if any(type(c) is not int for one in problem.chunk_classes for c in one.chunks):
+            return f"{where}chunk_classes has runs of chunks"
+        algorithm = getattr(problem, "algorithm", None)
+        if algorithm is not None and any(type(row[0]) is not int for row in algorithm.sends):
+            return f"{where}algorithm has runs of chunks"
+    return ""
+
+
+def _problems(kind: str, record: Any) -> dict[str, Any]:
+    """What the algorithms of a file are for, by the place in it."""
+    if kind != "frontier":
+        return {"": record}
+    parts = {f"points[{i}].": one for i, one in enumerate(record.points)}
+    for i, family in enumerate(record.families or ()):
+        named = (("wave", family.wave), ("head", family.head), ("tail", family.tail))
+        parts |= {f"families[{i}].{name}.": part for name, part in named if part}
+    return parts
 
 
 def _has_runs(classes: Iterable[Any]) -> bool:

@@ -11,9 +11,7 @@ from syncoll.documents.problem import (
     AlgorithmRecord,
     ProblemRecord,
     algorithm_of,
-    algorithm_record,
     instance_of,
-    problem_entries,
 )
 from syncoll.documents.record import ClosedRecord, PositiveCount
 from syncoll.errors import FileFormatError
@@ -133,4 +131,9 @@ def family_of(record: FamilyRecord, topology: Topology, collective: str) -> Fami
 
 
 def _part_record(part: Part) -> PartRecord:
-    return PartRecord(**problem_entries(part.instance), algorithm=algorithm_record(part.algorithm))
+    from syncoll.documents.written_problem import algorithm_record, problem_entries
+
+    return PartRecord(
+        **problem_entries(part.instance, runs=False),
+        algorithm=algorithm_record(part.algorithm, runs=False),
+    )

@@ -22,9 +22,6 @@ from syncoll.documents.problem import (
     AlgorithmRecord,
     FileRecord,
     ProblemRecord,
-    algorithm_record,
-    file_entries,
-    problem_entries,
 )
 from syncoll.documents.record import ClosedRecord, Count, Record, Seconds, written
 from syncoll.errors import VerificationError
@@ -114,7 +111,11 @@ class FrontierRecord(FileRecord, frozen=True, kw_only=True):
     """
 
     schema: Literal[
-        "syncoll/frontier/1", "syncoll/frontier/2", "syncoll/frontier/3", "syncoll/frontier/4"
+        "syncoll/frontier/1",
+        "syncoll/frontier/2",
+        "syncoll/frontier/3",
+        "syncoll/frontier/4",
+        "syncoll/frontier/5",
     ]
     bounds: BoundsRecord
     search: Annotated[
@@ -150,10 +151,15 @@ FrontierFile = Annotated[
 @collected_later()
 def frontier_document(frontier: Frontier) -> dict[str, Any]:
     """A frontier as the document ``syncoll/frontier/1``, see `file_entries`."""
+    from syncoll.documents.written_problem import file_entries, version_of_chunks
+
     evidence, nodes = frontier.evidence, frontier.topology.num_nodes
     at_points = {point.steps for point in frontier.points}
     algorithms = [point.algorithm for point in frontier.points]
     version = 4 if frontier.families and frontier.counts_members else 1
+    if _may_have_runs(frontier):
+        runs = [version_of_chunks(x.instance, x.algorithm) for x in frontier.points]
+        version = max([version, *runs])
     record = FrontierRecord.of(
         frontier,
         **file_entries("frontier", frontier.topology, frontier.collective, algorithms, version),
@@ -181,17 +187,24 @@ def frontier_document(frontier: Frontier) -> dict[str, Any]:
     return {**document, "digest": digest(document)}
 
 
+def _may_have_runs(frontier: Frontier) -> bool:
+    """Whether the version that brings them says no more than this frontier does."""
+    return not frontier.families or frontier.counts_members
+
+
 def _point_record(point: Point, frontier: Frontier) -> PointRecord:
+    from syncoll.documents.written_problem import algorithm_record, problem_entries
+
     evidence, proof, size = frontier.evidence, frontier.proof(point), point.size
     return PointRecord.of(
         point,
-        **problem_entries(point.instance),
+        **problem_entries(point.instance, runs=_may_have_runs(frontier)),
         status="verified",
         seconds=round(point.seconds, 6),
         proof=UNSET if evidence is None or proof is None else proof_record(proof, evidence),
         variables=UNSET if size is None else size.variables,
         constraints=UNSET if size is None else size.constraints,
-        algorithm=algorithm_record(point.algorithm),
+        algorithm=algorithm_record(point.algorithm, runs=_may_have_runs(frontier)),
     )
 
 

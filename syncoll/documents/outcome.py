@@ -12,11 +12,14 @@ from syncoll.documents.problem import (
     InterconnectRecord,
     ProblemFileRecord,
     ProblemRecord,
+)
+from syncoll.documents.record import ClosedRecord, Count, Nodes, Seconds, written
+from syncoll.documents.written_problem import (
     algorithm_record,
     file_entries,
     problem_entries,
+    version_of_chunks,
 )
-from syncoll.documents.record import ClosedRecord, Count, Nodes, Seconds, written
 from syncoll.formula import StopReason
 from syncoll.model import Algorithm, Instance
 from syncoll.results.solution import Solution
@@ -47,7 +50,9 @@ class _AnyOutcome(ProblemFileRecord, frozen=True, kw_only=True, tag_field="verdi
             themselves.
     """
 
-    schema: Literal["syncoll/outcome/1", "syncoll/outcome/2", "syncoll/outcome/3"]
+    schema: Literal[
+        "syncoll/outcome/1", "syncoll/outcome/2", "syncoll/outcome/3", "syncoll/outcome/5"
+    ]
     message: str
     encoding: str
     backend: str
@@ -90,7 +95,9 @@ _RECORDS = {"sat": SatRecord, "unsat": UnsatRecord, "unknown": UnknownRecord}
 class AlgorithmFileRecord(ProblemFileRecord, frozen=True, kw_only=True):
     """One algorithm with everything that is needed to verify it."""
 
-    schema: Literal["syncoll/algorithm/1", "syncoll/algorithm/2", "syncoll/algorithm/3"]
+    schema: Literal[
+        "syncoll/algorithm/1", "syncoll/algorithm/2", "syncoll/algorithm/3", "syncoll/algorithm/5"
+    ]
     algorithm: AlgorithmRecord
 
 
@@ -149,7 +156,12 @@ class RefutationRecord(ProblemFileRecord, frozen=True, kw_only=True, forbid_unkn
         digest: of the other entries; finds what was changed by accident.
     """
 
-    schema: Literal["syncoll/refutation/1", "syncoll/refutation/2", "syncoll/refutation/3"]
+    schema: Literal[
+        "syncoll/refutation/1",
+        "syncoll/refutation/2",
+        "syncoll/refutation/3",
+        "syncoll/refutation/5",
+    ]
     encoding: str
     encoding_options: dict[str, OptionEntry]
     lowerings: tuple[str, ...]
@@ -176,6 +188,7 @@ def outcome_document(solution: Solution) -> dict[str, Any]:
             instance.topology,
             instance.collective,
             () if solution.algorithm is None else (solution.algorithm,),
+            version_of_chunks(instance, solution.algorithm),
         ),
         **problem_entries(instance),
         reason=str(outcome.reason),
@@ -198,7 +211,13 @@ def algorithm_document(instance: Instance, algorithm: Algorithm) -> dict[str, An
     require_valid(instance, algorithm)
     return written(
         AlgorithmFileRecord(
-            **file_entries("algorithm", instance.topology, instance.collective, (algorithm,)),
+            **file_entries(
+                "algorithm",
+                instance.topology,
+                instance.collective,
+                (algorithm,),
+                version_of_chunks(instance, algorithm),
+            ),
             **problem_entries(instance),
             algorithm=algorithm_record(algorithm),
         )

@@ -5,18 +5,16 @@ Everything that the verifier needs is in the file: a reader needs neither the sp
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from fractions import Fraction
-from itertools import chain, pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import UNSET, Meta, UnsetType
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
-import syncoll
-from syncoll.documents.node_set import MOST_LISTED_NODES, NodeEntry, nodes_of, set_entries
+from syncoll.documents.node_set import NodeEntry, nodes_of
 from syncoll.documents.record import ClosedRecord, Count, Node, Nodes, PositiveCount, Record
 from syncoll.errors import FileFormatError
 from syncoll.model import (
@@ -30,7 +28,7 @@ from syncoll.model import (
     OrbitAlgorithm,
     Topology,
 )
-from syncoll.model.node_sets import MOST_DENSE_CELLS, NodeSets
+from syncoll.model.node_sets import MOST_DENSE_CELLS
 
 __all__ = [
     "VERSION",
@@ -41,22 +39,23 @@ __all__ = [
     "ProblemFileRecord",
     "ProblemRecord",
     "algorithm_of",
-    "algorithm_record",
-    "file_entries",
     "instance_of",
-    "interconnect_record",
-    "problem_entries",
     "topology_of",
 ]
 
-VERSION = 4
+IntArray = npt.NDArray[np.int64]
+
+VERSION = 5
 """The newest version of all kinds of files; what says nothing new is written as version 1."""
 
 _MOST_NODES = 10_000
 """P of the largest problem that a file may ask for: its distances take a gigabyte."""
 
 LinkRow = tuple[Node, Node]
-SendRow = tuple[Count, Count, Count, Count]
+ChunkEntry = Count | Annotated[list[Count], Meta(min_length=2, max_length=2)]
+"""A chunk, or the first and the last of a run of chunks, as `NodeEntry`."""
+
+SendRow = tuple[ChunkEntry, Count, Count, Count]
 
 
 class BoundRecord(Record, frozen=True):
@@ -119,11 +118,12 @@ class ChunkClassRecord(Record, frozen=True):
     Args:
         pre: nodes where the chunks start; a pair is a run of nodes, its first and its last.
         post: nodes where the chunks must end.
+        chunks: their numbers; a pair is a run of chunks, its first and its last.
     """
 
     pre: tuple[NodeEntry, ...]
     post: tuple[NodeEntry, ...]
-    chunks: tuple[Count, ...]
+    chunks: tuple[ChunkEntry, ...]
 
 
 class CarriersRecord(ClosedRecord, frozen=True):
@@ -148,7 +148,8 @@ class AlgorithmRecord(Record, frozen=True):
 
     Args:
         rounds_per_step: Q.
-        sends: T: rows of chunk, source, destination, step; steps count from 0.
+        sends: T: rows of chunk, source, destination, step; steps count from 0.  A pair in place of
+            a chunk is a run of chunks, each of which is sent like that.
         contributions: for a combining algorithm, send by send the nodes whose contributions it
             carries, reduced; a pair is a run of nodes, its first and its last.
         carriers: missing where all sends are listed; else T is the images of these under each
@@ -217,57 +218,6 @@ class ProblemFileRecord(ProblemRecord, frozen=True, kw_only=True):
     interconnect: InterconnectRecord
 
 
-def file_entries(
-    kind: str,
-    topology: Topology,
-    collective: str,
-    algorithms: Iterable[Algorithm] = (),
-    version: int = 1,
-) -> dict[str, Any]:
-    """What every file begins with.
-
-    Files are of version 1, which older syncolls read, unless they have carriers or runs of nodes;
-    of version 3 where switches copy or add up, of version 4 where claims count what families have.
-
-    Args:
-        algorithms: those in the file.
-        version: the least that brings what else is in it.
-    """
-    runs = topology.num_nodes > MOST_LISTED_NODES
-    new = runs or any(isinstance(one, OrbitAlgorithm) for one in algorithms)
-    fabric = topology.fabric
-    copied = topology.counts_copies or (fabric is not None and fabric.copies)
-    return {
-        "schema": f"syncoll/{kind}/{max(version, 3 if copied else 2 if new else 1)}",
-        "version": syncoll.__version__,
-        "topology": topology.name,
-        "collective": collective,
-        "nodes": topology.num_nodes,
-        "interconnect": interconnect_record(topology),
-    }
-
-
-def interconnect_record(topology: Topology) -> InterconnectRecord:
-    """Links and the bandwidth relation, and the physical network behind them if it is known."""
-    physical: FabricRecord | UnsetType = UNSET
-    if (fabric := topology.fabric) is not None:
-        latencies = tuple(x.latency for x in fabric.links if x.latency is not None)
-        physical = FabricRecord.of(
-            fabric,
-            switches=fabric.num_switches,
-            chunk_per_round=fabric.chunk_bandwidth,
-            links=tuple((x.source, x.destination, x.bandwidth, x.label) for x in fabric.links),
-            latencies=latencies if fabric.states_latencies else UNSET,
-            multicast=fabric.multicast or UNSET,
-            reduce=fabric.reduce or UNSET,
-        )
-    bounds = tuple(
-        BoundRecord.of(one, counts=UNSET if one.counts is Counting.SENDS else one.counts.value)
-        for one in topology.bounds
-    )
-    return InterconnectRecord(topology.links, bounds, physical)
-
-
 def topology_of(record: FileRecord | ProblemFileRecord) -> Topology:
     """The topology of a file.
 
@@ -308,22 +258,6 @@ def topology_of(record: FileRecord | ProblemFileRecord) -> Topology:
     return Topology(record.topology, nodes, written.links, bounds, fabric=fabric)
 
 
-def problem_entries(instance: Instance) -> dict[str, Any]:
-    """C, S, R, whether it combines, and the chunks in classes of equal pre and post."""
-    starts, ends = instance.table.starts, instance.table.ends
-    pre, post = (
-        [set_entries(np.flatnonzero(row).tolist(), instance.topology.num_nodes) for row in sets]
-        for sets in (starts.sets, ends.sets)
-    )
-    classes = tuple(
-        ChunkClassRecord(pre[starts.number[first]], post[ends.number[first]], members.tolist())
-        for members in instance.chunk_classes
-        for first in members[:1]
-    )
-    bandwidth = Fraction(instance.rounds, instance.chunks)
-    return asdict(ProblemRecord.of(instance, bandwidth=bandwidth, chunk_classes=classes))
-
-
 def instance_of(record: ProblemRecord, topology: Topology, collective: str) -> Instance:
     """The instance of a record.
 
@@ -332,19 +266,22 @@ def instance_of(record: ProblemRecord, topology: Topology, collective: str) -> I
             bandwidth is not R/C.
         ModelError: when the instance makes no sense.
     """
-    nodes, numbers = topology.num_nodes, [c for one in record.chunk_classes for c in one.chunks]
-    if len(numbers) * nodes > MOST_DENSE_CELLS:
-        raise FileFormatError(f"{len(numbers)} chunks on {nodes} nodes are more than fit in memory")
-    if sorted(numbers) != list(range(len(numbers))):
+    nodes = topology.num_nodes
+    named = [entry for one in record.chunk_classes for entry in one.chunks]
+    numbers, lengths = spread(named, MOST_DENSE_CELLS // nodes, f"chunks on {nodes} nodes")
+    if (np.sort(numbers) != np.arange(len(numbers))).any():
         raise FileFormatError("the chunk classes do not name each chunk from 0 up exactly once")
     pre = np.zeros((len(numbers), nodes), dtype=bool)
     post = np.zeros_like(pre)
     known: dict[object, tuple[int, ...]] = {}
+    end, ends = 0, np.concatenate([[0], np.cumsum(lengths)])
     for one in record.chunk_classes:
+        start, end = end, end + len(one.chunks)
+        members = numbers[ends[start] : ends[end], None]
         for array, name, entries in ((pre, "pre", one.pre), (post, "post", one.post)):
             places = nodes_of(entries, nodes, f"the {name} of a chunk class", known)
             if places and one.chunks:  # not by `numpy.ix_`, which takes thrice as long
-                array[np.reshape(one.chunks, (-1, 1)), places] = True
+                array[members, places] = True
     pre.setflags(write=False)
     post.setflags(write=False)
     chunks, steps, rounds = record.chunks, record.steps, record.rounds
@@ -352,36 +289,6 @@ def instance_of(record: ProblemRecord, topology: Topology, collective: str) -> I
     if record.bandwidth != cost:
         raise FileFormatError(f"bandwidth {record.bandwidth} is not rounds/chunks = {cost}")
     return Instance(topology, collective, chunks, steps, rounds, pre, post, combining=combining)
-
-
-def algorithm_record(algorithm: Algorithm) -> AlgorithmRecord:
-    """Q and T, and for a combining algorithm whose contributions each send carries."""
-    carriers: CarriersRecord | UnsetType = UNSET
-    if isinstance(algorithm, OrbitAlgorithm):
-        maps = (algorithm.carriers.nodes, algorithm.carriers.chunks, algorithm.carriers.products)
-        carriers = CarriersRecord(*(array.tolist() for array in maps))
-        if algorithm.carriers.delays.any():
-            carriers = replace(carriers, delays=algorithm.carriers.delays.tolist())
-        algorithm = algorithm.representative
-    carried = algorithm.contributions
-    return AlgorithmRecord(
-        rounds_per_step=algorithm.rounds_per_step,
-        sends=algorithm.sends.tolist(),
-        contributions=UNSET if carried is None else _lists(carried, carriers is not UNSET),
-        carriers=carriers,
-    )
-
-
-def _lists(table: npt.NDArray[np.bool_], runs: bool) -> list[list[NodeEntry]]:
-    """The columns of each row's entries, in runs where the file may have them."""
-    of = NodeSets.of(table)  # of millions of rows few are different
-    rows, columns = np.nonzero(of.sets)
-    ends = np.searchsorted(rows, np.arange(len(of.sets) + 1)).tolist()
-    listed = columns.tolist()
-    found = [
-        list(set_entries(listed[a:b], of.num_nodes, runs=runs or None)) for a, b in pairwise(ends)
-    ]
-    return [found[i] for i in of.number.tolist()]
 
 
 def algorithm_of(record: AlgorithmRecord, nodes: int) -> Algorithm:
@@ -411,8 +318,10 @@ def algorithm_of(record: AlgorithmRecord, nodes: int) -> Algorithm:
 
 def _listed(record: AlgorithmRecord, nodes: int) -> Algorithm:
     """The sends that a record lists."""
-    count, listed = len(record.sends), record.contributions
-    sends = np.fromiter(chain.from_iterable(record.sends), np.int64, 4 * count).reshape(-1, 4)
+    chunks, lengths = spread([row[0] for row in record.sends], MOST_DENSE_CELLS, "sends")
+    rest = np.array([row[1:] for row in record.sends], dtype=np.int64).reshape(-1, 3)
+    sends = np.column_stack([chunks, np.repeat(rest, lengths, axis=0)])
+    count, listed = len(sends), record.contributions
     if listed is UNSET:
         return Algorithm(record.rounds_per_step, sends)
     if len(listed) != count:
@@ -422,3 +331,21 @@ def _listed(record: AlgorithmRecord, nodes: int) -> Algorithm:
     for row, contributors in zip(carried, listed, strict=True):
         row[list(nodes_of(contributors, nodes, "what a send carries", known))] = True
     return Algorithm(record.rounds_per_step, sends, carried)
+
+
+def spread(entries: Sequence[ChunkEntry], most: int, what: str) -> tuple[IntArray, IntArray]:
+    """The numbers that entries stand for, and how many each stands for.
+
+    Raises:
+        FileFormatError: on a run that ends before it begins, and on more than so many numbers.
+    """
+    pairs = [(one, one) if type(one) is int else one for one in entries]
+    ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    lengths = ends[:, 1] - ends[:, 0] + 1
+    if (lengths < 1).any():
+        first, last = ends[lengths < 1][0]
+        raise FileFormatError(f"a run of chunks from {first} to {last}")
+    if (total := int(lengths.sum())) > most:
+        raise FileFormatError(f"{total} {what} are more than fit in memory")
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(ends[:, 0] - before, lengths) + np.arange(total), lengths

@@ -37,13 +37,16 @@ from syncoll.documents.outcome import (
     RefutationRecord,
 )
 from syncoll.documents.problem import (
-    file_entries,
     instance_of,
-    interconnect_record,
-    problem_entries,
     topology_of,
 )
 from syncoll.documents.record import written
+from syncoll.documents.written_problem import (
+    file_entries,
+    interconnect_record,
+    problem_entries,
+    version_of_chunks,
+)
 from syncoll.errors import FileFormatError, ModelError, SyncollError, UsageError, VerificationError
 from syncoll.formula import Feature, Formula, FormulaBuilder
 from syncoll.lowerings import lower
@@ -213,7 +216,12 @@ def refutation_document(
         formula_file: the name of the DIMACS file.
     """
     record = RefutationRecord(
-        **file_entries("refutation", instance.topology, instance.collective),
+        **file_entries(
+            "refutation",
+            instance.topology,
+            instance.collective,
+            version=version_of_chunks(instance),
+        ),
         **problem_entries(instance),
         encoding=clauses.encoding,
         encoding_options=dict(clauses.options),

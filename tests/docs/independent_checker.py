@@ -52,9 +52,21 @@ def digest(document: Json) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
+def chunk_run(entry: Any) -> range:
+    """A chunk, or those of a run."""
+    first, last = entry if isinstance(entry, list) else (entry, entry)
+    require(count(first) <= count(last), "a run of chunks")
+    return range(first, last + 1)
+
+
+def members(one: Json) -> list[int]:
+    """The chunks of a class."""
+    return [c for entry in one["chunks"] for c in chunk_run(entry)]
+
+
 class _File:
     def __init__(self, document: Json) -> None:
-        versions = [f"syncoll/frontier/{n}" for n in (1, 2, 3, 4)]
+        versions = [f"syncoll/frontier/{n}" for n in (1, 2, 3, 4, 5)]
         require(document["schema"] in versions, "the schema")
         self.document, self.machine = document, Machine.read(document)
         self.evidence, self.bounds = document["evidence"], document["bounds"]
@@ -69,7 +81,7 @@ class _File:
             for p in document["points"]
         ]
         self.families = [_Family(one) for one in document.get("families", [])]
-        self.counted = self.families if document["schema"] == versions[-1] else []
+        self.counted = self.families if document["schema"] in versions[3:] else []
         self.proofs = sorted(
             [(one["steps"], one["proof"]) for one in document["between"]]
             + [(s, point["proof"]) for s, _, point in self.points],
@@ -134,7 +146,7 @@ class _File:
         chunks: Counter[tuple[Nodes, Nodes]] = Counter()
         for one in point["chunk_classes"]:
             pre, post = (sorted({*node_set(one[k], self.machine.nodes)}) for k in ENDS)
-            chunks[tuple(pre), tuple(post)] += len(one["chunks"])
+            chunks[tuple(pre), tuple(post)] += len(members(one))
         require(+chunks == shape.scaled(point["chunks"]), "other chunks")
         require(point.get("combining", False) is shape.combining, "combining")
 
@@ -464,15 +476,16 @@ class _Replay:
         self.rounds = [count(r) for r in algorithm["rounds_per_step"]]
         require(len(self.rounds) == point["steps"] and sum(self.rounds) == point["rounds"], "Q")
         require(("contributions" in algorithm) == self.combining, "contributions")
-        carried = algorithm.get("contributions", [[]] * len(algorithm["sends"]))
+        every = [[c, *row] for first, *row in algorithm["sends"] for c in chunk_run(first)]
+        carried = algorithm.get("contributions", [[]] * len(every))
         self.sends = [
             (*map(count, send), frozenset(node_set(nodes, machine.nodes)))
-            for send, nodes in zip(algorithm["sends"], carried, strict=True)
+            for send, nodes in zip(every, carried, strict=True)
         ]
         self.ends = {}
         for one in point["chunk_classes"]:
             pre, post = (frozenset(node_set(one[k], machine.nodes)) for k in ENDS)
-            for c in one["chunks"]:
+            for c in members(one):
                 require(c not in self.ends, "a chunk twice")
                 self.ends[c] = pre, post
         require(set(self.ends) == set(range(len(self.ends))), "the numbers of chunks")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from syncoll.cli.main import main
-from syncoll.documents import evidence, load_text, node_set, problem
+from syncoll.documents import evidence, load_text, node_set, written_problem
 from syncoll.errors import SyncollError
 from syncoll.model import orbit_algorithm
 from syncoll.trust.claims import check_claims
@@ -75,6 +75,8 @@ BOUNDS = {
 """Files of bounds alone."""
 
 LARGE = ("ring(3) allgather", "ring(3) reducescatter")
+RUNS = ["ring(3) alltoallv([[0,9,4],[2,0,7],[8,3,0]])"]
+"""What is in runs of chunks there, as else only where there are many."""
 """Those that are written as if they were large: with carriers, and runs of nodes."""
 
 
@@ -95,11 +97,16 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Json]:
         made[name] = json.loads(path.read_text("utf-8"))
     with pytest.MonkeyPatch.context() as patch:  # what else only large machines have
         patch.setattr(orbit_algorithm, "MOST_PLAIN", 0)
-        for module in (problem, node_set, evidence):
+        for module in (written_problem, node_set, evidence):
             patch.setattr(module, "MOST_LISTED_NODES", 0)
         for name in LARGE:
             assert main(["pareto", *name.split(), "--backend", "bfb", "-o", str(path)]) == 0
             made[name] = json.loads(path.read_text("utf-8"))
+        patch.setattr(written_problem, "_MOST_LISTED", 0)
+        for name in RUNS:
+            assert main(["pareto", *name.split(), "-o", str(path)]) == 0
+            made[name] = json.loads(path.read_text("utf-8"))
+            assert made[name]["schema"] == "syncoll/frontier/5"
     return made
 
 

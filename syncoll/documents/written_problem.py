@@ -1,0 +1,205 @@
+"""Topologies, chunks and algorithms as records; what reads and checks a file does without this."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict, replace
+
+import syncoll
+from syncoll.documents.node_set import MOST_LISTED_NODES, NodeEntry, set_entries
+from syncoll.documents.problem import (
+    AlgorithmRecord,
+    BoundRecord,
+    CarriersRecord,
+    ChunkClassRecord,
+    ChunkEntry,
+    FabricRecord,
+    InterconnectRecord,
+    ProblemRecord,
+)
+from syncoll.model import Algorithm, Counting, Instance, OrbitAlgorithm, Topology
+from syncoll.model.node_sets import NodeSets
+
+__all__ = [
+    "algorithm_record",
+    "file_entries",
+    "interconnect_record",
+    "problem_entries",
+    "rows_written",
+    "version_of_chunks",
+]
+
+IntArray = npt.NDArray[np.int64]
+
+_MOST_LISTED = 100_000
+"""Sends, or chunks, up to which files list every one, and are of version 1 for that matter."""
+
+
+def file_entries(
+    kind: str,
+    topology: Topology,
+    collective: str,
+    algorithms: Iterable[Algorithm] = (),
+    version: int = 1,
+) -> dict[str, Any]:
+    """What every file begins with.
+
+    Files are of version 1, which older syncolls read, unless they have carriers or runs of nodes;
+    of version 3 where switches copy or add up, of version 4 where claims count what families have,
+    of version 5 where they have runs of chunks.
+
+    Args:
+        algorithms: those in the file.
+        version: the least that brings what else is in it.
+    """
+    runs = topology.num_nodes > MOST_LISTED_NODES
+    new = runs or any(isinstance(one, OrbitAlgorithm) for one in algorithms)
+    fabric = topology.fabric
+    copied = topology.counts_copies or (fabric is not None and fabric.copies)
+    return {
+        "schema": f"syncoll/{kind}/{max(version, 3 if copied else 2 if new else 1)}",
+        "version": syncoll.__version__,
+        "topology": topology.name,
+        "collective": collective,
+        "nodes": topology.num_nodes,
+        "interconnect": interconnect_record(topology),
+    }
+
+
+def interconnect_record(topology: Topology) -> InterconnectRecord:
+    """Links and the bandwidth relation, and the physical network behind them if it is known."""
+    physical: FabricRecord | UnsetType = UNSET
+    if (fabric := topology.fabric) is not None:
+        latencies = tuple(x.latency for x in fabric.links if x.latency is not None)
+        physical = FabricRecord.of(
+            fabric,
+            switches=fabric.num_switches,
+            chunk_per_round=fabric.chunk_bandwidth,
+            links=tuple((x.source, x.destination, x.bandwidth, x.label) for x in fabric.links),
+            latencies=latencies if fabric.states_latencies else UNSET,
+            multicast=fabric.multicast or UNSET,
+            reduce=fabric.reduce or UNSET,
+        )
+    bounds = tuple(
+        BoundRecord.of(one, counts=UNSET if one.counts is Counting.SENDS else one.counts.value)
+        for one in topology.bounds
+    )
+    return InterconnectRecord(topology.links, bounds, physical)
+
+
+def problem_entries(instance: Instance, *, runs: bool = True) -> dict[str, Any]:
+    """C, S, R, whether it combines, and the chunks in classes of equal pre and post.
+
+    Args:
+        runs: whether there may be runs of chunks, see `version_of_chunks`.
+    """
+    starts, ends, runs = instance.table.starts, instance.table.ends, runs and _are_in_runs(instance)
+    pre, post = (
+        [set_entries(np.flatnonzero(row).tolist(), instance.topology.num_nodes) for row in sets]
+        for sets in (starts.sets, ends.sets)
+    )
+    classes = tuple(
+        ChunkClassRecord(
+            pre[starts.number[first]],
+            post[ends.number[first]],
+            tuple(_in_runs(members[:, None]) if runs else members.tolist()),
+        )
+        for members in instance.chunk_classes
+        for first in members[:1]
+    )
+    bandwidth = Fraction(instance.rounds, instance.chunks)
+    return asdict(ProblemRecord.of(instance, bandwidth=bandwidth, chunk_classes=classes))
+
+
+def algorithm_record(algorithm: Algorithm, *, runs: bool = True) -> AlgorithmRecord:
+    """Q and T, and for a combining algorithm whose contributions each send carries."""
+    carriers: CarriersRecord | UnsetType = UNSET
+    if isinstance(algorithm, OrbitAlgorithm):
+        maps = (algorithm.carriers.nodes, algorithm.carriers.chunks, algorithm.carriers.products)
+        carriers = CarriersRecord(*(array.tolist() for array in maps))
+        if algorithm.carriers.delays.any():
+            carriers = replace(carriers, delays=algorithm.carriers.delays.tolist())
+        algorithm = algorithm.representative
+    carried = algorithm.contributions
+    return AlgorithmRecord(
+        rounds_per_step=algorithm.rounds_per_step,
+        sends=_send_rows(algorithm, runs),
+        contributions=UNSET if carried is None else _lists(carried, carriers is not UNSET),
+        carriers=carriers,
+    )
+
+
+def _lists(table: npt.NDArray[np.bool_], runs: bool) -> list[list[NodeEntry]]:
+    """The columns of each row's entries, in runs where the file may have them."""
+    of = NodeSets.of(table)  # of millions of rows few are different
+    rows, columns = np.nonzero(of.sets)
+    ends = np.searchsorted(rows, np.arange(len(of.sets) + 1)).tolist()
+    listed = columns.tolist()
+    found = [
+        list(set_entries(listed[a:b], of.num_nodes, runs=runs or None)) for a, b in pairwise(ends)
+    ]
+    return [found[i] for i in of.number.tolist()]
+
+
+# Runs of chunks ----------------------------------------------------------------------------------
+
+
+def version_of_chunks(instance: Instance, algorithm: Algorithm | None = None) -> int:
+    """The version that brings what `problem_entries` and `algorithm_record` write of chunks."""
+    runs = _are_in_runs(instance) or (algorithm is not None and _sends_in_runs(algorithm))
+    return 5 if runs else 1
+
+
+def _are_in_runs(instance: Instance) -> bool:
+    """Whether the members of classes are written as runs: there are many, and that is shorter."""
+    if instance.num_chunks <= _MOST_LISTED:
+        return False
+    runs = sum(len(_starts(members[:, None])) for members in instance.chunk_classes)
+    return 2 * runs <= instance.num_chunks
+
+
+def _sends_in_runs(algorithm: Algorithm) -> bool:
+    """The same for sends, which carry nothing besides; of many sizes most are alike."""
+    if isinstance(algorithm, OrbitAlgorithm) or algorithm.contributions is not None:
+        return False
+    sends = algorithm.sends
+    return len(sends) > _MOST_LISTED and 2 * len(_starts(sends)) <= len(sends)
+
+
+def rows_written(algorithm: Algorithm) -> int:
+    """In how many rows `algorithm_record` writes sends."""
+    if not _sends_in_runs(algorithm):
+        return algorithm.num_listed
+    return len(_starts(algorithm.sends))
+
+
+def _starts(rows: IntArray) -> IntArray:
+    """Where runs start: rows whose first number follows that of the row before, and is all that is
+    other there.
+    """
+    follows = (np.diff(rows[:, 0]) == 1) & (rows[1:, 1:] == rows[:-1, 1:]).all(axis=1)
+    return np.flatnonzero(np.concatenate([[True], ~follows]))
+
+
+def _in_runs(rows: IntArray) -> list[ChunkEntry]:
+    """The first numbers of rows, in runs."""
+    starts = _starts(rows)
+    lasts = rows[np.append(starts[1:], len(rows)) - 1, 0].tolist()
+    firsts = rows[starts, 0].tolist()
+    return [a if a == b else [a, b] for a, b in zip(firsts, lasts, strict=True)]
+
+
+def _send_rows(algorithm: Algorithm, runs: bool) -> list[Any]:
+    sends = algorithm.sends
+    if not (runs and _sends_in_runs(algorithm)):
+        listed: list[Any] = sends.tolist()
+        return listed
+    rest = sends[_starts(sends), 1:].tolist()
+    return [(entry, *row) for entry, row in zip(_in_runs(sends), rest, strict=True)]

@@ -1,0 +1,26 @@
+"""A limit of time holds with what saving takes at the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import syncoll
+from syncoll.api import searches
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_a_search_ends_in_time_to_be_saved(
+    saved: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is kept free where nothing is saved."""
+    monkeypatch.setattr(searches, "_SECONDS_AT_THE_END", 1.0)
+    monkeypatch.setattr(searches, "_MOST_AT_THE_END", 0.5)
+    output = tmp_path / "f.json" if saved else None
+    found = syncoll.pareto(
+        "mi250(boxes=1)", "alltoall", time_limit=5, output=output, progress="none"
+    )
+    assert found.points
+    assert not found.complete
+    assert (found.seconds < 3.7) is saved
