@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from syncoll.errors import UncheckedError
+from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
 from syncoll_mscclpp.reading import (
@@ -14,11 +15,12 @@ from syncoll_mscclpp.reading import (
     read_plan,
     require_loadable,
     require_ordered,
+    require_sizes,
     specification_of,
     threads_of,
     units_of,
 )
-from syncoll_threadblocks import Specification, execute, schedule
+from syncoll_threadblocks import OwnSpecification, Promise, Specification, execute, schedule
 from syncoll_threadblocks.matching import require_matched
 
 __all__ = ["MscclppChecker"]
@@ -39,20 +41,10 @@ class MscclppChecker:
         (content,) = files.values()
         plan = read_plan(content)
         require_loadable(plan)
-        spec = specification_of(plan)
-        if instance is not None and spec is None:
-            raise UncheckedError(
-                f"collective {plan.collective!r} does not say which chunk lies where, so it cannot "
-                f"be compared with {instance.collective}"
-            )
-        found, doubt = spec, None
-        for units in units_of(plan):
-            _require_followable(plan, units)
-            threads = threads_of(plan, spec, units)
-            scaled = None if spec is None else _cut(spec, units)
-            found, doubted = _follow(plan, threads, scaled, spec)
-            doubt = doubt or doubted
-        if instance is not None and found is not None:
+        found, doubt = _followed(plan, specification_of(plan))
+        if instance is not None:
+            if found is None:
+                found = _assumed(plan, instance)
             found.require_same(instance)
         if doubt is not None:
             raise UncheckedError(doubt)
@@ -64,6 +56,7 @@ class MscclppChecker:
             _facts(plan, found),
             found is not None,
             links=links_of(plan),
+            num_chunks=found.num_chunks if isinstance(found, OwnSpecification) else None,
         )
 
 
@@ -80,25 +73,62 @@ def _require_followable(plan: Plan, units: int) -> None:
         raise UncheckedError(f"it has and moves about {pieces + chunks} chunks, too many to follow")
 
 
-def _cut(spec: Specification, units: int) -> Specification:
-    """The same collective with each chunk in pieces."""
-    return Specification(spec.collective, spec.num_ranks, spec.share * units, spec.root)
+def _followed(plan: Plan, spec: Promise | None) -> tuple[Promise | None, str | None]:
+    """Executes a plan; returns its collective, with its root, and what cannot be judged."""
+    found, doubt = spec, None
+    for units in units_of(plan):
+        _require_followable(plan, units)
+        found, doubted = _follow(plan, threads_of(plan, spec, units), spec, units)
+        doubt = doubt or doubted
+    return found, doubt
+
+
+def _assumed(plan: Plan, instance: Instance) -> Promise:
+    """What a plan does that does not say it, if its chunks lie in the order of their numbers.
+
+    Raises:
+        UncheckedError: when it does not do that, as it may be meant in another order.
+    """
+    asked = OwnSpecification.of_instance(instance)
+    try:
+        if asked.num_ranks != len(plan.gpus):
+            raise VerificationError(
+                f"the file is for {len(plan.gpus)} ranks, the instance for {asked.num_ranks} nodes"
+            )
+        pieces = [
+            gpu.input_chunks // len(chunks)
+            for gpu, chunks in zip(plan.gpus, asked.inputs, strict=True)
+            if chunks
+        ]
+        asked = asked.in_pieces(max(1, min(pieces, default=1)))
+        require_sizes(plan, asked)
+        found, _ = _followed(plan, asked)
+    except VerificationError as error:
+        raise UncheckedError(
+            f"collective {plan.collective!r} does not say which chunk lies where, so it cannot be "
+            f"compared with {instance.collective}; with the chunks in the order of their numbers: "
+            f"{error}"
+        ) from error
+    assert found is not None
+    return found
 
 
 def _follow(
-    plan: Plan, threads: Threads, scaled: Specification | None, spec: Specification | None
-) -> tuple[Specification | None, str | None]:
-    """Executes a plan; returns its collective, with its root, and what cannot be judged."""
+    plan: Plan, threads: Threads, spec: Promise | None, units: int
+) -> tuple[Promise | None, str | None]:
+    """The same with each chunk in so many pieces."""
     require_matched(threads.program)
     run = schedule(threads.program)
     doubt = require_ordered(threads, run, double_scratch=plan.double_scratch)
-    _, found = execute(threads.program, scaled, threads.inputs, threads.outputs)
-    if spec is None or found is None:
-        return None, doubt
-    return Specification(spec.collective, spec.num_ranks, spec.share, found.root), doubt
+    where = threads.program, threads.inputs, threads.outputs
+    if isinstance(spec, Specification):
+        _, found = execute(where[0], spec.cut(units), *where[1:])
+        return replace(spec, root=None if found is None else found.root), doubt
+    _, own = execute(where[0], None if spec is None else spec.cut(units), *where[1:])
+    return None if own is None else spec, doubt
 
 
-def _facts(plan: Plan, found: Specification | None) -> dict[str, int | str]:
+def _facts(plan: Plan, found: Promise | None) -> dict[str, int | str]:
     blocks = [block for gpu in plan.gpus for block in gpu.blocks]
     facts: dict[str, int | str] = {
         "protocol": plan.protocol,
@@ -108,8 +138,10 @@ def _facts(plan: Plan, found: Specification | None) -> dict[str, int | str]:
         "chunks": max(max(gpu.input_chunks, gpu.output_chunks) for gpu in plan.gpus),
         "scratch chunks": max(gpu.scratch_chunks for gpu in plan.gpus),
     }
+    if isinstance(found, OwnSpecification) and plan.told is not None:
+        facts["by its own words"] = found.collective
     if found is None:
         facts["result"] = f"not checked: {plan.collective} does not say what it should be"
-    elif found.root is not None:
+    elif isinstance(found, Specification) and found.root is not None:
         facts["root"] = found.root
     return facts

@@ -10,9 +10,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from syncoll.errors import ExportError
 from syncoll.plugins import Exported, ExportRequest, OptionValue
-from syncoll.runtime import Kind, StandardCollective, kind_of, lower
+from syncoll.runtime import Kind, Layout, StandardCollective, kind_of, layout_of, lower
 from syncoll.wording import counted
 from syncoll_mscclpp.options import SMALL
 from syncoll_mscclpp.packets import Packets, packets_of
@@ -26,6 +28,9 @@ _VECTOR = 16
 _WARP = 32
 _LARGEST_OFFSET = (1 << 32) - 1
 """Offsets in a buffer are numbers of 32 bits."""
+
+_MOST_SHOWN = 8
+"""Ranks whose buffers a note tells."""
 
 _LARGEST_MINIMUM = (1 << 31) - 1
 """The runtime reads the smallest message as a signed number of 32 bits."""
@@ -46,7 +51,7 @@ class MscclppExporter:
         lowered = program.lowered
         scratch = packets.scratch if packets else [one.scratch_chunks for one in lowered.ranks]
         room = max(scratch) * (2 if packets else 1)
-        sizes = _Sizes(collective, room, request, int(options["alignment"]))
+        sizes = _Sizes(lowered.layout, room, request, int(options["alignment"]))
         name = _name(request.name)
         plan: dict[str, Any] = {
             "name": name,
@@ -60,9 +65,10 @@ class MscclppExporter:
             "min_message_size": sizes.smallest,
             "max_message_size": sizes.largest,
             "gpus": [
-                _gpu(rank, one, kind, sizes.buffers, scratch[rank])
+                _gpu(rank, one, kind, sizes.buffers[rank], scratch[rank])
                 for rank, one in enumerate(program.ranks)
             ],
+            **_told(request, lowered.layout),
         }
         blocks = max(len(rank.scripts) for rank in program.ranks) if program.split else 0
         notes = [*_notes(request, collective, blocks, sizes, kind, options)]
@@ -78,7 +84,8 @@ def _through_switches(
     if options["packets"] == "yes":
         raise ExportError("packets go over memory channels only; expected channel=memory")
     gpus, exchanged = switch_gpus(request, collective)
-    sizes = _Sizes(collective, 0, request, int(options["alignment"]))
+    layout = layout_of(request.instance, in_place=request.in_place)
+    sizes = _Sizes(layout, 0, request, int(options["alignment"]))
     name = _name(request.name)
     plan: dict[str, Any] = {
         "name": name,
@@ -126,11 +133,6 @@ def _program(
 
 
 def _require_known(collective: StandardCollective, request: ExportRequest, kind: str) -> None:
-    if collective.kind is Kind.CUSTOM:
-        raise ExportError(
-            f"an execution plan does not say what a collective of its own should do, so that it "
-            f"could not be checked: {collective.reason}"
-        )
     if request.in_place and collective.kind is Kind.SCATTER:
         raise ExportError(
             "scatter in place cannot be said in MSCCL++: the output begins elsewhere at each rank, "
@@ -162,36 +164,67 @@ def _name(name: str) -> str:
 class _Sizes:
     """Buffers in chunks, and messages in bytes.
 
-    The runtime measures a message by the output of an allgather, and by the input of all others;
-    the request, a gather by its output too.
+    The runtime measures a message at each rank by its own input, that of an allgather by its
+    output; the request, a gather by its output too, and a collective of its own by the largest
+    input of a rank.  A chunk has as many bytes at all ranks; where their inputs differ, a message
+    is within the range at every rank if it is at those with the smallest and the largest one.
+
+    A rank that has no input, or no output, passes room for one chunk, as the runtime divides by
+    their number.
     """
 
     def __init__(
-        self,
-        collective: StandardCollective,
-        scratch: int,
-        request: ExportRequest,
-        alignment: int,
+        self, layout: Layout, scratch: int, request: ExportRequest, alignment: int
     ) -> None:
+        collective = layout.collective
         kind, share = collective.kind, collective.share
+        ranks = range(collective.num_nodes)
         all_shares = share * collective.num_nodes
         inputs = all_shares if kind in (Kind.REDUCESCATTER, Kind.ALLTOALL, Kind.SCATTER) else share
         outputs = all_shares if kind in (Kind.ALLGATHER, Kind.ALLTOALL, Kind.GATHER) else share
         self.alignment = alignment
-        self.buffers = (inputs, outputs)
-        self.measured = outputs if kind is Kind.ALLGATHER else inputs
-        ratio = collective.loop_chunks // self.measured
-        self.limit = _LARGEST_OFFSET // max(inputs, outputs, scratch) * self.measured
-        self.smallest = -(-request.min_bytes // ratio)
-        wanted = request.max_bytes // ratio
+        self.buffers = [(inputs, outputs) for _ in ranks]
+        self.padded = kind is Kind.CUSTOM and 0 in (*layout.input_chunks, *layout.output_chunks)
+        message = collective.loop_chunks
+        if kind is Kind.CUSTOM:
+            self.buffers = [
+                (max(1, layout.input_chunks[r]), max(1, layout.output_chunks[r])) for r in ranks
+            ]
+            message = max(one[0] for one in self.buffers)
+        measured = [one[1] if kind is Kind.ALLGATHER else one[0] for one in self.buffers]
+        self.measured = max(measured)
+        chunks = max(scratch, *(max(one) for one in self.buffers))
+        self.limit = _LARGEST_OFFSET // chunks * self.measured
+        self.smallest = -(-request.min_bytes * min(measured) // message)
+        wanted = request.max_bytes * self.measured // message
         self.capped = wanted > self.limit
         self.largest = min(wanted, self.limit)
-        if self.smallest > self.limit or self.smallest > _LARGEST_MINIMUM:
-            most = min(self.limit, _LARGEST_MINIMUM) * ratio
+        if request.min_bytes * self.measured > self.limit * message or (
+            self.smallest > _LARGEST_MINIMUM
+        ):
+            most = min(self.limit // self.measured, _LARGEST_MINIMUM // min(measured)) * message
             raise ExportError(
                 f"a smallest message of {request.min_bytes} bytes is beyond what the runtime can "
                 f"compare with; it is at most {most}"
             )
+
+
+def _told(request: ExportRequest, layout: Layout) -> dict[str, Any]:
+    """Beside what the runtime reads: which chunk lies where, if no name of a collective says it."""
+    if layout.collective.kind is not Kind.CUSTOM:
+        return {}
+    tables = {}
+    for key, places in (("inputs", layout.inputs), ("outputs", layout.outputs)):
+        chunks = np.argsort(places, axis=0, kind="stable")  # -1, for none, comes first
+        none = np.count_nonzero(places < 0, axis=0)
+        tables[key] = [chunks[none[r] :, r].tolist() for r in range(places.shape[1])]
+    return {
+        "syncoll": {
+            "collective": request.instance.collective,
+            "combining": request.instance.combining,
+            **tables,
+        }
+    }
 
 
 def _gpu(
@@ -244,22 +277,25 @@ def _notes(
     Args:
         blocks: thread blocks of a rank; 0 where they are no more than were asked for.
     """
-    yield (
-        f"for messages whose number of bytes is a multiple of {sizes.measured * sizes.alignment}; "
-        "the runtime refuses others"
-    )
+    if collective.kind is Kind.CUSTOM:
+        yield from _own_buffers(sizes)
+    else:
+        yield (
+            "for messages whose number of bytes is a multiple of "
+            f"{sizes.measured * sizes.alignment}; the runtime refuses others"
+        )
     if sizes.capped:
         yield (
             f"for messages of at most {sizes.largest} bytes; beyond, the runtime's offsets of 32 "
             "bits do not reach the end of a buffer"
         )
-    if collective.combining:
+    if request.instance.combining:
         yield "the runtime adds, whatever operator the caller asks for"
     if collective.root is not None:
         yield (
             f"the root is rank {collective.root}; every rank passes both buffers, of "
-            f"{sizes.buffers[0]} and {sizes.buffers[1]} chunks, and only those that are needed are "
-            "touched"
+            f"{sizes.buffers[0][0]} and {sizes.buffers[0][1]} chunks, and only those that are "
+            "needed are touched"
         )
     if kind == "port":
         yield (
@@ -279,6 +315,33 @@ def _notes(
             f"{blocks} thread blocks at a rank, more than the {most_blocks} that were asked for, "
             "since a thread block has room for 64 operations and 16 channels; they must all be "
             "resident at once"
+        )
+
+
+def _own_buffers(sizes: _Sizes) -> Iterator[str]:
+    """What each rank passes to a collective for which the runtime has no name."""
+    yield (
+        "a rank's input holds the chunks that start there, and its output those that must end "
+        "there, in the order of their numbers"
+    )
+    alike = len(set(sizes.buffers)) == 1
+    shown = [
+        f"{a} and {b}" if alike else f"{a} and {b} (rank {rank})"
+        for rank, (a, b) in enumerate(sizes.buffers[: 1 if alike else _MOST_SHOWN])
+    ]
+    if not alike and len(sizes.buffers) > len(shown):
+        shown.append("… (as input_chunks and output_chunks of the file say)")
+    yield (
+        f"a chunk has the same size at all ranks, a multiple of {sizes.alignment} bytes; input and "
+        f"output have {', '.join(shown)} chunks{' at each rank' if alike else ''}"
+    )
+    if sizes.padded:
+        yield "a rank without input, or without output, passes room for one chunk, left untouched"
+    if len({one[0] for one in sizes.buffers}) > 1:
+        yield (
+            "every rank compares the bytes of its own input with the smallest and the largest "
+            "message, so that a call out of that range is refused by some ranks only: keep to "
+            f"chunks whose largest input, {sizes.measured} chunks, is in it"
         )
 
 

@@ -11,8 +11,9 @@ ends, is free of races, and does what a collective promises.
 """
 
 from syncoll_threadblocks.contents import Contents, Value, contents, describe_value
-from syncoll_threadblocks.execute import execute
+from syncoll_threadblocks.execute import Promise, execute
 from syncoll_threadblocks.matching import require_matched
+from syncoll_threadblocks.own import OwnSpecification
 from syncoll_threadblocks.program import (
     AddressSpace,
     Instruction,
@@ -30,8 +31,10 @@ __all__ = [
     "AddressSpace",
     "Contents",
     "Instruction",
+    "OwnSpecification",
     "Program",
     "ProgramBuffer",
+    "Promise",
     "Schedule",
     "Specification",
     "Thread",

@@ -10,16 +10,23 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from syncoll.errors import VerificationError
 from syncoll_threadblocks.contents import Contents, Value, contents, describe_value
 from syncoll_threadblocks.matching import require_matched
+from syncoll_threadblocks.own import OwnSpecification
 from syncoll_threadblocks.program import Program
 from syncoll_threadblocks.races import require_race_free
 from syncoll_threadblocks.schedule import Schedule, schedule
 from syncoll_threadblocks.specification import Specification, find_root
 
-__all__ = ["execute"]
+__all__ = ["Promise", "execute"]
+
+Promise = Specification | OwnSpecification
+"""What a program is held against: a standard collective, or one that is told by its chunks."""
+
+_P = TypeVar("_P", Specification, OwnSpecification)
 
 
 @dataclass(frozen=True)
@@ -27,23 +34,23 @@ class _Regions:
     """Pieces of memory, one a rank."""
 
     starts: Sequence[int]
-    size: int
+    sizes: Sequence[int]
 
     def find(self, slot: int) -> tuple[int, int] | None:
         """The rank and the index of a slot; None where it lies in none of the pieces."""
         rank = bisect_right(self.starts, slot) - 1
-        if rank < 0 or slot >= self.starts[rank] + self.size:
+        if rank < 0 or slot >= self.starts[rank] + self.sizes[rank]:
             return None
         return rank, slot - self.starts[rank]
 
 
 def execute(
     program: Program,
-    spec: Specification | None,
+    spec: _P | None,
     inputs: Sequence[int] = (),
     outputs: Sequence[int] = (),
     chunks_per_message: int = 1,
-) -> tuple[Schedule, Specification | None]:
+) -> tuple[Schedule, _P | None]:
     """Executes a program and compares what it leaves with what it promises.
 
     Args:
@@ -65,26 +72,26 @@ def execute(
     require_race_free(program, run)
     if spec is None:
         return run, None
-    reads = _Regions(inputs, spec.input_size)
-    writes = _Regions(outputs, spec.output_size)
+    ranks = range(spec.num_ranks)
+    reads = _Regions(inputs, [spec.inputs_of(rank) for rank in ranks])
+    writes = _Regions(outputs, [spec.outputs_of(rank) for rank in ranks])
 
-    def initial_of(spec: Specification) -> Callable[[int], Value | None]:
+    def initial_of(spec: Promise) -> Callable[[int], Value | None]:
         def initial(slot: int) -> Value | None:
             found = reads.find(slot)
             return None if found is None else spec.initial(*found)
 
         return initial
 
-    if spec.rooted and spec.root is None:
+    if isinstance(spec, Specification) and spec.rooted and spec.root is None:
         trial = contents(program, run, initial_of(spec))
-        root = find_root(spec, lambda rank, j: trial[outputs[rank] + j])
-        spec = replace(spec, root=root)
+        spec = replace(spec, root=find_root(spec, lambda rank, j: trial[outputs[rank] + j]))
     _require_kept(program, spec, reads, writes)
     _require_fulfilled(program, spec, contents(program, run, initial_of(spec)), outputs)
     return run, spec
 
 
-def _require_kept(program: Program, spec: Specification, reads: _Regions, writes: _Regions) -> None:
+def _require_kept(program: Program, spec: Promise, reads: _Regions, writes: _Regions) -> None:
     """Passes when only scratch and output are written: a caller's input stays as it is."""
     for t, thread in enumerate(program.threads):
         for position, instruction in enumerate(thread.instructions):
@@ -101,17 +108,22 @@ def _require_kept(program: Program, spec: Specification, reads: _Regions, writes
                     raise program.fail(
                         t,
                         position,
-                        f"writes {program.memory.describe(slot)}, but in a {spec.collective} to "
-                        f"rank {spec.root} only that rank has an output",
+                        f"writes {program.memory.describe(slot)}, and {_no_output(spec)}",
                     )
 
 
+def _no_output(spec: Promise) -> str:
+    if isinstance(spec, OwnSpecification):
+        return "nothing must end at that rank"
+    return f"in a {spec.collective} to rank {spec.root} only that rank has an output"
+
+
 def _require_fulfilled(
-    program: Program, spec: Specification, held: Contents, outputs: Sequence[int]
+    program: Program, spec: Promise, held: Contents, outputs: Sequence[int]
 ) -> None:
-    root = f" of root {spec.root}" if spec.rooted else ""
+    root = "" if isinstance(spec, OwnSpecification) or not spec.rooted else f" of root {spec.root}"
     for rank in range(spec.num_ranks):
-        for j in range(spec.output_size):
+        for j in range(spec.outputs_of(rank)):
             wanted = spec.wanted(rank, j)
             slot = outputs[rank] + j
             if wanted is not None and held[slot] != wanted:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -90,6 +90,14 @@ class Specification:
         large = self.collective in ("allgather", "alltoall", "gather")
         return self.share * (self.num_ranks if large else 1)
 
+    def inputs_of(self, _rank: int) -> int:
+        """The same of one rank; all have as many."""
+        return self.input_size
+
+    def outputs_of(self, _rank: int) -> int:
+        """The same of one rank; all have as many."""
+        return self.output_size
+
     def has_output(self, rank: int) -> bool:
         """Whether a rank has an output buffer; reduce and gather give the others none."""
         return self.collective not in ("reduce", "gather") or rank == (
@@ -123,6 +131,10 @@ class Specification:
             return source * self.input_size + rank * share + rest, 1 << source
         root = 0 if self.root is None else self.root
         return (rank * share if self.collective == "scatter" else 0) + index, 1 << root
+
+    def cut(self, pieces: int) -> Specification:
+        """The same with each chunk cut into several."""
+        return replace(self, share=self.share * pieces)
 
     def in_place(self, rank: int) -> tuple[int, int]:
         """Where input and output start in their common buffer, in chunks."""

@@ -44,7 +44,7 @@ class ExportRequest:
         in_place: whether input and output are one buffer, where the collective allows both.
         min_bytes: the smallest message for which a runtime should choose it: bytes of the larger
             of a rank's input and output, taken together with the other ranks' where only one rank
-            has all of it.
+            has all of it; of a collective for which runtimes have no name, of the largest input.
         max_bytes: the largest one.
     """
 

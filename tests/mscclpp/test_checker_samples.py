@@ -69,10 +69,11 @@ def test_an_instance_is_compared(plans: Plans) -> None:
     check(plans["barrier_broadcast"](3, 1), instance(3, 2, broadcast(1)))
     with pytest.raises(VerificationError, match="root 1"):
         check(plans["barrier_broadcast"](3, 1), instance(3, 2, broadcast(0)))
-    plan["collective"] = "custom"
+    plan = {**plans["full_allgather"](3, 1), "collective": "custom"}
     assert "not checked" in str(check(plan).facts["result"])
-    with pytest.raises(VerificationError, match="does not say which chunk"):
-        check(plan, instance(3, 2, allgather()))
+    check(plan, instance(3, 1, allgather()))  # in the order in which chunks are numbered
+    with pytest.raises(UncheckedError, match=r"does not say which chunk .* order of their numbers"):
+        check(plan, instance(3, 3, alltoall()))
 
 
 def test_files_that_do_not_load(plans: Plans) -> None:

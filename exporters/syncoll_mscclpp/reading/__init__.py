@@ -7,7 +7,13 @@
 
 from syncoll_mscclpp.reading.ordering import require_ordered
 from syncoll_mscclpp.reading.plan import Plan, read_plan
-from syncoll_mscclpp.reading.rules import links_of, require_loadable, specification_of, units_of
+from syncoll_mscclpp.reading.rules import (
+    links_of,
+    require_loadable,
+    require_sizes,
+    specification_of,
+    units_of,
+)
 from syncoll_mscclpp.reading.threads import Threads, threads_of
 
 __all__ = [
@@ -17,6 +23,7 @@ __all__ = [
     "read_plan",
     "require_loadable",
     "require_ordered",
+    "require_sizes",
     "specification_of",
     "threads_of",
     "units_of",

@@ -21,12 +21,15 @@ __all__ = [
     "Reference",
     "RemoteBuffer",
     "Switch",
+    "Told",
     "read_plan",
 ]
 
 BUFFERS = ("i", "o", "s")
 _OLD_KEYS = ("inputChunks", "chunkGroups", "outputChunks", "scratchChunks")
 _LARGEST = (1 << 64) - 1
+_TOLD = "syncoll"
+"""The key beside those of the runtime, by which a plan says which chunk lies where."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,23 @@ class Gpu:
 
 
 @dataclass(frozen=True)
+class Told:
+    """Which chunks a plan says that buffers hold; the runtime passes over that.
+
+    Args:
+        collective: its name, for people.
+        combining: whether what starts at several ranks is to be reduced.
+        inputs: of each rank, the chunks in its input, one after the other.
+        outputs: of each rank, those that its output must hold in the end.
+    """
+
+    collective: str
+    combining: bool
+    inputs: tuple[tuple[int, ...], ...]
+    outputs: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
 class Plan:
     """An execution plan.
 
@@ -161,6 +181,7 @@ class Plan:
         reuse_resources: whether calls share scratch of a fixed size.
         double_scratch: whether calls take turns with two halves of scratch.
         gpus: in the order of the file.
+        told: which chunk lies where, beside what the runtime reads; None where it is not said.
     """
 
     name: str
@@ -174,6 +195,7 @@ class Plan:
     reuse_resources: bool
     double_scratch: bool
     gpus: tuple[Gpu, ...]
+    told: Told | None = None
 
 
 def read_plan(content: bytes) -> Plan:
@@ -212,7 +234,21 @@ def read_plan(content: bytes) -> Plan:
         top.truth("reuse_resources", False),
         top.truth("use_double_scratch_buffer", False),
         tuple(_gpu(one) for one in top.items("gpus")),
+        None if (told := top.get(_TOLD)) is None else _told(told),
     )
+
+
+def _told(node: _Node) -> Told:
+    tables = []
+    for key in ("inputs", "outputs"):
+        table = []
+        for one in node.items(key):
+            chunks = tuple(chunk.as_number() for chunk in one.elements())
+            if len(set(chunks)) < len(chunks):
+                one.fail("a chunk lies in two places of one buffer")
+            table.append(chunks)
+        tables.append(tuple(table))
+    return Told(node.text("collective"), node.truth("combining"), *tables)
 
 
 def _no_constant(name: str) -> NoReturn:

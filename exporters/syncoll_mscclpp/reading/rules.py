@@ -13,10 +13,18 @@ from typing import NoReturn, Protocol
 
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll_mscclpp.reading.operations import PACKETS, SIGNATURES, in_packets, wrong_signature
-from syncoll_mscclpp.reading.plan import Block, Gpu, Operation, Plan, Reference
-from syncoll_threadblocks import STANDARD, Specification
+from syncoll_mscclpp.reading.plan import Block, Gpu, Operation, Plan, Reference, Told
+from syncoll_threadblocks import STANDARD, OwnSpecification, Promise, Specification
 
-__all__ = ["flat", "links_of", "peers_of", "require_loadable", "specification_of", "units_of"]
+__all__ = [
+    "flat",
+    "links_of",
+    "peers_of",
+    "require_loadable",
+    "require_sizes",
+    "specification_of",
+    "units_of",
+]
 
 _MOST_OPERATIONS = 64
 _MOST_TABLE = 16
@@ -53,7 +61,7 @@ def require_loadable(plan: Plan) -> None:
     _require_apart(plan)
 
 
-def specification_of(plan: Plan) -> Specification | None:
+def specification_of(plan: Plan) -> Promise | None:
     """The collective of a plan, its root unknown; None where the plan does not say what it does.
 
     Raises:
@@ -61,7 +69,7 @@ def specification_of(plan: Plan) -> Specification | None:
     """
     name = plan.collective
     if name not in STANDARD:
-        return None
+        return None if plan.told is None else _told_specification(plan, plan.told)
     ranks = len(plan.gpus)
     first = plan.gpus[0]
     small = first.output_chunks if name in ("reducescatter", "scatter") else first.input_chunks
@@ -84,6 +92,40 @@ def specification_of(plan: Plan) -> Specification | None:
     if plan.inplace:
         _require_same_offsets(plan, spec)
     return spec
+
+
+def _told_specification(plan: Plan, told: Told) -> OwnSpecification:
+    for key, table in (("inputs", told.inputs), ("outputs", told.outputs)):
+        if len(table) != len(plan.gpus):
+            raise VerificationError(
+                f"syncoll.{key}: of {len(table)} ranks, and there are {len(plan.gpus)} gpus"
+            )
+    spec = OwnSpecification(told.collective, told.combining, told.inputs, told.outputs)
+    require_sizes(plan, spec)
+    return spec
+
+
+def require_sizes(plan: Plan, spec: OwnSpecification) -> None:
+    """Passes a plan whose buffers are those of a collective that is told by its chunks.
+
+    Raises:
+        VerificationError: when the sizes of buffers do not suit it, or the plan is in place.
+    """
+    if plan.inplace:
+        raise VerificationError(
+            f"inplace is true; for {spec.collective}, which is none of the standard collectives, "
+            "that is not defined"
+        )
+    for gpu in plan.gpus:
+        for key, declared, wanted in (
+            ("input_chunks", gpu.input_chunks, spec.inputs_of(gpu.id)),
+            ("output_chunks", gpu.output_chunks, spec.outputs_of(gpu.id)),
+        ):
+            if declared != wanted:
+                raise VerificationError(
+                    f"gpus[{gpu.id}]: {key} is {declared}, but that buffer of {spec.collective} "
+                    f"has {wanted} there"
+                )
 
 
 def links_of(plan: Plan) -> frozenset[tuple[int, int]]:

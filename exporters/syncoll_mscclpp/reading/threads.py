@@ -22,7 +22,7 @@ from syncoll_mscclpp.reading.effects import Effect, EffectKind
 from syncoll_mscclpp.reading.operations import MULTICAST, SIGNATURES, in_packets
 from syncoll_mscclpp.reading.plan import Block, Gpu, Operation, Plan, Reference
 from syncoll_mscclpp.reading.rules import flat
-from syncoll_threadblocks import AddressSpace, Instruction, Program, Specification, Thread
+from syncoll_threadblocks import AddressSpace, Instruction, Program, Promise, Specification, Thread
 
 __all__ = ["PACKET_BUFFER", "Threads", "threads_of"]
 
@@ -55,7 +55,7 @@ class Threads:
     packets: Mapping[int, int]
 
 
-def threads_of(plan: Plan, spec: Specification | None, units: int) -> Threads:
+def threads_of(plan: Plan, spec: Promise | None, units: int) -> Threads:
     """The program of a plan that `require_loadable` passed.
 
     Args:
@@ -120,10 +120,10 @@ class _Build:
     threads: list[Thread] = field(default_factory=list)
     effects: list[list[Effect]] = field(default_factory=list)
 
-    def add_buffers(self, gpu: Gpu, spec: Specification | None) -> None:
+    def add_buffers(self, gpu: Gpu, spec: Promise | None) -> None:
         """Gives each slot an address; in place, slots of both buffers have the same ones."""
         sizes = {kind: gpu.chunks(kind) * self.units for kind in "ios"}
-        if self.plan.inplace and spec is not None:
+        if self.plan.inplace and isinstance(spec, Specification):
             name = "o" if sizes["o"] > sizes["i"] else "i"
             common = self.memory.add(gpu.id, name, max(sizes["i"], sizes["o"])).start
             i_start, o_start = spec.in_place(gpu.id)
