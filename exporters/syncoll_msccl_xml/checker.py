@@ -13,6 +13,7 @@ from typing import Any
 
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
+from syncoll.model.groups import instance_within
 from syncoll.plugins import CheckedExport, OptionValue
 from syncoll_msccl_xml.reading import (
     DIALECTS,
@@ -47,12 +48,16 @@ class MscclXmlChecker:
             files: one file.
             options: ``dialect``, if it is known who reads the file; ``any`` or nothing, if not.
                 ``ends``: with ``same`` both ends of a message must say the same about it; else, as
-                the runtimes do not compare them, it is only told where they differ.
+                the runtimes do not compare them, it is only told where they differ.  ``group``:
+                of which group of the instance's nodes the file is.
             instance: what it must do; None for what it says of itself.
         """
         (content,) = files.values()
         chosen = str(options.get("dialect", "any"))
         algorithm = read_algorithm(content)
+        group = options.get("group", -1)
+        if instance is not None and isinstance(group, int) and group >= 0:
+            instance = instance_within(instance, group)
         check = _Check(algorithm, instance)
         found = check.as_dialect(DIALECTS[chosen]) if chosen in DIALECTS else check.as_any()
         differing, first = disagreements(algorithm)

@@ -30,6 +30,14 @@ OPTIONS = (
         writing=True,
     ),
     Option(
+        "group",
+        -1,
+        "of a collective within groups of nodes the group, by its number from 0, for whose own "
+        "communicator the file is; -1 for none",
+        low=-1,
+        writing=True,
+    ),
+    Option(
         "ends",
         "same",
         "what the two ends of a message say of it: the same, as msccl-tools and verifiers have it; "

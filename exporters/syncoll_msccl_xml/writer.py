@@ -14,9 +14,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from syncoll.errors import ExportError
+from syncoll.model.groups import groups_of
 from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll.plugins.exporters import UNLIMITED
-from syncoll.runtime import Buffer, Kind, Slot, StandardCollective, kind_of
+from syncoll.runtime import (
+    Buffer,
+    Kind,
+    Slot,
+    StandardCollective,
+    kind_of,
+    request_within,
+)
 from syncoll_msccl_xml.blocks import Block, Step
 from syncoll_msccl_xml.instructions import Instruction
 from syncoll_msccl_xml.limits import MOST_NODES
@@ -44,21 +52,41 @@ class MscclXmlExporter:
         runtime = RUNTIMES[str(options["dialect"])]
         runtime = replace(runtime, same_ends=options["ends"] == "same")
         instances = int(options["instances"])
+        group, notes = int(options["group"]), list[str]()
+        if group >= 0:
+            whole, request = request.instance, request_within(request, group)
+            nodes = ", ".join(map(str, groups_of(whole)[group]))
+            notes.append(
+                f"for calls on a communicator of nodes {nodes} alone, which are its ranks in this "
+                "order"
+            )
         collective = kind_of(request.instance)
-        _require_known(collective, request.in_place, runtime)
+        _require_known(collective, request, runtime)
         program = program_of(request, runtime, instances)
         name = _name(request.name)
         writing = _Writing(request, runtime, instances, str(options["proto"]), program)
         text = "".join(f"{line}\n" for line in writing.lines(name))
-        return Exported({f"{name}.xml": text.encode("ascii")}, tuple(writing.notes()))
+        return Exported({f"{name}.xml": text.encode("ascii")}, (*notes, *writing.notes()))
 
 
-def _require_known(collective: StandardCollective, in_place: bool, runtime: Runtime) -> None:
+def _require_known(
+    collective: StandardCollective, request: ExportRequest, runtime: Runtime
+) -> None:
+    in_place = request.in_place
     if collective.kind is Kind.CUSTOM:
+        groups = groups_of(request.instance)
+        hint = "--to mscclpp writes an execution plan of it"
+        if len(groups) > 1 or len(groups[0]) < collective.num_nodes:
+            every = "group=0" + f" to group={len(groups) - 1}" * (len(groups) > 1)
+            hint = (
+                "a file for calls on all ranks would give each group its own result; write one "
+                f"for the communicator of each group (option {every}), "
+                "or an execution plan of the whole (--to mscclpp)"
+            )
         raise ExportError(
             f"MSCCL XML knows no such collective: {collective.reason}; it has allgather, "
             "reducescatter, allreduce, alltoall, broadcast and reduce, with every node's share of "
-            "the same size"
+            f"the same size; {hint}"
         )
     if collective.kind not in runtime.collectives:
         raise ExportError(

@@ -44,6 +44,7 @@ checker and execute, and only then return.
 
 from syncoll.runtime.export import HandedOut, SavedExport, export_verified, label, save
 from syncoll.runtime.graphs import GraphNode, MessageSizes, message_tags, rank_nodes
+from syncoll.runtime.groups import request_within
 from syncoll.runtime.layout import (
     Buffer,
     Kind,
@@ -90,5 +91,6 @@ __all__ = [
     "lower",
     "message_tags",
     "rank_nodes",
+    "request_within",
     "save",
 ]
