@@ -1,153 +1,281 @@
 """Plans by switch channels: NVSwitches add up (``glres``) and copy (``gstore``), in one operation.
 
-A chunk of an allreduce whose contributions all come to one rank, and whose sum goes from there to
-all, is one operation of that rank: it loads the sum of what lies at one place of all ranks, and
-stores it at one of all of them.  So is a chunk that all ranks send to all others at once, by the
-rank with the fewest: that takes less of every cable.  A chunk that a root sends to all is stored
-so.  What a rank does depends on no other, so that the steps of the algorithm are those of the
-hardware; before and behind there is a signal between all.
+A chunk whose contributions all come to one rank of a group, and whose sum goes from there to all of
+the group, is one operation of that rank: it loads the sum of what lies at one place of all of them,
+and stores it at one of all of them.  So is a chunk that all of a group send to all others at once,
+by the rank with the fewest: that takes less of every cable.  A chunk that goes from one rank to all
+of a group is stored so.  What a rank does depends on no other, so that the steps of the algorithm
+are those of the hardware; before and behind there is a signal between all that have a group in
+common.
+
+A group is what a chunk says: all ranks, those of one group of an allreduce within groups, or those
+to which one rank's data go.  All its ranks bind the same buffer, so it has as many chunks at each,
+and the chunk has one place there.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from syncoll.errors import ExportError
-from syncoll.model import Algorithm, Instance, OrbitAlgorithm
+from syncoll.model import Algorithm, Counting, Instance, OrbitAlgorithm, Topology
 from syncoll.plugins import ExportRequest
-from syncoll.runtime import Kind, StandardCollective
+from syncoll.runtime import Kind, Layout
 
 __all__ = ["switch_gpus"]
 
-_MOST_PEERS = 16
-"""Channels of a thread block."""
+_MOST_TABLE = 16
+"""Channels of a type of a thread block."""
 
-_MOST_MOVES = 48
-"""Operations of a thread block that move data: with all signals there is room for 64."""
+_MOST_PER_OPERATION = 8
+"""Channels of one signal or wait."""
 
+_MOST_OPERATIONS = 64
+"""Of a thread block."""
+
+IntArray = npt.NDArray[np.int64]
 Op = dict[str, Any]
+Group = tuple[int, ...]
 
 
-def switch_gpus(
-    request: ExportRequest, collective: StandardCollective
-) -> tuple[list[dict[str, Any]], int]:
-    """What each rank does, and how many chunks all ranks would send to all others.
+@dataclass(frozen=True)
+class _Way:
+    """How a chunk goes.
 
-    Raises:
-        ExportError: when a chunk takes other ways than to one rank and from there to all, or the
-            collective is none of which switches do that.
+    Args:
+        group: the ranks where it ends.
+        root: the rank by which it goes; None where all of them send it to all others.
+        sums: whether it is added up first.
     """
-    kind, nodes = collective.kind, collective.num_nodes
-    if kind not in (Kind.ALLREDUCE, Kind.BROADCAST):
-        raise ExportError(
-            f"switch channels are written for allreduce and broadcast, not for {kind}; expected "
-            "channel=memory"
-        )
-    if not 2 <= nodes <= _MOST_PEERS + 1:
-        raise ExportError(
-            f"{nodes} ranks; a thread block has channels to at most {_MOST_PEERS} others"
-        )
-    roots = _roots(request.instance, request.algorithm)
-    exchanged = [chunk for chunk, root in enumerate(roots) if root is None]
-    for chunk in exchanged:
-        roots[chunk] = min(range(nodes), key=roots.count)
-    runs: list[list[tuple[int, int]]] = [[] for _ in range(nodes)]
-    for chunk, root in enumerate(roots):
-        assert root is not None
-        own = runs[root]
-        if own and sum(own[-1]) == chunk:
-            own[-1] = own[-1][0], own[-1][1] + 1
-        else:
-            own.append((chunk, 1))
-    blocks = max(1, -(-max(map(len, runs)) // _MOST_MOVES))
-    gpus = [_gpu(rank, runs[rank], blocks, collective) for rank in range(nodes)]
-    return gpus, len(exchanged)
+
+    group: Group
+    root: int | None
+    sums: bool
 
 
-def _roots(instance: Instance, algorithm: Algorithm) -> list[int | None]:
-    """The rank by which each chunk goes; None where all ranks send it to all others.
+@dataclass(frozen=True)
+class _Move:
+    """An operation that moves data: from places of the input to places of the output."""
+
+    name: str
+    group: Group
+    source: int
+    target: int
+    size: int = 1
+
+
+@dataclass
+class _Rank:
+    """What one rank does.
+
+    Args:
+        moves: its operations that move data.
+        channels: its multicast groups, each with the buffer that it binds; in the order in which
+            all ranks make them.
+        peers: the ranks with which it has a group in common.
+    """
+
+    moves: list[_Move] = field(default_factory=list)
+    channels: list[tuple[Group, str]] = field(default_factory=list)
+    peers: list[int] = field(default_factory=list)
+
+
+def switch_gpus(request: ExportRequest, layout: Layout) -> tuple[list[dict[str, Any]], int]:
+    """What each rank does, and how many chunks all ranks of a group would send to all others.
 
     Raises:
-        ExportError: naming a chunk that does not go by one.
+        ExportError: when a chunk takes other ways than to one rank of a group and from there to
+            all of it, or does not lie at one place there.
+    """
+    nodes = layout.collective.num_nodes
+    ways = _ways(request.instance, request.algorithm)
+    exchanged = [chunk for chunk, way in enumerate(ways) if way.root is None]
+    for chunk in exchanged:
+        roots = [way.root for way in ways]
+        ways[chunk] = replace(ways[chunk], root=min(ways[chunk].group, key=roots.count))
+    ranks = [_Rank() for _ in range(nodes)]
+    made: set[tuple[Group, str]] = set()
+    for chunk, way in enumerate(ways):
+        assert way.root is not None
+        move = _move(request, layout, chunk, way)
+        if move is None:
+            continue
+        _append(ranks[way.root].moves, move)
+        if move.name != "copy":
+            made |= {(way.group, buffer) for buffer in ("io" if way.sums else "o")}
+    for group, buffer in sorted(made):
+        _require_alike(layout, group, buffer)
+        for member in group:
+            ranks[member].channels.append((group, buffer))
+    for number, rank in enumerate(ranks):
+        rank.peers = sorted({peer for group, _ in rank.channels for peer in group} - {number})
+        _require_room(number, rank)
+    signals = max(-(-len(rank.peers) // _MOST_PER_OPERATION) for rank in ranks)
+    room = _MOST_OPERATIONS - 4 * signals - 2
+    blocks = max(1, -(-max(len(rank.moves) for rank in ranks) // room))
+    return [_gpu(number, rank, blocks, layout) for number, rank in enumerate(ranks)], len(exchanged)
+
+
+def _ways(instance: Instance, algorithm: Algorithm) -> list[_Way]:
+    """How each chunk goes.
+
+    Raises:
+        ExportError: naming a chunk that does not go through switches.
     """
     if isinstance(algorithm, OrbitAlgorithm):
         algorithm = algorithm.expanded()
-    nodes, sends = instance.topology.num_nodes, algorithm.sends
-    pairs = [(a, b) for a in range(nodes) for b in range(nodes) if a != b]
-    found: list[int | None] = []
+    found: list[_Way] = []
+    around: set[_Way] = set()
+    order = np.argsort(algorithm.sends[:, 0], kind="stable")
+    ends = np.searchsorted(algorithm.sends[order, 0], np.arange(instance.num_chunks + 1))
     for chunk in range(instance.num_chunks):
-        own = np.flatnonzero(sends[:, 0] == chunk)
-        source, destination = sends[own, 1], sends[own, 2]
-        if (
-            algorithm.contributions is not None
-            and sorted(zip(source.tolist(), destination.tolist(), strict=True)) == pairs
-            and (algorithm.contributions[own].sum(axis=1) == 1).all()
-        ):
-            found.append(None)
-            continue
-        if algorithm.contributions is None:
-            gather, spread = own[:0], own
-            root = int(instance.pre[chunk].argmax())
-        else:
-            whole = algorithm.contributions[own].all(axis=1)
-            gather, spread = own[~whole], own[whole]
-            root = int(sends[gather[0], 2]) if len(gather) else 0
-        others = [node for node in range(nodes) if node != root]
-        gathered, copied = np.isin(own, gather), np.isin(own, spread)
-        right = sorted(destination[copied].tolist()) == others and set(source[copied]) == {root}
-        if algorithm.contributions is not None:
-            right &= sorted(source[gathered].tolist()) == others
-            right &= set(destination[gathered].tolist()) == {root}
-        if not right:
-            raise ExportError(
-                f"chunk {chunk} does not come to one rank and go from there to all others "
-                "straight, as through a switch; expected channel=memory, or an algorithm such as "
-                "those of seed inswitch in one box"
-            )
-        found.append(root)
+        way = _way(instance, algorithm, chunk, order[ends[chunk] : ends[chunk + 1]])
+        found.append(way)
+        if way not in around:
+            _require_switch(instance.topology, chunk, way)
+            around.add(way)
     return found
 
 
-def _gpu(
-    rank: int, runs: list[tuple[int, int]], blocks: int, collective: StandardCollective
-) -> dict[str, Any]:
-    nodes, share = collective.num_nodes, collective.share
-    peers = [node for node in range(nodes) if node != rank]
-    sums = collective.kind is Kind.ALLREDUCE
-    # Of sums the first group binds what is read, and the second one what is written.
-    buffers = ["i", "o"] if sums else ["o"]
-    everyone = list(range(nodes))
+def _way(instance: Instance, algorithm: Algorithm, chunk: int, own: IntArray) -> _Way:
+    starts, goals = np.flatnonzero(instance.pre[chunk]), np.flatnonzero(instance.post[chunk])
+    group = tuple(goals.tolist())
+    pairs = sorted(zip(*algorithm.sends[own, 1:3].T.tolist(), strict=True))
+    if not instance.combining or len(starts) == 1:
+        root = int(starts[0])
+        if root in group and pairs == [(root, node) for node in group if node != root]:
+            return _Way(group, root, sums=False)
+        raise ExportError(
+            f"chunk {chunk} does not stay at one rank and go from there to all others of its group "
+            "straight, as through a switch"
+        )
+    carried = algorithm.contributions
+    assert carried is not None
+    if tuple(starts.tolist()) != group:
+        raise ExportError(
+            f"chunk {chunk} does not end at just the ranks that contribute to it, to which a "
+            "switch stores the sum"
+        )
+    alone = (carried[own].sum(axis=1) == 1).all()
+    if alone and pairs == [(a, b) for a in group for b in group if a != b]:
+        return _Way(group, None, sums=True)
+    whole = carried[own].sum(axis=1) == len(group)
+    gathered, copied = algorithm.sends[own[~whole], 1:3], algorithm.sends[own[whole], 1:3]
+    root = int(gathered[0, 1]) if len(gathered) else group[0]
+    others = [node for node in group if node != root]
+    came = sorted(map(tuple, gathered.tolist())) == [(node, root) for node in others]
+    went = sorted(map(tuple, copied.tolist())) == [(root, node) for node in others]
+    if not (came and went):
+        raise ExportError(
+            f"chunk {chunk} does not come to one rank and go from there to all others of its group "
+            "straight, as through a switch; those of seed inswitch do in one box"
+        )
+    return _Way(group, root, sums=True)
+
+
+def _require_switch(topology: Topology, chunk: int, way: _Way) -> None:
+    """Passes a group around one switch, where the machine says what its switches do."""
+    if not topology.counts_copies or len(way.group) == 1:
+        return
+    hub = way.group[0] if way.root is None else way.root
+    for counts in (Counting.SOURCES, Counting.DESTINATIONS)[: 1 + way.sums]:
+        into = counts is Counting.DESTINATIONS
+        links = {(node, hub) if into else (hub, node) for node in way.group if node != hub}
+        if not any(one.counts is counts and links <= {*one.links} for one in topology.bounds):
+            what = "adds up" if into else "copies"
+            raise ExportError(
+                f"chunk {chunk} is of ranks {', '.join(map(str, way.group))}, between which no "
+                f"switch of {topology.name} {what}"
+            )
+
+
+def _move(request: ExportRequest, layout: Layout, chunk: int, way: _Way) -> _Move | None:
+    """The operation that moves a chunk; None where it is in its place."""
+    assert way.root is not None
+    group = list(way.group)
+    source, target = int(layout.inputs[chunk, way.root]), int(layout.outputs[chunk, way.root])
+    if len(group) == 1:
+        return None if request.in_place else _Move("copy", way.group, source, target)
+    for places, buffer in ((layout.inputs, "input"), (layout.outputs, "output")):
+        if (way.sums or buffer == "output") and len(set(places[chunk, group].tolist())) > 1:
+            raise ExportError(
+                f"chunk {chunk} lies at different places of its ranks' {buffer}s, and a switch "
+                "reads and writes one place of all of them"
+            )
+    return _Move("glres" if way.sums else "gstore", way.group, source, target)
+
+
+def _append(moves: list[_Move], move: _Move) -> None:
+    """Adds an operation, with the last one where both lie side by side."""
+    if moves:
+        last = moves[-1]
+        after = (last.source + last.size, last.target + last.size)
+        if (last.name, last.group, *after) == (move.name, move.group, move.source, move.target):
+            moves[-1] = replace(last, size=last.size + move.size)
+            return
+    moves.append(move)
+
+
+def _require_alike(layout: Layout, group: Group, buffer: str) -> None:
+    sizes = layout.input_chunks if buffer == "i" else layout.output_chunks
+    if len({sizes[rank] for rank in group}) > 1:
+        name = "inputs" if buffer == "i" else "outputs"
+        raise ExportError(
+            f"ranks {', '.join(map(str, group))} have {name} of different sizes, which cannot be "
+            "bound to one multicast group"
+        )
+
+
+def _require_room(number: int, rank: _Rank) -> None:
+    for count, what in ((len(rank.peers), "other ranks"), (len(rank.channels), "switch channels")):
+        if count > _MOST_TABLE:
+            raise ExportError(
+                f"rank {number} has groups with {count} {what}; a thread block has room for "
+                f"{_MOST_TABLE}"
+            )
+
+
+def _gpu(number: int, rank: _Rank, blocks: int, layout: Layout) -> dict[str, Any]:
+    peers, channels = rank.peers, rank.channels
+    custom = layout.collective.kind is Kind.CUSTOM
+    sizes = {"i": layout.input_chunks[number], "o": layout.output_chunks[number]}
+    if not custom:  # of a broadcast the others pass a buffer, too
+        sizes = {"i": max(layout.input_chunks), "o": max(layout.output_chunks)}
+    memory = [{"channel_type": "memory", "connected_to": peers * blocks}] if peers else []
     return {
-        "id": rank,
-        "input_chunks": share,
-        "output_chunks": share,
+        "id": number,
+        "input_chunks": max(1, sizes["i"]),
+        "output_chunks": max(1, sizes["o"]),
         "scratch_chunks": 0,
         "threadblocks": [
             {
-                "id": number,
-                "ops": _operations(runs[number::blocks], len(peers), sums=sums),
+                "id": block,
+                "ops": _operations(rank, rank.moves[block::blocks]),
                 "channels": [
-                    {
-                        "channel_type": "memory",
-                        "channel_ids": list(range(number * len(peers), (number + 1) * len(peers))),
-                    },
-                    {"channel_type": "switch", "channel_ids": list(range(len(buffers)))},
+                    {"channel_type": kind, "channel_ids": ids}
+                    for kind, ids in (
+                        ("memory", list(range(block * len(peers), (block + 1) * len(peers)))),
+                        ("switch", list(range(len(channels)))),
+                    )
+                    if ids
                 ],
                 "remote_buffer_refs": [],
             }
-            for number in range(blocks)
+            for block in range(blocks)
         ],
         "channels": [
-            {"channel_type": "memory", "connected_to": peers * blocks},
+            *memory,
             *(
                 {
                     "channel_type": "switch",
                     "buffer_type": buffer,
-                    "rank_groups": [{"size": share, "ranks": everyone}],
+                    "rank_groups": [{"size": max(1, sizes[buffer]), "ranks": list(group)}],
                 }
-                for buffer in buffers
+                for group, buffer in channels
             ),
         ],
         "remote_buffers": [],
@@ -155,25 +283,37 @@ def _gpu(
     }
 
 
-def _operations(runs: list[tuple[int, int]], peers: int, *, sums: bool) -> list[Op]:
+def _operations(rank: _Rank, moves: list[_Move]) -> list[Op]:
     """Everybody is there, this rank's chunks, everybody is done."""
+    nop: Op = {"name": "nop"}
+    peers = list(range(len(rank.peers)))
 
     def meet(signal: str, wait: str) -> list[Op]:
-        ids = list(range(peers))
         return [
-            {"name": name, "channel_type": "memory", "channel_ids": ids} for name in (signal, wait)
+            {
+                "name": name,
+                "channel_type": "memory",
+                "channel_ids": peers[start : start + _MOST_PER_OPERATION],
+            }
+            for name in (signal, wait)
+            for start in range(0, len(peers), _MOST_PER_OPERATION)
         ]
 
-    moves: list[Op] = []
-    for index, size in runs:
-        place = {"index": index, "size": size}
-        moves.append(
+    def place(move: _Move, buffer: str, index: int) -> Op:
+        local = move.name == "copy" or (move.name == "gstore" and buffer == "i")
+        which: Op = {"type": buffer}
+        if not local:
+            which = {"switch_channel_id": rank.channels.index((move.group, buffer))}
+        return which | {"index": index, "size": move.size}
+
+    done: list[Op] = []
+    for move in moves:
+        done.append(
             {
-                "name": "glres" if sums else "gstore",
-                "src_buff": [{"switch_channel_id": 0} | place if sums else {"type": "i"} | place],
-                "dst_buff": [{"switch_channel_id": int(sums)} | place],
-                "channel_type": "switch",
+                "name": move.name,
+                "src_buff": [place(move, "i", move.source)],
+                "dst_buff": [place(move, "o", move.target)],
+                **({} if move.name == "copy" else {"channel_type": "switch"}),
             }
         )
-    nop: Op = {"name": "nop"}
-    return [*meet("rlxsignal", "rlxwait"), nop, *moves, nop, *meet("signal", "wait")]
+    return [*meet("rlxsignal", "rlxwait"), nop, *done, nop, *meet("signal", "wait")]

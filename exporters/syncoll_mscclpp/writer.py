@@ -14,7 +14,15 @@ import numpy as np
 
 from syncoll.errors import ExportError
 from syncoll.plugins import Exported, ExportRequest, OptionValue
-from syncoll.runtime import Kind, Layout, StandardCollective, kind_of, layout_of, lower
+from syncoll.runtime import (
+    Kind,
+    Layout,
+    StandardCollective,
+    counts_on_switches,
+    kind_of,
+    layout_of,
+    lower,
+)
 from syncoll.wording import counted
 from syncoll_mscclpp.options import SMALL
 from syncoll_mscclpp.packets import Packets, packets_of
@@ -41,13 +49,19 @@ class MscclppExporter:
 
     def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
         """See `syncoll.plugins.Exporter`."""
-        kind = str(options["channel"])
+        kind, why = str(options["channel"]), ""
         collective = kind_of(request.instance)
         _require_known(collective, request, kind)
         _require_options(options)
-        if kind == "switch":
-            return _through_switches(request, collective, options)
-        program, packets = _program(request, collective, options)
+        if kind == "switch" or (kind == "auto" and counts_on_switches(request)):
+            try:
+                return _through_switches(request, options)
+            except ExportError as error:
+                if kind == "switch":
+                    raise ExportError(f"{error}; expected channel=memory") from error
+                why = str(error)
+        kind = "memory" if kind == "auto" else kind
+        program, packets = _program(request, kind, options)
         lowered = program.lowered
         scratch = packets.scratch if packets else [one.scratch_chunks for one in lowered.ranks]
         room = max(scratch) * (2 if packets else 1)
@@ -72,19 +86,20 @@ class MscclppExporter:
         }
         blocks = max(len(rank.scripts) for rank in program.ranks) if program.split else 0
         notes = [*_notes(request, collective, blocks, sizes, kind, options)]
+        if why:
+            notes.append(f"by memory channels, as it cannot be said by switch channels: {why}")
         if packets:
             notes.append("by packets (protocol LL), which is for small messages")
         return Exported({f"{name}.json": _text(plan).encode("ascii")}, tuple(notes))
 
 
-def _through_switches(
-    request: ExportRequest, collective: StandardCollective, options: Mapping[str, OptionValue]
-) -> Exported:
+def _through_switches(request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
     """A plan by switch channels, whose data need no scratch."""
     if options["packets"] == "yes":
-        raise ExportError("packets go over memory channels only; expected channel=memory")
-    gpus, exchanged = switch_gpus(request, collective)
+        raise ExportError("packets go over memory channels only")
     layout = layout_of(request.instance, in_place=request.in_place)
+    collective = layout.collective
+    gpus, exchanged = switch_gpus(request, layout)
     sizes = _Sizes(layout, 0, request, int(options["alignment"]))
     name = _name(request.name)
     plan: dict[str, Any] = {
@@ -99,8 +114,10 @@ def _through_switches(
         "min_message_size": sizes.smallest,
         "max_message_size": sizes.largest,
         "gpus": gpus,
+        **_told(request, layout),
     }
-    notes = [*_notes(request, collective, len(gpus[0]["threadblocks"]), sizes, "switch", options)]
+    blocks = max(len(gpu["threadblocks"]) for gpu in gpus)
+    notes = [*_notes(request, collective, blocks, sizes, "switch", options)]
     if exchanged:
         notes.append(
             f"what all ranks would send to all others, {counted(exchanged, 'chunk')}, is added up "
@@ -110,14 +127,14 @@ def _through_switches(
 
 
 def _program(
-    request: ExportRequest, collective: StandardCollective, options: Mapping[str, OptionValue]
+    request: ExportRequest, kind: str, options: Mapping[str, OptionValue]
 ) -> tuple[Program, Packets | None]:
     """The program, and how it is done by packets; None if it is not.
 
     Raises:
         ExportError: when packets were asked for over port channels, or a limit is exceeded.
     """
-    kind, wanted, most = str(options["channel"]), options["packets"], int(options["blocks"])
+    wanted, most = options["packets"], int(options["blocks"])
     if wanted == "yes" and kind != "memory":
         raise ExportError("packets go over memory channels only; expected channel=memory")
     small = kind == "memory" and request.max_bytes <= SMALL
@@ -306,8 +323,8 @@ def _notes(
         yield "all ranks must pass buffers at the same offset within their allocations"
     if kind == "switch":
         yield (
-            "it needs GPUs around NVSwitches with NVLink SHARP, and buffers that the runtime can "
-            "bind to multicast groups of all ranks"
+            "by switch channels, which need GPUs around NVSwitches with NVLink SHARP, and buffers "
+            "that the runtime can bind to multicast groups"
         )
     most_blocks = int(options["blocks"])
     if blocks > most_blocks:

@@ -42,7 +42,14 @@ Rules that hold for what `lower` returns:
 checker and execute, and only then return.
 """
 
-from syncoll.runtime.export import HandedOut, SavedExport, export_verified, label, save
+from syncoll.runtime.export import (
+    HandedOut,
+    SavedExport,
+    counts_on_switches,
+    export_verified,
+    label,
+    save,
+)
 from syncoll.runtime.graphs import GraphNode, MessageSizes, message_tags, rank_nodes
 from syncoll.runtime.groups import request_within
 from syncoll.runtime.layout import (
@@ -83,6 +90,7 @@ __all__ = [
     "SavedExport",
     "Slot",
     "StandardCollective",
+    "counts_on_switches",
     "distance",
     "export_verified",
     "kind_of",

@@ -9,13 +9,30 @@ from pathlib import Path
 
 from syncoll.documents import StoredAlgorithm, write_atomically, write_folder
 from syncoll.errors import ExportError, UsageError, VerificationError
-from syncoll.plugins import CheckedExport, Exported, ExporterRecord, ExportRequest, resolve_options
+from syncoll.plugins import (
+    CheckedExport,
+    Exported,
+    ExporterRecord,
+    ExportRequest,
+    OptionValue,
+    resolve_options,
+)
 from syncoll.trust import require_valid
 
-__all__ = ["HandedOut", "SavedExport", "export_verified", "label", "save"]
+__all__ = [
+    "HandedOut",
+    "SavedExport",
+    "counts_on_switches",
+    "export_verified",
+    "label",
+    "save",
+]
 
 _SWITCH = "switch"
 """The value of an option of exporters whose runtime can tell switches to copy and add up."""
+
+_AUTO = "auto"
+"""Its value that has an exporter do so by itself, or say why not."""
 
 
 @dataclass(frozen=True)
@@ -60,23 +77,25 @@ def export_verified(
             f"what exporter {record.name} wrote for {request.name} does not pass its checker, so "
             f"it is not handed out: {error}"
         ) from error
-    if not exported.in_switches and _counts_fewer(request):
+    if not exported.in_switches and counts_on_switches(request):
         text = (
             "every send is by itself here, also where switches would copy or add up, so that it "
-            f"takes longer than R says{_in_switches(record)}"
+            f"takes longer than R says{_in_switches(record, options)}"
         )
         exported = replace(exported, notes=(*exported.notes, text))
     return HandedOut(exported, checked)
 
 
-def _in_switches(record: ExporterRecord) -> str:
+def _in_switches(record: ExporterRecord, options: Mapping[str, OptionValue]) -> str:
     """With which option an exporter has them do that, in words; empty where with none."""
-    known = (one.name for one in record.options if _SWITCH in one.choices)
+    known = (
+        one.name for one in record.options if _SWITCH in one.choices and options[one.name] != _AUTO
+    )
     return "".join(f"; --option {name}={_SWITCH} has them do it where it can" for name in known)
 
 
-def _counts_fewer(request: ExportRequest) -> bool:
-    """Whether the algorithm has fewer rounds than it would have if every send counted."""
+def counts_on_switches(request: ExportRequest) -> bool:
+    """Whether an algorithm has fewer rounds than it would have if every send counted."""
     topology, algorithm = request.instance.topology, request.algorithm
     if not topology.counts_copies:
         return False

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
+from syncoll.api import collective
 from syncoll.errors import ExportError, VerificationError
-from syncoll.model import Algorithm, Instance
+from syncoll.model import Algorithm, BandwidthBound, Counting, Instance, Topology
 from syncoll.plugins import ExportRequest
 from syncoll.plugins.exporters import UNLIMITED
 from syncoll.runtime import export_verified
@@ -103,8 +106,158 @@ def test_a_wrong_plan_is_found() -> None:
         checker.check({"a.json": json.dumps(plan).encode()}, {})
 
 
-def test_other_plans_say_that_they_take_longer() -> None:
+def test_switches_are_used_where_the_algorithm_counts_on_them() -> None:
+    """Or it is said which option has them used, or why they cannot be."""
     case = waves(3, [0])
-    for options, said in (({"channel": "switch"}, False), ({}, True)):
-        handed = export_verified(RECORD, ExportRequest("a", "x", *case), options)
-        assert any("channel=switch" in note for note in handed.exported.notes) is said
+    counted = ExportRequest("a", "x", *case)
+    for options, switches, hint in (
+        ({}, True, False),
+        ({"channel": "auto"}, True, False),
+        ({"channel": "switch"}, True, False),
+        ({"channel": "memory"}, False, True),
+    ):
+        handed = export_verified(RECORD, counted, options)
+        (content,) = handed.exported.files.values()
+        assert (b"switch_channel_id" in content) is switches
+        notes = " ".join(handed.exported.notes)
+        assert ("every send is by itself" in notes) is not switches
+        assert ("channel=switch" in notes) is hint
+    conservative = case[1].tightened(case[0].topology.conservative)
+    uncounted = replace(case[0], rounds=conservative.rounds)
+    handed = export_verified(RECORD, ExportRequest("a", "x", uncounted, conservative), {})
+    assert all(b"switch" not in content for content in handed.exported.files.values())
+
+
+def chain() -> tuple[Instance, Algorithm]:
+    """A sum that goes round, and is then copied to two at a time."""
+    ends = [0, 1, 2]
+    sends = [(0, 0, 1, 0, [0]), (0, 1, 2, 1, [0, 1]), (0, 2, 0, 2, ends), (0, 2, 1, 2, ends)]
+    algorithm = summed((0, 0, 0), sends, 3).tightened(box(3))
+    return reduction(box(3), 3, algorithm.rounds, ends), algorithm
+
+
+def test_why_switches_are_not_used_is_said() -> None:
+    handed = export_verified(RECORD, ExportRequest("a", "x", *chain()), {})
+    notes = " ".join(handed.exported.notes)
+    assert "by memory channels, as it cannot be said by switch channels: chunk 0 does not" in notes
+    assert "every send is by itself" in notes
+    assert "channel=switch" not in notes, "that was tried"
+    case = waves(3, [0])
+    handed = export_verified(RECORD, ExportRequest("a", "x", *case), {"packets": "yes"})
+    notes = " ".join(handed.exported.notes)
+    assert "packets go over memory channels only" in notes
+    with pytest.raises(ExportError, match="memory channels only; expected channel=memory"):
+        export_verified(
+            RECORD, ExportRequest("a", "x", *case), {"packets": "yes", "channel": "switch"}
+        )
+
+
+def spread(name: str, chunks: int, nodes: int, groups: list[list[int]] | None) -> Any:
+    """Every chunk straight to where it must be; what is added up first to the lowest of its ranks,
+    whose numbers go round."""
+    meant = collective(name) if groups is None else collective(name).within(groups)
+    table = meant.tabulate(nodes, chunks)
+    sends: list[tuple[int, int, int, int]] = []
+    carried = []
+    for chunk in range(len(table.pre)):
+        starts, ends = (np.flatnonzero(x[chunk]).tolist() for x in (table.pre, table.post))
+        root = starts[chunk % len(starts)]
+        if meant.combining:
+            sends += [(chunk, n, root, 0) for n in starts if n != root]
+            carried += [np.arange(nodes) == n for n in starts if n != root]
+        sends += [(chunk, root, n, int(meant.combining)) for n in ends if n != root]
+        carried += [table.pre[chunk] for n in ends if n != root]
+    free = Algorithm(
+        (0,) * (1 + sends[-1][3]), sends, np.array(carried) if meant.combining else None
+    )
+    algorithm = free.tightened(box(nodes))
+    return (
+        Instance(
+            box(nodes),
+            meant.name,
+            chunks,
+            algorithm.steps,
+            algorithm.rounds,
+            table.pre,
+            table.post,
+            combining=meant.combining,
+        ),
+        algorithm,
+    )
+
+
+def groups_in(plan: dict[str, Any], rank: int) -> list[tuple[str, list[int]]]:
+    return [
+        (one["buffer_type"], one["rank_groups"][0]["ranks"])
+        for one in plan["gpus"][rank]["channels"]
+        if one["channel_type"] == "switch"
+    ]
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_an_allgather_is_stored_by_each_rank(in_place: bool) -> None:
+    plan = export(spread("allgather", 2, 3, None), in_place)
+    assert moves(plan, 1) == [("gstore", 0, 2)]
+    assert groups_in(plan, 1) == [("o", [0, 1, 2])]
+
+
+def test_each_group_has_multicast_groups_of_its_own() -> None:
+    plan = export(spread("allreduce", 4, 5, [[0, 2, 4], [1, 3]]))
+    assert plan["collective"] == "custom"
+    assert groups_in(plan, 2) == [("i", [0, 2, 4]), ("o", [0, 2, 4])]
+    assert groups_in(plan, 3) == [("i", [1, 3]), ("o", [1, 3])]
+    assert plan["gpus"][1]["channels"][0]["connected_to"] == [3]
+    for name in ("allgather", "broadcast", "allreduce"):
+        export(spread(name, 3, 6, [[0, 1, 2], [4, 5]]))
+
+
+def test_what_lies_at_different_places_is_refused() -> None:
+    """Rank 1 has the first chunk of group (1, 2) behind that of group (0, 1)."""
+    with pytest.raises(ExportError, match="lies at different places of its ranks' inputs"):
+        export(spread("allreduce", 1, 3, [[0, 1], [1, 2]]))
+    with pytest.raises(ExportError, match="does not end at just the ranks that contribute"):
+        export(spread("reduce", 1, 3, None))
+    with pytest.raises(ExportError, match="have outputs of different sizes"):
+        export(spread("broadcast", 1, 3, [[0, 1, 2], [0, 1]]))
+
+
+def test_wrong_groups_are_found() -> None:
+    checker = RECORD.load_checker()
+    case = spread("allreduce", 2, 4, [[0, 1], [2, 3]])
+    for change, match in (
+        (lambda g: g[0]["channels"][1]["rank_groups"][0].update(ranks=[0, 2]), "does not make"),
+        (lambda g: [one["channels"].pop() for one in g[:2]], "switch channel 1, but the rank has"),
+        (lambda g: g[0]["channels"][1].update(buffer_type="o"), "does not make the same one"),
+        (lambda g: g[0]["threadblocks"][0]["ops"].pop(), "awaited|race"),
+        (lambda g: g[0]["threadblocks"][0]["ops"].pop(0), "awaited|race|waits"),
+    ):
+        plan = export(case)
+        change(plan["gpus"])
+        with pytest.raises(VerificationError, match=match):
+            checker.check({"a.json": json.dumps(plan).encode()}, {})
+    plan = export(case)
+    for gpu in plan["gpus"]:  # all of them add up over the whole box
+        for channel in gpu["channels"][1:]:
+            channel["rank_groups"][0]["ranks"] = [0, 1, 2, 3]
+    with pytest.raises(VerificationError, match=r"race|wrong result|another chunk"):
+        checker.check({"a.json": json.dumps(plan).encode()}, {})
+
+
+def test_a_group_must_be_around_one_switch() -> None:
+    """Two boxes of three, with links between them that no switch of theirs is on."""
+    case = waves(6, [0])
+    halves = [(0, 1, 2), (3, 4, 5)]
+    inside = [(a, b) for half in halves for a in half for b in half if a != b]
+    across = [(a, b) for a in range(6) for b in range(6) if a // 3 != b // 3]
+    counted = [
+        BandwidthBound(tuple(link for link in inside if link[end] == node), Fraction(1), "", how)
+        for node in range(6)
+        for end, how in ((0, Counting.SOURCES), (1, Counting.DESTINATIONS))
+    ]
+    between = [BandwidthBound((link,), Fraction(1)) for link in across]
+    links = tuple(sorted(inside + across))
+    boxes = Topology("boxes", 6, links, (*counted, *between))
+    algorithm = case[1].tightened(boxes)
+    instance = replace(case[0], topology=boxes, rounds=algorithm.rounds)
+    with pytest.raises(ExportError, match="between which no switch of boxes copies"):
+        export((instance, algorithm))

@@ -39,6 +39,7 @@ REFUSED = {
     ("executor", "scatter", "in place"): "scatter in place cannot be said",
     ("rccl", "gather", "in place"): "gather in place cannot be said",
     ("rccl", "scatter", "in place"): "scatter in place cannot be said",
+    ("auto", "scatter", "in place"): "scatter in place cannot be said",
     ("memory", "scatter", "in place"): "scatter in place cannot be said",
     ("port", "gather", "in place"): "gather in place cannot be said",
     ("port", "scatter", "in place"): "scatter in place cannot be said",
