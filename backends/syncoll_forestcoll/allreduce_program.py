@@ -7,9 +7,12 @@ Here the same optimum is found by cuts: maximise ``sum x`` where, for every set 
 compute node, the broadcast bandwidth leaving S is at least ``x(S)``, and the same for the reduction
 on the turned network; a maximum flow finds the cuts that a solution violates.
 
-Switches copy nothing, so what each direction reserves at a switch has to balance there (the paper
-adds a flow for every pair of nodes instead).  By edge splitting that is enough: capacities that
-balance at switches and satisfy all cuts can be packed.
+Where switches copy nothing, what each direction reserves at a switch has to balance there (the
+paper adds a flow for every pair of nodes instead).  By edge splitting that is enough: capacities
+that balance at switches and satisfy all cuts can be packed.  A switch that copies needs no balance
+in the broadcast, nor one that adds up in the reduction.  Trees branch at such a switch, and have to
+reach it, so for the lower bound cuts around it count as well; where a switch is too narrow for
+that, it is one like the others there.
 
 HiGHS computes with floats; nothing it says is believed.  Its solution is rounded to rationals and
 checked by exact maximum flows, which makes it a *lower* bound on the optimum; its dual, rounded to
@@ -22,6 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, lcm
+from typing import Literal
 
 import numpy as np
 
@@ -38,6 +42,11 @@ _DENOMINATOR = 10**4
 _ROUNDS = 400
 
 Cut = frozenset[int]
+Direction = Literal["broadcast", "reduce"]
+_Junctions = dict[Direction, tuple[int, ...]]
+"""In each direction the switches where trees may branch."""
+
+_DIRECTIONS: tuple[Direction, ...] = ("broadcast", "reduce")
 
 
 @dataclass(frozen=True)
@@ -78,11 +87,30 @@ def allreduce_bounds(fabric: Fabric) -> AllreduceBounds:
         UsageError: when HiGHS finds no solution.
     """
     fabric.require_reachable(range(fabric.num_nodes))
-    program = _Program(fabric)
+    program = _Program(fabric, _in_use(fabric))
     solution = program.solve()
-    shares, broadcast, reduction = program.lower_bound(solution)
     cuts, at_most = program.upper_bound(solution)
+    parts = program.lower_bound(solution)
+    if any(program.junctions.values()):
+        nowhere: _Junctions = dict.fromkeys(_DIRECTIONS, ())
+        found = []
+        for junctions in (program.wide(solution), nowhere):
+            spanning = _Program(fabric, junctions, span=True)
+            found.append(spanning.lower_bound(spanning.solve()))
+            if sum(found[-1][0]) == at_most:
+                break
+        parts = max(found, key=lambda one: sum(one[0]))
+    shares, broadcast, reduction = parts
     return AllreduceBounds(sum(shares, Fraction(0)), at_most, shares, broadcast, reduction, cuts)
+
+
+def _in_use(fabric: Fabric) -> _Junctions:
+    """The switches that copy or add up between nodes."""
+    between = fabric.reached_from(0) & fabric.reached_from(0, against=True)
+    able = {"broadcast": fabric.multicast, "reduce": fabric.reduce}
+    return {
+        direction: tuple(w for w in able[direction] if w in between) for direction in _DIRECTIONS
+    }
 
 
 def pack_allreduce(bounds: AllreduceBounds) -> tuple[Plan, Plan]:
@@ -103,25 +131,36 @@ def pack_allreduce(bounds: AllreduceBounds) -> tuple[Plan, Plan]:
 
 
 class _Program:
-    """Variables: the share of each node, then broadcast and reduction bandwidth of each link."""
+    """Variables: the share of each node, then broadcast and reduction bandwidth of each link.
 
-    def __init__(self, fabric: Fabric) -> None:
-        self.fabric = fabric
+    Args:
+        junctions: the switches that need no balance.
+        span: whether cuts around these count, too.
+    """
+
+    def __init__(self, fabric: Fabric, junctions: _Junctions, *, span: bool = False) -> None:
+        self.fabric, self.junctions, self.span = fabric, junctions, span
         self.links = [(link.source, link.destination) for link in fabric.links]
         self.bandwidth = [link.bandwidth for link in fabric.links]
         self.widest = max(self.bandwidth)
         self.nodes, self.size = fabric.num_nodes, len(self.links)
         everything = frozenset(range(fabric.num_vertices))
-        self.cuts: list[tuple[str, Cut]] = []
+        self.balanced: list[tuple[int, Direction]] = [
+            (w, direction)
+            for w in range(fabric.num_nodes, fabric.num_vertices)
+            for direction in _DIRECTIONS
+            if w not in junctions[direction] and any(w in ends for ends in self.links)
+        ]
+        self.cuts: list[tuple[Direction, Cut]] = []
         for v in range(self.nodes):
-            self.cuts += [("broadcast", everything - {v}), ("reduce", everything - {v})]
+            self.cuts += [(direction, everything - {v}) for direction in _DIRECTIONS]
         # Reduction flows against the links: in the turned network it leaves a set from its tails.
         self.ends = {"broadcast": self.links, "reduce": [(v, u) for u, v in self.links]}
 
-    def _column(self, direction: str, link: int) -> int:
+    def _column(self, direction: Direction, link: int) -> int:
         return self.nodes + link + (self.size if direction == "reduce" else 0)
 
-    def _crossing(self, direction: str, cut: Cut) -> list[int]:
+    def _crossing(self, direction: Direction, cut: Cut) -> list[int]:
         """The links that leave a set, in the direction's own sense."""
         return [i for i, (u, v) in enumerate(self.ends[direction]) if u in cut and v not in cut]
 
@@ -131,14 +170,12 @@ class _Program:
         for i, b in enumerate(self.bandwidth):
             row = {self._column("broadcast", i): 1, self._column("reduce", i): 1}
             rows.append((row, "<", float(b / self.widest)))
-        for w in range(self.fabric.num_nodes, self.fabric.num_vertices):
-            for direction in ("broadcast", "reduce"):
-                row = {}
-                for i, (u, v) in enumerate(self.links):
-                    if w in (u, v):
-                        row[self._column(direction, i)] = 1 if v == w else -1
-                if row:
-                    rows.append((row, "=", 0.0))
+        for w, direction in self.balanced:
+            row = {}
+            for i, (u, v) in enumerate(self.links):
+                if w in (u, v):
+                    row[self._column(direction, i)] = 1 if v == w else -1
+            rows.append((row, "=", 0.0))
         for direction, cut in self.cuts:
             row = {self._column(direction, i): 1 for i in self._crossing(direction, cut)}
             row |= {v: -1 for v in cut if v < self.nodes}
@@ -163,7 +200,7 @@ class _Program:
                     f"HiGHS found no solution of the allreduce program of {self.fabric.name}"
                 )
             found = False
-            for direction in ("broadcast", "reduce"):
+            for direction in _DIRECTIONS:
                 capacities, shares = self._rounded(solution, direction)
                 for cut in self._violated(direction, capacities, shares, strict=False):
                     if (direction, cut) not in self.cuts:
@@ -175,7 +212,9 @@ class _Program:
             f"fabric {self.fabric.name}: the allreduce program needs more than {_ROUNDS} rounds"
         )
 
-    def _rounded(self, solution: Optimum, direction: str) -> tuple[list[Fraction], list[Fraction]]:
+    def _rounded(
+        self, solution: Optimum, direction: Direction
+    ) -> tuple[list[Fraction], list[Fraction]]:
         """Capacities and shares as near rationals, in units of the widest link."""
         columns = [
             max(Fraction(0), Fraction(float(x)).limit_denominator(_DENOMINATOR))
@@ -186,13 +225,45 @@ class _Program:
 
     def _violated(
         self,
-        direction: str,
+        direction: Direction,
         capacities: Sequence[Fraction],
         shares: Sequence[Fraction],
         *,
         strict: bool,
     ) -> list[Cut]:
         """Cuts that the shares cannot leave; small shortfalls count only when strict."""
+        flow, total = self._flow(direction, capacities, shares, strict=strict)
+        source, junctions = self.fabric.num_vertices, self.junctions[direction]
+        found = []
+        for sink in (*range(self.nodes), *(junctions if self.span else ())):
+            short = total - flow.maximum(source, sink)
+            if short > (0 if strict else total * 1e-6):
+                found.append(frozenset(v for v in flow.source_side() if v != source))
+        return found
+
+    def wide(self, solution: Optimum) -> _Junctions:
+        """The junctions that all shares could reach over all links."""
+        found: _Junctions = {}
+        for direction in _DIRECTIONS:
+            capacities = [b / self.widest for b in self.bandwidth]
+            _, shares = self._rounded(solution, direction)
+            flow, total = self._flow(direction, capacities, shares, strict=False)
+            found[direction] = tuple(
+                w
+                for w in self.junctions[direction]
+                if flow.maximum(self.fabric.num_vertices, w) >= total * (1 - 1e-6)
+            )
+        return found
+
+    def _flow(
+        self,
+        direction: Direction,
+        capacities: Sequence[Fraction],
+        shares: Sequence[Fraction],
+        *,
+        strict: bool,
+    ) -> tuple[FlowNetwork, int]:
+        """Flows from a source behind all vertices that feeds nodes their shares; their sum."""
         unit = lcm(*(c.denominator for c in capacities), *(x.denominator for x in shares))
         if not strict:
             unit = min(unit, 10**12)
@@ -205,19 +276,14 @@ class _Program:
             [v for _, v in self.ends[direction]] + list(range(self.nodes)),
             [min(floor(c * unit), total) for c in capacities] + need,
         )
-        found = []
-        for sink in range(self.nodes):
-            short = total - flow.maximum(source, sink)
-            if short > (0 if strict else total * 1e-6):
-                found.append(frozenset(v for v in flow.source_side() if v != source))
-        return found
+        return flow, total
 
     def lower_bound(self, solution: Optimum) -> tuple[tuple[Fraction, ...], Fabric, Fabric]:
         """Shares that exact flows confirm, scaled down until they do, and the two networks."""
         parts = {}
-        for direction in ("broadcast", "reduce"):
+        for direction in _DIRECTIONS:
             capacities, shares = self._rounded(solution, direction)
-            parts[direction] = self._balanced(capacities)
+            parts[direction] = self._balanced(direction, capacities)
         factor = Fraction(1)
         for i, b in enumerate(self.bandwidth):
             used = parts["broadcast"][i] + parts["reduce"][i]
@@ -246,19 +312,22 @@ class _Program:
             )
             for direction, capacities in parts.items()
         )
+        broadcast = replace(broadcast, multicast=self.junctions["broadcast"])
+        reduction = replace(reduction, reduce=self.junctions["reduce"])
         return tuple(x * self.widest for x in shares), broadcast, reduction
 
-    def _balanced(self, capacities: Sequence[Fraction]) -> list[Fraction]:
-        """A part of the capacities that balances at every switch, exactly.
+    def _balanced(self, direction: Direction, capacities: Sequence[Fraction]) -> list[Fraction]:
+        """A part of the capacities that balances at every switch where it must, exactly.
 
         Rounding breaks the balance of the float solution by a little; what is too much is cut off.
         """
-        if not self.fabric.num_switches:
+        switches = [w for w, one in self.balanced if one == direction]
+        if not switches:
             return list(capacities)
         kept = list(capacities)
         for _ in range(self.fabric.num_vertices * 4):
             changed = False
-            for w in range(self.fabric.num_nodes, self.fabric.num_vertices):
+            for w in switches:
                 into = [i for i, (_, v) in enumerate(self.links) if v == w]
                 out = [i for i, (u, _) in enumerate(self.links) if u == w]
                 a = sum((kept[i] for i in into), Fraction(0))
@@ -286,17 +355,12 @@ class _Program:
         duals = [Fraction(float(d)).limit_denominator(_DENOMINATOR) for d in solution.row_duals]
         switch_price: dict[tuple[str, int], Fraction] = {}
         multipliers: list[tuple[str, Cut, Fraction]] = []
-        balances = [
-            (direction, w)
-            for w in range(self.fabric.num_nodes, self.fabric.num_vertices)
-            for direction in ("broadcast", "reduce")
-            if any(w in ends for ends in self.links)
-        ]
         for (_, kind, _), dual, i in zip(rows, duals, range(len(rows)), strict=True):
             if kind == "=":
-                switch_price[balances[i - self.size]] = dual
+                w, direction = self.balanced[i - self.size]
+                switch_price[direction, w] = dual
             elif kind == ">" and dual > 0:
-                multipliers.append((*self.cuts[i - self.size - len(balances)], dual))
+                multipliers.append((*self.cuts[i - self.size - len(self.balanced)], dual))
         covered = [Fraction(0)] * self.nodes
         for _, cut, m in multipliers:
             for v in cut:
@@ -308,7 +372,7 @@ class _Program:
                 f"HiGHS gave no usable dual of the allreduce program of {self.fabric.name}"
             )
         price = [Fraction(0)] * self.size
-        for direction in ("broadcast", "reduce"):
+        for direction in _DIRECTIONS:
             load = [Fraction(0)] * self.size
             for d, cut, m in multipliers:
                 if d == direction:

@@ -3,7 +3,7 @@
 Everything is a broadcast of weighted shares along out-trees or, on the transposed network, the
 reverse: reducescatter is allgather with all edges turned round, reduce is broadcast turned round,
 and allreduce is a reduction followed by a broadcast.  Turning the network first makes this right on
-one-way networks too.
+one-way networks too, and where switches add up: turned round, they copy.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from syncoll.routing.optimality import Bottleneck, bottleneck, network_of, requi
 from syncoll.routing.reduction import bypass_two_port_switches
 from syncoll.routing.switch_removal import remove_switches
 from syncoll.trust.forest import verify_forest
+from syncoll_forestcoll.branching import branching
 from syncoll_forestcoll.fixed_k import best_scale
 from syncoll_forestcoll.forest import forest_of
 from syncoll_forestcoll.pack import Packer
@@ -49,6 +50,8 @@ class Plan:
         bottleneck: the bound; for a reduction on the transposed fabric, whose cuts read backwards.
         seconds: for each stage how long it took.
         ways: how often each way of packing was used.
+
+    The trees of a network whose switches copy may come to a switch from where they do not go on.
     """
 
     collective: str
@@ -90,7 +93,7 @@ def allgather(fabric: Fabric, *, fixed_k: int | None = None) -> Plan:
     """The optimal allgather.
 
     Args:
-        fabric: any fabric whose switches receive as much bandwidth as they send.
+        fabric: any fabric whose switches receive as much bandwidth as they send, or copy.
         fixed_k: trees for each node; as many as the optimum needs when left out.
 
     Raises:
@@ -120,7 +123,7 @@ def allreduce(fabric: Fabric, *, fixed_k: int | None = None) -> Allreduce:
         UsageError: see `allgather`.
     """
     second = allgather(fabric, fixed_k=fixed_k)
-    if fabric.is_symmetric:
+    if fabric.is_symmetric and fabric.reduce == fabric.multicast:
         # The trees run over the same links backwards, which are as wide.
         start = perf_counter()
         forest = second.forest.reversed()
@@ -173,7 +176,7 @@ def _check_reduction(fabric: Fabric, root: int | None) -> None:
     Raises:
         ModelError: when a node cannot reach the root, or another node, or a switch is unbalanced.
     """
-    require_balanced(fabric)
+    require_balanced(fabric, fabric.reduce)
     if root is None:
         fabric.require_reachable(range(fabric.num_nodes))
         return
@@ -203,7 +206,7 @@ def weighted_broadcast(
     """The optimal forest when each node broadcasts a share of its own size.
 
     Args:
-        fabric: any fabric whose switches receive as much bandwidth as they send.
+        fabric: any fabric whose switches receive as much bandwidth as they send, or copy.
         weights: for each compute node the size of its share.
         fixed_k: trees for a weight of 1; as many as the optimum needs when left out.
         guess: try balanced guesses for switches before exact splitting.
@@ -214,27 +217,29 @@ def weighted_broadcast(
     """
     seconds: dict[str, float] = {}
     clock = _Clock(seconds)
-    require_balanced(fabric)
+    require_balanced(fabric, fabric.multicast)
     optimum = bottleneck(fabric, weights)
+    way = branching(fabric, optimum)
     clock.stop("optimum")
     if fixed_k is None:
-        k, scale = optimum.k, optimum.scale
+        k, scale = way.reach.k, way.reach.scale
     else:
-        k, scale = fixed_k, best_scale(fabric, optimum, fixed_k)
+        k, scale = fixed_k, best_scale(way.fabric, way.reach, fixed_k, way.junctions)
         clock.stop("fixed k")
-    network = network_of(fabric, [k * w for w in optimum.weights], lambda b: floor(scale * b))
+    demand = [k * w for w in optimum.weights]
+    network = network_of(way.fabric, demand, lambda b: floor(scale * b), way.junctions)
     _require_even(fabric, network, k)
     bypass_two_port_switches(network)
     groups = remove_switches(network, guess=guess)
     clock.stop("switches")
-    outside = [v for v in range(fabric.num_nodes) if v not in optimum.cut]
+    outside = [v for v in network.terminals if v not in way.reach.cut]
     packer = Packer([*groups, outside])
     packing = packer.pack(network, outermost=True)
-    forest = forest_of(fabric, optimum.weights, k, scale, packing)
+    forest = forest_of(fabric, optimum.weights, k, scale, packing, way.junctions)
     clock.stop("trees")
     time = verify_forest(forest)
-    if fixed_k is None and not time == optimum.time == cut_ratio(
-        fabric, optimum.weights, optimum.cut
+    if fixed_k is None and not time == way.reach.time == cut_ratio(
+        way.fabric, optimum.weights, way.reach.cut, way.junctions
     ):
         raise AssertionError("the forest does not attain the bottleneck cut")
     clock.stop("verify")

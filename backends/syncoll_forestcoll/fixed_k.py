@@ -8,7 +8,7 @@ with floors in a violated cut's sum: the next U is the least at which that cut c
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from math import floor
 
@@ -21,13 +21,16 @@ from syncoll.routing.reduction import find_groups
 __all__ = ["best_scale"]
 
 
-def best_scale(fabric: Fabric, optimum: Bottleneck, k: int) -> Fraction:
+def best_scale(
+    fabric: Fabric, optimum: Bottleneck, k: int, junctions: Collection[int] = ()
+) -> Fraction:
     """U*, the trees that one unit of bandwidth has to carry.
 
     Args:
         fabric: the network.
         optimum: its bottleneck for the weights in question.
         k: trees for a weight of 1, at least 1.
+        junctions: switches that every tree has to reach as well.
 
     Raises:
         UsageError: when k is below 1.
@@ -38,7 +41,7 @@ def best_scale(fabric: Fabric, optimum: Bottleneck, k: int) -> Fraction:
     total = sum(demand)
     scale = optimum.time * k
     while True:
-        cut = _violated(fabric, demand, scale)
+        cut = _violated(fabric, demand, scale, junctions)
         if cut is None:
             return scale
         inside = sum(demand[v] for v in cut if v < fabric.num_nodes)
@@ -53,9 +56,11 @@ def best_scale(fabric: Fabric, optimum: Bottleneck, k: int) -> Fraction:
         scale = improved
 
 
-def _violated(fabric: Fabric, demand: Sequence[int], scale: Fraction) -> frozenset[int] | None:
+def _violated(
+    fabric: Fabric, demand: Sequence[int], scale: Fraction, junctions: Collection[int]
+) -> frozenset[int] | None:
     """A set that its trees cannot leave, or None."""
-    network = network_of(fabric, demand, lambda b: floor(scale * b))
+    network = network_of(fabric, demand, lambda b: floor(scale * b), junctions)
     groups = find_groups(network, network.need)
     grouped = {v for group in groups for v in group}
     # A node that no link reaches at this scale is a group of its own; other vertices without

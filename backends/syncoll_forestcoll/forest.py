@@ -15,16 +15,21 @@ __all__ = ["forest_of"]
 
 
 def forest_of(
-    fabric: Fabric, weights: tuple[int, ...], k: int, scale: Fraction, packing: Packing
+    fabric: Fabric,
+    weights: tuple[int, ...],
+    k: int,
+    scale: Fraction,
+    packing: Packing,
+    junctions: tuple[int, ...] = (),
 ) -> Forest:
-    """The forest that a packing of the whole fabric describes."""
-    nodes = fabric.num_nodes
+    """The forest that a packing of the whole fabric describes; its trees reach all junctions."""
+    place = {v: i for i, v in enumerate((*range(fabric.num_nodes), *junctions))}
     starts = _all_starts(packing)
-    entering = np.empty((len(starts), nodes), dtype=np.int32)
+    entering = np.empty((len(starts), len(place)), dtype=np.int32)
     for block in packing.blocks:
         rows = locate(block.starts, starts)
         for column, v in enumerate(block.vertices):
-            entering[:, v] = block.arcs[rows, column]
+            entering[:, place[v]] = block.arcs[rows, column]
     roots = np.array(sorted(packing.root_start, key=packing.root_start.__getitem__))
     begins = np.array([packing.root_start[v] for v in roots], dtype=np.int64)
     return Forest(
@@ -36,6 +41,7 @@ def forest_of(
         np.diff(starts, append=packing.total),
         tuple(path for _, _, path in packing.arcs),
         entering,
+        junctions=junctions,
     )
 
 

@@ -10,7 +10,7 @@ from syncoll.model.forest import Forest
 from syncoll.results.forest import ForestCollective, PackedForest
 from syncoll_forestcoll import Plan, allgather, allreduce, broadcast, reduce, reducescatter
 from syncoll_forestcoll.allreduce_program import allreduce_bounds
-from syncoll_forestcoll.shortening import shortened
+from syncoll_forestcoll.shortening import pruned, shortened
 
 __all__ = ["FabricPacker"]
 
@@ -74,6 +74,6 @@ def _packed(fabric: Fabric, plan: Plan) -> PackedForest:
 
 def _low(forest: Forest) -> Forest:
     """The forest with lower trees, unless that would take long."""
-    if int(forest.multiplicity.sum()) * forest.fabric.num_nodes > _MOST_CELLS:
-        return forest
-    return shortened(forest.reversed()).reversed() if forest.inward else shortened(forest)
+    large = int(forest.multiplicity.sum()) * forest.fabric.num_nodes > _MOST_CELLS
+    better = pruned if large else shortened
+    return better(forest.reversed()).reversed() if forest.inward else better(forest)

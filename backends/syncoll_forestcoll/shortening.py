@@ -4,7 +4,9 @@ A packing says nothing about heights, and steps are what heights cost.  At one n
 may swap the links by which they enter it, as long as neither comes to hang from its own branch: the
 loads stay as they were, whatever physical paths the links take.  The best exchange at a node is an
 assignment of its links to the trees, solved exactly; what is minimised is the sum of ``3**depth``
-over all nodes of all trees.  Nodes take turns until none can improve.
+over all nodes of all trees.  Nodes take turns until none can improve.  So do the switches at which
+trees branch, on the way of a send like any other switch; in the end trees leave those from where
+they do not go on.
 """
 
 from __future__ import annotations
@@ -17,8 +19,9 @@ import numpy.typing as npt
 
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model.forest import Forest
+from syncoll.trust.forest import verify_forest
 
-__all__ = ["shortened"]
+__all__ = ["pruned", "shortened"]
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -39,17 +42,46 @@ def shortened(forest: Forest, until: Deadline = NEVER) -> Forest:
         until: when to stop improving.
     """
     count = int(forest.multiplicity.sum())
-    if count * forest.fabric.num_nodes > _MOST_CELLS:
-        return forest
+    if count * forest.entering.shape[1] > _MOST_CELLS:
+        return pruned(forest)
     exchange = _Exchange(forest)
     improved = True
     while improved:
         improved = False
-        for node in range(forest.fabric.num_nodes):
+        for column in range(forest.entering.shape[1]):
             if until.passed:
-                return exchange.forest()
-            improved |= exchange.at(node)
-    return exchange.forest()
+                return pruned(exchange.forest())
+            improved |= exchange.at(column)
+    return pruned(exchange.forest())
+
+
+def pruned(forest: Forest) -> Forest:
+    """The forest without the switches from where a tree does not go on.
+
+    Links may then carry fewer trees, and the scale be less.
+    """
+    if not forest.junctions:
+        return forest
+    nodes, entering = forest.fabric.num_nodes, forest.entering.copy()
+    end = -1 if forest.inward else 0
+    near = np.array([forest.columns[path[end]] for path in forest.routes])
+    while True:
+        goes_on = np.zeros(entering.shape, dtype=np.bool_)
+        rows, columns = np.nonzero(entering >= 0)
+        goes_on[rows, near[entering[rows, columns]]] = True
+        idle = (entering >= 0) & ~goes_on
+        idle[:, :nodes] = False
+        if not idle.any():
+            break
+        entering[idle] = -1
+    used = np.append(np.full(nodes, True), (entering[:, nodes:] >= 0).any(axis=0))
+    junctions = tuple(w for w, some in zip(forest.junctions, used[nodes:], strict=True) if some)
+    routes, numbers = np.unique(entering, return_inverse=True)
+    # Routes of no tree go: some end at a junction that is none any more.
+    kept = tuple(forest.routes[i] for i in routes.tolist() if i >= 0)
+    entering = (numbers.reshape(entering.shape) - int(routes[0] < 0)).astype(np.int32)
+    found = replace(forest, entering=entering[:, used], junctions=junctions, routes=kept)
+    return replace(found, scale=verify_forest(found) * found.k)
 
 
 class _Exchange:
@@ -61,12 +93,15 @@ class _Exchange:
         self._entering = np.repeat(forest.entering, forest.multiplicity, axis=0).astype(np.int64)
         self._routes = list(forest.routes)
         self._idle = self._idle_links()
-        self._tail = np.array([path[0] for path in self._routes], dtype=np.int64)
+        columns = forest.columns
+        self._tail = np.array([columns[path[0]] for path in self._routes], dtype=np.int64)
         self._parents = np.where(self._entering < 0, -1, self._tail[self._entering])
+        self._holds = np.arange(len(columns)) < forest.fabric.num_nodes
 
     def _idle_links(self) -> dict[int, dict[int, int]]:
-        """For each node the direct links into it that could carry more trees."""
+        """For each column the direct links into it that could carry more trees."""
         forest = self._forest
+        columns = forest.columns
         number = {path: i for i, path in enumerate(self._routes)}
         used: dict[tuple[int, ...], int] = {}
         entered, times = np.unique(self._entering, return_counts=True)
@@ -77,15 +112,15 @@ class _Exchange:
         idle: dict[int, dict[int, int]] = {}
         for ends, bandwidth in forest.fabric.bandwidths.items():
             spare = floor(forest.scale * bandwidth) - used.get(ends, 0)
-            if spare > 0 and max(ends) < forest.fabric.num_nodes:
+            if spare > 0 and columns.keys() >= {*ends}:
                 if ends not in number:
                     number[ends] = len(self._routes)
                     self._routes.append(ends)
-                idle.setdefault(ends[1], {})[number[ends]] = spare
+                idle.setdefault(columns[ends[1]], {})[number[ends]] = spare
         return idle
 
     def at(self, node: int) -> bool:
-        """Makes the best exchange at a node; whether that helped."""
+        """Makes the best exchange at a node, or a junction, by its column; whether that helped."""
         column = self._entering[:, node]
         trees = np.flatnonzero(column >= 0)
         if not len(trees):
@@ -100,10 +135,12 @@ class _Exchange:
         depth, branch = self._depths(trees), self._branch(trees, node)
         own = np.minimum(depth[:, node], _DEEPEST)
         relative = np.clip(depth - own[:, None], 0, _DEEPEST)
-        mass = np.where(branch, _BASE**relative, 0).sum(axis=1)
+        mass = np.where(branch & self._holds, _BASE**relative, 0).sum(axis=1)
         tails = self._tail[routes]
-        costs = mass[:, None] * _BASE ** np.minimum(depth[:, tails] + 1, _DEEPEST)
-        allowed = ~branch[:, tails]
+        further = depth[:, tails] + int(self._holds[node])
+        costs = mass[:, None] * _BASE ** np.minimum(further, _DEEPEST)
+        is_root = self._roots[trees][:, None] == tails
+        allowed = ~branch[:, tails] & (is_root | (self._parents[trees][:, tails] >= 0))
         before = np.searchsorted(routes, column[trees])
         chosen = _assign(costs, allowed, np.array([room[r] for r in routes.tolist()]))
         each = np.arange(len(trees))
@@ -121,17 +158,17 @@ class _Exchange:
         return True
 
     def _depths(self, trees: IntArray) -> IntArray:
-        """``[tree, node]``."""
+        """``[tree, column]``: the sends before it; a junction is on the way of one."""
         parents = self._parents[trees]
         above = np.where(parents < 0, self._roots[trees][:, None], parents)
-        depth = (parents >= 0).astype(np.int64)
+        depth = ((parents >= 0) & self._holds).astype(np.int64)
         while (above != self._roots[trees][:, None]).any():
             depth = depth + np.take_along_axis(depth, above, axis=1)
             above = np.take_along_axis(above, above, axis=1)
         return depth
 
     def _branch(self, trees: IntArray, node: int) -> BoolArray:
-        """``[tree, node]``: what hangs below a node, itself included."""
+        """``[tree, column]``: what hangs below a node or a junction, itself included."""
         parents = self._parents[trees]
         above = np.where(parents < 0, self._roots[trees][:, None], parents)
         branch = np.zeros(parents.shape, dtype=np.bool_)

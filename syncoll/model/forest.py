@@ -2,6 +2,10 @@
 
 One unit of weight is one tree.  In a forest of ``k`` trees for a root of weight 1 every tree
 carries 1/k of that root's data, and a link of bandwidth b carries at most ``scale * b`` trees.
+
+Where switches copy (or, of trees that reduce, add up), trees may branch at them: such a *junction*
+is reached over one path and hands on over any number of others, so that each link carries a tree
+once.
 """
 
 from __future__ import annotations
@@ -26,13 +30,29 @@ class Tree:
     Args:
         root: a compute node.
         weight: how many equal trees it stands for.
-        edges: for each compute node but the root, nearest to the root first: (tail, head, path)
-            with the path's vertices from tail to head.
+        edges: for each compute node but the root, and each junction in use, nearest to the root
+            first: (tail, head, path) with the path's vertices from tail to head.
     """
 
     root: int
     weight: int
     edges: tuple[tuple[int, int, tuple[int, ...]], ...]
+
+    def sends(self, num_nodes: int) -> tuple[tuple[int, int], ...]:
+        """(parent, child) for each compute node but the root, every parent before its children.
+
+        Args:
+            num_nodes: P; vertices from there on are junctions, which hold nothing.
+        """
+        holder: dict[int, int] = {}
+        pairs = []
+        for tail, head, _ in self.edges:
+            near, far = (tail, head) if tail == self.root or tail in holder else (head, tail)
+            parent = holder[near] if near >= num_nodes else near
+            holder[far] = parent
+            if far < num_nodes:
+                pairs.append((parent, far))
+        return tuple(pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +66,12 @@ class Forest:
         scale: U, the trees that a unit of bandwidth may carry.
         roots: ``[tree]``.
         multiplicity: ``[tree]``: how many equal trees each stands for.
-        routes: physical paths between compute nodes.
-        entering: ``[tree, node]``: the route by which a tree enters a node, -1 at its root.
+        routes: physical paths between compute nodes and junctions.
+        entering: ``[tree, P + J]``: the route by which a tree enters a node, -1 at its root, and
+            behind the nodes that by which it enters a junction, -1 where it does not.
         inward: whether data flows from leaves to roots (reduction), along reversed edges: routes
             then lead from a child to its parent, and `entering` names the route that leaves.
+        junctions: J switches at which trees may branch, ascending.
     """
 
     fabric: Fabric
@@ -61,6 +83,7 @@ class Forest:
     routes: tuple[tuple[int, ...], ...]
     entering: npt.NDArray[np.int32]
     inward: bool = False
+    junctions: tuple[int, ...] = ()
 
     @property
     def num_trees(self) -> int:
@@ -73,15 +96,35 @@ class Forest:
         return sum(self.weights) * self.k / self.scale
 
     @cached_property
-    def parents(self) -> npt.NDArray[np.int32]:
-        """``[tree, node]``: the node one edge nearer to the root, -1 at the root."""
-        nearer = np.array([path[-1 if self.inward else 0] for path in self.routes], dtype=np.int32)
+    def columns(self) -> dict[int, int]:
+        """The column of `entering` of each compute node and junction."""
+        nodes = self.fabric.num_nodes
+        found = {node: node for node in range(nodes)}
+        return found | {switch: nodes + i for i, switch in enumerate(self.junctions)}
+
+    @cached_property
+    def above(self) -> npt.NDArray[np.int32]:
+        """``[tree, P + J]``: the column one route nearer to the root, -1 at the root."""
+        end = -1 if self.inward else 0
+        nearer = np.array([self.columns[path[end]] for path in self.routes], dtype=np.int32)
         found: npt.NDArray[np.int32] = np.where(self.entering < 0, -1, nearer[self.entering])
         return found
 
     @cached_property
+    def parents(self) -> npt.NDArray[np.int32]:
+        """``[tree, node]``: the next node towards the root, -1 at the root."""
+        nodes = self.fabric.num_nodes
+        found = self.above[:, :nodes]
+        if not self.junctions:
+            return found
+        found = found.copy()
+        while (inner := found >= nodes).any():
+            found[inner] = self.above[np.nonzero(inner)[0], found[inner]]
+        return found
+
+    @cached_property
     def heights(self) -> npt.NDArray[np.int32]:
-        """``[tree]``: edges on the longest way from the root."""
+        """``[tree]``: sends on the longest way from the root; a junction is on the way of one."""
         heights = np.zeros(self.num_trees, dtype=np.int32)
         rows = max(1, 4_000_000 // self.fabric.num_nodes)
         for begin in range(0, self.num_trees, rows):
@@ -106,17 +149,17 @@ class Forest:
         """One tree."""
         root = int(self.roots[number])
         children: dict[int, list[int]] = {}
-        for node, parent in enumerate(self.parents[number].tolist()):
-            children.setdefault(parent, []).append(node)
+        for column, parent in enumerate(self.above[number].tolist()):
+            children.setdefault(parent, []).append(column)
         edges = []
         front = [root]
         while front:
             onward = []
             for parent in front:
-                for node in children.get(parent, ()):
-                    path = self.routes[self.entering[number, node]]
+                for column in children.get(parent, ()):
+                    path = self.routes[self.entering[number, column]]
                     edges.append((path[0], path[-1], path))
-                    onward.append(node)
+                    onward.append(column)
             front = onward
         return Tree(root, int(self.multiplicity[number]), tuple(edges))
 

@@ -108,9 +108,9 @@ def _show_trees(page: Page, phase: PackedForest) -> None:
 
 
 def _edges(tree: Tree, fabric: Fabric) -> str:
-    """The edges, with the switches on their way."""
+    """The edges, with the switches on their way; some end at a switch that copies or adds up."""
     return ", ".join(
-        f"{u}->{v}"
+        f"{_vertex(u, fabric)}->{_vertex(v, fabric)}"
         + (f" ({', '.join(fabric.vertex_name(w) for w in path[1:-1])})" if len(path) > 2 else "")
         for u, v, path in tree.edges
     )

@@ -11,7 +11,9 @@ from syncoll.model.fabric import Fabric
 __all__ = ["cut_ratio"]
 
 
-def cut_ratio(fabric: Fabric, weights: Sequence[int], cut: Collection[int]) -> Fraction:
+def cut_ratio(
+    fabric: Fabric, weights: Sequence[int], cut: Collection[int], junctions: Collection[int] = ()
+) -> Fraction:
     """A lower bound on the time of a collective that a set of vertices proves.
 
     Whatever starts inside the set has to leave it at least once, as long as a compute node lies
@@ -19,15 +21,18 @@ def cut_ratio(fabric: Fabric, weights: Sequence[int], cut: Collection[int]) -> F
 
     Args:
         weights: for each compute node the amount of data that starts there.
+        junctions: switches that everything has to reach as well.  Without them the bound is one of
+            every algorithm, with them one of trees that span them.
 
     Returns:
         the time for one unit of weight to be 1 unit of data.
 
     Raises:
-        VerificationError: when the set proves nothing: no data inside, or no compute node outside.
+        VerificationError: when the set proves nothing: no data inside, or nothing outside that has
+            to be reached.
     """
     inside = set(cut)
-    if inside >= set(range(fabric.num_nodes)):
+    if inside >= {*range(fabric.num_nodes), *junctions}:
         raise VerificationError(f"fabric {fabric.name}: the cut leaves no compute node outside")
     weight = sum(weights[v] for v in inside if v < fabric.num_nodes)
     if not weight:

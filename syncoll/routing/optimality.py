@@ -9,7 +9,7 @@ that passed once passes for good, and the last cut is the certificate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
@@ -84,46 +84,58 @@ def check_collective(fabric: Fabric, weights: Sequence[int]) -> tuple[int, ...]:
     return tuple(w // divisor for w in weights)
 
 
-def require_balanced(fabric: Fabric) -> None:
+def require_balanced(fabric: Fabric, junctions: Collection[int] = ()) -> None:
     """Refuses switches that receive more than they send, or less.
 
     The cuts would promise a throughput that needs switches to copy data.  Compute nodes may be
     unbalanced.
 
+    Args:
+        junctions: switches that do copy, and may be unbalanced, too.
+
     Raises:
         ModelError: naming such a switch.
     """
-    uneven = imbalance(fabric)
+    uneven = imbalance(fabric, junctions)
     if uneven is not None:
         raise ModelError(
             f"fabric {fabric.name}: {uneven}",
             fabric.origin,
-            "as much bandwidth into each switch as out of it (a switch copies nothing, so the "
-            "rest could not be used)",
+            "as much bandwidth into each switch as out of it (nothing is copied there, so the rest "
+            "could not be used)",
         )
 
 
-def imbalance(fabric: Fabric) -> str | None:
-    """Which switch receives more than it sends, or less, in words; None where none does."""
+def imbalance(fabric: Fabric, junctions: Collection[int] = ()) -> str | None:
+    """Which switch receives more than it sends, or less, in words; None where none does.
+
+    Args:
+        junctions: switches that are not looked at.
+    """
     ingress, egress = fabric.ingress(), fabric.egress()
     for w in range(fabric.num_nodes, fabric.num_vertices):
-        if ingress[w] != egress[w]:
+        if ingress[w] != egress[w] and w not in junctions:
             return f"{fabric.vertex_name(w)} receives {ingress[w]} and sends {egress[w]}"
     return None
 
 
 def network_of(
-    fabric: Fabric, demand: Sequence[int], capacity: Callable[[Fraction], int]
+    fabric: Fabric,
+    demand: Sequence[int],
+    capacity: Callable[[Fraction], int],
+    junctions: Collection[int] = (),
 ) -> Network:
     """The fabric with integer capacities.
 
     Args:
         capacity: the units that a bandwidth carries; links of 0 are left out.
+        junctions: switches that trees have to reach, from where they may branch.
 
     Raises:
         UsageError: when the capacities are too large for 64-bit flows.
     """
-    network = Network([*demand, *[0] * fabric.num_switches], range(fabric.num_nodes))
+    terminals = [*range(fabric.num_nodes), *junctions]
+    network = Network([*demand, *[0] * fabric.num_switches], terminals)
     for link in fabric.links:
         units = capacity(link.bandwidth)
         if units:
@@ -133,13 +145,18 @@ def network_of(
     return network
 
 
-def bottleneck(fabric: Fabric, weights: Sequence[int] | None = None) -> Bottleneck:
+def bottleneck(
+    fabric: Fabric, weights: Sequence[int] | None = None, junctions: Collection[int] = ()
+) -> Bottleneck:
     """The optimal throughput of an allgather, or of any collective that only broadcasts.
 
     Args:
         fabric: any fabric in which every root reaches every compute node.
         weights: for each compute node the share of the data that starts there: 1 everywhere for
             allgather (also when left out), 1 at one node for broadcast.
+        junctions: switches that have to be reached by all data as well, as trees that branch there
+            do: then it is the throughput of such trees, which may be less than the optimal one.
+            Roots must reach them.
 
     Raises:
         ModelError: see `check_collective`.
@@ -147,8 +164,8 @@ def bottleneck(fabric: Fabric, weights: Sequence[int] | None = None) -> Bottlene
     """
     weights = check_collective(fabric, weights or [1] * fabric.num_nodes)
     unit = lcm(*(link.bandwidth.denominator for link in fabric.links))
-    network = network_of(fabric, weights, lambda b: int(b * unit))
-    search = _Search(fabric, weights, network, unit)
+    network = network_of(fabric, weights, lambda b: int(b * unit), junctions)
+    search = _Search(fabric, weights, network, unit, junctions)
     search.start()
     search.run()
     time = search.time
@@ -167,8 +184,10 @@ class _Search:
         weights: tuple[int, ...],
         network: Network,
         unit: int,
+        junctions: Collection[int],
     ) -> None:
         self.fabric, self.weights, self.network, self.unit = fabric, weights, network, unit
+        self.junctions = junctions
         self.bypassed = bypass_two_port_switches(network)
         self.time = Fraction(0)
         self.cut: frozenset[int] = frozenset()
@@ -176,7 +195,7 @@ class _Search:
     def offer(self, cut: frozenset[int]) -> bool:
         """Takes over a cut's ratio when it is the worst so far."""
         inside = self._settled(cut)
-        ratio = cut_ratio(self.fabric, self.weights, inside)
+        ratio = cut_ratio(self.fabric, self.weights, inside, self.junctions)
         if ratio <= self.time:
             return False
         self.time, self.cut = ratio, inside
@@ -258,6 +277,8 @@ class _Search:
 
     def _need(self) -> int:
         """Cuts of at least this capacity are no worse than the bottleneck found so far."""
-        most = sum(self.weights) - min(self.weights)
+        most = sum(self.weights)
+        if not self.junctions:
+            most -= min(self.weights)
         need = most / (self.time / self.unit)
         return -int(-need // 1)

@@ -41,11 +41,6 @@ def pack_forests(
         raise UsageError(
             f"{argument('root', root)}: {fabric.name} has the nodes 0 to {fabric.num_nodes - 1}"
         )
-    if fabric.copies:
-        raise UsageError(
-            f"switches of {fabric.name} copy or add up, and a forest is the optimum only where "
-            "they forward; leave out what makes them do more, or search with `syncoll pareto`"
-        )
     with interrupted_at(until):
         began = time.perf_counter()
         packer = _packer(candidates, session.tell)

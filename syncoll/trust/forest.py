@@ -22,7 +22,8 @@ def verify_forest(forest: Forest) -> Fraction:
 
     Checked: each root has its trees; every route is a path of links that exist, with switches and
     nothing else inside; each tree enters every node but its root exactly once, from where the root
-    can be reached; and no link carries more trees than its bandwidth times the scale.
+    can be reached; it branches at nodes, and at switches that copy (or, when it reduces, add up)
+    and that it enters once; and no link carries more trees than its bandwidth times the scale.
 
     Returns:
         the time as the busiest link says it, at most ``scale / k``.
@@ -33,7 +34,18 @@ def verify_forest(forest: Forest) -> Fraction:
     fabric = forest.fabric
     name, nodes = fabric.name, fabric.num_nodes
     count = len(forest.roots)
-    if forest.entering.shape != (count, nodes) or forest.multiplicity.shape != (count,):
+    able = fabric.reduce if forest.inward else fabric.multicast
+    does = "adds up" if forest.inward else "copies"
+    for switch in forest.junctions:
+        if switch not in able:
+            raise VerificationError(
+                f"forest on {name}: its trees branch at {fabric.vertex_name(switch)}, which is no "
+                f"switch that {does}"
+            )
+    stops = {*range(nodes), *forest.junctions}
+    if len(stops) != nodes + len(forest.junctions):
+        raise VerificationError(f"forest on {name}: a switch is a junction twice")
+    if forest.entering.shape != (count, len(stops)) or forest.multiplicity.shape != (count,):
         raise VerificationError(f"forest on {name}: its arrays do not fit together")
     if count and int(forest.multiplicity.min()) < 1:
         raise VerificationError(f"forest on {name}: a tree has a weight below 1")
@@ -55,8 +67,10 @@ def verify_forest(forest: Forest) -> Fraction:
         for hop in itertools.pairwise(path):
             if hop not in links:
                 raise VerificationError(f"forest on {name}: route {path} takes {hop}, no link")
-        if len(path) < 2 or max(path[0], path[-1]) >= nodes:
-            raise VerificationError(f"forest on {name}: route {path} does not join two nodes")
+        if len(path) < 2 or path[0] not in stops or path[-1] not in stops:
+            raise VerificationError(
+                f"forest on {name}: route {path} does not join two nodes or junctions"
+            )
         if any(v < nodes for v in path[1:-1]):
             raise VerificationError(f"forest on {name}: route {path} passes through a node")
     use = _check_trees(forest)
@@ -108,23 +122,27 @@ def verify_packed(packed: PackedForest, fabric: Fabric, root: int | None = None)
 
 
 def _check_trees(forest: Forest) -> list[int]:
-    """Checks that every row is a spanning tree; returns the trees on each route."""
+    """Checks that every row is a tree that spans the nodes; returns the trees on each route."""
     name, nodes = forest.fabric.name, forest.fabric.num_nodes
+    stops = [*range(nodes), *forest.junctions]
+    column = np.full(forest.fabric.num_vertices, -1, dtype=np.int32)
+    column[stops] = everyone = np.arange(len(stops), dtype=np.int32)
     far = 0 if forest.inward else -1
-    child = np.array([path[far] for path in forest.routes] or [0], dtype=np.int32)
-    parent = np.array([path[-1 - far] for path in forest.routes] or [0], dtype=np.int32)
+    child = column[[path[far] for path in forest.routes] or [0]]
+    parent = column[[path[-1 - far] for path in forest.routes] or [0]]
     use = np.zeros(len(forest.routes), dtype=np.int64)
-    rows = max(1, _CELLS // nodes)
-    everyone = np.arange(nodes, dtype=np.int32)
-    if int(forest.multiplicity.sum()) * nodes >= 1 << 62:
+    rows = max(1, _CELLS // len(stops))
+    if int(forest.multiplicity.sum()) * len(stops) >= 1 << 62:
         raise VerificationError(f"forest on {name}: too many trees to count in 64 bits")
     for begin in range(0, len(forest.roots), rows):
         entering = forest.entering[begin : begin + rows]
         roots = forest.roots[begin : begin + rows]
         weights = forest.multiplicity[begin : begin + rows]
         is_root = everyone[None, :] == roots[:, None]
+        unused = (entering < 0) & (everyone >= nodes)[None, :]
+        stays = is_root | unused
         if (
-            ((entering < 0) != is_root).any()
+            ((entering < 0) != stays).any()
             or entering.max(initial=0) >= max(1, len(forest.routes))
             or entering.min(initial=0) < -1
         ):
@@ -133,17 +151,25 @@ def _check_trees(forest: Forest) -> list[int]:
             )
         if not forest.routes:
             continue
-        if (np.where(is_root, everyone, child[entering]) != everyone).any():
+        if (np.where(stays, everyone, child[entering]) != everyone).any():
             raise VerificationError(f"forest on {name}: a tree enters a node by another's route")
-        above = np.where(is_root, everyone, parent[entering])
-        # A chain of ancestors that has not met the root after `nodes` steps runs in a circle.
+        above = np.where(stays, everyone, parent[entering])
+        # A chain of ancestors that has not met the root after so many steps runs in a circle, or
+        # has come to a junction that the tree does not enter.
         steps = 1
-        while steps < nodes and (above != roots[:, None]).any():
+        lost = (above != roots[:, None]) & ~unused
+        while steps < len(stops) and lost.any():
             above = np.take_along_axis(above, above, axis=1)
+            lost = (above != roots[:, None]) & ~unused
             steps *= 2
-        if (above != roots[:, None]).any():
-            tree = begin + int(np.nonzero((above != roots[:, None]).any(axis=1))[0][0])
-            raise VerificationError(f"forest on {name}: tree {tree} runs in a circle")
+        if lost.any():
+            row, place = (int(x[0]) for x in np.nonzero(lost))
+            end = int(above[row, place])
+            what = "runs in a circle"
+            if unused[row, end]:
+                switch = forest.fabric.vertex_name(stops[end])
+                what = f"goes on from {switch} without having reached it"
+            raise VerificationError(f"forest on {name}: tree {begin + row} {what}")
         for weight in np.unique(weights):
             chosen = entering[weights == weight].ravel()
             counts = np.bincount(chosen[chosen >= 0], minlength=len(use))

@@ -1,0 +1,107 @@
+"""At which switches trees branch, of those that copy.
+
+A switch that copies is, to trees, a compute node of which nothing starts: a tree that reaches it
+once goes on over any number of its links.  So it stays when the other switches are removed, and
+trees that span it, too, can be packed as soon as every cut around it carries them (Edmonds).  That
+costs nothing where all data can reach the switch at the optimal throughput.
+
+Where it cannot, a cut with nothing but such switches behind it is no bound of the problem.  A
+switch that receives as much as it sends is then one like the others: edge splitting keeps what the
+compute nodes can receive.  For one that does not there are two ways, and the faster one is taken;
+neither need attain the bound of the cut, which the forest is compared with.
+
+* It has to be reached all the same.
+* What it receives or sends beyond the lesser of both is left out, as long as its neighbours need no
+  balance of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from syncoll.model.fabric import Fabric
+from syncoll.routing.optimality import Bottleneck, bottleneck, network_of, require_balanced
+
+__all__ = ["Branching", "branching"]
+
+
+@dataclass(frozen=True)
+class Branching:
+    """What trees are packed into.
+
+    Args:
+        fabric: the network, or what is used of it.
+        junctions: switches that every tree reaches and may branch at, ascending.
+        reach: the throughput of such trees, the optimal one where that costs nothing.
+    """
+
+    fabric: Fabric
+    junctions: tuple[int, ...]
+    reach: Bottleneck
+
+
+def branching(fabric: Fabric, optimum: Bottleneck) -> Branching:
+    """The junctions of trees that lead away from their roots.
+
+    Args:
+        fabric: whose `multicast` names the switches that copy.
+        optimum: the bound of the cuts around compute nodes.
+
+    Raises:
+        ModelError: when a switch that copies nothing receives more than it sends, or less.
+        UsageError: when bandwidths need integers beyond 64 bits.
+    """
+    require_balanced(fabric, fabric.multicast)
+    wide = _wide(fabric, optimum)
+    ingress, egress = fabric.ingress(), fabric.egress()
+    uneven = [w for w in fabric.multicast if w not in wide and ingress[w] != egress[w]]
+    if not uneven:
+        return Branching(fabric, wide, optimum)
+    root = next(v for v, weight in enumerate(optimum.weights) if weight)
+    reached = fabric.reached_from(root)
+    ways = []
+    narrow = _narrowed(fabric, uneven, wide)
+    if narrow is not None:
+        reach = bottleneck(narrow, optimum.weights, wide)
+        ways.append(Branching(narrow, wide, reach))
+    spanned = tuple(sorted({*wide, *uneven}))
+    if reached.issuperset(spanned):
+        ways.append(Branching(fabric, spanned, bottleneck(fabric, optimum.weights, spanned)))
+    if not ways:
+        require_balanced(fabric, wide)
+    return min(ways, key=lambda way: way.reach.time)
+
+
+def _wide(fabric: Fabric, optimum: Bottleneck) -> tuple[int, ...]:
+    """The switches that all data can reach at the optimal throughput, and that lead anywhere."""
+    if not fabric.multicast:
+        return ()
+    demand = [optimum.k * weight for weight in optimum.weights]
+    network = network_of(fabric, demand, lambda b: int(optimum.scale * b))
+    flow, _ = network.root_flow()
+    source = network.num_vertices
+    return tuple(
+        w for w in fabric.multicast if network.out[w] and flow.maximum(source, w) >= network.total
+    )
+
+
+def _narrowed(fabric: Fabric, uneven: Collection[int], wide: Collection[int]) -> Fabric | None:
+    """The network with as much into these switches as out of them; None where that would take the
+    balance from another one."""
+    nodes = fabric.num_nodes
+    ingress, egress = fabric.ingress(), fabric.egress()
+    factor: dict[tuple[int, int], Fraction] = {}
+    for u, v in fabric.bandwidths:
+        for switch, other, mine, theirs in ((u, v, egress, ingress), (v, u, ingress, egress)):
+            if switch in uneven:
+                if other >= nodes and other not in wide:
+                    return None
+                if mine[switch] > theirs[switch]:
+                    factor[u, v] = theirs[switch] / mine[switch]
+    links = [
+        replace(x, bandwidth=x.bandwidth * factor.get((x.source, x.destination), Fraction(1)))
+        for x in fabric.links
+    ]
+    return replace(fabric, links=tuple(x for x in links if x.bandwidth))
