@@ -5,6 +5,7 @@ send goes in which step.  In reading order:
 
 - ``arborescence``: cheapest trees, which such seeds look for.
 - ``link_sets``: the bandwidth relation as arrays.
+- ``copies``: the links that one send of a node may take at once.
 - ``streams``: the chunks that go down a tree together, as arrays over all edges of all
   trees; plans, how many of them take an edge in a step.
 - ``packing``: trees, as seeds hand them over, and the streams of a C that are dealt to them.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from syncoll.model import BandwidthBound, Topology
+from syncoll.model.bandwidth import Counting
 
 __all__ = ["LinkSets"]
 
@@ -21,20 +23,38 @@ class LinkSets:
 
     Args:
         most_sends: no step ever has more; larger loads may overflow.
+        copies: numbers that follow those of the links: what stands for a node's sends of a chunk
+            over several links in one step.  Sets that count copies count them once, other sets each
+            of them.  A link by itself counts once everywhere, so that loads are never too low.
     """
 
-    def __init__(self, topology: Topology, most_sends: int) -> None:
-        bounds: dict[tuple[tuple[int, int], ...], BandwidthBound] = {}
+    def __init__(
+        self,
+        topology: Topology,
+        most_sends: int,
+        copies: Mapping[int, tuple[int, ...]] | None = None,
+    ) -> None:
+        bounds: dict[tuple[tuple[tuple[int, int], ...], Counting], BandwidthBound] = {}
         for bound in topology.bounds:
-            if bound.links in bounds:
-                tighter = min(bounds[bound.links].chunks_per_round, bound.chunks_per_round)
-                bound = BandwidthBound(bound.links, tighter)
-            bounds[bound.links] = bound
+            known = bounds.get((bound.links, bound.counts), bound)
+            if known.chunks_per_round >= bound.chunks_per_round:
+                bounds[bound.links, bound.counts] = bound
         index = topology.link_index
         members: list[list[int]] = [[] for _ in topology.links]
-        for i, links in enumerate(bounds):
+        once = []
+        for i, (links, counts) in enumerate(bounds):
+            once.append(counts is Counting.SOURCES)
             for link in links:
                 members[index[link]].append(i)
+        for links_at_once in (copies or {}).values():
+            all_sets = [i for link in links_at_once for i in members[link]]
+            members.append(
+                [
+                    i
+                    for i in sorted(set(all_sets))
+                    for _ in range(1 if once[i] else all_sets.count(i))
+                ]
+            )
         ups = [bound.chunks_per_round.numerator for bound in bounds.values()]
         downs = [bound.chunks_per_round.denominator for bound in bounds.values()]
         # Exact rationals of measured bandwidths may have long terms: then Python's integers count.
@@ -50,7 +70,10 @@ class LinkSets:
         width = max((len(row) for row in members), default=1)
         padded = [row + [self.size] * (width - len(row)) for row in members]
         self.of_link: IntArray = np.array(padded, dtype=np.int64).reshape(-1, width)
-        """``[links, …]``: the sets of each link; `size` stands for a set that has no limit."""
+        """``[links, …]``: the sets of each link, and of copies, where those that count several of
+        them are there as often; `size` stands for a set that has no limit."""
+        self.several = np.array([len({*row}) < len(row) for row in members], dtype=bool)
+        """``[links]``: whether some set is there more than once."""
 
     def room(self, rounds: int) -> IntArray:
         """``[sets + 1]``: how many sends a step of so many rounds has room for; last: no limit."""

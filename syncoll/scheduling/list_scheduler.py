@@ -129,7 +129,8 @@ class ListScheduler:
     ) -> IntArray:
         """How many chunks of each entry go, most urgent first, until the room is used up."""
         owner, wish = np.arange(len(entry)), ready
-        if spread.any():
+        link = self._streams.link[entry]
+        if spread.any() or self._sets.several[link].any():
             owner = np.repeat(owner, ready)
             turn = ranges(done[entry], ready)
             urgency = urgency[owner] + spread[owner] * turn

@@ -2,7 +2,8 @@
 
 Each class of chunks is dealt to the trees that lead from where it starts to all who need it, in
 proportion to their weights.  A tree's branches on which no node needs the class are cut off, so a
-broadcast's trees serve a scatter as well.
+broadcast's trees serve a scatter as well.  Edges from one node that lead through a switch which
+copies are one entry of a stream, which is sent at once.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy.typing as npt
 
 from syncoll.errors import ModelError
 from syncoll.model import BoolArray, Collective, RelationTable, Topology
+from syncoll.scheduling.copies import copied_together
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.streams import StreamClass, Streams
 
@@ -101,7 +103,9 @@ class TreePacking:
         self._link: list[IntArray] = []
         self._parent: list[IntArray] = []
         self._entry = np.full((len(self._trees), self._nodes), -1, dtype=np.int32)
-        self._sets = LinkSets(topology, 1)
+        self._topology = topology
+        self._groups = copied_together(topology) if topology.counts_copies else None
+        self._copies: dict[tuple[int, ...], int] = {}
         self._at: dict[int, list[int]] = defaultdict(list)
         for i, tree in enumerate(self._trees):
             edges = np.array(tree.edges, dtype=np.int64).reshape(-1, 2)
@@ -231,19 +235,26 @@ class TreePacking:
             np.repeat(np.arange(len(sizes)), sizes),
             tuple(chunks),
             tuple(tree),
+            self._numbered,
         )
+
+    @property
+    def _numbered(self) -> dict[int, tuple[int, ...]]:
+        """The links of copies, by number."""
+        return {number: links for links, number in self._copies.items()}
 
     def _deal_odd(self, kinds: Sequence[_Kind], shares: list[list[int]]) -> None:
         """Raises the shares until every chunk is dealt, each at most to the next whole number."""
-        load = np.zeros(self._sets.size + 1)
+        used = [[self._pruned(i, kind.needed)[0] for i in trees] for kind, trees, _ in kinds]
+        sets = LinkSets(self._topology, 1, self._numbered)
+        load = np.zeros(sets.size + 1)
         costs: list[list[tuple[IntArray, FloatArray]]] = []
-        for (kind, trees, _), share in zip(kinds, shares, strict=True):
+        for each, share in zip(used, shares, strict=True):
             costs.append([])
-            for i, count in zip(trees, share, strict=True):
-                used = self._sets.of_link[self._pruned(i, kind.needed)[0]].ravel()
-                sets, sends = np.unique(used, return_counts=True)
-                costs[-1].append((sets, sends * self._sets.rounds_per_send[sets]))
-                load[sets] += count * costs[-1][-1][1]
+            for links, count in zip(each, share, strict=True):
+                of_links, sends = np.unique(sets.of_link[links].ravel(), return_counts=True)
+                costs[-1].append((of_links, sends * sets.rounds_per_send[of_links]))
+                load[of_links] += count * costs[-1][-1][1]
         for (kind, _, weights), share, cost in zip(kinds, shares, costs, strict=True):
             size, total = len(kind.chunks), sum(weights)
             while sum(share) < size:
@@ -257,7 +268,7 @@ class TreePacking:
         """The links of a tree that lead to a node in need, and their parents among these."""
         link, parent = self._link[tree], self._parent[tree]
         if len(needed) == len(link):
-            return link, parent
+            return self._at_once(link, parent)
         keep: BoolArray = np.zeros(len(link), dtype=bool)
         now = self._entry[tree, needed]
         while len(now):
@@ -267,4 +278,31 @@ class TreePacking:
             now = now[~keep[now]]
         renumber = np.cumsum(keep) - 1
         above = parent[keep]
-        return link[keep], np.where(above >= 0, renumber[above], -1)
+        return self._at_once(link[keep], np.where(above >= 0, renumber[above], -1))
+
+    def _at_once(self, link: IntArray, parent: IntArray) -> tuple[IntArray, IntArray]:
+        """The same with the links from one node on which copies count once as one entry."""
+        if self._groups is None:
+            return link, parent
+        group = self._groups[link]
+        alone = len(self._groups) + np.arange(len(link))
+        # A group has links of one node; what a tree has of it hangs from one entry.
+        _, first, entry = np.unique(
+            np.where(group < 0, alone, group), return_index=True, return_inverse=True
+        )
+        rank = np.empty(len(first), dtype=np.int64)
+        rank[np.argsort(first)] = np.arange(len(first))
+        entry = rank[entry.reshape(-1)]
+        members: list[list[int]] = [[] for _ in first]
+        for one, number in zip(entry.tolist(), link.tolist(), strict=True):
+            members[one].append(number)
+        numbers = []
+        for each in members:
+            links = tuple(sorted(each))
+            if len(links) > 1:
+                known = len(self._topology.links) + len(self._copies)
+                numbers.append(self._copies.setdefault(links, known))
+            else:
+                numbers += links
+        above = parent[np.sort(first)]
+        return np.array(numbers, dtype=np.int64), np.where(above >= 0, entry[above], -1)

@@ -19,7 +19,7 @@ import numpy as np
 
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
-from syncoll.model import Algorithm, Collective, Topology
+from syncoll.model import Algorithm, Collective, Topology, ranges
 from syncoll.scheduling.assignment import Assigner
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.packing import StepTree, TreePacking
@@ -113,6 +113,8 @@ def schedule_trees(
     chunks.  If the limits allow no such C, the largest that they allow is dealt as evenly as can
     be.  Numbers of segments that make more than `MOST_SENDS` sends are left out.
 
+    Where switches copy, a node sends a chunk in one step to all its children behind such a switch.
+
     Yields:
         What is not dominated (in S and R/C) by `found` or by what was yielded before.
 
@@ -148,7 +150,7 @@ def schedule_trees(
         if not streams.num_sends:  # everything is in place
             yield Scheduled(chunks, Algorithm((), np.zeros((0, 4), dtype=np.int64)), "no tree")
             return
-        sets = LinkSets(topology, streams.num_sends)
+        sets = LinkSets(topology, streams.num_sends, streams.copies)
         assigner = Assigner(streams, sets)
         for steps in _step_counts(streams.height, assigner.least_rounds, assigner.tries):
             if until.passed:
@@ -191,7 +193,7 @@ class PathSchedules:
         self, topology: Topology, streams: Streams, chunks: int, most: int | None, note: str
     ) -> None:
         self._topology, self._streams, self._chunks, self._note = topology, streams, chunks, note
-        self._sets = LinkSets(topology, streams.num_sends)
+        self._sets = LinkSets(topology, streams.num_sends, streams.copies)
         self._timetable = Timetable(streams, self._sets)
         self._assigner: Assigner | None = None
         self._least = ceil(self._timetable.least_rounds - _TOLERANCE)
@@ -255,7 +257,12 @@ def algorithm_of(topology: Topology, streams: Streams, plan: SendPlan) -> Algori
     sizes = np.array([len(chunks) for chunks in streams.chunks], dtype=np.int64)
     starts = np.cumsum(sizes) - sizes
     chunk = np.concatenate([*streams.chunks, np.zeros(0, dtype=np.int64)])
-    sends = np.column_stack(
-        [chunk[starts[streams.stream[entry]] + turn], links[streams.link[entry]], step]
-    )
-    return Algorithm(tuple(plan.rounds.tolist()), sends)
+    link, chunk = streams.link[entry], chunk[starts[streams.stream[entry]] + turn]
+    if streams.copies:
+        width = streams.width[link]
+        begins = np.cumsum(streams.width) - streams.width
+        every = [streams.copies.get(number, (number,)) for number in range(len(streams.width))]
+        flat = np.array([one for each in every for one in each], dtype=np.int64)
+        link = flat[ranges(begins[link], width)]
+        chunk, step = np.repeat(chunk, width), np.repeat(step, width)
+    return Algorithm(tuple(plan.rounds.tolist()), np.column_stack([chunk, links[link], step]))

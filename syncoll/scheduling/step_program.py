@@ -143,6 +143,10 @@ class StepProgram:
                 -sets.bandwidth[used // self._steps],
             ]
         )
+        if sets.several.any():  # a variable that counts several times in a row
+            both = np.stack([row, column])
+            (row, column), place = np.unique(both, axis=1, return_inverse=True)
+            value = np.bincount(place.reshape(-1), value)
         order = np.lexsort((column, row))
         high = np.concatenate([np.zeros(pairs), -constant])
         sizes = np.bincount(row, minlength=len(high))

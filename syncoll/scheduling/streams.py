@@ -7,7 +7,8 @@ take an edge in a step, which is a plan: they go first in, first out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -56,14 +57,16 @@ class StreamClass:
 
 @dataclass(frozen=True, eq=False)
 class Streams:
-    """All streams of one C; an entry is one edge of one stream's tree.
+    """All streams of one C; an entry is one edge of one stream's tree, or several from one node
+    that are taken at once, for a switch to copy what takes them.
 
     Args:
-        link: ``[E]``, the position of the entry's link in the topology.
+        link: ``[E]``, the position of the entry's link in the topology, or a number of `copies`.
         parent: ``[E]``, the entry that brings the chunks to where this one starts; -1 at a root.
         stream: ``[E]``, ascending.
         chunks: for each stream its chunks.
         tree: for each stream the number of its tree.
+        copies: for numbers that follow those of the links the links that are taken at once.
     """
 
     link: IntArray
@@ -71,6 +74,7 @@ class Streams:
     stream: IntArray
     chunks: tuple[IntArray, ...]
     tree: tuple[int, ...]
+    copies: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     @cached_property
     def count(self) -> IntArray:
@@ -109,7 +113,16 @@ class Streams:
     @property
     def num_sends(self) -> int:
         """M."""
-        return int(self.count.sum())
+        return int((self.count * self.width[self.link]).sum())
+
+    @cached_property
+    def width(self) -> IntArray:
+        """For each number of a link, or of copies, how many links it stands for."""
+        last = max(int(self.link.max(initial=-1)), *self.copies, 0)
+        width = np.ones(last + 1, dtype=np.int64)
+        for number, links in self.copies.items():
+            width[number] = len(links)
+        return width
 
 
 DENSE = 1 << 24

@@ -68,7 +68,7 @@ def waves_of_streams(
         streams: of all chunks that have to go anywhere.
         chunks: C.
     """
-    sets, depth = LinkSets(topology, streams.num_sends), streams.height
+    sets, depth = LinkSets(topology, streams.num_sends, streams.copies), streams.height
     every = np.arange(len(streams.link))
     plan = SendPlan.of(streams, sets, depth, every, streams.depth, streams.count)
     algorithm = algorithm_of(topology, streams, plan)
