@@ -135,6 +135,7 @@ RECORD = SeedRecord(
     fits=_fits,
     forest=load_packer,
     first_seconds=0.3,
+    counts_copies=True,
 )
 
 

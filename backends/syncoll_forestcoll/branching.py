@@ -22,9 +22,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from syncoll.model.fabric import Fabric
-from syncoll.routing.optimality import Bottleneck, bottleneck, network_of, require_balanced
+from syncoll.routing.optimality import (
+    Bottleneck,
+    bottleneck,
+    imbalance,
+    network_of,
+    require_balanced,
+)
 
-__all__ = ["Branching", "branching"]
+__all__ = ["Branching", "branching", "with_direct_copies"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,25 @@ def branching(fabric: Fabric, optimum: Bottleneck) -> Branching:
     if not ways:
         require_balanced(fabric, wide)
     return min(ways, key=lambda way: way.reach.time)
+
+
+def with_direct_copies(fabric: Fabric) -> Fabric:
+    """The network in which only those switches copy that nothing comes to through others.
+
+    In an algorithm each send that passes a switch which forwards counts on the way there, though
+    one behind it copies (`syncoll.model.counting`).  A tree that branches at the latter is then
+    slower than one that goes to a node, which sends on.  Where a switch has to copy, since it
+    receives less than it sends, all do.
+    """
+    able = set(fabric.multicast)
+    while True:
+        through = {
+            v for u, v in fabric.bandwidths if v in able and u >= fabric.num_nodes and u not in able
+        }
+        if not through:
+            break
+        able -= through
+    return fabric if imbalance(fabric, able) else replace(fabric, multicast=tuple(sorted(able)))
 
 
 def _wide(fabric: Fabric, optimum: Bottleneck) -> tuple[int, ...]:

@@ -18,10 +18,13 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError, UsageError
 from syncoll.model import Collective, Fabric, RelationTable, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
+from syncoll.results import Family
 from syncoll.routing.optimality import imbalance
 from syncoll.scheduling import StepTree, schedule_trees
 from syncoll_forestcoll import Forest, bottleneck, verify_forest, weighted_broadcast
+from syncoll_forestcoll.branching import branching, with_direct_copies
 from syncoll_forestcoll.shortening import shortened
+from syncoll_forestcoll.waves import best_waves
 
 __all__ = ["ForestSeed", "fits"]
 
@@ -57,7 +60,7 @@ def fits(topology: Topology, collective: Collective) -> Answer:
         return Answer(
             False, "links share bandwidths; describe the network with its switches instead"
         )
-    uneven = imbalance(fabric)
+    uneven = imbalance(fabric, fabric.multicast)
     if uneven is not None:
         return Answer(
             False, f"{uneven}; its trees need as much bandwidth into each switch as out of it"
@@ -114,6 +117,8 @@ class ForestSeed:
             )
         found: list[tuple[int, Fraction]] = []
         fruitless: set[int] = set()
+        # Where no switch copies seed `pipelines` has waves of better trees.
+        waves = topology.counts_copies
         while shapes:
             later: list[tuple[int, int]] = []
             for k, segments in shapes:
@@ -125,6 +130,12 @@ class ForestSeed:
                 trees = forests.of(k)
                 if not trees:
                     continue
+                if waves and k == ks[-1]:
+                    waves = False
+                    family = best_waves(topology, collective, trees, limits.max_chunks)
+                    if family is not None and _is_within(family, limits):
+                        first = family.member(family.first)
+                        yield Proposal(first.chunks, first.algorithm, f"k = {k}, waves", family)
                 if k * segments > max(ks):
                     fruitless.add(k * segments)
                 until = clock.slice() if found else clock.all_of_it
@@ -144,6 +155,14 @@ class ForestSeed:
                     return
                 clock.go_on(more.deadline())
                 forests.go_on()
+
+
+def _is_within(family: Family, limits: SeedLimits) -> bool:
+    """Whether the first member of a family keeps the limits on S and R."""
+    steps, rounds = family.steps.at(family.first), family.rounds_needed.at(family.first)
+    return (limits.max_steps is None or steps <= limits.max_steps) and (
+        limits.max_rounds is None or rounds <= limits.max_rounds
+    )
 
 
 class _Clock:
@@ -221,7 +240,7 @@ class _Forests:
 
     def ks(self) -> list[int]:
         """Numbers of trees that are worth a try, up to the optimal one."""
-        best = bottleneck(self._fabric, self._shares).k
+        best = branching(self._fabric, bottleneck(self._fabric, self._shares)).reach.k
         self._below_best = {k for k in _FEW_TREES if k < best}
         return [*sorted(self._below_best), best]
 
@@ -258,25 +277,24 @@ def _trees(forest: Forest, topology: Topology) -> list[StepTree]:
     Raises:
         ModelError: when one is none.
     """
-    for path in forest.routes:
-        if (path[0], path[-1]) not in topology.link_index:
+    nodes = topology.num_nodes
+    trees = [StepTree(tree.root, tree.weight, tree.sends(nodes)) for tree in forest.trees()]
+    for parent, child in {edge for tree in trees for edge in tree.edges}:
+        if (parent, child) not in topology.link_index:
             raise ModelError(
-                f"a tree goes from node {path[0]} to node {path[-1]} by {path[1:-1]}, and "
-                f"{topology.name} has no link for it",
+                f"a tree goes from node {parent} to node {child}, and {topology.name} has no link "
+                "for it",
                 topology.origin,
                 "a link wherever a path through switches joins two nodes",
             )
-    return [
-        StepTree(tree.root, tree.weight, tuple((parent, child) for parent, child, _ in tree.edges))
-        for tree in forest.trees()
-    ]
+    return trees
 
 
 def _fabric(topology: Topology) -> Fabric | None:
     """What trees are packed into: the topology's own links where none share bandwidth."""
     if all(len(bound.links) == 1 for bound in topology.bounds):
         return Fabric.of(replace(topology, fabric=None))
-    return topology.fabric
+    return None if topology.fabric is None else with_direct_copies(topology.fabric)
 
 
 def _least_sends(topology: Topology, shares: Sequence[int]) -> int:
