@@ -66,7 +66,7 @@ else:
         "api.frontier": "CheckedResult FrontierResult PointResult StoredResult check load",
         "api.plans": "PlanResult plan",
         "api.questions": "BoundsResult ExplanationResult ForestsResult SolutionResult bounds "
-        "explain forest solve",
+        "explain forest load_forest solve",
         "api.repairs": "RepairResult SurveyResult repair survey",
         "api.reports": "ReportResult report",
         "api.runs": "ExecutionResult MpiResult run",

@@ -11,7 +11,16 @@ import numpy.typing as npt
 
 import syncoll
 from syncoll import documents
-from syncoll.api.base import Shown, What, Where, deadline_of, dressed, session_for, session_of
+from syncoll.api.base import (
+    Shown,
+    What,
+    Where,
+    deadline_of,
+    dressed,
+    path_of,
+    session_for,
+    session_of,
+)
 from syncoll.deadline import interrupted_at
 from syncoll.documents.forest import forest_document
 from syncoll.errors import UsageError
@@ -38,6 +47,7 @@ __all__ = [
     "bounds",
     "explain",
     "forest",
+    "load_forest",
     "solve",
 ]
 
@@ -296,6 +306,25 @@ def forest(
         where = session.fabric(topology)  # without its lowering, which takes long if it is large
     found = session.forest(where, collective, root=root, fixed_k=k, backend=backend, until=until)
     return dressed(ForestsResult, found)
+
+
+def load_forest(path: str | Path, topology: Where | None = None) -> ForestsResult:
+    """Forests that were saved, every tree and every cut of them checked anew.
+
+    What they say of allreduce with any roots (`any_roots`) is not checked.
+
+    Args:
+        path: of their file.
+        topology: that they must be about; files of version 1 do not have it, and need it.
+
+    Raises:
+        FileFormatError: when it is not such a file, with the place and the reason.
+        VerificationError: when something in it does not hold.
+    """
+    from syncoll.documents.stored_forest import read_forests
+
+    network = None if topology is None else session_for().fabric(topology)
+    return dressed(ForestsResult, read_forests(path_of("path", path), network))
 
 
 def explain(

@@ -1,5 +1,6 @@
 """Shows a machine (its links and what bounds them), a collective (where chunks start and must end),
-the algorithms of a stored frontier, outcome or algorithm, step by step, or a machine's symmetry.
+the algorithms of a stored frontier, outcome or algorithm, step by step, the trees of a stored
+forest, or a machine's symmetry.
 
   syncoll show dgx1
   syncoll show "torus(4,4)"
@@ -26,6 +27,7 @@ from syncoll import documents
 from syncoll.cli.arguments import add_format, count
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import print_json, print_page, width
+from syncoll.documents.stored_forest import holds_forest
 from syncoll.errors import UsageError
 from syncoll.session.reference import kind_of
 
@@ -81,6 +83,13 @@ def run(arguments: argparse.Namespace) -> int:
     kind = kind_of(session.specs, what)
     if arguments.symmetry:
         return _show_symmetry(arguments, kind)
+    if kind == "file" and arguments.view == _VIEWS[0] and holds_forest(Path(what)):
+        forests = syncoll.load_forest(what)
+        if arguments.format == "json":
+            print_json(forests.document())
+        else:
+            print_page(forests.page(trees=True))
+        return Exit.OK
     # Only now, so that a mistyped name loads none of it.
     from syncoll.documents.record import written
     from syncoll.documents.written_problem import interconnect_record

@@ -86,6 +86,11 @@ def read_document(path: Path) -> Document:
     Raises:
         FileFormatError: when it cannot be read or is not such a file, with the reason.
     """
+    return parse_document(read_text(path), str(path))
+
+
+def read_text(path: Path) -> str:
+    """The text of a file; raises FileFormatError where there is none."""
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST_FILE + 1)
@@ -95,10 +100,9 @@ def read_document(path: Path) -> Document:
     if len(content) > _LARGEST_FILE:
         raise FileFormatError(f"{path}: larger than {_LARGEST_FILE >> 20} MiB")
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FileFormatError(f"{path}: not a text file in UTF-8; expected JSON") from None
-    return parse_document(text, str(path))
 
 
 @collected_later()

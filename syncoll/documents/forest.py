@@ -1,4 +1,4 @@
-"""A forest: packed trees and the cut that proves them as fast as can be; written, never read."""
+"""A forest's file: packed trees, the cut that proves them as fast as can be, and the network."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from syncoll.documents.record import ClosedRecord, Node, Seconds, written
+from syncoll.documents.record import ClosedRecord, Count, Node, Seconds, written
+from syncoll.model import Fabric
 from syncoll.results.forest import ForestCollective, Forests, PackedForest
 
 __all__ = ["ForestRecord", "forest_document"]
-
 Vertex = Annotated[int, Meta(ge=0)]
 Least1 = Annotated[int, Meta(ge=1)]
 
@@ -23,7 +23,8 @@ class TreeRecord(ClosedRecord, frozen=True):
     Args:
         weight: how many equal trees it stands for.
         edges: [sender, receiver, path], those nearest to the root first; the path has the vertices
-            from sender to receiver.
+            from sender to receiver.  Where the tree branches at a switch that copies, or adds up,
+            that is the end of one edge and of others.
     """
 
     root: Node
@@ -58,6 +59,28 @@ class _Packed(ClosedRecord, frozen=True, kw_only=True):
     seconds: dict[str, Seconds]
 
 
+class NetworkRecord(ClosedRecord, frozen=True):
+    """The network that the trees are for.
+
+    Args:
+        switches: they are numbered from P on.
+        links: rows of source, destination, bandwidth.
+        multicast: the switches that copy.
+        reduce: the switches that add up.
+    """
+
+    switches: Annotated[int, Meta(ge=0, le=65_536)]
+    links: tuple[tuple[Count, Count, Fraction], ...]
+    multicast: tuple[Count, ...] | UnsetType = UNSET
+    reduce: tuple[Count, ...] | UnsetType = UNSET
+
+    @classmethod
+    def of_fabric(cls, fabric: Fabric) -> NetworkRecord:
+        """That of a fabric."""
+        links = tuple((x.source, x.destination, x.bandwidth) for x in fabric.links)
+        return cls(fabric.num_switches, links, fabric.multicast or UNSET, fabric.reduce or UNSET)
+
+
 class PhaseRecord(_Packed, frozen=True, kw_only=True):
     """One half of an allreduce."""
 
@@ -82,12 +105,14 @@ class _Forest(_Packed, frozen=True, kw_only=True):
         nodes: P.
         phases: of allreduce: reducescatter, then allgather; k, cut, max_height and trees beside it
             are those of the slower one.
+        network: from version 2 on.
     """
 
-    schema: Literal["syncoll/forest/1"]
+    schema: Literal["syncoll/forest/1", "syncoll/forest/2"]
     topology: str
     collective: ForestCollective
-    nodes: Annotated[int, Meta(ge=2)]
+    nodes: Annotated[int, Meta(ge=2, le=65_536)]
+    network: NetworkRecord | UnsetType = UNSET
     unit: Literal["GB/s", "chunks per round"]
     phases: tuple[PhaseRecord, PhaseRecord] | UnsetType = UNSET
     any_roots: AnyRootsRecord | UnsetType = UNSET
@@ -106,7 +131,7 @@ ForestRecord = Annotated[
 
 
 def forest_document(forests: Forests) -> dict[str, Any]:
-    """What was packed as the document ``syncoll/forest/1``."""
+    """What was packed as the document ``syncoll/forest/2``."""
     phases = forests.phases
     spent = {str(one.collective): sum(one.seconds.values()) for one in phases}
     spent = spent if len(phases) > 1 else dict(phases[0].seconds)
@@ -115,10 +140,11 @@ def forest_document(forests: Forests) -> dict[str, Any]:
     return written(
         _Forest(
             **_packed(slowest, forests.algbw, forests.bound, {**spent, "total": forests.seconds}),
-            schema="syncoll/forest/1",
+            schema="syncoll/forest/2",
             topology=forests.topology,
             collective=ForestCollective(forests.collective),
             nodes=slowest.fabric.num_nodes,
+            network=NetworkRecord.of_fabric(slowest.fabric),
             unit=slowest.fabric.measure,
             phases=UNSET
             if first is None or second is None

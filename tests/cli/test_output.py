@@ -249,7 +249,7 @@ def test_a_dash_is_standard_output(run: Run, tmp_path: Path) -> None:
     assert run("solve", *point, "-o", "-").json["schema"] == "syncoll/outcome/1"
     frontier = run("pareto", "ring(4)", "allgather", "-o", "-")
     assert frontier.json["schema"] == "syncoll/frontier/1"
-    assert run("forest", "ring(4)", "-o", "-").json["schema"] == "syncoll/forest/1"
+    assert run("forest", "ring(4)", "-o", "-").json["schema"] == "syncoll/forest/2"
     (tmp_path / "frontier.json").write_text(frontier.out)
     exported = run("export", "frontier.json", "--to", "msccl-xml", "-o", "-")
     assert (exported.code, exported.err) == (0, "")
