@@ -22,12 +22,14 @@ from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, Point
 from syncoll.results.proof import Refuted
 from syncoll.searching.answers import AnswerSource
+from syncoll.searching.beside import proofs_until
 from syncoll.searching.bounds_table import BoundsTable, in_turn
 from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.claims import gaps_are_open, with_claims
 from syncoll.searching.compositions import Compositions
-from syncoll.searching.driver import OUT_OF_MEMORY, OnPoints, proofs_until, search_points
+from syncoll.searching.driver import OUT_OF_MEMORY, search_points
 from syncoll.searching.families import FEW_STEPS, belonging, merged, unbeaten
+from syncoll.searching.known_frontier import OnPoints
 from syncoll.searching.parts import Part, PartRequests, same_problem
 from syncoll.searching.request import Observer, SearchRequest, Strategy
 from syncoll.searching.seed_run import within

@@ -7,54 +7,41 @@ the candidates, `trials` asks about them, and `claims` says what follows.
 A candidate that the solver could not decide within its time never counts as refuted: it becomes an
 open claim, and the search goes on.
 
-Seeds have their turns before, beside and after the solver (`turns`).
+Seeds have their turns before, beside and after the solver (`beside`); `known_frontier` has what all
+of them found.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, nullcontext
-from fractions import Fraction
+from contextlib import closing
 from itertools import takewhile
 
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 from syncoll.formula import Verdict
 from syncoll.results import Solution
-from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, Point
 from syncoll.results.proof import Refuted
 from syncoll.searching.answers import AnswerSource
-from syncoll.searching.bounds_table import BoundsTable, in_turn
+from syncoll.searching.beside import SeedsBeside
+from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import CandidateSource
-from syncoll.searching.claims import gaps_are_open, with_claims
-from syncoll.searching.families import (
-    FEW_STEPS,
-    MOST_LISTED,
-    belonging,
-    few_steps,
-    merged,
-    unbeaten,
-)
+from syncoll.searching.known_frontier import INTERRUPTED, KnownFrontier, OnPoints
 from syncoll.searching.passes import LOOKS, Passes, StepState
 from syncoll.searching.request import Candidate, Observer, SearchRequest, Strategy
 from syncoll.searching.seed_run import SeedRun
 from syncoll.searching.seeding import is_for_seeds, is_small
 from syncoll.searching.symmetric import SymmetricSearch
-from syncoll.searching.trials import Trials, joined, why_undecided
-from syncoll.searching.turns import SeedTurns
+from syncoll.searching.trials import Trials, why_undecided
 from syncoll.searching.windows import WindowSearch
 from syncoll.trust import require_valid
 from syncoll.trust.counted import as_counted
-from syncoll.wording import counted
 
-__all__ = ["INTERRUPTED", "OUT_OF_MEMORY", "OnPoints", "proofs_until", "search_points"]
+__all__ = ["OUT_OF_MEMORY", "search_points"]
 
-OUT_OF_MEMORY, INTERRUPTED = "out of memory", "interrupted"
+OUT_OF_MEMORY = "out of memory"
 """Why a search ended before its time, in an open claim."""
-
-_SAVE_SECONDS = 5.0
-"""How often the points of seeds are passed on while they come."""
 
 _SHARE_OF_SYMMETRY = (0.25, 0.6)
 _SYMMETRY_SECONDS = 120.0
@@ -65,13 +52,6 @@ _SHARE_OF_WINDOWS = 0.1
 """The part of what is left before it, and after it, in which known algorithms are made shorter,
 window by window."""
 
-_PROOF_SECONDS = 10.0
-"""What the bounds of a frontier may take for which no solver was asked."""
-
-_NEAR = Fraction(1005, 1000)
-"""Points so near to a bound have one for their own S only after others: with many steps it takes
-long."""
-
 _SECONDS_TO_ASK = 2.0
 """With less left a solver is not begun with after seeds had the time."""
 
@@ -79,8 +59,6 @@ _MOST_UNDECIDED = 16
 """With so many undecided candidates for one S the search goes on to the next: without a limit on R
 they have no end, and a backend that can decide none of them (for want of a licence, say) would keep
 it here for ever."""
-
-OnPoints = Callable[[Frontier], None]
 
 
 def search_points(
@@ -118,215 +96,111 @@ def search_points(
     """
     bounds = bounds or BoundsTable(request.topology, request.collective, answers.prove)
     bounds.until(deadline)
-    run = _Search(
-        request, answers, observer, on_points, incumbents, refuted, deadline, bounds, seeds=seeds
+    points = sorted(incumbents, key=lambda p: p.steps)
+    source = CandidateSource(request, bounds)
+    trials = Trials(answers, observer, bounds, deadline, points, refuted)
+    own, limits = seeds or (answers.seeding.run(request.topology, request.collective), request)
+    known = KnownFrontier(
+        request, answers, observer, on_points, source, trials, points, lambda: own.families
     )
-    run.proving = proving or is_small(request.topology)
-    with closing(run.seeds):
+    proving = proving or is_small(request.topology)
+    beside = SeedsBeside(
+        known, own, limits, deadline, have_begun=seeds is not None, proving=proving
+    )
+    run = _Search(known, beside, deadline, proving=proving)
+    with closing(beside.turns):
         try:
             if stopped:
                 run.stop_soon(stopped)
             else:
-                run.seed()
+                beside.first()
                 run.run()
         except OutOfTimeError:
-            run.stopped = "time limit"
+            known.stopped = "time limit"
         except KeyboardInterrupt:
             run.stop_soon(INTERRUPTED)
         except MemoryError as error:
             answers.lost(f"{OUT_OF_MEMORY}: {error}")
             run.stop_soon(OUT_OF_MEMORY)
         try:
-            run.seeds.look()
-            return run.frontier()
+            beside.turns.look()
+            return known.frontier()
         except KeyboardInterrupt:  # again, while the bounds that were begun come to an end
             run.stop_soon(INTERRUPTED)
-            return run.frontier()
+            return known.frontier()
 
 
 class _Search:
     """One run of the driver.
 
-    Attributes:
-        stopped: why it ended before its time, in words; empty when it did not.
+    Args:
+        known: what there is to begin with, and to add to.
+        seeds: at work on the collective.
+        proving: whether it matters what is proved for each S.
     """
 
     def __init__(
-        self,
-        request: SearchRequest,
-        answers: AnswerSource,
-        observer: Observer,
-        on_points: OnPoints | None,
-        incumbents: Sequence[Point],
-        refuted: Iterable[Refuted],
-        deadline: Deadline,
-        bounds: BoundsTable,
-        *,
-        seeds: tuple[SeedRun, SearchRequest] | None,
+        self, known: KnownFrontier, seeds: SeedsBeside, deadline: Deadline, *, proving: bool
     ) -> None:
-        self.request, self.answers, self.observer = request, answers, observer
-        self.on_points, self.deadline = on_points, deadline
-        self.began = time.perf_counter()
-        self.bounds = bounds
-        self.source = CandidateSource(request, self.bounds)
-        self.points = sorted(incumbents, key=lambda p: p.steps)
-        for point in self.points:
-            bounds.found(point.steps, point.bandwidth)
-        self.trials = Trials(answers, observer, self.bounds, deadline, self.points, refuted)
-        self.steps: list[StepState] = []
-        self.current: StepState | None = None
+        self.known, self.seeds, self.deadline, self.proving = known, seeds, deadline, proving
+        self.request, self.answers, self.observer = known.request, known.answers, known.observer
+        self.source, self.bounds, self.trials = known.source, known.bounds, known.trials
         self.symmetric: SymmetricSearch | None = None
+        request = known.request
         if request.symmetric and request.strategy is Strategy.CERTIFIED:
-            known = self.trials.known
-            self.symmetric = SymmetricSearch(self.source, answers, observer, known, self._best)
+            self.symmetric = SymmetricSearch(
+                self.source, self.answers, self.observer, self.trials.known, known.best
+            )
         self.windows = WindowSearch(
-            answers, observer, self.bounds.known, self._best, self._admits_cut
+            self.answers, self.observer, self.bounds.known, known.best, self._admits_cut
         )
-        self.have_begun = seeds is not None
-        if seeds is None:
-            seeds = answers.seeding.run(request.topology, request.collective), request
-        self.seeds = SeedTurns(*seeds, deadline, self._take)
-        self.grown: list[Family] = []
-        self.told: dict[int | None, Fraction] = {}
-        self.proving, self.stopped = True, ""
 
     def stop_soon(self, why: str) -> None:
         """Ends the search: nothing more is asked, and no bound begun that takes long."""
-        self.stopped = why
+        self.known.stopped = why
         self.answers.cancel_all()
         self.bounds.deadline = NEVER.sooner(0.0)
-
-    def seed(self) -> None:
-        """Starts from what the seeds construct."""
-        alone = self.answers.solver is None
-        if self.have_begun and not alone and is_small(self.request.topology):
-            self.seeds.look()  # they have had their time, and a solver may be as fast
-        else:
-            self.seeds.first(alone=alone, proving=self.proving)
-        if alone:
-            self.bounds.deadline = proofs_until(self.deadline)
-        if self.points:
-            # On a small machine a solver soon has better points, for which the bounds come then.
-            soon = not self.proving or (not alone and is_small(self.request.topology))
-            with self.bounds.at_once() if soon else nullcontext():
-                self._bound_meanwhile()
-                self._report()
-
-    def _bound_meanwhile(self) -> None:
-        """Bounds the points of seeds that go on in a process of their own, S by S, and looks in
-        between at what they have found."""
-        bounded: set[int] = set()
-        while self.seeds.are_aside and not self.bounds.deadline.passed:
-            waiting = [point for point in self.points if point.steps not in bounded]
-            if not waiting:
-                return
-            far = [point for point in waiting if not self._is_near(point)]
-            among = {point.steps for point in far or waiting}
-            order = in_turn(point.steps for point in self.points)
-            steps = next(one for one in order if one in among)
-            bounded.add(steps)
-            self._bounded(steps, self.source.least_bandwidth_of(steps))
-            self.seeds.look()
-
-    def _is_near(self, point: Point) -> bool:
-        """Whether a bound for its own S could show little more."""
-        known = self.bounds.known(self.source.least_chunks, point.steps)
-        return point.bandwidth <= known * _NEAR
-
-    def _take(self, points: Iterator[Point]) -> bool:
-        """Puts points of seeds on the frontier, until nothing can be better; whether one is new."""
-        self.observer.seeding(self.seeds.waiting)
-        saved, new = time.perf_counter(), False
-        for point in points:
-            self.trials.known.add(point)
-            if self.source.keeps(point):
-                merged_it = self._merge(point)
-                new |= merged_it
-                least = self.source.least_chunks  # whose shape stands for every C, also in files
-                if point.steps <= self.source.least_steps and self.bounds.is_met(least):
-                    break  # nothing is better in either cost
-                if merged_it and self._are_few_steps and not self._gaps_are_open():
-                    break  # nor is anything else within the limits
-            if self.on_points and time.perf_counter() >= saved + _SAVE_SECONDS:
-                with self.bounds.at_once():  # what is proved comes later
-                    self._report()
-                saved = time.perf_counter()
-        return self._take_members() or new
-
-    def _take_members(self) -> bool:
-        """Puts members of few steps of families that are new on the frontier; whether one is new.
-
-        Of those that seeds propose it depends on the time how many come.
-        """
-        grown = [family for family in self.seeds.families if family not in self.grown]
-        self.grown += grown
-        members = few_steps(grown, self.request)
-        new = [self._merge(point) for point in members if self.source.keeps(point)]
-        return any(new)
-
-    def _gaps_are_open(self) -> bool:
-        """Whether a point of any S may be better than what is known."""
-        families = self._families
-        return gaps_are_open(unbeaten(self.points, families), self.source, families)
-
-    @property
-    def _are_few_steps(self) -> bool:
-        """Whether bounds for all S of the search are soon computed."""
-        certified = self.proving and self.request.strategy is Strategy.CERTIFIED
-        limited = self.request.max_steps is not None
-        return certified and limited and is_small(self.request.topology)
-
-    @property
-    def _families(self) -> tuple[Family, ...]:
-        """Those that belong on the frontier."""
-        return belonging(self.seeds.families, self.request, self.points)
 
     def run(self) -> None:
         """Asks for one number of steps after the other."""
         source = self.source
         if self.bounds.irregular:
             self.observer.limited(source.max_chunks)
-        self._bounded(None, source.least_bandwidth)
+        self.known.bounded(None, source.least_bandwidth)
         if not self.proving:
             self.bounds.deadline = NEVER.sooner(0.0)
         elif self.answers.solver is not None:
             self._solve()
         if self.request.strategy is Strategy.CERTIFIED:
-            self._go_on(patient=True)
-
-    def _go_on(self, *, patient: bool) -> None:
-        """Lets seeds go on for as long as something better is wanted."""
-        for _ in self.seeds.rest(self._gaps_are_open, patient=patient):
-            self._bound_meanwhile()
-            # What is soon better has its bounds first; claims between points have theirs at last.
-            with self.bounds.at_once() if self.seeds.know else nullcontext():
-                self._report()
+            self.seeds.go_on(patient=True)
 
     def _solve(self) -> None:
         source = self.source
-        if self.seeds.are_aside and is_for_seeds(self.request.topology, self.seeds.know):
-            self._go_on(patient=False)  # what a solver would seldom find comes by itself
-            if self._gaps_are_open():
+        if self.seeds.turns.are_aside and is_for_seeds(
+            self.request.topology, self.seeds.turns.know
+        ):
+            self.seeds.go_on(patient=False)  # what a solver would seldom find comes by itself
+            if self.known.gaps_are_open():
                 self.deadline.before(_SECONDS_TO_ASK).check()
         if not is_small(self.request.topology):
-            self._bound_meanwhile()
+            self.seeds.bound_meanwhile()
         if self.symmetric is not None and self.symmetric.is_large:
             self._look_for_symmetric()
         first, *others = LOOKS
         for steps in range(source.least_steps, source.max_steps + 1):
             if self.request.strategy is Strategy.CERTIFIED:
                 self.deadline.check()
-                self._bounded(steps, source.least_bandwidth_of(steps))
-            self.steps.append(StepState(steps, None))
-            if self._may_serve(steps):
-                self._look(self.steps[-1], first)
-            best = self._best(steps)
+                self.known.bounded(steps, source.least_bandwidth_of(steps))
+            self.known.steps.append(StepState(steps, None))
+            if self.known.may_serve(steps):
+                self._look(self.known.steps[-1], first)
+            best = self.known.best(steps)
             if best is not None and best <= source.least_bandwidth:
                 break
         self._bound_points()
         for look in others:
-            for step in self.steps:
-                if self._may_serve(step.steps):
+            for step in self.known.steps:
+                if self.known.may_serve(step.steps):
                     self._look(step, look)
 
     def _bound_points(self) -> None:
@@ -336,18 +210,18 @@ class _Search:
         """
         if self.request.strategy is not Strategy.CERTIFIED or not is_small(self.request.topology):
             return
-        for steps in sorted({point.steps for point in self.points}):
+        for steps in sorted({point.steps for point in self.known.points}):
             if steps > self.source.max_steps:
                 self.deadline.check()
-                self._bounded(steps, self.source.least_bandwidth_of(steps))
+                self.known.bounded(steps, self.source.least_bandwidth_of(steps))
 
     def _look(self, step: StepState, look: Callable[[CandidateSource, StepState], Passes]) -> None:
         """One of the looks at one S."""
-        self.current, step.best = step, self._best(step.steps)
+        self.known.current, step.best = step, self.known.best(step.steps)
         for candidates, seconds in look(self.source, step):
             self._pass(step, candidates, seconds)
-            step.best = self._best(step.steps)
-        self.current = None
+            step.best = self.known.best(step.steps)
+        self.known.current = None
 
     def _look_for_symmetric(self) -> None:
         """Looks for symmetric algorithms, once: they are found where others are not."""
@@ -366,7 +240,7 @@ class _Search:
                 elif solution.verdict is Verdict.UNSAT:
                     self._refute(candidate, solution)
         self._shorten()
-        self.seeds.asked_seconds += time.perf_counter() - began
+        self.seeds.turns.asked_seconds += time.perf_counter() - began
 
     def _admits_cut(self, candidate: Candidate) -> bool:
         """Whether chunks that are cut further are those of a candidate within the limits."""
@@ -388,10 +262,6 @@ class _Search:
         numbers = candidate.steps, candidate.rounds, candidate.chunks
         self.trials.refuted.append(Refuted(*numbers, solution.encoding, solution.backend))
 
-    def _best(self, steps: int) -> Fraction | None:
-        """The least R/C found with at most so many steps."""
-        return min((p.bandwidth for p in self.points if p.steps <= steps), default=None)
-
     def _pass(
         self, step: StepState, candidates: Iterable[Candidate], seconds: float | None
     ) -> None:
@@ -405,7 +275,7 @@ class _Search:
             undecided = 0
             began = time.perf_counter()
             for candidate, solution in answers:
-                self.seeds.asked_seconds += time.perf_counter() - began
+                self.seeds.turns.asked_seconds += time.perf_counter() - began
                 began = time.perf_counter()
                 step.undecided.pop(candidate, None)
                 if solution is None:
@@ -420,8 +290,8 @@ class _Search:
                         candidate, step, strategy
                     ):
                         self._look_for_symmetric()
-                        if self.seeds.next():
-                            self._report()
+                        if self.seeds.turns.next():
+                            self.known.report()
                         began = time.perf_counter()
                 elif solution.verdict is Verdict.SAT:
                     self._add(solution)
@@ -445,17 +315,10 @@ class _Search:
 
     def _is_of_use(self, candidate: Candidate) -> bool:
         """Whether it would cost less than what is known."""
-        best, aim = self._best(candidate.steps), self.request.aim
+        best, aim = self.known.best(candidate.steps), self.request.aim
         if best is not None and candidate.bandwidth >= best:
             return False
-        return aim is None or aim.is_of_use(candidate.steps, candidate.bandwidth, self.points)
-
-    def _may_serve(self, steps: int) -> bool:
-        """Whether the best that so many steps may cost would be of use for the sizes asked for."""
-        aim = self.request.aim
-        if aim is None:
-            return True
-        return aim.is_of_use(steps, self.source.least_bandwidth_of(steps), self.points)
+        return aim is None or aim.is_of_use(candidate.steps, candidate.bandwidth, self.known.points)
 
     def _add(self, solution: Solution) -> None:
         """Puts a solution's algorithm, at its tightest, on the frontier."""
@@ -474,93 +337,6 @@ class _Search:
             solution.size,
         )
         self.trials.known.add(point)
-        if self._merge(point):
+        if self.known.merge(point):
             with self.bounds.at_once():  # the S after this one have their bounds when they come up
-                self._report()
-
-    def _merge(self, point: Point) -> bool:
-        """Whether the point belongs on the frontier, where it then is."""
-        self.bounds.found(point.steps, point.bandwidth)
-        if not unbeaten([point], self._families):
-            return False
-        before, self.points = self.points, merged(self.points, point)
-        if self.points is not before:
-            self.observer.found(tuple(self.points))
-        return self.points is not before
-
-    def _report(self) -> None:
-        """Shows and saves what is known so far."""
-        frontier = self.frontier()
-        for point in frontier.points:
-            if point.bound is not None and point.bound > self.source.least_bandwidth:
-                self._bounded(point.steps, point.bound)
-        if self.on_points is not None:
-            self.on_points(frontier)
-
-    def _bounded(self, steps: int | None, bandwidth: Fraction) -> None:
-        """Tells of a bound, once."""
-        if self.told.get(steps, Fraction(-1)) < bandwidth:
-            self.told[steps] = bandwidth
-            self.observer.bounded(steps, bandwidth)
-
-    def frontier(self) -> Frontier:
-        """Everything known so far."""
-        source, request = self.source, self.request
-        families = self._families
-        points = unbeaten(self.points, families)
-        searched = {step.steps for step in self.steps} | {p.steps for p in points}
-        if families:
-            searched.update(range(source.least_steps, FEW_STEPS + 1))
-        scope = source.scope
-        if self.answers.solver is None:
-            scope = f"nothing, only what {self.answers.backend_name} constructs"
-        found = Frontier(
-            request.topology,
-            request.collective.name,
-            points,
-            (),
-            scope,
-            self.answers.settings(
-                request,
-                source.k,
-                source.max_steps,
-                source.max_chunks if source.limits_chunks else None,
-            ),
-            complete=not self.stopped,
-            interrupted=self.stopped == INTERRUPTED,
-            seconds=time.perf_counter() - self.began,
-            refuted=tuple(self.trials.refuted),
-            families=families,
-        )
-        return with_claims(found, source, sorted(searched), self._why_open)
-
-    def _why_open(self, steps: int | None) -> str:
-        """Why something better may exist for this S, or beyond all that were searched."""
-        step = next((one for one in self.steps if one.steps == steps), None)
-        # A frontier that is passed on while the search goes on reads as if its time were over.
-        stopped = self.stopped or "time limit"
-        if step is None:
-            limited = steps is None and self.request.max_steps is not None
-            if not limited and (self.current is not None or self.stopped):
-                return stopped
-            if self.answers.solver is None:
-                return "no solver was asked"
-            most = self.request.max_steps or 0
-            if limited and self.grown and most > MOST_LISTED:
-                return f"members of pipelines are listed up to {MOST_LISTED} steps"
-            if limited:
-                return f"the search goes to {counted(self.source.max_steps, 'step')} (--max-steps)"
-            return "solvers were asked about fewer steps; --max-steps has them asked about more"
-        whys = joined(part for why in step.undecided.values() for part in why.split("; "))
-        if step is self.current:
-            return "; ".join([stopped, *(w for w in whys if not w.startswith("time limit"))])
-        if not whys and not self._may_serve(step.steps):
-            return "of no use for the sizes asked for"
-        return "; ".join(whys) or "too many candidates were not decided at once"
-
-
-def proofs_until(limit: Deadline) -> Deadline:
-    """Until when bounds are computed for what seeds alone constructed: not much longer than that
-    took, since nothing is searched that they could end.
-    """
-    return limit.sooner(_PROOF_SECONDS)
+                self.known.report()

@@ -30,9 +30,10 @@ from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.composing import Composing, Known, SearchTask
 from syncoll.searching.decompose import Decomposition
-from syncoll.searching.driver import INTERRUPTED, OUT_OF_MEMORY, OnPoints, search_points
+from syncoll.searching.driver import OUT_OF_MEMORY, search_points
 from syncoll.searching.duals import Dual, DualAnswers, inverted_family, inverted_point
 from syncoll.searching.families import known_cost, merged
+from syncoll.searching.known_frontier import INTERRUPTED, OnPoints
 from syncoll.searching.overlaying import SHARES_OF_TERMS, Overlays
 from syncoll.searching.parts import same_problem, underlying
 from syncoll.searching.request import Observer, SearchRequest
