@@ -7,7 +7,7 @@ are lower and need a smaller C, come first (ForestColl paper, section 4.5).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import gcd
@@ -23,6 +23,7 @@ from syncoll.routing.optimality import imbalance
 from syncoll.scheduling import StepTree, schedule_trees
 from syncoll_forestcoll import Forest, bottleneck, verify_forest, weighted_broadcast
 from syncoll_forestcoll.branching import branching, with_direct_copies
+from syncoll_forestcoll.few_steps import FewSteps
 from syncoll_forestcoll.shortening import shortened
 from syncoll_forestcoll.waves import best_waves
 
@@ -119,11 +120,18 @@ class ForestSeed:
         fruitless: set[int] = set()
         # Where no switch copies seed `pipelines` has waves of better trees.
         waves = topology.counts_copies
-        while shapes:
+        few = FewSteps(topology, collective, limits, idle=bool(fixed_k) or not waves)
+        while shapes or not few.ended:
+            for made in few.turn(clock.slices()):
+                found.append((made.algorithm.steps, Fraction(made.algorithm.rounds, made.chunks)))
+                more = yield made
+                if more is not None:
+                    clock.go_on(more.deadline())
             later: list[tuple[int, int]] = []
             for k, segments in shapes:
                 if len(fruitless) > _MOST_FRUITLESS:
-                    return
+                    later = []
+                    break
                 if found and not forests.in_time(k):
                     later.append((k, segments))
                     continue
@@ -149,7 +157,7 @@ class ForestSeed:
                 if until.passed or forests.is_unfinished(k):
                     later.append((k, segments))
             shapes = later
-            if shapes:
+            if shapes or not few.ended:
                 more = yield None
                 if more is None:
                     return
@@ -190,6 +198,11 @@ class _Clock:
     def is_late(self) -> bool:
         """Whether nothing new should be begun."""
         return self.left() <= 0
+
+    def slices(self) -> Iterator[Deadline]:
+        """One after the other, as long as there is time."""
+        while not self.is_late():
+            yield self.slice()
 
     def slice(self) -> Deadline:
         """What one forest or one schedule may take: a part, for others come after it."""

@@ -1,0 +1,130 @@
+"""Trees for a number of steps: against all there are, and in turns."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import syncoll
+from syncoll.deadline import NEVER, Deadline
+from syncoll.linear import GrowingProgram
+from syncoll.model import Algorithm, Topology
+from syncoll.model.counting import bound_loads
+from syncoll.plugins import SeedLimits
+from syncoll.routing import as_topology
+from syncoll.scheduling import StreamClass
+from syncoll.trust import require_valid
+from syncoll_forestcoll.few_steps import FewSteps, TimedForest
+from tests.forestcoll.test_branching import boxes, fabric_of, nvls
+from tests.forestcoll.test_seed_copies import SPECS
+
+FUNNEL = [(0, 4, 3), (1, 4, 1), (2, 4, 1), (4, 5, 2), (3, 5, 1)]
+
+
+def forever() -> Iterator[Deadline]:
+    return itertools.repeat(NEVER)
+
+
+def timed_trees(topology: Topology, steps: int) -> Iterator[Algorithm]:
+    """Every way in which a chunk of node 0 reaches all others, each once."""
+    nodes = topology.num_nodes
+    into = {
+        v: [(u, step) for u, w in topology.links if w == v for step in range(steps)]
+        for v in range(1, nodes)
+    }
+    for chosen in itertools.product(*into.values()):
+        there = {0: 0} | {v: step + 1 for v, (_, step) in zip(into, chosen, strict=True)}
+        if all(there[u] <= step for u, step in chosen):
+            sends = [(0, u, v, step) for v, (u, step) in zip(into, chosen, strict=True)]
+            yield Algorithm((1,) * steps, np.array(sends))
+
+
+@pytest.mark.parametrize(
+    ("topology", "steps"),
+    [
+        (as_topology(nvls(4)), 1),
+        (as_topology(nvls(4)), 2),
+        (as_topology(boxes(2)), 2),
+        (as_topology(boxes(2)), 3),
+        (as_topology(fabric_of(4, 2, FUNNEL, multicast=[4], both_ways=True)), 2),
+        (as_topology(fabric_of(4, 2, FUNNEL, multicast=[4, 5], both_ways=True)), 2),
+        (as_topology(fabric_of(4, 2, FUNNEL, both_ways=True)), 2),
+    ],
+)
+def test_no_mixture_of_trees_takes_fewer_rounds(topology: Topology, steps: int) -> None:
+    loads = [bound_loads(topology, tree) for tree in timed_trees(topology, steps)]
+    program = GrowingProgram(np.concatenate([np.ones(steps), np.zeros(len(loads))]))
+    program.add({steps + i: 1.0 for i in range(len(loads))}, 1.0, np.inf)
+    for number, bound in enumerate(topology.bounds):
+        for step in range(steps):
+            row = {steps + i: float(load[number, step]) for i, load in enumerate(loads)}
+            row = {column: value for column, value in row.items() if value}
+            program.add(row | {step: -float(bound.chunks_per_round)}, -np.inf, 0.0)
+    assert program.run()
+    (kind,) = StreamClass.of(SPECS.collective("broadcast").tabulate(topology.num_nodes, 1))
+    forest = TimedForest(topology, kind, steps)
+    trees, parts = forest.packed(NEVER)
+    assert forest.settled
+    assert parts.sum() == pytest.approx(1)
+    rate = np.array([float(bound.chunks_per_round) for bound in topology.bounds])
+    work = sum(
+        part * bound_loads(topology, forest.algorithm([tree], np.array([1]), np.array([0])))
+        for tree, part in zip(trees, parts.tolist(), strict=True)
+    )
+    rounds = (work / rate[:, None]).max(axis=0).sum()
+    assert rounds == pytest.approx(program.optimum().value)
+
+
+def test_two_boxes_in_three_steps_come_to_what_is_proved() -> None:
+    """The bound is 23/86; whole rounds may cost a little."""
+    found = syncoll.pareto(
+        "dgx_h100(boxes=2,nvls=true)",
+        "broadcast",
+        backend="forestcoll",
+        max_steps=3,
+        time_limit=10,
+    )
+    (best,) = [point for point in found.points if point.steps == 3]
+    assert Fraction(23, 86) <= best.bandwidth <= Fraction(23, 86) * Fraction(101, 100)
+
+
+def test_it_becomes_better_in_turns_and_ends() -> None:
+    topology, asked = as_topology(boxes(4)), SPECS.collective("broadcast")
+    few = FewSteps(topology, asked, SeedLimits(), idle=False)
+    best: dict[int, Fraction] = {}
+    for _ in range(60):
+        now = iter([Deadline.after(0.02)] * 3)
+        for one in few.turn(now):
+            algorithm = one.algorithm
+            cost = Fraction(algorithm.rounds, one.chunks)
+            assert algorithm.steps not in best or cost < best[algorithm.steps]
+            best[algorithm.steps] = cost
+            instance = asked.instantiate(
+                topology, chunks=one.chunks, steps=algorithm.steps, rounds=algorithm.rounds
+            )
+            require_valid(instance, algorithm)
+        if few.ended:
+            break
+    assert few.ended
+    assert sorted(best) == [2, 3, 4]
+    assert best[2] > best[3] > best[4]
+    assert not list(few.turn(forever()))
+
+
+def test_limits_and_what_it_is_not_for() -> None:
+    topology, asked = as_topology(boxes(2)), SPECS.collective("broadcast")
+    for limits in (SeedLimits(max_steps=2), SeedLimits(max_chunks=2), SeedLimits(max_rounds=2)):
+        for one in FewSteps(topology, asked, limits, idle=False).turn(forever()):
+            assert one.algorithm.steps <= (limits.max_steps or 9)
+            assert one.algorithm.rounds <= (limits.max_rounds or 999)
+            assert one.chunks <= (limits.max_chunks or 999)
+    for few in (
+        FewSteps(topology, asked, SeedLimits(), idle=True),
+        FewSteps(topology, SPECS.collective("allgather"), SeedLimits(), idle=False),
+    ):
+        assert few.ended
+        assert not list(few.turn(forever()))
