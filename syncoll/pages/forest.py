@@ -59,6 +59,8 @@ def _show_phase(page: Page, phase: PackedForest, unit: str) -> None:
         )
     for line in _bottleneck(phase, unit):
         page.text(f"  {line}")
+    if phase.algbw != phase.bound and phase.fabric.copies:
+        page.text("Whether trees of which only some reach a switch that copies are faster is open.")
     heights = phase.height_counts
     total = sum(heights.values())
     low, high = min(heights), max(heights)

@@ -118,6 +118,23 @@ def test_old_files_are_read(run: Run) -> None:
     assert "--proofs is about refutations" in run("check", "forest.json", "--proofs", ".").err
 
 
+def test_less_than_the_bound_is_not_said_to_be_the_optimum(run: Run) -> None:
+    """Half of the data can reach the switch, which sends twice what it receives."""
+    Path("narrow.syncoll").write_text(
+        "topology narrow { nodes 3  switches 1  link (0, 1) bandwidth 1  link (1, 2) bandwidth 1"
+        "  link (0, switch(0)) bandwidth 1  link (switch(0), 1) bandwidth 1"
+        "  link (switch(0), 2) bandwidth 1  multicast switch(one) for one in range(1) }"
+    )
+    shown = run("forest", "narrow.syncoll:narrow", "--collective", "broadcast", "-o", "f.json").out
+    assert "75.0% of what the network admits, 2 " in shown
+    assert "No algorithm is faster" not in shown
+    assert "only some reach a switch that copies are faster is open" in shown
+    assert run("check", "f.json").code == 0
+    failed = run("forest", "narrow.syncoll:narrow", "--collective", "reduce")
+    assert failed.code == 2
+    assert "switch 0 receives 1 and sends 2" in failed.err
+
+
 def _plain_branch(document: Document) -> None:
     document["network"]["multicast"] = document["network"]["multicast"][:1]
 
