@@ -11,7 +11,7 @@ only one, its steps at that rank.  The parts of one stream follow one another by
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from syncoll.runtime import LoweredAlgorithm
@@ -22,8 +22,12 @@ Block = tuple[int, int, int]
 """A rank, a group of streams, and a part of its steps."""
 
 
-def streams_of(lowered: LoweredAlgorithm) -> list[tuple[int, ...]]:
-    """The chunks, those together that depend on one another at any rank."""
+def streams_of(lowered: LoweredAlgorithm, others: Iterable[int] = ()) -> list[tuple[int, ...]]:
+    """The chunks, those together that depend on one another at any rank.
+
+    Args:
+        others: chunks that something else is done with, too.
+    """
     parent: dict[int, int] = {}
 
     def find(chunk: int) -> int:
@@ -39,6 +43,8 @@ def streams_of(lowered: LoweredAlgorithm) -> list[tuple[int, ...]]:
                 one, two = find(operation.chunk), find(other)
                 parent[max(one, two)] = min(one, two)
             find(operation.chunk)
+    for chunk in others:
+        find(chunk)
     streams: dict[int, list[int]] = {}
     for chunk in sorted(parent):
         streams.setdefault(find(chunk), []).append(chunk)
@@ -58,10 +64,16 @@ class Division:
     cuts: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
     @staticmethod
-    def of(lowered: LoweredAlgorithm, most: int) -> Division:
-        """The streams in at most so many groups, each with about as many messages."""
-        streams = streams_of(lowered)
+    def of(lowered: LoweredAlgorithm, most: int, others: Sequence[int] = ()) -> Division:
+        """The streams in at most so many groups, each with about as many messages.
+
+        Args:
+            others: the chunks of what is done beside messages.
+        """
+        streams = streams_of(lowered, others)
         weight = dict.fromkeys((chunk for stream in streams for chunk in stream), 0)
+        for chunk in others:
+            weight[chunk] += 1
         for message in lowered.messages:
             weight[message.chunk] += 1
         loads = [0] * max(1, min(most, len(streams)))
@@ -74,22 +86,27 @@ class Division:
 
     def owners(self, lowered: LoweredAlgorithm) -> list[list[Block]]:
         """The block of each operation, by rank."""
+        owner = self.owner()
+        return [
+            [owner(rank.rank, one.chunk, one.step) for one in rank.operations]
+            for rank in lowered.ranks
+        ]
+
+    def owner(self) -> Callable[[int, int, int], Block]:
+        """The block of what a rank does with a chunk in a step."""
         group_of = {
             chunk: number
             for number, group in enumerate(self.groups)
             for stream in group
             for chunk in stream
         }
-        result = []
-        for rank in lowered.ranks:
-            owners = []
-            for operation in rank.operations:
-                group = group_of[operation.chunk]
-                cuts = self.cuts.get((rank.rank, group), ())
-                part = sum(operation.step >= step for step in cuts)
-                owners.append((rank.rank, group, part))
-            result.append(owners)
-        return result
+
+        def owner(rank: int, chunk: int, step: int) -> Block:
+            group = group_of[chunk]
+            cuts = self.cuts.get((rank, group), ())
+            return rank, group, sum(step >= cut for cut in cuts)
+
+        return owner
 
     def split(self, block: Block, steps: Sequence[int]) -> bool:
         """Makes a block smaller; False if it cannot be.

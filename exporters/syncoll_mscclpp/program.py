@@ -33,10 +33,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from syncoll.errors import ExportError
-from syncoll.runtime import Action, Hazard, LoweredAlgorithm, Operation
+from syncoll.runtime import Action, Buffer, Hazard, LoweredAlgorithm, Operation
 from syncoll_mscclpp.blocks import Block, Division
+from syncoll_mscclpp.events import Event, Group, merged
 from syncoll_mscclpp.packets import Packed, Packets
-from syncoll_mscclpp.script import Move, Script, merge
+from syncoll_mscclpp.script import KINDS, Channel, Move, Script, merge
 
 __all__ = ["Program", "RankProgram", "program_of"]
 
@@ -52,14 +53,16 @@ class RankProgram:
     """What one rank does.
 
     Args:
-        peers: the other end of each of its channels.
+        peers: the other end of each of its channels, by their kind.
         semaphores: how many.
         scripts: one for each thread block.
+        switches: its multicast groups, each with the buffer that it binds.
     """
 
-    peers: tuple[int, ...]
+    peers: Mapping[str, Sequence[int]]
     semaphores: int
     scripts: tuple[Script, ...]
+    switches: tuple[tuple[Group, Buffer], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,23 +81,28 @@ class Program:
 
 
 def program_of(
-    lowered: LoweredAlgorithm, kind: str, most_blocks: int, packets: Packets | None = None
+    lowered: LoweredAlgorithm,
+    kind: Callable[[int, int], str],
+    most_blocks: int,
+    packets: Packets | None = None,
+    events: Sequence[Event] = (),
 ) -> Program:
     """The program of an algorithm.
 
     Args:
         lowered: what every rank does.
-        kind: of the channels: memory or port.
+        kind: of the channels between two ranks: memory or port.
         most_blocks: thread blocks of a rank, if no limit asks for more.
         packets: how it is done by packets; None for data with signals.
+        events: what goes through switches, beside.
 
     Raises:
         ExportError: when a step of one chunk at one rank exceeds the limits of a thread block.
     """
-    division = Division.of(lowered, most_blocks)
+    division = Division.of(lowered, most_blocks, [event.chunk for event in events])
     split = False
     while True:
-        draft = _Draft(lowered, kind, division.owners(lowered), packets)
+        draft = _Draft(lowered, kind, division, packets, events)
         scripts = draft.scripts()
         groups: set[int] = set()
         for block, script in scripts.items():
@@ -114,19 +122,24 @@ def program_of(
     for rank in range(lowered.layout.collective.num_nodes):
         mine = [scripts[block] for block in sorted(scripts) if block[0] == rank]
         if not mine:
-            idle = Script(kind, [])
+            idle = Script([])
             idle.nop()
             mine = [idle]
-        ranks.append(RankProgram(draft.peers[rank], draft.semaphores[rank], tuple(mine)))
+        ranks.append(
+            RankProgram(
+                draft.peers[rank], draft.semaphores[rank], tuple(mine), draft.switches[rank]
+            )
+        )
     return Program(lowered, tuple(ranks), split)
 
 
 def _excess(script: Script) -> str | None:
     """What there is too much of; None if nothing."""
+    channels = [len(script.switches), *(len(script.table(kind)) for kind in KINDS)]
     for count, most, what in (
         (len(script.operations), MOST_OPERATIONS, "operations"),
-        (len(script.channels), MOST_TABLE, "channels"),
-        (len(script.remotes), MOST_TABLE, "remote buffers"),
+        (max(channels), MOST_TABLE, "channels"),
+        (max(map(len, script.remotes.values()), default=0), MOST_TABLE, "remote buffers"),
     ):
         if count > most:
             return f"{count} {what}"
@@ -144,6 +157,8 @@ class _Step:
     sends: list[Operation] = field(default_factory=list)
     receives: list[Operation] = field(default_factory=list)
     local: list[Operation] = field(default_factory=list)
+    leads: list[Event] = field(default_factory=list)
+    joins: list[Event] = field(default_factory=list)
 
 
 class _Draft:
@@ -152,13 +167,14 @@ class _Draft:
     def __init__(
         self,
         lowered: LoweredAlgorithm,
-        kind: str,
-        owners: Sequence[Sequence[Block]],
+        kind: Callable[[int, int], str],
+        division: Division,
         packets: Packets | None,
+        events: Sequence[Event],
     ) -> None:
         self.lowered = lowered
-        self.kind = kind
         self.packets = packets
+        self.owner, owners = division.owner(), division.owners(lowered)
         self.packed: defaultdict[tuple[Block, int], list[Packed]] = defaultdict(list)
         self.steps: defaultdict[Block, dict[int, _Step]] = defaultdict(dict)
         for rank in lowered.ranks:
@@ -182,8 +198,28 @@ class _Draft:
             receiver = owners[message.destination][message.receive]
             self.ends.append((sender, receiver))
             links.add((min(sender, receiver), max(sender, receiver)))
-        self.peers, self.channel = _channels(sorted(links), len(lowered.ranks))
-        self.answered = _overwritten(lowered) if kind == "port" else set()
+        made: set[tuple[Group, Buffer]] = set()
+        for event in events:
+            root = self.owner(event.root, event.chunk, event.step)
+            self.steps[root].setdefault(event.step, _Step()).leads.append(event)
+            for other in event.others:
+                block = self.owner(other, event.chunk, event.step)
+                self.steps[block].setdefault(event.step, _Step()).joins.append(event)
+                links.add((min(root, block), max(root, block)))
+            made.add((event.group, event.target.buffer))
+            if event.sums:
+                made.add((event.group, event.source.buffer))
+        self.switches = [
+            tuple(one for one in sorted(made) if rank in one[0])
+            for rank in range(len(lowered.ranks))
+        ]
+        self.peers, self.channel = _channels(sorted(links), len(lowered.ranks), kind)
+        # Only a proxy reads its source when what comes next may have begun.
+        self.answered = {
+            message
+            for message in _overwritten(lowered, events)
+            if self.to(self.ends[message][0], message)[0] == "port"
+        }
         self.semaphores = [0] * len(lowered.ranks)
         self.before: dict[Block, int] = {}
         self.after: dict[Block, int] = {}
@@ -202,11 +238,15 @@ class _Draft:
         """The script of every block."""
         return {block: self.script(block) for block in sorted(self.steps)}
 
-    def to(self, block: Block, message: int | None) -> int:
+    def to(self, block: Block, message: int | None) -> Channel:
         """The channel over which a block talks of a message."""
         assert message is not None
         sender, receiver = self.ends[message]
         return self.channel[block, receiver if block == sender else sender]
+
+    def across(self, block: Block, event: Event, rank: int) -> Channel:
+        """The channel over which a block talks of an event with the block of another rank."""
+        return self.channel[block, self.owner(rank, event.chunk, event.step)]
 
     def overwrites(self, message: int | None) -> bool:
         """Whether the receiver must say first that its memory is free."""
@@ -219,10 +259,16 @@ class _Draft:
         steps = [self.steps[block][step] for step in self.steps_of(block)]
         sends = {self.to(block, one.message) for step in steps for one in step.sends}
         receives = {self.to(block, one.message) for step in steps for one in step.receives}
-        relaxed = "rlx" if self.kind == "memory" else ""
-        script = Script(self.kind, sorted(sends | receives))
-        script.synchronise(f"{relaxed}signal", sorted(receives))
-        script.synchronise(f"{relaxed}wait", sorted(sends))
+        leads = {
+            self.across(block, event, rank)
+            for step in steps
+            for event in step.leads
+            for rank in event.others
+        }
+        joins = {self.across(block, event, event.root) for step in steps for event in step.joins}
+        script = Script(sorted(sends | receives | leads | joins))
+        script.synchronise("rlxsignal", sorted(receives | joins))
+        script.synchronise("rlxwait", sorted(sends | leads))
         if block in self.before:
             script.semaphore("sem_acquire", self.before[block])
         for number, step in zip(self.steps_of(block), steps, strict=True):
@@ -232,9 +278,8 @@ class _Draft:
                 self.packet_step(script, self.packets, self.packed[block, number])
         if block in self.after:
             script.semaphore("sem_release", self.after[block])
-        if self.kind == "port":
-            script.synchronise("signal", sorted(receives))
-            script.synchronise("wait", sorted(sends))
+        script.synchronise("signal", sorted(one for one in receives if one[0] == "port"))
+        script.synchronise("wait", sorted(one for one in sends if one[0] == "port"))
         return script
 
     def packet_step(self, script: Script, packets: Packets, done: Sequence[Packed]) -> None:
@@ -246,17 +291,39 @@ class _Draft:
                 remote = (peer, packets.arrivals[one.message])
             if one.name == "copy":
                 assert one.target is not None
-                script.copy(Move(-1, -1, one.data[0], one.target))
+                script.copy(Move(-1, None, one.data[0], one.target))
             elif one.name == "re":
                 assert one.target is not None
                 script.reduce(one.data, one.target)
             else:
                 script.packet(one.name, one.data, one.packets, one.target, remote)
 
+    def multicast(self, block: Block, script: Script, step: _Step) -> None:
+        """What goes through switches in a step, with the signals around."""
+        ready = {self.across(block, one, one.root) for one in step.joins if one.gathers}
+        script.synchronise("signal", sorted(ready))
+        awaited, told = (
+            {
+                self.across(block, one, rank)
+                for one in step.leads
+                if (one.gathers, one.tells)[which]
+                for rank in one.others
+            }
+            for which in (0, 1)
+        )
+        script.synchronise("wait", sorted(awaited))
+        for one in merged(step.leads):
+            mine = self.switches[block[0]]
+            source = mine.index((one.group, one.source.buffer)) if one.sums else -1
+            target = mine.index((one.group, one.target.buffer))
+            name = "glres" if one.sums else "gstore"
+            script.multicast(name, (one.source, source), (one.target, target), one.size)
+        script.synchronise("signal", sorted(told))
+
     def step(self, block: Block, script: Script, step: _Step) -> None:
         def channels(
             operations: Sequence[Operation], chosen: Callable[[int | None], bool]
-        ) -> list[int]:
+        ) -> list[Channel]:
             return sorted({self.to(block, o.message) for o in operations if chosen(o.message)})
 
         def every(_message: int | None) -> bool:
@@ -264,6 +331,7 @@ class _Draft:
 
         script.synchronise("signal", channels(step.receives, self.overwrites))
         script.synchronise("wait", channels(step.sends, self.overwrites))
+        self.multicast(block, script, step)
         moves = []
         for one in step.sends:
             assert one.message is not None
@@ -275,11 +343,13 @@ class _Draft:
         ranks = len(self.lowered.ranks)
         script.put(merge(moves, block[0], ranks))
         script.synchronise("signal", channels(step.sends, every))
+        told = {self.across(block, one, one.root) for one in step.joins if one.tells}
+        script.synchronise("wait", sorted(told))
         script.synchronise("wait", channels(step.receives, every))
         script.synchronise("signal", channels(step.receives, self.answered.__contains__))
         script.synchronise("wait", channels(step.sends, self.answered.__contains__))
         copies = [
-            Move(-1, -1, one.sources[0], one.target)
+            Move(-1, None, one.sources[0], one.target)
             for one in step.local
             if one.action is Action.COPY and one.target is not None
         ]
@@ -291,9 +361,14 @@ class _Draft:
             script.copy(move)
 
 
-def _overwritten(lowered: LoweredAlgorithm) -> set[int]:
+def _overwritten(lowered: LoweredAlgorithm, events: Sequence[Event]) -> set[int]:
     """The messages whose sources are written to later on."""
-    found: set[int] = set()
+    stored = {(rank, event.target) for event in events for rank in event.group}
+    found = {
+        number
+        for number, message in enumerate(lowered.messages)
+        if (message.source, message.source_slot) in stored
+    }
     for rank in lowered.ranks:
         for operation in rank.operations:
             for dependency in operation.dependencies:
@@ -304,17 +379,19 @@ def _overwritten(lowered: LoweredAlgorithm) -> set[int]:
 
 
 def _channels(
-    links: Sequence[Link], num_ranks: int
-) -> tuple[list[tuple[int, ...]], Mapping[tuple[Block, Block], int]]:
-    """Numbers channels at each rank.
+    links: Sequence[Link], num_ranks: int, kind: Callable[[int, int], str]
+) -> tuple[list[dict[str, list[int]]], Mapping[tuple[Block, Block], Channel]]:
+    """Numbers channels at each rank, those of each kind.
 
     The k-th channel of one rank to another is the other end of the k-th one back; so both take
     their common links in the same order.
     """
-    peers: list[list[int]] = [[] for _ in range(num_ranks)]
-    numbers: dict[tuple[Block, Block], int] = {}
+    peers: list[dict[str, list[int]]] = [{} for _ in range(num_ranks)]
+    numbers: dict[tuple[Block, Block], Channel] = {}
     for one, other in links:
+        name = kind(one[0], other[0])
         for here, there in ((one, other), (other, one)):
-            numbers[here, there] = len(peers[here[0]])
-            peers[here[0]].append(there[0])
-    return [tuple(one) for one in peers], numbers
+            mine = peers[here[0]].setdefault(name, [])
+            numbers[here, there] = name, len(mine)
+            mine.append(there[0])
+    return peers, numbers

@@ -18,7 +18,13 @@ from typing import Any
 
 from syncoll.runtime import Buffer, Slot, distance
 
-__all__ = ["MOST_PER_OPERATION", "MOST_SOURCES", "Move", "Script", "merge"]
+__all__ = ["KINDS", "MOST_PER_OPERATION", "MOST_SOURCES", "Channel", "Move", "Script", "merge"]
+
+KINDS = ("memory", "port")
+"""Of channels between two ranks: written by the GPU itself, or by a proxy."""
+
+Channel = tuple[str, int]
+"""A kind of channel, and its number among those of the rank."""
 
 MOST_PER_OPERATION = 8
 """Channels of one operation."""
@@ -35,14 +41,14 @@ class Move:
 
     Args:
         peer: the rank where the target is; -1 for the own one.
-        channel: to the block there; -1 for none.
+        channel: to the block there; None for none.
         source: first slot.
         target: first slot.
         size: chunks.
     """
 
     peer: int
-    channel: int
+    channel: Channel | None
     source: Slot
     target: Slot
     size: int = 1
@@ -78,21 +84,26 @@ class Script:
     """The operations of one thread block as they are written.
 
     Args:
-        kind: of its channels.
-        channels: numbers of channels of the rank that it uses; their places are written.
-        remotes: remote buffers that it reaches; their places are written.
+        channels: those of the rank that it uses; their places among those of their kind are
+            written.
+        remotes: remote buffers that it reaches, by kind of channel; their places are written.
+        switches: numbers of the rank's switch channels that it uses; their places are written.
         operations: so far.
     """
 
-    kind: str
-    channels: list[int]
-    remotes: list[tuple[int, str]] = field(default_factory=list)
+    channels: list[Channel]
+    remotes: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
+    switches: list[int] = field(default_factory=list)
     operations: list[dict[str, Any]] = field(default_factory=list)
     _read: set[Slot] = field(default_factory=set)
     _written: set[Slot] = field(default_factory=set)
     _moved: bool = False
     _waited: bool = False
-    _used: set[tuple[bool, int]] = field(default_factory=set)
+    _used: set[tuple[bool, str, int]] = field(default_factory=set)
+
+    def table(self, kind: str) -> list[int]:
+        """The channels of a kind, as operations count them."""
+        return [number for one, number in self.channels if one == kind]
 
     def nop(self) -> None:
         """The threads of the block meet."""
@@ -101,18 +112,26 @@ class Script:
         self._moved = self._waited = False
         self._used = set()
 
-    def synchronise(self, name: str, channels: Sequence[int]) -> None:
-        """A signal or wait over channels, in as many operations as it takes."""
+    def synchronise(self, name: str, channels: Sequence[Channel]) -> None:
+        """A signal or wait over channels, in as many operations as it takes.
+
+        Of a port channel none is relaxed.
+        """
         waits = name.endswith("wait")
-        places = sorted(self.channels.index(channel) for channel in set(channels))
-        for start in range(0, len(places), MOST_PER_OPERATION):
-            chosen = places[start : start + MOST_PER_OPERATION]
-            uses = {(waits, place) for place in chosen}
-            if uses & self._used or (not waits and (self._moved or self._waited)):
-                self.nop()
-            self._used |= uses
-            self._waited = self._waited or waits
-            self.operations.append({"name": name, "channel_type": self.kind, "channel_ids": chosen})
+        for kind in KINDS:
+            table = self.table(kind)
+            places = sorted(table.index(number) for one, number in set(channels) if one == kind)
+            for start in range(0, len(places), MOST_PER_OPERATION):
+                chosen = places[start : start + MOST_PER_OPERATION]
+                uses = {(waits, kind, place) for place in chosen}
+                if uses & self._used or (not waits and (self._moved or self._waited)):
+                    self.nop()
+                self._used |= uses
+                self._waited = self._waited or waits
+                called = name.removeprefix("rlx") if kind == "port" else name
+                self.operations.append(
+                    {"name": called, "channel_type": kind, "channel_ids": chosen}
+                )
 
     def semaphore(self, name: str, number: int) -> None:
         """An acquire or release."""
@@ -122,25 +141,62 @@ class Script:
         self.operations.append({"name": name, "semaphore_ids": [number]})
 
     def put(self, moves: Sequence[Move]) -> None:
-        """Chunks go to other ranks; those from one buffer in one operation."""
-        by_buffer: dict[Buffer, list[Move]] = {}
+        """Chunks go to other ranks; those from one buffer, by one kind of channel, in one go."""
+        by_buffer: dict[tuple[str, Buffer], list[Move]] = {}
         for move in moves:
-            by_buffer.setdefault(move.source.buffer, []).append(move)
-        for group in by_buffer.values():
+            assert move.channel is not None
+            by_buffer.setdefault((move.channel[0], move.source.buffer), []).append(move)
+        for (kind, _), group in by_buffer.items():
+            table = self.table(kind)
             for start in range(0, len(group), MOST_PER_OPERATION):
                 chosen = group[start : start + MOST_PER_OPERATION]
-                if self.kind == "port" and any(not waits for waits, _ in self._used):
+                if kind == "port" and any(
+                    not waits and one == kind for waits, one, _ in self._used
+                ):
                     self.nop()  # a proxy may be told by two threads at a time
                 self._before(_slots((move.source, move.size) for move in chosen), set())
                 operation: dict[str, Any] = {
                     "name": "put",
-                    "channel_type": self.kind,
+                    "channel_type": kind,
                     "src_buff": [_local(move.source, move.size) for move in chosen],
-                    "dst_buff": [self._remote(move) for move in chosen],
+                    "dst_buff": [self._remote(kind, move) for move in chosen],
                 }
-                if self.kind == "port":
-                    operation["channel_ids"] = [self.channels.index(m.channel) for m in chosen]
+                if kind == "port":
+                    operation["channel_ids"] = [
+                        table.index(move.channel[1]) for move in chosen if move.channel is not None
+                    ]
                 self.operations.append(operation)
+
+    def multicast(
+        self, name: str, source: tuple[Slot, int], target: tuple[Slot, int], size: int
+    ) -> None:
+        """What lies at a place of all ranks of a group is added up, or of this one taken, and
+        stored at a place of all.
+
+        Args:
+            name: ``glres`` or ``gstore``.
+            source: its first slot, and the switch channel by which it is read; -1 for none.
+            target: the same of where it is stored.
+            size: chunks.
+        """
+        self._before(_slots([(source[0], size)]), _slots([(target[0], size)]))
+
+        def place(slot: Slot, channel: int) -> dict[str, int | str]:
+            if channel < 0:
+                return _local(slot, size)
+            if channel not in self.switches:
+                self.switches.append(channel)
+            number = self.switches.index(channel)
+            return {"switch_channel_id": number, "index": slot.index, "size": size}
+
+        self.operations.append(
+            {
+                "name": name,
+                "src_buff": [place(*source)],
+                "dst_buff": [place(*target)],
+                "channel_type": "switch",
+            }
+        )
 
     def copy(self, move: Move) -> None:
         """Chunks go elsewhere at the own rank."""
@@ -166,7 +222,9 @@ class Script:
         target: Slot | None = None,
         remote: tuple[int, int] | None = None,
     ) -> None:
-        """An operation on packets in scratch, put together with the one before where that does it.
+        """An operation on packets in scratch, over memory channels.
+
+        It is put together with the one before where that does it.
 
         Args:
             name: ``ppkt``, ``rppkt``, ``upkt`` or ``repkt``.
@@ -178,7 +236,7 @@ class Script:
         sources = [_local(slot, 1) for slot in data] + [_packets(number) for number in packets]
         targets: list[dict[str, Any]] = [_local(target, 1)] if target is not None else []
         if remote is not None:
-            targets.append(self._place(remote[0], Buffer.SCRATCH, remote[1], 1))
+            targets.append(self._place("memory", remote[0], Buffer.SCRATCH, remote[1], 1))
         if self._joined(name, sources, targets):
             return
         before = len(self.operations)
@@ -192,7 +250,7 @@ class Script:
                 return
         operation: dict[str, Any] = {"name": name, "src_buff": sources, "dst_buff": targets}
         if remote is not None:
-            operation["channel_type"] = self.kind
+            operation["channel_type"] = "memory"
         self.operations.append(operation)
 
     def _joined(
@@ -213,7 +271,7 @@ class Script:
             last["src_buff"] += sources[1:] if room else []
             return room
         if name == "ppkt" and len(last["dst_buff"]) <= MOST_PER_OPERATION:
-            last.update(name="respkt", channel_type=self.kind)
+            last.update(name="respkt", channel_type="memory")
             last["dst_buff"] += targets
             return True
         return False
@@ -236,14 +294,14 @@ class Script:
         self._read |= reads
         self._written |= writes
 
-    def _remote(self, move: Move) -> dict[str, int]:
-        return self._place(move.peer, move.target.buffer, move.target.index, move.size)
+    def _remote(self, kind: str, move: Move) -> dict[str, int]:
+        return self._place(kind, move.peer, move.target.buffer, move.target.index, move.size)
 
-    def _place(self, peer: int, kind: Buffer, index: int, size: int) -> dict[str, int]:
-        buffer = (peer, LETTERS[kind])
-        if buffer not in self.remotes:
-            self.remotes.append(buffer)
-        return {"buffer_id": self.remotes.index(buffer), "index": index, "size": size}
+    def _place(self, kind: str, peer: int, buffer: Buffer, index: int, size: int) -> dict[str, int]:
+        remotes, remote = self.remotes.setdefault(kind, []), (peer, LETTERS[buffer])
+        if remote not in remotes:
+            remotes.append(remote)
+        return {"buffer_id": remotes.index(remote), "index": index, "size": size}
 
 
 def _local(slot: Slot, size: int) -> dict[str, int | str]:

@@ -22,9 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import ExportError
-from syncoll.model import Algorithm, Counting, Instance, OrbitAlgorithm, Topology
+from syncoll.model import Algorithm, Instance, OrbitAlgorithm, Topology
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import Kind, Layout
+from syncoll_mscclpp.ways import around_one_switch
 
 __all__ = ["switch_gpus"]
 
@@ -182,15 +183,12 @@ def _require_switch(topology: Topology, chunk: int, way: _Way) -> None:
     if not topology.counts_copies or len(way.group) == 1:
         return
     hub = way.group[0] if way.root is None else way.root
-    for counts in (Counting.SOURCES, Counting.DESTINATIONS)[: 1 + way.sums]:
-        into = counts is Counting.DESTINATIONS
-        links = {(node, hub) if into else (hub, node) for node in way.group if node != hub}
-        if not any(one.counts is counts and links <= {*one.links} for one in topology.bounds):
-            what = "adds up" if into else "copies"
-            raise ExportError(
-                f"chunk {chunk} is of ranks {', '.join(map(str, way.group))}, between which no "
-                f"switch of {topology.name} {what}"
-            )
+    if not around_one_switch(topology, hub, way.group, way.sums):
+        what = "adds up and copies" if way.sums else "copies"
+        raise ExportError(
+            f"chunk {chunk} is of ranks {', '.join(map(str, way.group))}, between which no switch "
+            f"of {topology.name} {what}"
+        )
 
 
 def _move(request: ExportRequest, layout: Layout, chunk: int, way: _Way) -> _Move | None:

@@ -7,7 +7,7 @@ else to scratch.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from syncoll.errors import ExportError
 from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll.runtime import (
+    Buffer,
     Kind,
     Layout,
     StandardCollective,
@@ -27,21 +28,17 @@ from syncoll.wording import counted
 from syncoll_mscclpp.options import SMALL
 from syncoll_mscclpp.packets import Packets, packets_of
 from syncoll_mscclpp.program import Program, RankProgram, program_of
-from syncoll_mscclpp.script import Script
+from syncoll_mscclpp.script import KINDS, LETTERS, Script
+from syncoll_mscclpp.sizes import Sizes
+from syncoll_mscclpp.stages import staged
 from syncoll_mscclpp.switches import switch_gpus
 
 __all__ = ["MscclppExporter"]
 
 _VECTOR = 16
 _WARP = 32
-_LARGEST_OFFSET = (1 << 32) - 1
-"""Offsets in a buffer are numbers of 32 bits."""
-
 _MOST_SHOWN = 8
 """Ranks whose buffers a note tells."""
-
-_LARGEST_MINIMUM = (1 << 31) - 1
-"""The runtime reads the smallest message as a signed number of 32 bits."""
 
 
 class MscclppExporter:
@@ -65,47 +62,37 @@ class MscclppExporter:
         lowered = program.lowered
         scratch = packets.scratch if packets else [one.scratch_chunks for one in lowered.ranks]
         room = max(scratch) * (2 if packets else 1)
-        sizes = _Sizes(lowered.layout, room, request, int(options["alignment"]))
-        name = _name(request.name)
-        plan: dict[str, Any] = {
-            "name": name,
-            "collective": str(collective.kind),
-            "protocol": "LL" if packets else "Simple",
-            "inplace": request.in_place,
-            "reuse_resources": False,
-            "use_double_scratch_buffer": False,
-            "num_threads_per_block": int(options["threads"]),
-            "buffer_alignment": sizes.alignment,
-            "min_message_size": sizes.smallest,
-            "max_message_size": sizes.largest,
-            "gpus": [
-                _gpu(rank, one, kind, sizes.buffers[rank], scratch[rank])
-                for rank, one in enumerate(program.ranks)
-            ],
-            **_told(request, lowered.layout),
-        }
-        blocks = max(len(rank.scripts) for rank in program.ranks) if program.split else 0
-        notes = [*_notes(request, collective, blocks, sizes, kind, options)]
+        sizes = Sizes(lowered.layout, room, request, int(options["alignment"]))
+        gpus = [
+            _gpu(rank, one, sizes.buffers[rank], scratch[rank])
+            for rank, one in enumerate(program.ranks)
+        ]
+        blocks = _blocks(gpus) if program.split else 0
+        notes = [*_notes(request, collective, blocks, sizes, {kind}, options)]
         if why:
             notes.append(f"by memory channels, as it cannot be said by switch channels: {why}")
         if packets:
             notes.append("by packets (protocol LL), which is for small messages")
-        return Exported({f"{name}.json": _text(plan).encode("ascii")}, tuple(notes))
+        return Exported(
+            _file(request, lowered.layout, options, sizes, gpus, packets=packets is not None),
+            tuple(notes),
+        )
 
 
-def _through_switches(request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
-    """A plan by switch channels, whose data need no scratch."""
-    if options["packets"] == "yes":
-        raise ExportError("packets go over memory channels only")
-    layout = layout_of(request.instance, in_place=request.in_place)
-    collective = layout.collective
-    gpus, exchanged = switch_gpus(request, layout)
-    sizes = _Sizes(layout, 0, request, int(options["alignment"]))
+def _file(
+    request: ExportRequest,
+    layout: Layout,
+    options: Mapping[str, OptionValue],
+    sizes: Sizes,
+    gpus: list[dict[str, Any]],
+    *,
+    packets: bool = False,
+) -> dict[str, bytes]:
     name = _name(request.name)
     plan: dict[str, Any] = {
         "name": name,
-        "collective": str(collective.kind),
-        "protocol": "Simple",
+        "collective": str(layout.collective.kind),
+        "protocol": "LL" if packets else "Simple",
         "inplace": request.in_place,
         "reuse_resources": False,
         "use_double_scratch_buffer": False,
@@ -116,14 +103,69 @@ def _through_switches(request: ExportRequest, options: Mapping[str, OptionValue]
         "gpus": gpus,
         **_told(request, layout),
     }
-    blocks = max(len(gpu["threadblocks"]) for gpu in gpus)
-    notes = [*_notes(request, collective, blocks, sizes, "switch", options)]
+    return {f"{name}.json": _text(plan).encode("ascii")}
+
+
+def _blocks(gpus: list[dict[str, Any]]) -> int:
+    """Thread blocks of a rank, at most."""
+    return max(len(gpu["threadblocks"]) for gpu in gpus)
+
+
+def _through_switches(request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+    """A plan by switch channels: alone, or, where there are several boxes, within each.
+
+    Raises:
+        ExportError: when it cannot be said so.
+    """
+    if options["packets"] == "yes":
+        raise ExportError("packets go over memory channels only")
+    layout = layout_of(request.instance, in_place=request.in_place)
+    try:
+        gpus, exchanged = switch_gpus(request, layout)
+    except ExportError as error:
+        if not request.instance.topology.counts_copies:
+            raise
+        try:
+            return _in_stages(request, layout, options)
+        except ExportError as other:
+            raise ExportError(f"{error}; and {other}") from other
+    sizes = Sizes(layout, 0, request, int(options["alignment"]))
+    kinds = {"memory", "switch"}
+    notes = [*_notes(request, layout.collective, _blocks(gpus), sizes, kinds, options)]
     if exchanged:
         notes.append(
             f"what all ranks would send to all others, {counted(exchanged, 'chunk')}, is added up "
             "and copied by the switch as well, which takes less of every cable"
         )
-    return Exported({f"{name}.json": _text(plan).encode("ascii")}, tuple(notes), in_switches=True)
+    return Exported(_file(request, layout, options, sizes, gpus), tuple(notes), in_switches=True)
+
+
+def _in_stages(
+    request: ExportRequest, layout: Layout, options: Mapping[str, OptionValue]
+) -> Exported:
+    """A plan by switch channels within boxes, and port channels between them."""
+    stages = staged(request, layout)
+
+    def kind(one: int, other: int) -> str:
+        return "memory" if stages.box[one] == stages.box[other] else "port"
+
+    most = int(options["blocks"])
+    program = program_of(stages.lowered, kind, most, events=stages.events)
+    sizes = Sizes(layout, stages.scratch, request, int(options["alignment"]))
+    gpus = [
+        _gpu(rank, one, sizes.buffers[rank], stages.scratch)
+        for rank, one in enumerate(program.ranks)
+    ]
+    kinds = {"switch", *(kind for one in program.ranks for kind in one.peers)}
+    blocks = _blocks(gpus) if program.split else 0
+    notes = [*_notes(request, layout.collective, blocks, sizes, kinds, options)]
+    chunks = request.instance.num_chunks
+    if stages.chunks < chunks:
+        notes.append(
+            f"{stages.chunks} of {counted(chunks, 'chunk')} go through switches; every send of the "
+            "others is by itself, which takes longer where R counts on switches for them"
+        )
+    return Exported(_file(request, layout, options, sizes, gpus), tuple(notes), in_switches=True)
 
 
 def _program(
@@ -142,11 +184,16 @@ def _program(
         lowered = lower(request)
         packets = packets_of(lowered)
         try:
-            return program_of(lowered, kind, most, packets), packets
+            return program_of(lowered, _always(kind), most, packets), packets
         except ExportError:
             if wanted == "yes":
                 raise
-    return program_of(lower(request, zero_copy=True), kind, most), None
+    return program_of(lower(request, zero_copy=True), _always(kind), most), None
+
+
+def _always(kind: str) -> Callable[[int, int], str]:
+    """The same kind of channel between any two ranks."""
+    return lambda _one, _other: kind
 
 
 def _require_known(collective: StandardCollective, request: ExportRequest, kind: str) -> None:
@@ -178,54 +225,6 @@ def _name(name: str) -> str:
     return kept or "algorithm"
 
 
-class _Sizes:
-    """Buffers in chunks, and messages in bytes.
-
-    The runtime measures a message at each rank by its own input, that of an allgather by its
-    output; the request, a gather by its output too, and a collective of its own by the largest
-    input of a rank.  A chunk has as many bytes at all ranks; where their inputs differ, a message
-    is within the range at every rank if it is at those with the smallest and the largest one.
-
-    A rank that has no input, or no output, passes room for one chunk, as the runtime divides by
-    their number.
-    """
-
-    def __init__(
-        self, layout: Layout, scratch: int, request: ExportRequest, alignment: int
-    ) -> None:
-        collective = layout.collective
-        kind, share = collective.kind, collective.share
-        ranks = range(collective.num_nodes)
-        all_shares = share * collective.num_nodes
-        inputs = all_shares if kind in (Kind.REDUCESCATTER, Kind.ALLTOALL, Kind.SCATTER) else share
-        outputs = all_shares if kind in (Kind.ALLGATHER, Kind.ALLTOALL, Kind.GATHER) else share
-        self.alignment = alignment
-        self.buffers = [(inputs, outputs) for _ in ranks]
-        self.padded = kind is Kind.CUSTOM and 0 in (*layout.input_chunks, *layout.output_chunks)
-        message = collective.loop_chunks
-        if kind is Kind.CUSTOM:
-            self.buffers = [
-                (max(1, layout.input_chunks[r]), max(1, layout.output_chunks[r])) for r in ranks
-            ]
-            message = max(one[0] for one in self.buffers)
-        measured = [one[1] if kind is Kind.ALLGATHER else one[0] for one in self.buffers]
-        self.measured = max(measured)
-        chunks = max(scratch, *(max(one) for one in self.buffers))
-        self.limit = _LARGEST_OFFSET // chunks * self.measured
-        self.smallest = -(-request.min_bytes * min(measured) // message)
-        wanted = request.max_bytes * self.measured // message
-        self.capped = wanted > self.limit
-        self.largest = min(wanted, self.limit)
-        if request.min_bytes * self.measured > self.limit * message or (
-            self.smallest > _LARGEST_MINIMUM
-        ):
-            most = min(self.limit // self.measured, _LARGEST_MINIMUM // min(measured)) * message
-            raise ExportError(
-                f"a smallest message of {request.min_bytes} bytes is beyond what the runtime can "
-                f"compare with; it is at most {most}"
-            )
-
-
 def _told(request: ExportRequest, layout: Layout) -> dict[str, Any]:
     """Beside what the runtime reads: which chunk lies where, if no name of a collective says it."""
     if layout.collective.kind is not Kind.CUSTOM:
@@ -244,40 +243,64 @@ def _told(request: ExportRequest, layout: Layout) -> dict[str, Any]:
     }
 
 
-def _gpu(
-    rank: int, program: RankProgram, kind: str, buffers: tuple[int, int], scratch: int
-) -> dict[str, Any]:
-    remotes = sorted({remote for script in program.scripts for remote in script.remotes})
+def _gpu(rank: int, program: RankProgram, buffers: tuple[int, int], scratch: int) -> dict[str, Any]:
+    remotes = sorted(
+        {
+            (*remote, kind)
+            for script in program.scripts
+            for kind, reached in script.remotes.items()
+            for remote in reached
+        }
+    )
+    sizes = {Buffer.INPUT: buffers[0], Buffer.OUTPUT: buffers[1], Buffer.SCRATCH: scratch}
     return {
         "id": rank,
         "input_chunks": buffers[0],
         "output_chunks": buffers[1],
         "scratch_chunks": scratch,
         "threadblocks": [
-            _block(number, script, kind, remotes) for number, script in enumerate(program.scripts)
+            _block(number, script, remotes) for number, script in enumerate(program.scripts)
         ],
-        "channels": (
-            [{"channel_type": kind, "connected_to": list(program.peers)}] if program.peers else []
-        ),
+        "channels": [
+            *(
+                {"channel_type": kind, "connected_to": list(program.peers[kind])}
+                for kind in KINDS
+                if program.peers.get(kind)
+            ),
+            *(
+                {
+                    "channel_type": "switch",
+                    "buffer_type": LETTERS[buffer],
+                    "rank_groups": [{"size": sizes[buffer], "ranks": list(group)}],
+                }
+                for group, buffer in program.switches
+            ),
+        ],
         "remote_buffers": [
             {"rank": owner, "type": buffer, "access_channel_types": [kind]}
-            for owner, buffer in remotes
+            for owner, buffer, kind in remotes
         ],
         "semaphores": [{"init_value": 0} for _ in range(program.semaphores)],
     }
 
 
-def _block(
-    number: int, script: Script, kind: str, remotes: list[tuple[int, str]]
-) -> dict[str, Any]:
-    channels, ids = script.channels, [remotes.index(remote) for remote in script.remotes]
+def _block(number: int, script: Script, remotes: list[tuple[int, str, str]]) -> dict[str, Any]:
+    tables = [(kind, script.table(kind)) for kind in KINDS]
     return {
         "id": number,
         "ops": script.operations,
-        "channels": [{"channel_type": kind, "channel_ids": channels}] if channels else [],
-        "remote_buffer_refs": (
-            [{"access_channel_type": kind, "remote_buffer_ids": ids}] if ids else []
-        ),
+        "channels": [
+            {"channel_type": kind, "channel_ids": ids}
+            for kind, ids in (*tables, ("switch", script.switches))
+            if ids
+        ],
+        "remote_buffer_refs": [
+            {
+                "access_channel_type": kind,
+                "remote_buffer_ids": [remotes.index((*remote, kind)) for remote in reached],
+            }
+            for kind, reached in script.remotes.items()
+        ],
     }
 
 
@@ -285,13 +308,14 @@ def _notes(
     request: ExportRequest,
     collective: StandardCollective,
     blocks: int,
-    sizes: _Sizes,
-    kind: str,
+    sizes: Sizes,
+    kinds: Set[str],
     options: Mapping[str, OptionValue],
 ) -> Iterator[str]:
     """What a user should know.
 
     Args:
+        kinds: of channels.
         blocks: thread blocks of a rank; 0 where they are no more than were asked for.
     """
     if collective.kind is Kind.CUSTOM:
@@ -314,14 +338,14 @@ def _notes(
             f"{sizes.buffers[0][0]} and {sizes.buffers[0][1]} chunks, and only those that are "
             "needed are touched"
         )
-    if kind == "port":
+    if "port" in kinds:
         yield (
             "buffers must begin at the beginning of their allocations, since a proxy takes them "
             "from there"
         )
     else:
         yield "all ranks must pass buffers at the same offset within their allocations"
-    if kind == "switch":
+    if "switch" in kinds:
         yield (
             "by switch channels, which need GPUs around NVSwitches with NVLink SHARP, and buffers "
             "that the runtime can bind to multicast groups"
@@ -335,7 +359,7 @@ def _notes(
         )
 
 
-def _own_buffers(sizes: _Sizes) -> Iterator[str]:
+def _own_buffers(sizes: Sizes) -> Iterator[str]:
     """What each rank passes to a collective for which the runtime has no name."""
     yield (
         "a rank's input holds the chunks that start there, and its output those that must end "

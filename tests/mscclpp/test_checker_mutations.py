@@ -213,6 +213,21 @@ class Simulation:
     def push(self, channel: Any, work: Callable[[], None]) -> None:
         self.queues.setdefault(channel, []).append(work)
 
+    def everywhere(
+        self, r: int, block: Plan, op: Plan, one: Plan
+    ) -> list[tuple[int, str, int, int]]:
+        """Where a piece is: through a switch channel at each rank of its group."""
+        if "switch_channel_id" not in one:
+            return [self.place(r, block, op, one)]
+        groups = [
+            (c["buffer_type"], group["ranks"])
+            for c in self.gpus[r]["channels"]
+            if c["channel_type"] == "switch"
+            for group in c["rank_groups"]
+        ]
+        kind, ranks = groups[self.table(block, "channels", "switch")[one["switch_channel_id"]]]
+        return [self.place(rank, block, op, {**one, "type": kind}) for rank in ranks]
+
     def place(self, r: int, block: Plan, op: Plan, one: Plan) -> tuple[int, str, int, int]:
         rank, kind = r, one.get("type", "")
         if "buffer_id" in one:
@@ -228,8 +243,10 @@ class Simulation:
         return rank, name, at + first, last - first
 
     def move(self, r: int, block: Plan, op: Plan, t: int, start: int | None) -> Iterator[bool]:
-        sources = [self.place(r, block, op, one) for one in op["src_buff"]]
-        targets = [self.place(r, block, op, one) for one in op["dst_buff"]]
+        sources, targets = (
+            [place for one in op[key] for place in self.everywhere(r, block, op, one)]
+            for key in ("src_buff", "dst_buff")
+        )
         paired = op["name"] == "put"
         group = op.get("tbg_info", {"tb_id": 0, "tbg_size": 1})
         jobs = (

@@ -1,0 +1,234 @@
+"""Stages: what goes through switches within boxes, and what goes from box to box by itself.
+
+A multicast group is around one switch.  On a machine of several boxes an algorithm is put together
+from events within boxes and parts between them (`syncoll_mscclpp.ways`).  A part is a chunk of its
+own for `syncoll.runtime.lower`: what an event stored for it is its input, and what an event takes
+from it its output.  The runtime has no operation that stores a sum at one rank only, so that a sum
+for one rank is stored in scratch of all of its box, where the others leave it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import ExportError
+from syncoll.model import Algorithm, OrbitAlgorithm
+from syncoll.plugins import ExportRequest
+from syncoll.runtime import (
+    Action,
+    Buffer,
+    Layout,
+    LoweredAlgorithm,
+    Message,
+    Operation,
+    RankOperations,
+    Slot,
+    lower,
+)
+from syncoll_mscclpp.events import Event
+from syncoll_mscclpp.ways import Part, Way, Ways
+
+__all__ = ["Stages", "staged"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Stages:
+    """An algorithm in stages.
+
+    Args:
+        lowered: the messages of its parts, and what ranks do with them.
+        events: what goes through switches.
+        scratch: chunks of scratch, as many at each rank.
+        box: ``[P]``, the least rank of the box that each rank is in.
+        chunks: how many chunks go through switches.
+    """
+
+    lowered: LoweredAlgorithm
+    events: tuple[Event, ...]
+    scratch: int
+    box: IntArray
+    chunks: int
+
+
+def staged(request: ExportRequest, layout: Layout) -> Stages:
+    """The stages of an algorithm.
+
+    Raises:
+        ExportError: when nothing of it goes through switches, or it is to be in place.
+    """
+    if request.in_place:
+        raise ExportError(
+            "in place, what comes from another box may overwrite what a switch still has to add "
+            "up; out of place it can be said"
+        )
+    algorithm = request.algorithm
+    if isinstance(algorithm, OrbitAlgorithm):
+        algorithm = algorithm.expanded()
+    finder = Ways(request.instance, layout)
+    ways = finder.of(algorithm)
+    through = sum(bool(way.first or way.last) for way in ways)
+    if not through:
+        raise ExportError(
+            "no chunk comes to one rank of a box, or goes from one to all of it, as through its "
+            "switch"
+        )
+    lowered, events, scratch = _placed(request, algorithm, layout, ways)
+    return Stages(lowered, events, scratch, finder.box, through)
+
+
+def _placed(
+    request: ExportRequest, algorithm: Algorithm, layout: Layout, ways: list[Way]
+) -> tuple[LoweredAlgorithm, tuple[Event, ...], int]:
+    """Lowers the parts, and gives slots and steps to all; with the chunks of scratch."""
+    parts = [(chunk, part) for chunk, way in enumerate(ways) for part in way.parts]
+    lowered = _lowered(request, algorithm, [part for _, part in parts], layout)
+    base = max((rank.scratch_chunks for rank in lowered.ranks), default=0)
+    first = np.cumsum([base, *(way.places for way in ways)]).tolist()
+
+    def real(slot: Slot, chunk: int) -> Slot:
+        """Of a slot of a part or event."""
+        if slot.buffer is Buffer.SCRATCH:
+            return Slot(Buffer.SCRATCH, first[chunk] + slot.index)
+        return slot
+
+    names: list[dict[Slot, Slot]] = [{} for _ in lowered.ranks]
+    for number, (chunk, part) in enumerate(parts):
+        for places, find in (
+            (part.inputs, lowered.layout.input_slot),
+            (part.outputs, lowered.layout.output_slot),
+        ):
+            for node, slot in places.items():
+                name = find(number, node)
+                assert name is not None
+                names[node][name] = real(slot, chunk)
+    lowered = _renamed(lowered, names, [chunk for chunk, _ in parts])
+    times = _Times(lowered)
+    events = []
+    for chunk, way in enumerate(ways):
+        ready = -1
+        for event in way.first:
+            here = replace(
+                event, source=real(event.source, chunk), target=real(event.target, chunk)
+            )
+            here = replace(here, step=min(here.step, times.first_use(here)))
+            ready = max(ready, here.step)
+            events.append(here)
+        for event in way.last:
+            here = replace(
+                event, source=real(event.source, chunk), target=real(event.target, chunk)
+            )
+            made = max(ready, times.last_write(here))
+            events.append(replace(here, step=max(here.step, made + 1)))
+    return lowered, tuple(events), first[-1]
+
+
+def _lowered(
+    request: ExportRequest, algorithm: Algorithm, parts: list[Part], layout: Layout
+) -> LoweredAlgorithm:
+    instance = request.instance
+    if not parts:
+        empty = tuple(RankOperations(r, (), 0, 0, 0) for r in range(layout.collective.num_nodes))
+        return LoweredAlgorithm(layout, algorithm.steps, empty, ())
+    nodes = instance.topology.num_nodes
+    pre, post = (np.zeros((len(parts), nodes), dtype=bool) for _ in range(2))
+    sends: list[tuple[int, int, int, int]] = []
+    carried: list[npt.NDArray[np.bool_]] = []
+    for number, part in enumerate(parts):
+        pre[number, list(part.shares)] = True
+        post[number, list(part.outputs)] = True
+        for one in part.sends:
+            sends.append((number, one.source, one.destination, one.step))
+            row = np.zeros(nodes, dtype=bool)
+            row[[node for node, share in part.shares.items() if not share & ~one.mask]] = True
+            carried.append(row)
+    contributions = None
+    if instance.combining:
+        contributions = np.array(carried, dtype=bool).reshape(-1, nodes)
+    return lower(
+        replace(
+            request,
+            instance=replace(instance, pre=pre, post=post),
+            algorithm=Algorithm(
+                algorithm.rounds_per_step,
+                np.array(sends, dtype=np.int64).reshape(-1, 4),
+                contributions,
+            ),
+            in_place=False,
+        ),
+        zero_copy=True,
+    )
+
+
+def _renamed(
+    lowered: LoweredAlgorithm, names: list[dict[Slot, Slot]], chunks: list[int]
+) -> LoweredAlgorithm:
+    """The same with slots and chunks as they are called outside of parts."""
+
+    def renamed(rank: int) -> Callable[[Slot], Slot]:
+        return lambda slot: names[rank].get(slot, slot)
+
+    def operation(rank: int, one: Operation) -> Operation:
+        name = renamed(rank)
+        return replace(
+            one,
+            chunk=chunks[one.chunk],
+            sources=tuple(map(name, one.sources)),
+            target=None if one.target is None else name(one.target),
+        )
+
+    def message(one: Message) -> Message:
+        return replace(
+            one,
+            chunk=chunks[one.chunk],
+            source_slot=renamed(one.source)(one.source_slot),
+            target_slot=renamed(one.destination)(one.target_slot),
+        )
+
+    return replace(
+        lowered,
+        ranks=tuple(
+            replace(rank, operations=tuple(operation(rank.rank, one) for one in rank.operations))
+            for rank in lowered.ranks
+        ),
+        messages=tuple(map(message, lowered.messages)),
+    )
+
+
+class _Times:
+    """When slots are read first and written last."""
+
+    def __init__(self, lowered: LoweredAlgorithm) -> None:
+        self.reads: dict[tuple[int, Slot, bool], int] = {}
+        self.writes: dict[tuple[int, Slot], int] = {}
+        for rank in lowered.ranks:
+            for one in rank.operations:
+                for slot in one.sources:
+                    key = rank.rank, slot, one.action is Action.SEND
+                    self.reads[key] = min(self.reads.get(key, one.step), one.step)
+                if one.target is not None:
+                    place = rank.rank, one.target
+                    self.writes[place] = max(self.writes.get(place, one.step), one.step)
+
+    def first_use(self, event: Event) -> int:
+        """The last step in which an event is in time for what reads what it stores.
+
+        The others of its group hear of it only after they put what they have in that step.
+        """
+        far = 1 << 62
+        uses = [far]
+        for rank in event.group:
+            late = int(rank != event.root)
+            uses.append(self.reads.get((rank, event.target, True), far) - late)
+            uses.append(self.reads.get((rank, event.target, False), far))
+        return max(0, min(uses))
+
+    def last_write(self, event: Event) -> int:
+        """The last step in which anything writes what an event takes; -1 if nothing does."""
+        group = event.group if event.sums else (event.root,)
+        return max(self.writes.get((rank, event.source), -1) for rank in group)

@@ -1,0 +1,396 @@
+"""Ways: how a chunk goes on a machine of boxes, each around a switch that copies and adds up.
+
+A chunk may go
+
+* within a box, whose ranks add up and all get the sum;
+* by roots: in each box its sum comes to one rank, these exchange, and spread what they get;
+* boxes first: each box adds up and spreads, then ranks of different boxes add what they have;
+* boxes last: ranks of different boxes add, then each box adds up and spreads;
+* by itself: with none of this, every send being one.
+
+What goes through switches are *events* (`syncoll_mscclpp.events`), the rest *parts*: messages of a
+chunk among some ranks, which begin with what events stored and end with what others take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import Algorithm, Counting, Instance, Topology
+from syncoll.model.boxes import connected_by
+from syncoll.runtime import Buffer, Layout, Slot
+from syncoll_mscclpp.events import Event, Group
+
+__all__ = ["Part", "Send", "Way", "Ways", "around_one_switch"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Send:
+    """A send of a chunk; the mask has whose contributions it carries."""
+
+    source: int
+    destination: int
+    step: int
+    mask: int
+
+
+@dataclass
+class Part:
+    """Messages of a chunk among some ranks.
+
+    Slots in scratch are those of events, numbered from 0.
+
+    Args:
+        shares: what each of them begins with, as contributions; and
+        inputs: where that is.
+        outputs: where each must end with all of it.
+        sends: in what steps what goes where.
+    """
+
+    shares: dict[int, int]
+    inputs: dict[int, Slot]
+    outputs: dict[int, Slot]
+    sends: list[Send]
+
+    def fits(self) -> bool:
+        """Whether what is sent are whole shares."""
+        return all(
+            sum(share for share in self.shares.values() if not share & ~one.mask) == one.mask
+            for one in self.sends
+        )
+
+
+@dataclass
+class Way:
+    """How one chunk goes; the steps of its events are the earliest ones.
+
+    Args:
+        first: events before its parts.
+        parts: what is sent by itself.
+        last: events after its parts.
+        places: how many slots of scratch its events need.
+    """
+
+    first: list[Event] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    last: list[Event] = field(default_factory=list)
+    places: int = 0
+
+
+def around_one_switch(topology: Topology, root: int, group: Iterable[int], sums: bool) -> bool:
+    """Whether a switch copies from a rank to a group, and if asked for adds up on the way back."""
+    others = [rank for rank in group if rank != root]
+    ways = [(Counting.SOURCES, {(root, rank) for rank in others})]
+    if sums:
+        ways.append((Counting.DESTINATIONS, {(rank, root) for rank in others}))
+    return all(
+        any(one.counts is counts and links <= {*one.links} for one in topology.bounds)
+        for counts, links in ways
+    )
+
+
+class Ways:
+    """Finds how chunks go."""
+
+    def __init__(self, instance: Instance, layout: Layout) -> None:
+        self.instance = instance
+        self.layout = layout
+        self.topology = instance.topology
+        counted = np.zeros(len(self.topology.links), dtype=bool)
+        for bound, links in zip(self.topology.bounds, self.topology.bound_links, strict=True):
+            if bound.counts is not Counting.SENDS:
+                counted[links] = True
+        self.box = connected_by(self.topology, counted)
+        self.known: dict[tuple[int, Group, bool], bool] = {}
+
+    def of(self, algorithm: Algorithm) -> list[Way]:
+        """How each chunk goes."""
+        sends = algorithm.sends.tolist()
+        if algorithm.contributions is None:
+            masks = [1 << int(self.instance.pre[one[0]].argmax()) for one in sends]
+        else:
+            packed = np.packbits(algorithm.contributions, axis=1, bitorder="little")
+            masks = [int.from_bytes(row.tobytes(), "little") for row in packed]
+        by_chunk: list[list[Send]] = [[] for _ in range(self.instance.num_chunks)]
+        for (chunk, source, destination, step), mask in zip(sends, masks, strict=True):
+            by_chunk[chunk].append(Send(source, destination, step, mask))
+        return [self.way(chunk, mine) for chunk, mine in enumerate(by_chunk)]
+
+    def way(self, chunk: int, sends: list[Send]) -> Way:
+        """How a chunk goes."""
+        found = _Found(self, chunk, sends)
+        for attempt in (found.within_a_box, found.by_roots, found.boxes_first, found.boxes_last):
+            way = attempt()
+            if way is not None and all(part.fits() for part in way.parts):
+                return way
+        return found.by_itself()
+
+    def around(self, root: int, group: Group, *, sums: bool = False) -> bool:
+        """Whether a group is around one switch."""
+        key = root, group, sums
+        if key not in self.known:
+            self.known[key] = around_one_switch(self.topology, root, group, sums)
+        return self.known[key]
+
+
+class _Found:
+    """One chunk, and the ways that it may go; each is None if it does not."""
+
+    def __init__(self, ways: Ways, chunk: int, sends: list[Send]) -> None:
+        self.ways = ways
+        self.chunk = chunk
+        instance = ways.instance
+        self.starts: list[int] = np.flatnonzero(instance.pre[chunk]).tolist()
+        self.ends: list[int] = np.flatnonzero(instance.post[chunk]).tolist()
+        self.copies = len(self.starts) > 1 and not instance.combining
+        self.whole = sum(1 << node for node in self.starts)
+        box = ways.box
+        self.sends = sends
+        self.inside: dict[int, list[Send]] = {}
+        self.between: list[Send] = []
+        for one in sends:
+            if box[one.source] == box[one.destination]:
+                self.inside.setdefault(int(box[one.source]), []).append(one)
+            else:
+                self.between.append(one)
+        self.boxes = sorted({int(box[node]) for node in (*self.starts, *self.ends)})
+        self.starting = {b: tuple(n for n in self.starts if box[n] == b) for b in self.boxes}
+        self.ending = {b: tuple(n for n in self.ends if box[n] == b) for b in self.boxes}
+
+    def slot(self, buffer: Buffer, node: int) -> Slot:
+        """Where the chunk starts, or must end, at a rank."""
+        layout = self.ways.layout
+        places = layout.inputs if buffer is Buffer.INPUT else layout.outputs
+        return Slot(buffer, int(places[self.chunk, node]))
+
+    def common(self, buffer: Buffer, group: Group) -> Slot | None:
+        """The one place where the chunk is at all of a group, in buffers of one size."""
+        layout = self.ways.layout
+        sizes = layout.input_chunks if buffer is Buffer.INPUT else layout.output_chunks
+        slots = {self.slot(buffer, node) for node in group}
+        if len(slots) > 1 or len({sizes[node] for node in group}) > 1:
+            return None
+        return slots.pop()
+
+    def event(
+        self,
+        root: int,
+        group: Group,
+        step: int,
+        source: Slot | None,
+        target: Slot | None,
+        *,
+        sums: bool,
+        gathers: bool = False,
+        tells: bool = True,
+    ) -> Event | None:
+        """An event, if its group is around one switch and what it moves has one place."""
+        if source is None or target is None or not self.ways.around(root, group, sums=sums):
+            return None
+        return Event(step, self.chunk, root, group, sums, source, target, gathers, tells)
+
+    def collected(
+        self, sends: list[Send], group: Group, values: dict[int, int], result: int
+    ) -> tuple[int, int] | None:
+        """The root by which values of a group are added up and spread, and the last step of that.
+
+        They may also all be sent to all.
+        """
+        to_all = [(a, b, values[a]) for a in group for b in group if a != b]
+        given = sorted((one.source, one.destination, one.mask) for one in sends)
+        last = max((one.step for one in sends), default=-1)
+        if given == sorted(to_all):
+            return group[self.chunk % len(group)], last
+        for root in {one.destination for one in sends}:
+            others = [node for node in group if node != root]
+            came = [(node, root, values[node]) for node in others]
+            went = [(root, node, result) for node in others]
+            if given == sorted(came + went):
+                return root, max(one.step for one in sends if one.destination == root)
+        return None
+
+    def within_a_box(self) -> Way | None:
+        """Everything stays in one box, whose ranks add up and all get the sum."""
+        group = tuple(self.ends)
+        if len(self.boxes) > 1 or self.between or self.copies or tuple(self.starts) != group:
+            return None
+        if len(group) == 1:
+            return None
+        single = {node: 1 << node for node in group}
+        found = self.collected(self.sends, group, single, self.whole)
+        if found is None:
+            return None
+        source, target = (self.common(one, group) for one in (Buffer.INPUT, Buffer.OUTPUT))
+        event = self.event(*(found[0], group), found[1], source, target, sums=True)
+        return None if event is None else Way(first=[event])
+
+    def by_roots(self) -> Way | None:
+        """In each box to one rank, among these, and from each to its box."""
+        if self.copies:
+            return None
+        way, part = Way(), Part({}, {}, {}, self.between)
+        stored = Slot(Buffer.SCRATCH, 0)
+        for b in self.boxes:
+            members, goals = self.starting[b], self.ending[b]
+            sends = self.inside.get(b, [])
+            spread = [one for one in sends if one.mask == self.whole]
+            gather = [one for one in sends if one.mask != self.whole]
+            roots = {one.destination for one in gather} | {one.source for one in spread}
+            if not roots:
+                roots = {*members, *goals}
+            if len(roots) != 1:
+                return None
+            (root,) = roots
+            others = [node for node in members if node != root]
+            if sorted((one.source, one.destination, one.mask) for one in gather) != sorted(
+                (node, root, 1 << node) for node in others
+            ):
+                return None
+            if sorted((one.source, one.destination) for one in spread) != sorted(
+                (root, node) for node in goals if node != root
+            ):
+                return None
+            if (goals and root not in goals) or (others and root not in members):
+                return None
+            if members:
+                part.shares[root] = sum(1 << node for node in members)
+                part.inputs[root] = self.slot(Buffer.INPUT, root)
+            if others:
+                last = max(one.step for one in gather)
+                source = self.common(Buffer.INPUT, members)
+                tells = not (len(goals) > 1 and set(members) <= set(goals))
+                event = self.event(root, members, last, source, stored, sums=True, tells=tells)
+                if event is None:
+                    return None
+                way.first.append(event)
+                way.places = 1
+                part.inputs[root] = stored
+            if goals:
+                origin = part.outputs[root] = self.slot(Buffer.OUTPUT, root)
+                if part.shares.get(root) == self.whole:
+                    del part.outputs[root]
+                    origin = part.inputs[root]
+                    if len(goals) == 1 and others:
+                        return None
+                    if len(goals) == 1:
+                        part.outputs[root] = self.slot(Buffer.OUTPUT, root)
+            if len(goals) > 1:
+                begin = min(one.step for one in spread)
+                target = self.common(Buffer.OUTPUT, goals)
+                event = self.event(root, goals, begin, origin, target, sums=False)
+                if event is None:
+                    return None
+                way.last.append(event)
+        if {node for one in self.between for node in (one.source, one.destination)} - {
+            *part.shares,
+            *part.outputs,
+        }:
+            return None
+        if part.sends or part.outputs:
+            way.parts.append(part)
+        return way if way.first or way.last else None
+
+    def boxes_first(self) -> Way | None:
+        """Each box adds up and spreads; then ranks of different boxes add what they have."""
+        if self.copies or self.starts != self.ends or len(self.boxes) < 2:
+            return None
+        way, shares, inputs = Way(), dict[int, int](), dict[int, Slot]()
+        for b in self.boxes:
+            group = self.starting[b]
+            result = sum(1 << node for node in group)
+            for node in group:
+                shares[node], inputs[node] = result, self.slot(Buffer.INPUT, node)
+            if len(group) == 1:
+                if self.inside.get(b):
+                    return None
+                continue
+            single = {node: 1 << node for node in group}
+            found = self.collected(self.inside.get(b, []), group, single, result)
+            if found is None:
+                return None
+            stored, source = Slot(Buffer.SCRATCH, 0), self.common(Buffer.INPUT, group)
+            event = self.event(found[0], group, found[1], source, stored, sums=True)
+            if event is None:
+                return None
+            way.first.append(event)
+            way.places = 1
+            inputs.update(dict.fromkeys(group, stored))
+        for nodes in self.components():
+            if sum(shares[node] for node in nodes) != self.whole or len(nodes) == 1:
+                return None
+            way.parts.append(self.part(nodes, shares, inputs, Buffer.OUTPUT))
+        return way if way.first else None
+
+    def boxes_last(self) -> Way | None:
+        """Ranks of different boxes add; then each box adds up and spreads."""
+        if self.copies or self.starts != self.ends or len(self.boxes) < 2:
+            return None
+        way = Way(places=1)
+        shares = {node: 1 << node for node in self.starts}
+        inputs = {node: self.slot(Buffer.INPUT, node) for node in self.starts}
+        values = dict[int, int]()
+        for nodes in self.components():
+            total = sum(shares[node] for node in nodes)
+            values.update(dict.fromkeys(nodes, total))
+            way.parts.append(self.part(nodes, shares, inputs, Buffer.SCRATCH))
+        for b in self.boxes:
+            group = self.starting[b]
+            if sum(values[node] for node in group) != self.whole or len(group) == 1:
+                return None
+            found = self.collected(self.inside.get(b, []), group, values, self.whole)
+            if found is None:
+                return None
+            stored, target = Slot(Buffer.SCRATCH, 0), self.common(Buffer.OUTPUT, group)
+            event = self.event(found[0], group, found[1], stored, target, sums=True, gathers=True)
+            if event is None:
+                return None
+            way.last.append(event)
+        return way
+
+    def by_itself(self) -> Way:
+        """Every send is one."""
+        shares = {node: 1 << node for node in self.starts}
+        if self.copies:
+            shares = dict.fromkeys(self.starts, 1 << self.starts[0])
+        return Way(
+            parts=[
+                Part(
+                    shares,
+                    {node: self.slot(Buffer.INPUT, node) for node in self.starts},
+                    {node: self.slot(Buffer.OUTPUT, node) for node in self.ends},
+                    self.sends,
+                )
+            ]
+        )
+
+    def components(self) -> list[list[int]]:
+        """The ranks between which the chunk goes from box to box, and those that are alone."""
+        label = {node: node for node in self.starts}
+        for one in self.between:
+            ends = (one.source, one.destination)
+            if not label.keys() >= {*ends}:
+                return [self.starts]  # another rank relays: no share is whole
+            low, high = sorted((label[ends[0]], label[ends[1]]))
+            label = {node: low if mine == high else mine for node, mine in label.items()}
+        return [
+            [node for node, mine in label.items() if mine == least]
+            for least in sorted(set(label.values()))
+        ]
+
+    def part(
+        self, nodes: list[int], shares: dict[int, int], inputs: dict[int, Slot], ending: Buffer
+    ) -> Part:
+        """What some ranks do among themselves, at the end of which all have the sum."""
+        scratch = ending is Buffer.SCRATCH
+        return Part(
+            {node: shares[node] for node in nodes},
+            {node: inputs[node] for node in nodes},
+            {node: Slot(ending, 0) if scratch else self.slot(ending, node) for node in nodes},
+            [one for one in self.between if one.source in nodes],
+        )
