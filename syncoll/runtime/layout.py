@@ -231,7 +231,7 @@ def layout_of(instance: Instance, *, in_place: bool) -> Layout:
     if in_place and kind is Kind.CUSTOM:
         raise ExportError(
             f"{instance.collective} is not one of the collectives for which in place is defined: "
-            f"{collective.reason}"
+            f"{collective.reason}; take it out of place"
         )
     inputs, outputs = _indices(instance, collective)
     input_chunks = tuple(int(n) for n in instance.pre.sum(axis=0))

@@ -320,7 +320,7 @@ def test_what_is_wrong_is_told_from_what_could_not_be_checked(
     plan = json.loads((tmp_path / "plan.json").read_text())
     (tmp_path / "own.json").write_text(json.dumps({**plan, "collective": "mine"}))
     with pytest.raises(syncoll.UncheckedError, match="does not say which chunk"):
-        syncoll.verify(tmp_path / "own.json", collective="allgather")
+        syncoll.verify(tmp_path / "own.json", collective="alltoall")
     found[0].export("msccl-xml", tmp_path / "a.xml")
     with pytest.raises(VerificationError) as raised:
         syncoll.verify(tmp_path / "a.xml", collective="alltoall")
