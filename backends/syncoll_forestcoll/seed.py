@@ -118,9 +118,15 @@ class ForestSeed:
             )
         found: list[tuple[int, Fraction]] = []
         fruitless: set[int] = set()
-        # Where no switch copies seed `pipelines` has waves of better trees.
-        waves = topology.counts_copies
-        few = FewSteps(topology, collective, limits, idle=bool(fixed_k) or not waves)
+        few = FewSteps(
+            topology, collective, limits, idle=bool(fixed_k) or not topology.counts_copies
+        )
+        if topology.counts_copies:  # elsewhere seed `pipelines` has waves of better trees
+            trees = forests.of(ks[-1])
+            family = best_waves(topology, collective, trees, limits.max_chunks) if trees else None
+            if family is not None and _is_within(family, limits):
+                first = family.member(family.first)
+                yield Proposal(first.chunks, first.algorithm, f"k = {ks[-1]}, waves", family)
         while shapes or not few.ended:
             for made in few.turn(clock.slices()):
                 found.append((made.algorithm.steps, Fraction(made.algorithm.rounds, made.chunks)))
@@ -138,12 +144,6 @@ class ForestSeed:
                 trees = forests.of(k)
                 if not trees:
                     continue
-                if waves and k == ks[-1]:
-                    waves = False
-                    family = best_waves(topology, collective, trees, limits.max_chunks)
-                    if family is not None and _is_within(family, limits):
-                        first = family.member(family.first)
-                        yield Proposal(first.chunks, first.algorithm, f"k = {k}, waves", family)
                 if k * segments > max(ks):
                     fruitless.add(k * segments)
                 until = clock.slice() if found else clock.all_of_it
