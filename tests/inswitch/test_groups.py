@@ -12,13 +12,12 @@ import pytest
 import syncoll
 from syncoll.bounding.combining import combining_rounds_bound
 from syncoll.certificates import Certificate, ChunkClasses, SwitchCertificate
+from syncoll.damage import damaged, parse_damage
 from syncoll.formula import Verdict
 from syncoll.model import Collective, Topology, within
 from syncoll.model.sums import Term, sum_of
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
-from syncoll.repairing.damage import parse_damage
-from syncoll.repairing.damaged import damaged
 from syncoll.routing import as_topology
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
