@@ -12,7 +12,8 @@ import pytest
 import syncoll
 from syncoll.bounding.combining import combining_rounds_bound
 from syncoll.certificates import Certificate, ChunkClasses, SwitchCertificate
-from syncoll.damage import damaged, parse_damage
+from syncoll.damage.damage import parse_damage
+from syncoll.damage.damaged import damaged
 from syncoll.formula import Verdict
 from syncoll.model import Collective, Topology, within
 from syncoll.model.sums import Term, sum_of
