@@ -1,20 +1,24 @@
 """Finding partitions (`syncoll.certificates.partition`) that prove much, and prices for them.
 
 Every node a part of its own counts all sends; coarser parts count those over slow links alone, and
-where switches copy or add up what is sent within parts, those between them.
+where switches copy or add up what is sent within parts, those between them.  In a sum of what is
+added up and what is moved, prices are found that both pay the most at together: a linear program
+whose variables are the prices, the least of them between parts, and what a way costs from each node
+that something is moved from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.certificates.classes import ChunkClass
+from syncoll.certificates.classes import ChunkClass, ClassList
 from syncoll.certificates.partition import PartitionCertificate, in_units, sends_between
-from syncoll.deadline import NEVER, Deadline
+from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 from syncoll.linear import LinearProgram
 from syncoll.model import Counting, Topology
 
@@ -29,6 +33,12 @@ _MOST_PROGRAMS = 12
 _MOST_JOINED = 64
 _SECONDS_OF_LARGE = 1.0
 """With more nodes joining parts takes seconds for each pair, and is cut short."""
+
+_NOTHING = 1e-6
+"""The part of the largest price below which the least one is taken for none."""
+
+_MOST_WAYS = 1 << 17
+"""Nodes that something is moved from, times links, up to which ways of a sum are looked at."""
 
 _DENOMINATORS = (12, 840, 27720, 10**6)
 """Largest denominators tried in turn when a price is rounded."""
@@ -62,22 +72,58 @@ def find_partition(
     half = deadline.share(0.5)
     if topology.num_nodes > _MOST_JOINED:
         half = half.sooner(_SECONDS_OF_LARGE)
-    for parts in _candidates(topology.num_nodes, ends, share, classes, half):
-        if parts not in rated:
-            rated[parts] = _rate(parts, ends, share, classes)
     best: tuple[Fraction, PartitionCertificate] | None = None
-    for parts in sorted(rated, key=lambda p: (-rated[p], p))[:_MOST_PROGRAMS]:
-        if best is not None and rated[parts] <= float(best[0]):
-            break  # the rating is never below what prices prove
-        if best is not None and deadline.passed:
-            break
-        certificate = _price(topology, parts, deadline.seconds)
-        if certificate is None:
-            continue
-        proved = certificate.check(topology, classes)
-        if proved > (Fraction(0) if best is None else best[0]):
-            best = proved, certificate
+    moved = _moved(topology, ClassList.of(classes))
+
+    def keep(certificate: PartitionCertificate | None) -> None:
+        nonlocal best
+        if certificate is not None:
+            proved = certificate.check(topology, classes)
+            if proved > (Fraction(0) if best is None else best[0]):
+                best = proved, certificate
+
+    try:
+        if moved:  # which proves most as a rule, and holds where there is no time for others
+            alone = _price(topology, tuple(range(topology.num_nodes)), deadline.seconds)
+            keep(alone and replace(alone, moved=True))
+        for parts in _candidates(topology.num_nodes, ends, share, classes, half):
+            if parts not in rated:
+                rated[parts] = _rate(parts, ends, share, classes)
+        for parts in sorted(rated, key=lambda p: (-rated[p], p))[:_MOST_PROGRAMS]:
+            if best is not None and not moved and rated[parts] <= float(best[0]):
+                break  # the rating is never below what prices prove
+            if best is not None and deadline.passed:
+                break
+            plain = _price(topology, parts, deadline.seconds)
+            keep(plain)
+            if moved:
+                keep(plain and replace(plain, moved=True))
+                keep(_price_of_sum(topology, parts, classes, moved, deadline.seconds))
+    except OutOfTimeError:
+        if best is None:
+            raise
     return best
+
+
+def _moved(topology: Topology, classes: ClassList) -> dict[tuple[int, int], int]:
+    """Chunks that are moved from one node to another, beside others that are added up.
+
+    Empty where there are no such, or too many for their ways to be looked at.
+    """
+    singles, several = classes.singles, [len(one) > 1 for one in classes.sets]
+    moved: dict[tuple[int, int], int] = {}
+    added = False
+    for i, j, count in zip(
+        *(part.tolist() for part in (classes.first, classes.second, classes.counts)), strict=True
+    ):
+        ends = int(singles[i]), int(singles[j])
+        if min(ends) >= 0 and ends[0] != ends[1]:
+            moved[ends] = moved.get(ends, 0) + count
+        added = added or (several[i] and bool(classes.sets[j]))
+    sources = {source for source, _ in moved}
+    if not added or len(sources) * len(topology.links) > _MOST_WAYS:
+        return {}
+    return moved
 
 
 def _rate(
@@ -162,9 +208,87 @@ def _price(
     ).minimise(seconds)
     if optimum is None:
         return None
+    prices = np.zeros(len(topology.bounds))
+    prices[numbers] = optimum.columns
+    return _rounded(topology, parts, prices, optimum.value)
+
+
+def _price_of_sum(
+    topology: Topology,
+    parts: Sequence[int],
+    classes: Sequence[ChunkClass],
+    moved: Mapping[tuple[int, int], int],
+    seconds: float | None = None,
+) -> PartitionCertificate | None:
+    """The prices for these parts at which what is added up and what is moved pay the most together.
+
+    Columns are the prices, the least price of a link between parts, and for each node that
+    something is moved from what the cheapest way costs to each node.  All of it together pays at
+    least 1, and what a round has room for is to be as little as possible.
+
+    Args:
+        moved: how many chunks are moved from one node to another.
+    """
+    nodes, bounds = topology.num_nodes, len(topology.bounds)
+    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    sources = sorted({source for source, _ in moved})
+    first = {source: bounds + 1 + k * nodes for k, source in enumerate(sources)}
+    sends = sends_between(parts, [one for one in classes if len(one.pre) > 1])
+    entries: list[tuple[int, int, float]] = [(0, bounds, float(sends))]
+    entries += [(0, first[s] + d, float(n)) for (s, d), n in moved.items()]
+    low, row = [1.0], 1
+    numbers, counting = np.array(parts), set(_counting_sends(topology))
+    priced = [[i for i in own if i in counting] for own in topology.link_bounds]
+    for link in np.flatnonzero(numbers[ends[:, 0]] != numbers[ends[:, 1]]).tolist():
+        entries += [(row, i, 1.0) for i in priced[link]]
+        entries.append((row, bounds, -1.0))
+        low.append(0.0)
+        row += 1
+    for source in sources:
+        for link, (a, b) in enumerate(topology.links):
+            if b == source:
+                continue
+            entries += [(row, i, 1.0) for i in priced[link]]
+            entries.append((row, first[source] + b, -1.0))
+            if a != source:
+                entries.append((row, first[source] + a, 1.0))
+            low.append(0.0)
+            row += 1
+    room = [float(bound.chunks_per_round) for bound in topology.bounds]
+    costs = np.array(room + [0.0] * (1 + len(sources) * nodes))
+    rows, columns, values = zip(*entries, strict=True)
+    optimum = LinearProgram(
+        costs,
+        np.array(rows),
+        np.array(columns),
+        np.array(values),
+        np.array(low),
+        np.full(row, np.inf),
+    ).minimise(seconds)
+    if optimum is None or optimum.columns[bounds] <= _NOTHING * optimum.columns[:bounds].max():
+        return None
+    least = float(optimum.columns[bounds])
+    prices = optimum.columns[:bounds] / least
+    found = _rounded(topology, parts, prices, float(np.dot(room, prices)))
+    return found and replace(found, moved=True)
+
+
+def _rounded(
+    topology: Topology, parts: Sequence[int], columns: FloatArray, value: float
+) -> PartitionCertificate | None:
+    """Prices as fractions, such that every link between parts costs at least 1.
+
+    Args:
+        columns: prices.
+        value: what a round has room for at these.
+    """
+    part = np.array(parts)[np.array(topology.links, dtype=np.int64).reshape(-1, 2)]
+    between = part[:, 0] != part[:, 1]
+    row = np.cumsum(between) - 1
+    within = [row[members[between[members]]] for members in topology.bound_links]
     best: tuple[Fraction, dict[int, Fraction]] | None = None
     for denominator in _DENOMINATORS:
-        prices = [Fraction(float(x)).limit_denominator(denominator) for x in optimum.columns]
+        prices = [Fraction(float(x)).limit_denominator(denominator) for x in columns]
         one, amounts = in_units(prices)
         price = np.zeros(int(between.sum()), dtype=object)
         for rows, amount in zip(within, amounts, strict=True):
@@ -174,13 +298,11 @@ def _price(
             continue
         scaled = {j: value / least for j, value in enumerate(prices) if value}
         room = sum(
-            (bounds[j].chunks_per_round * value for j, value in scaled.items()),
+            (topology.bounds[j].chunks_per_round * value for j, value in scaled.items()),
             Fraction(0),
         )
         if best is None or room < best[0]:
             best = room, scaled
-        if float(best[0]) <= optimum.value * (1 + 1e-9):
+        if float(best[0]) <= value * (1 + 1e-9):
             break
-    if best is None:
-        return None
-    return PartitionCertificate(tuple(parts), {numbers[j]: x for j, x in best[1].items()})
+    return None if best is None else PartitionCertificate(tuple(parts), best[1])

@@ -13,20 +13,20 @@ if TYPE_CHECKING:
         write_folder,
     )
     from syncoll.documents.document import KINDS, VERSION, schema
-    from syncoll.documents.frontier import frontier_document
     from syncoll.documents.indented import to_text
     from syncoll.documents.outcome import algorithm_document, outcome_document
     from syncoll.documents.stored import StoredAlgorithm, StoredFile, load_text, read_file
+    from syncoll.documents.written_frontier import frontier_document
 else:
     __getattr__ = lazily(
         __name__,
         {
             "atomic": "remove_empty require_writable write_atomically write_document write_folder",
             "document": "KINDS VERSION schema",
-            "frontier": "frontier_document",
             "indented": "to_text",
             "outcome": "algorithm_document outcome_document",
             "stored": "StoredAlgorithm StoredFile load_text read_file",
+            "written_frontier": "frontier_document",
         },
     )
 

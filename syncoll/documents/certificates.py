@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TypeVar
+from typing import Literal, TypeVar
+
+from msgspec import UNSET, UnsetType
 
 from syncoll.certificates import (
     CompletionCase,
@@ -184,10 +186,12 @@ class SendsRecord(_AnyCertificate, frozen=True, tag="sends"):
 
     Args:
         parts: for each node the number of its part.
+        moved: whether chunks with one contributor pay for their ways.
     """
 
     parts: tuple[Node, ...]
     prices: tuple[FlatPrice, ...]
+    moved: Literal[True] | UnsetType = UNSET
 
 
 class CutRecord(_AnyCertificate, frozen=True, tag="cut"):
@@ -223,7 +227,8 @@ def certificate_record(bound: RoundsBound, shape: int) -> CertificateRecord:
     match bound.certificate:
         case PartitionCertificate() as proof:
             flat = tuple(FlatPrice(*one) for one in sorted(proof.prices.items()))
-            return SendsRecord.of(bound, shape=shape, parts=proof.parts, prices=flat)
+            moved = True if proof.moved else UNSET
+            return SendsRecord.of(bound, shape=shape, parts=proof.parts, prices=flat, moved=moved)
         case CutCertificate() as proof:
             return CutRecord.of(bound, shape=shape, nodes=proof.nodes, cover=proof.cover)
         case TreeCertificate() | SwitchCertificate() as proof:
@@ -281,7 +286,9 @@ def bound_of(record: CertificateRecord) -> RoundsBound:
             proof = CutCertificate(record.nodes, record.cover)
         case SendsRecord():
             proof = PartitionCertificate(
-                record.parts, _distinct((one.bound, one.price) for one in record.prices)
+                record.parts,
+                _distinct((one.bound, one.price) for one in record.prices),
+                record.moved is True,
             )
         case TreesRecord():
             proof = TreeCertificate(record.steps, _totals(record.prices))

@@ -171,6 +171,10 @@ def _of_version_5(kind: str, record: Any) -> str:
         algorithm = getattr(problem, "algorithm", None)
         if algorithm is not None and any(type(row[0]) is not int for row in algorithm.sends):
             return f"{where}algorithm has runs of chunks"
+    evidence = getattr(record, "evidence", UNSET)
+    for i, one in enumerate(() if evidence is UNSET else evidence.certificates):
+        if getattr(one, "moved", UNSET) is not UNSET:
+            return f"evidence.certificates[{i}] has moved"
     return ""
 
 

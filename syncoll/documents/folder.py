@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from syncoll.documents.atomic import require_writable, write_document
-from syncoll.documents.frontier import frontier_document
 from syncoll.documents.stored import read_file
+from syncoll.documents.written_frontier import frontier_document
 from syncoll.errors import FileFormatError, UsageError, VerificationError
 from syncoll.model import Collective, Topology
 from syncoll.results import Frontier

@@ -8,22 +8,18 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from syncoll.documents.document import digest
 from syncoll.documents.evidence import (
     EvidenceRecord,
     ProofRecord,
     evidence_of,
-    evidence_record,
-    proof_record,
 )
-from syncoll.documents.families import FamilyRecord, family_of, family_record
-from syncoll.documents.garbage import collected_later
+from syncoll.documents.families import FamilyRecord, family_of
 from syncoll.documents.problem import (
     AlgorithmRecord,
     FileRecord,
     ProblemRecord,
 )
-from syncoll.documents.record import ClosedRecord, Count, Record, Seconds, written
+from syncoll.documents.record import ClosedRecord, Count, Record, Seconds
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 from syncoll.results.evidence import Evidence
@@ -31,7 +27,7 @@ from syncoll.results.family import Family
 from syncoll.results.frontier import Costs, Frontier, OpenClaim, Point
 from syncoll.trust.families import require_family
 
-__all__ = ["FrontierFile", "FrontierRecord", "PointRecord", "frontier_document", "frontier_of"]
+__all__ = ["FrontierFile", "FrontierRecord", "PointRecord", "frontier_of"]
 
 
 class BoundsRecord(Record, frozen=True):
@@ -146,66 +142,6 @@ FrontierFile = Annotated[
     FrontierRecord, Meta(extra_json_schema={"dependentRequired": {"evidence": ["between"]}})
 ]
 """The same, with what its schema says besides."""
-
-
-@collected_later()
-def frontier_document(frontier: Frontier) -> dict[str, Any]:
-    """A frontier as the document ``syncoll/frontier/1``, see `file_entries`."""
-    from syncoll.documents.written_problem import file_entries, version_of_chunks
-
-    evidence, nodes = frontier.evidence, frontier.topology.num_nodes
-    at_points = {point.steps for point in frontier.points}
-    algorithms = [point.algorithm for point in frontier.points]
-    version = 4 if frontier.families and frontier.counts_members else 1
-    if _may_have_runs(frontier):
-        runs = [version_of_chunks(x.instance, x.algorithm) for x in frontier.points]
-        version = max([version, *runs])
-    record = FrontierRecord.of(
-        frontier,
-        **file_entries("frontier", frontier.topology, frontier.collective, algorithms, version),
-        bounds=BoundsRecord(frontier.least_steps, frontier.least_bandwidth, frontier.max_chunks),
-        search={**frontier.settings, "scope": frontier.scope},
-        points=tuple(_point_record(point, frontier) for point in frontier.points),
-        open=tuple(
-            OpenRecord((one.least_steps, one.most_steps), (one.low, one.high), one.reason)
-            for one in frontier.open
-        ),
-        left_out=tuple(LeftOutRecord(*one) for one in frontier.left_out) or UNSET,
-        families=tuple(map(family_record, frontier.families)) or UNSET,
-        digest=UNSET,
-        seconds=round(frontier.seconds, 6),
-        between=UNSET
-        if evidence is None
-        else tuple(
-            BetweenRecord(proof.steps, proof_record(proof, evidence))
-            for proof in evidence.proofs
-            if proof.steps not in at_points
-        ),
-        evidence=UNSET if evidence is None else evidence_record(evidence, nodes),
-    )
-    document = written(record)
-    return {**document, "digest": digest(document)}
-
-
-def _may_have_runs(frontier: Frontier) -> bool:
-    """Whether the version that brings them says no more than this frontier does."""
-    return not frontier.families or frontier.counts_members
-
-
-def _point_record(point: Point, frontier: Frontier) -> PointRecord:
-    from syncoll.documents.written_problem import algorithm_record, problem_entries
-
-    evidence, proof, size = frontier.evidence, frontier.proof(point), point.size
-    return PointRecord.of(
-        point,
-        **problem_entries(point.instance, runs=_may_have_runs(frontier)),
-        status="verified",
-        seconds=round(point.seconds, 6),
-        proof=UNSET if evidence is None or proof is None else proof_record(proof, evidence),
-        variables=UNSET if size is None else size.variables,
-        constraints=UNSET if size is None else size.constraints,
-        algorithm=algorithm_record(point.algorithm, runs=_may_have_runs(frontier)),
-    )
 
 
 def frontier_of(record: FrontierRecord, topology: Topology, solved: Sequence[Costs]) -> Frontier:

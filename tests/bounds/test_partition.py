@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import random
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from heapq import heappop, heappush
 from itertools import combinations, product
+from math import ceil
 
 import numpy as np
 import pytest
 
+import syncoll
 from syncoll.bounding import combining_rounds_bound
 from syncoll.bounding.partition import _price, find_partition
 from syncoll.certificates import ChunkClass, ChunkClasses
 from syncoll.certificates.partition import PartitionCertificate
 from syncoll.errors import VerificationError
+from syncoll.formula import Verdict
 from syncoll.model import RelationTable, Topology
 from syncoll.testing.instances import random_topology
 from tests.oracles.classics import bus, dgx1, hub, line, ring
@@ -139,6 +144,120 @@ def test_no_algorithm_needs_fewer_sends() -> None:
                 met += proved == truth
     assert checked >= 1000
     assert met >= checked / 3
+
+
+def least_paid(topology: Topology, pre: int, post: int, price: list[int]) -> int | None:
+    """As `least_sends`, for prices of the links."""
+    nodes = topology.num_nodes
+    start = tuple((1 << n) & pre for n in range(nodes))
+    known: dict[tuple[int, ...], int] = {}
+    queue = [(0, start)]
+    while queue:
+        cost, state = heappop(queue)
+        if state in known:
+            continue
+        known[state] = cost
+        if all(state[n] == pre for n in range(nodes) if post >> n & 1):
+            return cost
+        for link, (a, b) in enumerate(topology.links):
+            if state[a] | state[b] != state[b]:
+                after = (*state[:b], state[a] | state[b], *state[b + 1 :])
+                heappush(queue, (cost + price[link], after))
+    return None
+
+
+def test_nothing_pays_less_with_moved_chunks() -> None:
+    """For contributors, needers, partitions and prices of small machines, by brute force."""
+    checked = more = met = 0
+    for seed in range(16):
+        topology = random_topology(seed, least_nodes=3, most_nodes=4)
+        nodes, rng = topology.num_nodes, random.Random(seed)
+        plain = Topology.from_links("plain", nodes, dict.fromkeys(topology.links, 1))
+        sets = [s for k in (1, 2, 3) for s in combinations(range(nodes), k)]
+        for parts in list(every_partition(nodes))[::3]:
+            price = [
+                rng.randint(1, 3) if parts[a] != parts[b] else rng.randint(0, 2)
+                for a, b in plain.links
+            ]
+            prices = {i: F(p) for i, p in enumerate(price) if p}
+            if not prices:
+                continue
+            for pre, post in list(product(sets, repeat=2))[seed % 5 :: 5]:
+                words = [sum(1 << n for n in one) for one in (pre, post)]
+                truth = least_paid(plain, words[0], words[1], price)
+                if truth is None:
+                    continue
+                chunk = (ChunkClass(pre, post, 1),)
+                before, now = (
+                    PartitionCertificate(parts, prices, moved).check(plain, chunk) * sum(price)
+                    for moved in (False, True)
+                )
+                assert before <= now <= truth, (seed, parts, pre, post)
+                checked, more, met = checked + 1, more + (now > before), met + (now == truth)
+    assert checked >= 1000
+    assert more >= checked / 5
+    assert met >= checked / 4
+
+
+@pytest.mark.parametrize(
+    ("machine", "collective", "cost"),
+    [
+        ("bus(3)", "allreduce + alltoall", F(6)),
+        ("ring(4)", "allreduce + alltoall", F(5, 4)),
+        ("ring(4)", "2 * allreduce + alltoall", F(2)),
+        ("hypercube(3)", "allreduce + alltoall", F(13, 12)),
+        ("torus(4,4)", "allreduce + alltoall", F(31, 32)),
+        # Prices for which both pay the most together are not all alike.
+        ("line(4)", "allreduce + alltoall", F(15, 8)),
+        # More than this no prices within and between its boards can prove.
+        ("dgx1", "allreduce + alltoall", F(1, 2)),
+    ],
+)
+def test_sums_share_the_links(machine: str, collective: str, cost: Fraction) -> None:
+    topology, asked = syncoll.topology(machine), syncoll.collective(collective)
+    chunks = asked.least_chunks(topology.num_nodes)
+    assert chunks is not None
+    table = asked.tabulate(topology.num_nodes, chunks)
+    found = find_partition(topology, ChunkClasses.of(table, chunks, combining=True).classes)
+    assert found is not None
+    assert found[0] / chunks == cost
+    assert found[1].moved
+
+
+@pytest.mark.parametrize(
+    ("machine", "collective", "met"),
+    [
+        ("ring(3)", "allreduce + alltoall", True),
+        ("bus(3)", "allreduce + gather(root=1)", True),
+        ("line(3)", "allreduce within [[0,1]] + alltoall", True),
+        ("fully_connected(3)", "reduce + alltoall", False),
+    ],
+)
+def test_no_sum_takes_fewer_rounds(machine: str, collective: str, met: bool) -> None:
+    """A solver finds none with fewer rounds, and on most of these one with no more."""
+    topology, asked = syncoll.topology(machine), syncoll.collective(collective)
+    chunks = asked.least_chunks(topology.num_nodes)
+    assert chunks is not None
+    table = asked.tabulate(topology.num_nodes, chunks)
+    found = find_partition(topology, ChunkClasses.of(table, chunks, combining=True).classes)
+    assert found is not None
+    assert found[1].moved
+    least = ceil(found[0])
+    for rounds, verdict in (
+        (least - 1, Verdict.UNSAT),
+        (least, Verdict.SAT if met else Verdict.UNSAT),
+    ):
+        solved = syncoll.solve(topology, asked, chunks=chunks, steps=min(4, rounds), rounds=rounds)
+        assert solved.outcome.verdict is verdict
+
+
+def test_where_nothing_is_added_up_or_moved_certificates_are_as_before() -> None:
+    topology = ring(4)
+    for name in ("allreduce", "2 * allreduce"):
+        table = syncoll.collective(name).tabulate(4, 1)
+        found = find_partition(topology, ChunkClasses.of(table, 1, combining=True).classes)
+        assert found is not None
+        assert not found[1].moved
 
 
 def test_random_partitions_are_certified() -> None:

@@ -218,7 +218,10 @@ COMMON = {"shape", "steps", "rounds", "reading", "node", "method"}
 class Certificate:
     def __init__(self, written: Json, machine: Machine, shapes: Sequence[Shape]) -> None:
         self.written, self.method, self.steps = written, written["method"], written["steps"]
-        require(set(written) == COMMON | FIELDS[self.method], "its fields")
+        fields = set(written)
+        if self.method == "sends" and written.get("moved") is True:
+            fields.remove("moved")
+        require(fields == COMMON | FIELDS[self.method], "its fields")
         maybe_count(self.steps)
         (number,) = positions([written["shape"]], len(shapes))
         self.shape = shapes[number]
@@ -609,13 +612,21 @@ class Certificate:
             (i,) = positions([one["bound"]], len(self.machine.room))
             require("step" not in one and i not in each, "a price")
             each[i] = ratio(one["price"])
+        costs: dict[int, Fraction] = {}
         for k, (a, b) in enumerate(self.machine.links):
-            cost = sum((p for i, p in each.items() if k in self.machine.members[i]), Fraction(0))
-            require(parts[a] == parts[b] or cost >= 1, "a send costs less than 1")
-        sends = sum(
-            n * (len({parts[x] for x in pre}) + len({parts[x] for x in post}) - 2)
-            for (pre, post), n in self.shape.counts.items()
-            if pre and post
-        )
+            costs[k] = sum(
+                (p for i, p in each.items() if k in self.machine.members[i]), Fraction(0)
+            )
+            require(parts[a] == parts[b] or costs[k] >= 1, "a send costs less than 1")
+        paid = Fraction(0)
+        for (pre, post), n in self.shape.counts.items():
+            if pre and post:
+                given, needed = ({parts[x] for x in nodes} for nodes in (pre, post))
+                least = Fraction(len(given) + len(needed) - 2)
+                if "moved" in self.written:
+                    least += not given & needed
+                    for goal in post if len(pre) == 1 else ():
+                        least = max(least, self.machine.ways(goal, costs).get(*pre, Fraction(0)))
+                paid += n * least
         room = sum((self.machine.room[i] * p for i, p in each.items()), Fraction(0))
-        return sends / room if sends else Fraction(0)
+        return paid / room if paid else Fraction(0)

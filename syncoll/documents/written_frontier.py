@@ -1,0 +1,93 @@
+"""A frontier as a file; what reads and checks one does without this."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET
+
+from syncoll.documents.document import digest
+from syncoll.documents.evidence import evidence_record, proof_record
+from syncoll.documents.families import family_record
+from syncoll.documents.frontier import (
+    BetweenRecord,
+    BoundsRecord,
+    FrontierRecord,
+    LeftOutRecord,
+    OpenRecord,
+    PointRecord,
+)
+from syncoll.documents.garbage import collected_later
+from syncoll.documents.record import written
+from syncoll.documents.written_problem import (
+    algorithm_record,
+    file_entries,
+    problem_entries,
+    version_of_chunks,
+)
+from syncoll.results.evidence import Evidence
+from syncoll.results.frontier import Frontier, Point
+
+__all__ = ["frontier_document"]
+
+
+@collected_later()
+def frontier_document(frontier: Frontier) -> dict[str, Any]:
+    """A frontier as the document ``syncoll/frontier/1``, see `file_entries`."""
+    evidence, nodes = frontier.evidence, frontier.topology.num_nodes
+    at_points = {point.steps for point in frontier.points}
+    algorithms = [point.algorithm for point in frontier.points]
+    version = 4 if frontier.families and frontier.counts_members else 1
+    if _may_have_runs(frontier):
+        runs = [version_of_chunks(x.instance, x.algorithm) for x in frontier.points]
+        version = max([version, *runs, 5 if _has_moved(evidence) else 1])
+    record = FrontierRecord.of(
+        frontier,
+        **file_entries("frontier", frontier.topology, frontier.collective, algorithms, version),
+        bounds=BoundsRecord(frontier.least_steps, frontier.least_bandwidth, frontier.max_chunks),
+        search={**frontier.settings, "scope": frontier.scope},
+        points=tuple(_point_record(point, frontier) for point in frontier.points),
+        open=tuple(
+            OpenRecord((one.least_steps, one.most_steps), (one.low, one.high), one.reason)
+            for one in frontier.open
+        ),
+        left_out=tuple(LeftOutRecord(*one) for one in frontier.left_out) or UNSET,
+        families=tuple(map(family_record, frontier.families)) or UNSET,
+        digest=UNSET,
+        seconds=round(frontier.seconds, 6),
+        between=UNSET
+        if evidence is None
+        else tuple(
+            BetweenRecord(proof.steps, proof_record(proof, evidence))
+            for proof in evidence.proofs
+            if proof.steps not in at_points
+        ),
+        evidence=UNSET if evidence is None else evidence_record(evidence, nodes),
+    )
+    document = written(record)
+    return {**document, "digest": digest(document)}
+
+
+def _may_have_runs(frontier: Frontier) -> bool:
+    """Whether the version that brings them says no more than this frontier does."""
+    return not frontier.families or frontier.counts_members
+
+
+def _has_moved(evidence: Evidence | None) -> bool:
+    """Whether a certificate says what the version brings."""
+    certified = () if evidence is None else evidence.certificates
+    return any(getattr(one.bound.certificate, "moved", False) for one in certified)
+
+
+def _point_record(point: Point, frontier: Frontier) -> PointRecord:
+    evidence, proof, size = frontier.evidence, frontier.proof(point), point.size
+    return PointRecord.of(
+        point,
+        **problem_entries(point.instance, runs=_may_have_runs(frontier)),
+        status="verified",
+        seconds=round(point.seconds, 6),
+        proof=UNSET if evidence is None or proof is None else proof_record(proof, evidence),
+        variables=UNSET if size is None else size.variables,
+        constraints=UNSET if size is None else size.constraints,
+        algorithm=algorithm_record(point.algorithm, runs=_may_have_runs(frontier)),
+    )
