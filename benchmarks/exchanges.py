@@ -1,4 +1,4 @@
-"""Uneven exchanges on two tiers, and allreduce in switches that copy and add up.
+"""Uneven exchanges on two tiers.
 
 ::
 
@@ -11,8 +11,6 @@ to k to the -1.2, by all alike, as tokens go to experts.  One-hot: half of the G
 of the others each, by a permutation drawn at random, and nothing else.  Every search has the
 seconds said; what is shown is the cheapest point, what R/C comes near to with ever more waves, what
 is proved for any number of steps, and how far apart they are.
-
-In-switch: the same box with and without switches that multicast and reduce; both with their proofs.
 """
 
 from __future__ import annotations
@@ -49,17 +47,10 @@ EXCHANGES = (
 )
 """Machine, kind of matrix, seconds."""
 
-SWITCHES = (
-    "dgx_h100(boxes=1) allreduce",
-    "dgx_h100(boxes=1,nvls=true) allreduce",
-    "dgx_h100(boxes=2) allreduce",
-    "dgx_h100(boxes=2,nvls=true) allreduce",
-)
 HEAD = (
     *("machine", "GPUs", "matrix", "S", "R/C", "pipeline to", "proved", "above", "found by"),
     *("machine s", "within 5 % s", "this s", "search s"),
 )
-_SECONDS = 30.0
 _NEAR = Fraction(21, 20)
 
 
@@ -70,7 +61,7 @@ def main() -> None:
     add_options(parser, "exchanges")
     arguments = parser.parse_args()
     page = Page(arguments.output)
-    page.say("# Uneven exchanges, and switches that copy and add up", "")
+    page.say("# Uneven exchanges", "")
     loads = " ".join(f"{load:.1f}" for load in os.getloadavg())
     page.say(f"{os.cpu_count()} cores, load {loads} at the start.", "")
     page.say(
@@ -83,15 +74,6 @@ def main() -> None:
     for case in arguments.cases or EXCHANGES:
         machine, kind, seconds = case.rsplit(" ", 2)
         exchange(page, machine, kind, float(seconds))
-        page.write(None)
-    if arguments.cases:
-        return
-    page.say("", f"{_SECONDS:g} s each:", "")
-    head = ("machine", "S", "R/C", "family to", "proved", "above", "s")
-    row(page, *head)
-    row(page, *["---"] * len(head))
-    for case in SWITCHES:
-        in_switches(page, *case.split())
         page.write(None)
 
 
@@ -165,25 +147,6 @@ def exchange(page: Page, machine: str, kind: str, seconds: float) -> None:
         f"{made:.1f}",
         watch.until(low * _NEAR),
         watch.until(best.bandwidth),
-        f"{found.seconds:.1f}",
-    )
-
-
-def in_switches(page: Page, machine: str, collective: str) -> None:
-    """A row of a machine with such switches, or without."""
-    found = syncoll.pareto(machine, collective, time_limit=_SECONDS, progress="none", store="none")
-    check_claims(found, topology=found.topology, collective=syncoll.collective(collective))
-    best = min(found.points, key=lambda point: point.bandwidth)
-    limits = [family.limit for family in found.families]
-    limit = min([best.bandwidth, *limits])
-    row(
-        page,
-        machine,
-        best.steps,
-        best.bandwidth,
-        min(limits, default="-"),
-        found.least_bandwidth,
-        f"{float(limit / found.least_bandwidth - 1):.2%}",
         f"{found.seconds:.1f}",
     )
 
