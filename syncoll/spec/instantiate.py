@@ -238,7 +238,9 @@ class _Combiner:
             dual, size = self._combined(node.operand, scope, None, call)
             if size >= MAX_PARTS:
                 raise _too_many(node.span)
-            made = inverse_of(dual, name or f"inverse {dual.name}", call or node.span.origin)
+            loose = isinstance(node.operand, syntax.Without)
+            of = f"({dual.name})" if loose else dual.name
+            made = inverse_of(dual, name or f"inverse {of}", call or node.span.origin)
             return made, size + 1
         if isinstance(node, syntax.Without):
             whole, size = self._combined(node.operand, scope, None, call)

@@ -168,7 +168,13 @@ class SpecLibrary:
         from syncoll.spec.blame import BlamedCall
         from syncoll.spec.families import Family, Machine
 
-        if _intact(reference)[1] is not None:
+        whole, failures = _intact(reference)
+        if failures is not None:
+            if self.family(whole).parameters:
+                raise failures.span.error(
+                    "a family of machines on which something is broken",
+                    "one machine, with numbers for its arguments, or a family alone",
+                )
             return Machine(self.topology(reference))
         plain = _unrouted(reference)
         found, call, home = self._resolve("topology", plain)

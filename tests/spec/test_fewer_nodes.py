@@ -87,6 +87,22 @@ def test_an_inverse_has_its_dual() -> None:
     assert now.tabulate(3, 2).matching(inverse.tabulate(3, 2)) is not None
 
 
+def test_an_inverse_of_it_is_another_thing() -> None:
+    """It counts C on the nodes that are left, and what is left of an inverse on all."""
+    inside = syncoll.collective("inverse (allgather without node 1)")
+    outside = syncoll.collective("inverse allgather without node 1")
+    assert inside.name == "inverse (allgather without node 1)"
+    assert (inside.least_chunks(3), outside.least_chunks(3)) == (3, 4)
+    assert syncoll.collective(inside.name).tabulate(3, 3).same_as(inside.tabulate(3, 3))
+
+
+def test_families_are_whole() -> None:
+    with pytest.raises(SpecError, match="a family of machines on which something is broken"):
+        syncoll.design("torus(a,b) without node 1", "allgather", where="a * b == 9")
+    found = syncoll.design("ring(5) without node 1", "allgather")
+    assert "ring(5) without node 1" in str(found.page())
+
+
 def test_brackets_only_around_sums() -> None:
     assert as_operand("a within [[0,1]]") == "a within [[0,1]]"
     assert as_operand("(a + b) within [[0,1]]") == "(a + b) within [[0,1]]"
