@@ -8,8 +8,10 @@ from functools import cache
 from itertools import islice, product
 from typing import ClassVar
 
+import numpy as np
+
 from syncoll.errors import OptionError, VerificationError
-from syncoll.model import Collective, Topology
+from syncoll.model import Collective, RelationTable, Topology
 from syncoll.plugins import PluginManager, Proposal, SeedLimits, SeedRecord, resolve_options
 from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
@@ -68,7 +70,16 @@ def _questions(counts_copies: bool) -> Sequence[tuple[Topology, Collective]]:
         return list(product(topologies, [specs.collective(name) for name in collectives]))
 
     # The uneven ones come first, so that each check that takes every nth has one of them.
-    return [*asked(_ON_FOUR, _UNEVEN), *asked(names, _COLLECTIVES)]
+    odd = (as_topology(specs.topology("line(3)")), Collective("odd", _odd))
+    return [*asked(_ON_FOUR, _UNEVEN), odd, *asked(names, _COLLECTIVES)]
+
+
+def _odd(nodes: int, chunks: int) -> RelationTable:
+    """C chunks of node 0, of which all need the first, and nobody else the others: what is asked
+    for is not in proportion to C."""
+    pre, post = (np.zeros((chunks, nodes), dtype=np.bool_) for _ in range(2))
+    pre[:, 0] = post[:, 0] = post[0] = True
+    return RelationTable(pre, post)
 
 
 def _proposals(
