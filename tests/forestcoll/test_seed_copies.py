@@ -11,11 +11,10 @@ from syncoll.model import Collective, Fabric, Topology
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
-from syncoll.trust import require_valid
-from syncoll.trust.families import require_family
 from syncoll_forestcoll import broadcast
 from syncoll_forestcoll.seed import ForestSeed, fits
 from tests.forestcoll.test_branching import boxes, fabric_of, nvls
+from tests.oracles.proposals import verified
 
 _LIBRARIES = PluginManager.discover().spec_libraries.values()
 SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
@@ -24,19 +23,8 @@ SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
 def proposed(topology: Topology, asked: Collective, limits: SeedLimits) -> list[Proposal]:
     """What the seed proposes, verified."""
     assert fits(topology, asked).ok
-    found = []
-    for one in ForestSeed().propose(topology, asked, limits, {"k": 0}):
-        if one is None:
-            continue
-        algorithm = one.algorithm
-        instance = asked.instantiate(
-            topology, chunks=one.chunks, steps=algorithm.steps, rounds=algorithm.rounds
-        )
-        require_valid(instance, algorithm)
-        if one.family is not None:
-            require_family(one.family)
-        found.append(one)
-    return found
+    made = ForestSeed().propose(topology, asked, limits, {"k": 0})
+    return verified(made, topology, asked)
 
 
 ROW = [(0, 5, 2), (1, 5, 2), (5, 6, 1), (2, 6, 2), (3, 6, 2), (4, 6, 1)]

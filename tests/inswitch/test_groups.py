@@ -22,11 +22,10 @@ from syncoll.plugins.options import resolve_options
 from syncoll.routing import as_topology
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
-from syncoll.trust import require_valid
-from syncoll.trust.families import require_family
 from syncoll_inswitch import RECORD
 from syncoll_inswitch.boxes import Boxes, boxes_of, neighbours
 from tests.oracles.counted import box
+from tests.oracles.proposals import verified
 
 MANAGER = PluginManager.discover()
 SPECS = SpecLibrary.load([record.folder for record in MANAGER.spec_libraries.values()])
@@ -36,20 +35,10 @@ TWO = as_topology(SPECS.topology("dgx_h100(boxes=2, nvls=true)"))
 
 def proposed(topology: Topology, asked: Collective, steps: int = 4) -> list[Proposal]:
     """What the seed proposes, verified."""
-    found = []
     values = resolve_options(RECORD.options, {"steps": steps}, "inswitch")
     assert RECORD.fits(topology, asked).ok
-    for one in RECORD.load().propose(topology, asked, SeedLimits(max_chunks=1000), values):
-        assert one is not None
-        algorithm = one.algorithm
-        instance = asked.instantiate(
-            topology, chunks=one.chunks, steps=algorithm.steps, rounds=algorithm.rounds
-        )
-        require_valid(instance, algorithm)
-        if one.family is not None:
-            require_family(one.family)
-        found.append(one)
-    return found
+    made = RECORD.load().propose(topology, asked, SeedLimits(max_chunks=1000), values)
+    return verified(made, topology, asked)
 
 
 def limit(found: list[Proposal]) -> Fraction:

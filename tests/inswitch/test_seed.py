@@ -15,10 +15,9 @@ from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
 from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
-from syncoll.trust import require_valid
-from syncoll.trust.families import require_family
 from syncoll_inswitch import RECORD
 from tests.oracles.counted import box
+from tests.oracles.proposals import verified
 
 _LIBRARIES = PluginManager.discover().spec_libraries.values()
 SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
@@ -27,20 +26,8 @@ SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
 def proposed(topology: Topology, limits: SeedLimits, **options: object) -> list[Proposal]:
     """What the seed proposes, verified."""
     asked = SPECS.collective("allreduce")
-    found = []
     values = resolve_options(RECORD.options, options, "inswitch")
-    for one in RECORD.load().propose(topology, asked, limits, values):
-        if one is None:  # its turn is over
-            continue
-        algorithm = one.algorithm
-        instance = asked.instantiate(
-            topology, chunks=one.chunks, steps=algorithm.steps, rounds=algorithm.rounds
-        )
-        require_valid(instance, algorithm)
-        if one.family is not None:
-            require_family(one.family)
-        found.append(one)
-    return found
+    return verified(RECORD.load().propose(topology, asked, limits, values), topology, asked)
 
 
 @pytest.mark.parametrize("nodes", [3, 4, 6])
