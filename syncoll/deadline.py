@@ -114,7 +114,7 @@ class Deadline:
 
     def keeping(self, reserve: Reserve) -> Deadline:
         """Sooner by a reserve, whatever it will be; so is all that is made of it."""
-        return replace(self, reserve=reserve)
+        return self if self.ends is None else replace(self, reserve=reserve)
 
     @property
     def _kept(self) -> float:

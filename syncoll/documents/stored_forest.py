@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -21,21 +20,10 @@ from syncoll.model.forest import Forest
 from syncoll.results.forest import ForestCollective, Forests, PackedForest
 from syncoll.trust.forest import verify_packed
 
-__all__ = ["holds_forest", "read_forests"]
+__all__ = ["read_forests"]
 
-_HEAD = 1 << 16
 _LARGEST_WEIGHT = 1 << 60
 _PHASES = (ForestCollective.REDUCESCATTER, ForestCollective.ALLGATHER)
-
-
-def holds_forest(path: Path) -> bool:
-    """Whether a file says of itself, at its beginning, that it is a forest's."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD)
-    except (OSError, ValueError):
-        return False
-    return re.search(rb'"schema"\s*:\s*"syncoll/forest/', head) is not None
 
 
 def read_forests(path: Path, network: Fabric | None = None) -> Forests:
