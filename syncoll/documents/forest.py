@@ -59,7 +59,7 @@ class _Packed(ClosedRecord, frozen=True, kw_only=True):
     seconds: dict[str, Seconds]
 
 
-class NetworkRecord(ClosedRecord, frozen=True):
+class ForestNetworkRecord(ClosedRecord, frozen=True):
     """The network that the trees are for.
 
     Args:
@@ -75,7 +75,7 @@ class NetworkRecord(ClosedRecord, frozen=True):
     reduce: tuple[Count, ...] | UnsetType = UNSET
 
     @classmethod
-    def of_fabric(cls, fabric: Fabric) -> NetworkRecord:
+    def of_fabric(cls, fabric: Fabric) -> ForestNetworkRecord:
         """That of a fabric."""
         links = tuple((x.source, x.destination, x.bandwidth) for x in fabric.links)
         return cls(fabric.num_switches, links, fabric.multicast or UNSET, fabric.reduce or UNSET)
@@ -112,7 +112,7 @@ class _Forest(_Packed, frozen=True, kw_only=True):
     topology: str
     collective: ForestCollective
     nodes: Annotated[int, Meta(ge=2, le=65_536)]
-    network: NetworkRecord | UnsetType = UNSET
+    network: ForestNetworkRecord | UnsetType = UNSET
     unit: Literal["GB/s", "chunks per round"]
     phases: tuple[PhaseRecord, PhaseRecord] | UnsetType = UNSET
     any_roots: AnyRootsRecord | UnsetType = UNSET
@@ -144,7 +144,7 @@ def forest_document(forests: Forests) -> dict[str, Any]:
             topology=forests.topology,
             collective=ForestCollective(forests.collective),
             nodes=slowest.fabric.num_nodes,
-            network=NetworkRecord.of_fabric(slowest.fabric),
+            network=ForestNetworkRecord.of_fabric(slowest.fabric),
             unit=slowest.fabric.measure,
             phases=UNSET
             if first is None or second is None

@@ -13,7 +13,7 @@ from syncoll.documents.record import ClosedRecord, Count, Exact, Node, Nodes, Po
 __all__ = [
     "BestRecord",
     "LateRecord",
-    "LeftOutRecord",
+    "LeftOutClassicRecord",
     "MeasurementRecord",
     "NetworkRecord",
     "SemanticsRecord",
@@ -145,7 +145,7 @@ class BestRecord(ClosedRecord, frozen=True):
     speedup: Seconds | None
 
 
-class LeftOutRecord(ClosedRecord, frozen=True):
+class LeftOutClassicRecord(ClosedRecord, frozen=True):
     """A classic without an algorithm here."""
 
     classic: str
@@ -177,4 +177,4 @@ class SimulationRecord(ClosedRecord, frozen=True):
     redop: Literal["sum", "none"]
     algorithms: tuple[TimedRecord, ...]
     best: tuple[BestRecord, ...]
-    left_out: tuple[LeftOutRecord, ...]
+    left_out: tuple[LeftOutClassicRecord, ...]

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import UNSET
 
 from syncoll.documents.document import read_text
-from syncoll.documents.forest import ForestRecord, NetworkRecord, PhaseRecord, TreeRecord
+from syncoll.documents.forest import ForestNetworkRecord, ForestRecord, PhaseRecord, TreeRecord
 from syncoll.documents.json_text import JsonTextError, parse_json
 from syncoll.documents.record import read_record
 from syncoll.errors import FileFormatError, ModelError, VerificationError
@@ -58,7 +58,7 @@ def read_forests(path: Path, network: Fabric | None = None) -> Forests:
 
 def _fabric(record: ForestRecord, network: Fabric | None) -> Fabric:
     """The network of a file, or the one that is given, which must be the same."""
-    written: NetworkRecord | None = None if record.network is UNSET else record.network
+    written: ForestNetworkRecord | None = None if record.network is UNSET else record.network
     if written is not None and record.schema == "syncoll/forest/1":
         raise FileFormatError("it has a network; expected schema syncoll/forest/2")
     if written is None:

@@ -11,7 +11,7 @@ from syncoll.documents.record import written
 from syncoll.documents.simulation import (
     BestRecord,
     LateRecord,
-    LeftOutRecord,
+    LeftOutClassicRecord,
     MeasurementRecord,
     NetworkRecord,
     SemanticsRecord,
@@ -49,7 +49,7 @@ def simulation_document(compared: Comparison, collective: str) -> dict[str, Any]
             compared.redop,
             tuple(_timed(one, compared) for one in (*compared.algorithms, *compared.classics)),
             tuple(_best(number, compared) for number in range(len(compared.sizes))),
-            tuple(LeftOutRecord(name, why) for name, why in compared.left_out.items()),
+            tuple(LeftOutClassicRecord(name, why) for name, why in compared.left_out.items()),
         )
     )
 

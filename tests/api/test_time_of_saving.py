@@ -18,7 +18,9 @@ def test_a_search_ends_in_time_to_be_saved(
     monkeypatch.setattr(searches, "_SECONDS_AT_THE_END", 1.0)
     monkeypatch.setattr(searches, "_MOST_AT_THE_END", 0.5)
     output = tmp_path / "f.json" if saved else None
-    found = syncoll.pareto("mesh(6,6)", "allreduce", time_limit=5, output=output, progress="none")
+    found = syncoll.pareto(
+        "mi250(boxes=1)", "allgather", time_limit=5, output=output, progress="none"
+    )
     assert found.points
     assert not found.complete
-    assert (found.seconds < 3.7) is saved
+    assert (found.seconds < 3.9) is saved
