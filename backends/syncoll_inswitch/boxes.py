@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
+from itertools import permutations, product
 from math import gcd, lcm
 
 from syncoll.model import Counting, Topology
@@ -96,10 +96,8 @@ def boxes_of(topology: Topology, among: Iterable[int], near: Sequence[int]) -> B
     if not rails:
         return None
     wide = _narrowest(topology, ((a, b) for box in nodes for a in box for b in box))
-    rates = [_narrowest(topology, product(rail, rail)) for rail in rails]
-    weights = _weights(rates)
-    narrow = min(rate / weight for rate, weight in zip(rates, weights, strict=True))
-    return Boxes(nodes, rails, weights, wide, narrow)
+    weights = _weights([_narrowest(topology, product(rail, rail)) for rail in rails])
+    return Boxes(nodes, rails, weights, wide, _rate_of_rails(topology, rails, weights))
 
 
 def _joined(topology: Topology, one: int, other: int) -> bool:
@@ -142,6 +140,20 @@ def _narrowest(topology: Topology, pairs: Iterable[tuple[int, int]]) -> Fraction
     links = [topology.link_index[pair] for pair in pairs if pair in topology.link_index]
     bounds = {i for link in links for i in topology.link_bounds[link]}
     rates = (Fraction(topology.bounds[i].chunks_per_round) for i in bounds)
+    return min(rates, default=Fraction(1))
+
+
+def _rate_of_rails(
+    topology: Topology, rails: Sequence[tuple[int, ...]], weights: Sequence[int]
+) -> Fraction:
+    """Chunks per round of all rails, for each one of their weights, as far as the bounds that they
+    share allow; a chunk takes as much of a bound as it has of the links that leave one node."""
+    load: dict[int, Fraction] = {}
+    for rail, weight in zip(rails, weights, strict=True):
+        for pair in permutations(rail, 2):
+            for i in topology.link_bounds[topology.link_index[pair]]:
+                load[i] = load.get(i, Fraction(0)) + Fraction(weight, len(rail) - 1)
+    rates = (Fraction(topology.bounds[i].chunks_per_round) / part for i, part in load.items())
     return min(rates, default=Fraction(1))
 
 

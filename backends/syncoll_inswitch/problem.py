@@ -25,6 +25,9 @@ Group = tuple[Boxes, int]
 MOST_CHUNKS = 1 << 11
 """C of a wave."""
 
+_MOST_SENDS = 1 << 17
+"""Of a wave in which several chunks stand for one."""
+
 
 def kinds_of(table: RelationTable) -> Iterator[tuple[tuple[BoolArray, BoolArray], int]]:
     """Where chunks of each kind start and end, and how many there are."""
@@ -79,7 +82,9 @@ class Problem:
             found.add((boxes.wide / boxes.chunks).numerator)
             if len(boxes.nodes) > 1:
                 found |= {(boxes.wide / boxes.narrow).numerator, parts_of(boxes)}
-        return sorted(times for times in found if times * self.least <= MOST_CHUNKS)
+        each = sum(2 * count * sum(map(len, boxes.nodes)) for boxes, count in self.groups)
+        most = min(MOST_CHUNKS // self.least, _MOST_SENDS // (each * self.least))
+        return sorted(times for times in found if times <= max(1, most))
 
     def part(self, moves: list[Moves], chunks: int) -> Part:
         """The moves of all groups for one C, at the same time."""

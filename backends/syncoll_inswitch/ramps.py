@@ -45,6 +45,7 @@ _Kind = tuple[tuple[str, ...], tuple[int, ...]]
 """Words, and the step of each."""
 
 _MOST_CHUNKS = 1 << 11
+_MOST_SENDS = 1 << 18
 _LEAST_GAIN = 1e-5
 _NEAR = 1e-9
 _HOPELESS = 1.2
@@ -134,7 +135,8 @@ def ramp(
         [float(rate) for boxes, _ in groups for rate in (boxes.wide, boxes.wide, boxes.narrow)]
     )
     parts = _parts(loads, rates)
-    most = min(_MOST_CHUNKS, most_chunks or _MOST_CHUNKS) // chunks
+    nodes = sum(each * boxes.chunks * sum(map(len, boxes.nodes)) for boxes, each in groups)
+    most = min(min(_MOST_CHUNKS, most_chunks or _MOST_CHUNKS) // chunks, _MOST_SENDS // (2 * nodes))
     best: tuple[float, IntArray] | None = None
     for total in range(1, most + 1):
         times = np.rint(parts * total).astype(np.int64)

@@ -62,40 +62,63 @@ class InSwitchSeed:
         )
         if groups is None:
             raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
-        problem = Problem(topology, collective, tuple(groups))
-        steps = int(options["steps"])
-        ramps = problem.does_all and len({len(boxes.nodes) for boxes, _ in groups}) == 1 < len(
-            groups[0][0].nodes
-        )
+        problem, clock = Problem(topology, collective, tuple(groups)), _Clock(limits)
+        steps = min(int(options["steps"]), limits.max_steps or int(options["steps"]))
+        boxes = {len(boxes.nodes) for boxes, _ in groups}
+        ramps = problem.does_all and len(boxes) == 1 < max(boxes)
+        # A ramp of two boxes is as good as any other member.
+        one_member = ramps and boxes == {2} and limits.max_chunks is None
         for times in problem.times():
+            if not (yield from clock.has_time()):
+                return
             waves = _Waves(problem, times, head=options["head"] == "yes")
             for one in waves.proposals(limits, steps):
-                yield one
-                if ramps and limits.max_chunks is None and one.family is not None:
-                    break  # a ramp is as good as any other member
-        if ramps:
-            yield from _ramps(problem, limits, steps)
+                clock.go_on((yield one))
+                if one_member and one.family is not None:
+                    break
+                if not (yield from clock.has_time()):
+                    return
+            if ramps and times == 1:
+                yield from _ramps(problem, limits, steps, clock)
+
+
+class _Clock:
+    """How much time is left."""
+
+    def __init__(self, limits: SeedLimits) -> None:
+        self._until = limits.deadline()
+
+    def go_on(self, more: SeedLimits | None) -> None:
+        """There is more time, if something was said."""
+        if more is not None:
+            self._until = more.deadline()
+
+    def has_time(self) -> Generator[None, SeedLimits | None, bool]:
+        """Pauses where the time is over; whether it goes on then."""
+        if self._until.passed:
+            more = yield None
+            self.go_on(more)
+            return more is not None
+        return True
 
 
 def _ramps(
-    problem: Problem, limits: SeedLimits, most_steps: int
+    problem: Problem, limits: SeedLimits, most_steps: int, clock: _Clock
 ) -> Generator[Proposal | None, SeedLimits | None]:
     """For each number of steps the best that several boxes do, see `ramps`."""
-    until = limits.deadline()
     scaled = [(boxes, count * problem.least // boxes.chunks) for boxes, count in problem.groups]
-    for steps in range(2, min(most_steps, limits.max_steps or most_steps) + 1):
-        if until.passed:
-            more = yield None
-            if more is None:
-                return
-            until = more.deadline()
+    for steps in range(2, most_steps + 1):
+        if not (yield from clock.has_time()):
+            return
         found = ramp(scaled, problem.least, steps, limits.max_chunks)
         if found is None:
             continue
         chunks = problem.least * sum(found.times)
         part = problem.part([found.moves(boxes, each) for boxes, each in scaled], chunks)
         if limits.max_rounds is None or part.algorithm.rounds <= limits.max_rounds:
-            yield Proposal(chunks, part.algorithm, f"{len(found.kinds)} kinds of chunks")
+            clock.go_on(
+                (yield Proposal(chunks, part.algorithm, f"{len(found.kinds)} kinds of chunks"))
+            )
 
 
 class _Waves:
@@ -121,8 +144,6 @@ class _Waves:
 
     def proposals(self, limits: SeedLimits, most_steps: int) -> Iterator[Proposal]:
         """Members of a family, and what has fewer waves than its least member."""
-        if limits.max_steps is not None:
-            most_steps = min(most_steps, limits.max_steps)
         topology, both = self._problem.topology, self._problem.does_all
         # Where cables back count copies, what is added up leaves room for them in the first step.
         for head in (self._head,) if both else dict.fromkeys((None, self._head)):
@@ -142,9 +163,11 @@ class _Waves:
                     yield Proposal(chunks, replace(whole, rounds_per_step=rounds), note, known)
 
     def _loose(self, head: Part | None, m: int) -> Family:
-        """A family with rounds for everything at once, to put its members together."""
+        """A family with rounds for everything at once, to put its members together; the first step
+        has so many that R/C falls in any case."""
         plenty = self._wave.rounds + (0 if head is None else head.rounds)
-        return Family(self._wave, (plenty * self._wave.chunks,), m, (), (), head)
+        most = 1 + self._wave.chunks + (0 if head is None else head.chunks)
+        return Family(self._wave, (plenty,), m, (plenty * most,), (), head)
 
     def _family(self, head: Part | None) -> Family | None:
         """The family with the fewest rounds in each step."""

@@ -10,7 +10,16 @@ from syncoll.results.family import Family
 from syncoll.results.frontier import Point
 from syncoll.searching.request import SearchRequest, Strategy
 
-__all__ = ["FEW_STEPS", "MOST_LISTED", "belonging", "few_steps", "known_cost", "merged", "unbeaten"]
+__all__ = [
+    "FEW_STEPS",
+    "MOST_LISTED",
+    "belonging",
+    "few_steps",
+    "known_cost",
+    "merged",
+    "shows_families",
+    "unbeaten",
+]
 
 _LOOKED_AT = 64
 """Up to so many steps members are compared one by one; beyond it what R/C comes near to counts."""
@@ -31,10 +40,7 @@ def belonging(
     was asked for.  Nor of a collective whose chunks are not in proportion to C: what is proved for
     some C says nothing about members of more.
     """
-    limits = request.max_steps, request.max_rounds, request.max_chunks, request.k
-    if any(most is not None for most in limits) or request.strategy is Strategy.PAPER:
-        return ()
-    if request.collective.irregular:
+    if not shows_families(request):
         return ()
     kept: list[Family] = []
     for family in sorted(families, key=_in_the_end):
@@ -43,6 +49,13 @@ def belonging(
         if not kept or any(_is_new(family, steps, kept) for steps in range(1, _LOOKED_AT + 1)):
             kept.append(family)
     return tuple(kept)
+
+
+def shows_families(request: SearchRequest) -> bool:
+    """Whether a search may have families on its frontier, see `belonging`."""
+    limits = request.max_steps, request.max_rounds, request.max_chunks, request.k
+    limited = any(most is not None for most in limits) or request.strategy is Strategy.PAPER
+    return not (limited or request.collective.irregular)
 
 
 def _is_matched(family: Family, points: Sequence[Point]) -> bool:

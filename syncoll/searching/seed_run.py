@@ -66,8 +66,8 @@ _TAKING_SECONDS = 2.0
 """What has come is looked at for so long at a time: millions of sends take seconds to verify."""
 
 _MANY_SENDS = 1 << 16
-"""An algorithm of more that a family beats is not looked at, though switches that copy may make it
-better than it says."""
+"""What switches that copy save is counted of algorithms of up to so many before a family is said to
+beat them: of more it takes as long as to verify them."""
 
 
 class SeedRun:
@@ -83,10 +83,12 @@ class SeedRun:
     Attributes:
         families: of which proposals were members, verified.
         begun_with: what they may begin with.
+        shows_families: whether these are on the frontier, so that what they beat is of no use.
     """
 
     families: Sequence[Family] = ()
     begun_with: tuple[Proposal, ...] = ()
+    shows_families = False
 
     def __init__(
         self,
@@ -371,15 +373,14 @@ class SeedRun:
             if proposal is None:
                 return
             spent = time.perf_counter() - began
-            if self._is_beaten(proposal):
-                if until.passed:
-                    return
-                continue
             with calling(f"seed {record.name}"):  # arrays may hold anything
-                point = self._accepted(record.name, proposal, spent)
-            yield point
-            if within(point, limits):
-                until = share
+                point = None
+                if not self._is_beaten(proposal):
+                    point = self._accepted(record.name, proposal, spent)
+            if point is not None:
+                yield point
+                if within(point, limits):
+                    until = share
             if until.passed:
                 return
             began = time.perf_counter()
@@ -387,12 +388,14 @@ class SeedRun:
 
     def _is_beaten(self, proposal: Proposal) -> bool:
         """Whether a member of a family is better, so that it is not worth verifying."""
-        algorithm = proposal.algorithm
-        if proposal.family is not None or (
-            self.topology.counts_copies and algorithm.num_sends <= _MANY_SENDS
-        ):
+        algorithm, where = proposal.algorithm, self.topology
+        if proposal.family is not None or not (self.shows_families and self.families):
             return False
-        costs = algorithm.steps, Fraction(algorithm.rounds, proposal.chunks)
+        if algorithm.num_sends > _MANY_SENDS:
+            where = where.conservative
+        rounds = algorithm.least_rounds(where)
+        used = [least for least in rounds if least]
+        costs = len(used), Fraction(sum(used), proposal.chunks)
         return any(family.beats(*costs) for family in self.families)
 
     def _accepted(self, name: str, proposal: Proposal, seconds: float) -> Point:

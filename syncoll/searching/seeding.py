@@ -18,6 +18,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Collective, Topology
 from syncoll.plugins import SeedLimits
 from syncoll.results.frontier import Point
+from syncoll.searching.families import shows_families
 from syncoll.searching.request import SearchRequest
 from syncoll.searching.seed_run import SeedRun
 from syncoll.searching.seed_tidings import ChosenSeed
@@ -160,6 +161,7 @@ def first_round(
         ends: until when those that work beside the search do so, where there is a core for them;
             None for the deadline.
     """
+    run.shows_families = shows_families(request)
     share = _SHARE_OF_SEEDS_ALONE if alone else _SHARE_FOR_SEEDS
     until = deadline.share(share if proving else _SHARE_OF_ALL)
     left = max(0.0, deadline.left())
@@ -207,6 +209,7 @@ def next_round(
         ends: until when those that can work beside the search do so from now on; None for turns.
         wait: for what those propose.
     """
+    run.shows_families = shows_families(request)
     limits = _limits(request, work, until)
     if ends is not None:
         run.go_aside(limits, ends.before(_LATE_SECONDS))
@@ -215,6 +218,7 @@ def next_round(
 
 def arrived(run: SeedRun, request: SearchRequest) -> Iterator[Point]:
     """What has come by now from those that work beside the search."""
+    run.shows_families = shows_families(request)
     return run.arrivals(_limits(request), 0.0)
 
 

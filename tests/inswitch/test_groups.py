@@ -15,7 +15,7 @@ from syncoll.certificates import Certificate, ChunkClasses, SwitchCertificate
 from syncoll.damage.damage import parse_damage
 from syncoll.damage.damaged import damaged
 from syncoll.formula import Verdict
-from syncoll.model import Collective, Topology, within
+from syncoll.model import BandwidthBound, Collective, Counting, Topology, within
 from syncoll.model.sums import Term, sum_of
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
@@ -147,3 +147,40 @@ def test_where_no_rail_is_left_there_are_no_waves() -> None:
     alone = RECORD.fits(TWO, within(ALLREDUCE, [[n, n + 8] for n in range(8)]))
     assert not alone.ok
     assert "around one switch" in alone.reason
+
+
+@pytest.mark.parametrize("groups", range(1, 10))
+def test_as_many_groups_as_one_likes(groups: int) -> None:
+    """With as many as there are nodes a wave has a chunk of each."""
+    asked = within(ALLREDUCE, [[0, 1, 2, 3]] * groups)
+    assert limit(proposed(box(4), asked)) == groups
+
+
+def test_rails_that_share_a_card_are_as_wide_as_it() -> None:
+    """Two boxes of 4, in which two GPUs have one card."""
+    links = [(a, b) for a in range(8) for b in range(8) if a != b and a // 4 == b // 4]
+    bounds = [
+        BandwidthBound(tuple(x for x in links if x[end] == node), Fraction(9), "", counts)
+        for node in range(8)
+        for end, counts in enumerate((Counting.SOURCES, Counting.DESTINATIONS))
+    ]
+    for first in (0, 2, 4, 6):
+        bounds.append(
+            BandwidthBound(tuple((n, (n + 4) % 8) for n in (first, first + 1)), Fraction(1))
+        )
+    links += [(n, (n + 4) % 8) for n in range(8)]
+    topology = Topology("shared", 8, tuple(sorted(links)), tuple(bounds))
+    (found,) = [boxes_of(topology, range(8), neighbours(topology))]
+    assert found is not None
+    assert (found.weights, found.wide, found.narrow) == ((1,) * 4, 9, Fraction(1, 2))
+    assert limit(proposed(topology, ALLREDUCE)) == Fraction(1, 2)
+
+
+def test_without_time_it_pauses() -> None:
+    """And goes on when there is some."""
+    topology = as_topology(SPECS.topology("dgx_h100(boxes=3, nvls=true)"))
+    values = resolve_options(RECORD.options, {}, "inswitch")
+    turns = RECORD.load().propose(topology, ALLREDUCE, SeedLimits(seconds=0.0), values)
+    assert next(turns) is None
+    assert isinstance(turns.send(SeedLimits(seconds=60.0)), Proposal)
+    turns.close()

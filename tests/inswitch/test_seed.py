@@ -30,6 +30,15 @@ def proposed(topology: Topology, limits: SeedLimits, **options: object) -> list[
     return verified(RECORD.load().propose(topology, asked, limits, values), topology, asked)
 
 
+def least_by_steps(found: list[Proposal]) -> dict[int, Fraction]:
+    """The least R/C for each S."""
+    best: dict[int, Fraction] = {}
+    for one in found:
+        steps, cost = one.algorithm.steps, Fraction(one.algorithm.rounds, one.chunks)
+        best[steps] = min(cost, best.get(steps, cost))
+    return best
+
+
 @pytest.mark.parametrize("nodes", [3, 4, 6])
 def test_a_box_comes_near_to_one(nodes: int) -> None:
     found = proposed(box(nodes), SeedLimits(), steps=4)
@@ -55,7 +64,7 @@ def test_two_boxes_are_near_to_what_is_proved_for_each_number_of_steps() -> None
     """The bounds are those of a broadcast by one node, which prices along its ways prove."""
     topology = as_topology(SPECS.topology("dgx_h100(boxes=2, nvls=true)"))
     found = proposed(topology, SeedLimits(max_chunks=500), steps=6)
-    best = {x.algorithm.steps: Fraction(x.algorithm.rounds, x.chunks) for x in found}
+    best = least_by_steps(found)
     assert all(x.chunks <= 500 for x in found)
     for steps, least, near in ((3, "23/86", 1.06), (4, "16/79", 1.02), (6, "193/1201", 1.04)):
         assert Fraction(least) <= best[steps] <= Fraction(least) * Fraction(near)
@@ -65,7 +74,7 @@ def test_three_boxes_are_as_fast_as_is_proved_in_the_end() -> None:
     """Between boxes every send counts, so that those that an allreduce needs there do."""
     topology = as_topology(SPECS.topology("dgx_h100(boxes=3, nvls=true)"))
     found = proposed(topology, SeedLimits(max_chunks=600), steps=8)
-    best = {x.algorithm.steps: Fraction(x.algorithm.rounds, x.chunks) for x in found}
+    best = least_by_steps(found)
     assert best[2] == 2
     for steps, most in ((3, 0.395), (4, 0.28), (6, 0.215), (8, 0.205)):
         assert best[steps] <= most
