@@ -19,7 +19,8 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import PluginError
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecord
-from syncoll.results import Solution
+from syncoll.results import Part, Solution
+from syncoll.scheduling import family_of_waves
 from syncoll.searching import (
     AnswerSource,
     BoundsTable,
@@ -30,6 +31,7 @@ from syncoll.searching import (
     search,
 )
 from syncoll.searching.driver import search_points
+from syncoll.searching.families import shows_families
 from syncoll.searching.seeding import first_round, next_round
 from syncoll.solving import Solver
 from tests.oracles.classics import allgather, broadcast, one_way_ring, ring
@@ -91,6 +93,39 @@ def test_a_wrong_proposal_is_no_point() -> None:
 def test_limits_hold_whatever_a_seed_does() -> None:
     for limits in (SeedLimits(max_steps=2), SeedLimits(max_rounds=2), SeedLimits(max_chunks=0)):
         assert points(chosen("around", around), limits=limits)[0] == []
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_what_a_family_beats_is_dropped_where_families_are_shown(shown: bool) -> None:
+    """With the rounds that it needs, not those that it says."""
+    topology, asked = ring(4), broadcast()
+    once = Algorithm((1, 1, 1), np.array(AROUND))
+    wave = Part(asked.instantiate(topology, chunks=1, steps=3, rounds=3), once)
+    family = family_of_waves(wave, 1, (1, 1), (1, 1))
+    assert family is not None
+
+    def waves(*starts: int, rounds: tuple[int, ...]) -> Proposal:
+        sends = [
+            (c, a, b, step + start) for c, start in enumerate(starts) for _, a, b, step in AROUND
+        ]
+        return Proposal(len(starts), Algorithm(rounds, np.array(sends)))
+
+    def several(*_: object) -> Iterator[Proposal]:
+        yield Proposal(1, once, "", family)
+        yield waves(0, 3, rounds=(1,) * 6)  # the family has 4 chunks in as many steps
+        yield waves(0, 1, 2, 3, rounds=(5, 1, 1, 1, 1, 1))
+
+    run = Seeding([chosen("several", several)], lambda _: None).run(topology, asked)
+    run.shows_families = shown
+    found = [(point.steps, point.rounds, point.chunks) for point in run.points(SeedLimits())]
+    assert found == [(3, 3, 1), *([] if shown else [(6, 6, 2)]), (6, 6, 4)]
+
+
+def test_families_are_shown_by_searches_without_limits() -> None:
+    request = SearchRequest(ring(4), broadcast())
+    assert shows_families(request)
+    assert not shows_families(replace(request, max_chunks=17))
+    assert not shows_families(replace(request, k=0))
 
 
 @pytest.fixture
