@@ -12,7 +12,7 @@ neither need attain the bound of the cut, which the forest is compared with.
 
 * It has to be reached all the same.
 * What it receives or sends beyond the lesser of both is left out, as long as its neighbours need no
-  balance of their own.
+  balance of their own.  The trees may be faster on the network as it is.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Branching:
     Args:
         fabric: the network, or what is used of it.
         junctions: switches that every tree reaches and may branch at, ascending.
-        reach: the throughput of such trees, the optimal one where that costs nothing.
+        reach: the throughput of such trees in `fabric`, the optimal one where that costs nothing.
     """
 
     fabric: Fabric
