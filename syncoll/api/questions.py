@@ -311,7 +311,8 @@ def forest(
 def load_forest(path: str | Path, topology: Where | None = None) -> ForestsResult:
     """Forests that were saved, every tree and every cut of them checked anew.
 
-    What they say of allreduce with any roots (`any_roots`) is not checked.
+    What they say of allreduce with any roots (`any_roots`) is not checked, but must not contradict
+    the trees.
 
     Args:
         path: of their file.

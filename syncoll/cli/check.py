@@ -10,7 +10,7 @@ of how it was made (search, complete, seconds, encoding, backend) is never check
 rests on it.
 
 Of forests that `syncoll forest -o` saved every tree is checked edge by edge, and every cut.  What
-they say of an allreduce with any roots is not checked.
+they say of an allreduce with any roots is not checked, but must not contradict the trees.
 
 A folder that `syncoll design -o` wrote is checked file by file; each is compared with the
 collective and the machine of its names, where syncoll has such.

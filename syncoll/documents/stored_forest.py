@@ -18,7 +18,7 @@ from syncoll.errors import FileFormatError, ModelError, VerificationError
 from syncoll.model import Fabric, FabricLink
 from syncoll.model.forest import Forest
 from syncoll.results.forest import ForestCollective, Forests, PackedForest
-from syncoll.trust.forest import verify_packed
+from syncoll.trust.forest import verify_any_roots, verify_packed
 
 __all__ = ["read_forests"]
 
@@ -29,7 +29,8 @@ _PHASES = (ForestCollective.REDUCESCATTER, ForestCollective.ALLGATHER)
 def read_forests(path: Path, network: Fabric | None = None) -> Forests:
     """Reads a file of forests and checks every tree, every cut and all that it says of them.
 
-    Nothing is believed but what it says of an allreduce with any roots, and its seconds.
+    Nothing is believed but its seconds, and what it says of an allreduce with any roots as long as
+    that does not contradict its trees.
 
     Args:
         path: of a file that ``syncoll forest -o`` wrote.
@@ -118,6 +119,7 @@ def _forests(record: ForestRecord, fabric: Fabric) -> Forests:
         phases,
         record.seconds.get("total", 0.0),
         None if any_roots is UNSET else (any_roots.at_least, any_roots.at_most),
+        stored=True,
     )
     if (record.algbw, record.bound) != (found.algbw, found.bound):
         raise VerificationError(
@@ -130,6 +132,8 @@ def _forests(record: ForestRecord, fabric: Fabric) -> Forests:
         for entry in ("k", "cut", "max_height", "trees")
     ):
         raise VerificationError("its trees are not those of its slower phase")
+    if found.any_roots is not None:
+        verify_any_roots(found.any_roots, found.algbw)
     return found
 
 

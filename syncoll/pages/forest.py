@@ -38,6 +38,8 @@ def forest_page(result: Forests, *, trees: bool = False) -> Page:
 def _any_roots(result: Forests, at_least: Fraction, at_most: Fraction) -> str:
     """What an allreduce can do that is not made of these two halves."""
     what = "Reductions to any roots and broadcasts from them, both at the same time,"
+    if result.stored:
+        what = f"Not checked is what the file says: {what[0].lower()}{what[1:]}"
     if at_most <= result.algbw:
         return f"{what} are no faster."
     reached = f"reach {_rate(at_least, result.unit)}"

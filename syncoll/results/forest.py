@@ -106,6 +106,7 @@ class Forests:
         phases: one after the other.
         seconds: all in all.
         any_roots: of an allreduce, see `syncoll.plugins.ForestPacker`.
+        stored: whether they are from a file.  Then `any_roots` is its word.
     """
 
     topology: str
@@ -113,6 +114,7 @@ class Forests:
     phases: tuple[PackedForest, ...]
     seconds: float
     any_roots: tuple[Fraction, Fraction] | None = None
+    stored: bool = False
 
     @property
     def unit(self) -> str:

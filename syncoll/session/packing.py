@@ -13,7 +13,7 @@ from syncoll.model import Fabric
 from syncoll.plugins import ForestPacker, PluginManager, SeedRecord
 from syncoll.results import ForestCollective, Forests, PackedForest
 from syncoll.session.settings import require_whole
-from syncoll.trust.forest import verify_packed
+from syncoll.trust.forest import verify_any_roots, verify_packed
 from syncoll.wording import argument
 
 if TYPE_CHECKING:
@@ -49,7 +49,13 @@ def pack_forests(
         checked = tuple(_checked(phase, fabric, at) for phase in phases)
         any_roots = packer.any_roots(fabric) if len(checked) > 1 else None
         seconds = time.perf_counter() - began
-    return Forests(fabric.name, str(kind), checked, seconds, any_roots)
+    found = Forests(fabric.name, str(kind), checked, seconds)
+    if any_roots is None:
+        return found
+    # The halves are a way to have any roots: what was rounded below them is known to be more.
+    any_roots = max(any_roots[0], found.algbw), any_roots[1]
+    verify_any_roots(any_roots, found.algbw)
+    return replace(found, any_roots=any_roots)
 
 
 def require_root(collective: str, root: int | None) -> ForestCollective:

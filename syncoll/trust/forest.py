@@ -12,7 +12,7 @@ from syncoll.model.fabric import Fabric
 from syncoll.model.forest import Forest
 from syncoll.results.forest import PackedForest
 
-__all__ = ["verify_forest", "verify_packed"]
+__all__ = ["verify_any_roots", "verify_forest", "verify_packed"]
 
 _CELLS = 8_000_000
 
@@ -118,6 +118,26 @@ def verify_packed(packed: PackedForest, fabric: Fabric, root: int | None = None)
         raise VerificationError(
             f"the bottleneck cut of {fabric.name} proves {bound}; {packed.bound} is claimed, "
             f"and the trees reach {packed.algbw}"
+        )
+
+
+def verify_any_roots(any_roots: tuple[Fraction, Fraction], algbw: Fraction) -> None:
+    """Checks that what is said of an allreduce with any roots contradicts nothing that is known.
+
+    Whether it holds takes a linear program, and is not checked.
+
+    Args:
+        any_roots: what is said to be reached, and not to be exceeded.
+        algbw: of a reducescatter and the allgather that follows it, which have some roots.
+
+    Raises:
+        VerificationError: when it does.
+    """
+    at_least, at_most = any_roots
+    if not algbw <= at_least <= at_most:
+        raise VerificationError(
+            f"an allreduce with any roots is said to reach at least {at_least} and at most "
+            f"{at_most}, and its two halves reach {algbw}"
         )
 
 

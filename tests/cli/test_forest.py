@@ -240,11 +240,15 @@ class _Liar:
 
     def __init__(self, spoil: Callable[[PackedForest], PackedForest]) -> None:
         self.spoil = spoil
+        self.roots: tuple[Fraction, Fraction] | None = None
 
     def pack(self, fabric: Fabric, collective: ForestCollective, **how: Any) -> Any:
         packer = PluginManager.discover().seeds["forestcoll"].forest
         assert packer is not None
         return tuple(self.spoil(one) for one in packer().pack(fabric, collective, **how))
+
+    def any_roots(self, fabric: Fabric) -> tuple[Fraction, Fraction] | None:
+        return self.roots
 
     @hookimpl
     def syncoll_seeds(self) -> list[SeedRecord]:
@@ -289,6 +293,25 @@ def test_forests_and_cuts_that_do_not_hold_are_found(
     assert result.code == 2
     assert result.out == ""
     assert words in result.err
+
+
+def test_any_roots_that_contradict_the_halves(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they reach cannot be too much; where the least is less, it is what they reach."""
+    liar = _Liar(lambda one: one)
+    manager = PluginManager.discover()
+    manager.register(liar, "liar")
+    monkeypatch.setattr(PluginManager, "discover", lambda: manager)
+    asked = ("forest", "ring(4)", "--collective", "allreduce", "--backend", "liar", "--format")
+    halves = Fraction(run(*asked, "json").json["algbw"])
+    less = halves * Fraction(99, 100)
+    for liar.roots in ((less, less), (halves * 3, halves * 2)):
+        result = run(*asked, "table")
+        assert result.code == 2
+        assert result.out == ""
+        assert f"and its two halves reach {halves}" in result.err
+    liar.roots = (less, halves * 2)
+    document = run(*asked, "json").json
+    assert document["any_roots"] == {"at_least": str(halves), "at_most": str(halves * 2)}
 
 
 def test_without_a_seed_that_packs(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ Run = Callable[..., Any]
 Document = dict[str, Any]
 
 TWO_BOXES = "dgx_h100(boxes=2,nvls=true)"
+ANY_ROOTS = "reductions to any roots and broadcasts from them, both at the same time,"
 COPIES = """topology copies {
     nodes 4
     switches 2
@@ -73,7 +74,10 @@ def test_an_allreduce_is_read_again(run: Run) -> None:
     checked = run("check", "forest.json")
     assert checked.code == 4
     assert "Not checked: what reductions to any roots" in checked.out
-    assert "reach 400 GB/s, and nothing of that kind is faster" in checked.out
+    said = f"{ANY_ROOTS} reach 400 GB/s, and nothing of that kind is faster."
+    for shown in (checked.out, run("show", "forest.json").out):
+        assert f"Not checked is what the file says: {said}" in shown
+        assert "Reductions to any roots" not in shown
     answer = run("check", "forest.json", "--format", "json").json
     assert answer["fully_checked"] is False
     assert answer["algbw"] == answer["bound"] == "800/3"
@@ -116,6 +120,30 @@ def test_old_files_are_read(run: Run) -> None:
     )
     assert "not allgather" in run(*asked, "allgather").err
     assert "--proofs is about refutations" in run("check", "forest.json", "--proofs", ".").err
+
+
+def test_what_a_file_says_of_any_roots_is_no_fact(run: Run) -> None:
+    """What its trees do not contradict may be wrong all the same."""
+    run("forest", "ring(4)", "--collective", "allreduce", "-o", "forest.json")
+    document = json.loads(Path("forest.json").read_text("utf-8"))
+    halves = document["algbw"]
+    for low, high, words in [
+        ("9999", "9999", "reach 9999 chunks per round, and nothing of that kind is faster."),
+        (halves, "9999", "reach at most 9999 chunks per round."),
+        (halves, halves, "are no faster."),
+    ]:
+        changed = {**document, "any_roots": {"at_least": low, "at_most": high}}
+        Path("changed.json").write_text(json.dumps(changed))
+        checked = run("check", "changed.json")
+        assert checked.code == 4
+        assert f"Not checked is what the file says: {ANY_ROOTS} {words}" in checked.out
+    assert halves == "4/3"
+    for low, high in [("9999", "9998"), ("1", "1"), ("1", "9999")]:
+        changed = {**document, "any_roots": {"at_least": low, "at_most": high}}
+        Path("changed.json").write_text(json.dumps(changed))
+        refused = run("check", "changed.json")
+        assert refused.code == 2
+        assert f"at least {low} and at most {high}, and its two halves reach 4/3" in refused.err
 
 
 def test_less_than_the_bound_is_not_said_to_be_the_optimum(run: Run) -> None:
