@@ -24,7 +24,7 @@ def forest_page(result: Forests, *, trees: bool = False) -> Page:
         page.text()
         if len(result.phases) > 1:
             page.text(f"{phase.collective}: {_rate(phase.algbw, result.unit)}")
-        _show_phase(page, phase, result.unit)
+        _show_phase(page, phase, result)
         if trees:
             _show_trees(page, phase)
     page.text()
@@ -50,19 +50,22 @@ def _any_roots(result: Forests, at_least: Fraction, at_most: Fraction) -> str:
     return f"{what} {reached}, and at most {_rate(at_most, result.unit)}."
 
 
-def _show_phase(page: Page, phase: PackedForest, unit: str) -> None:
-    if phase.algbw == phase.bound:
+def _show_phase(page: Page, phase: PackedForest, result: Forests) -> None:
+    unit, optimal = result.unit, phase.algbw == phase.bound
+    if optimal:
         page.text("No algorithm is faster, whatever its steps:")
     else:
         share = float(phase.algbw / phase.bound)
-        page.text(
-            f"With k = {phase.forest.k} that is {share:.1%} of what the network admits, "
-            f"{_rate(phase.bound, unit)}:"
-        )
+        that = "That" if result.fixed_k is None else f"With k = {result.fixed_k} that"
+        page.text(f"{that} is {share:.1%} of what the network admits, {_rate(phase.bound, unit)}:")
     for line in _bottleneck(phase, unit):
         page.text(f"  {line}")
-    if phase.algbw != phase.bound and phase.fabric.copies:
-        page.text("Whether trees of which only some reach a switch that copies are faster is open.")
+    if not optimal and phase.fabric.copies and result.fixed_k is None and not result.stored:
+        # With a number of trees that was asked for others may well be faster.
+        able = "adds up" if phase.reduces else "copies"
+        page.text(
+            f"Whether trees of which only some reach a switch that {able} are faster is open."
+        )
     heights = phase.height_counts
     total = sum(heights.values())
     low, high = min(heights), max(heights)

@@ -106,7 +106,9 @@ class Forests:
         phases: one after the other.
         seconds: all in all.
         any_roots: of an allreduce, see `syncoll.plugins.ForestPacker`.
-        stored: whether they are from a file.  Then `any_roots` is its word.
+        fixed_k: the trees for each root, where they were asked for.
+        stored: whether they are from a file.  Then `any_roots` is its word, and whether a number of
+            trees was asked for is not known.
     """
 
     topology: str
@@ -114,6 +116,7 @@ class Forests:
     phases: tuple[PackedForest, ...]
     seconds: float
     any_roots: tuple[Fraction, Fraction] | None = None
+    fixed_k: int | None = None
     stored: bool = False
 
     @property

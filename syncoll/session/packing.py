@@ -49,7 +49,7 @@ def pack_forests(
         checked = tuple(_checked(phase, fabric, at) for phase in phases)
         any_roots = packer.any_roots(fabric) if len(checked) > 1 else None
         seconds = time.perf_counter() - began
-    found = Forests(fabric.name, str(kind), checked, seconds)
+    found = Forests(fabric.name, str(kind), checked, seconds, fixed_k=fixed_k)
     if any_roots is None:
         return found
     # The halves are a way to have any roots: what was rounded below them is known to be more.
