@@ -87,7 +87,7 @@ def repairs(page: Page, seconds: float) -> None:
     whole = syncoll.pareto(machine, "allreduce", time_limit=seconds, **quiet)
     for broken in DAMAGED:
         began = time.perf_counter()
-        found = syncoll.repair(whole, without=broken, time_limit=seconds, **quiet).frontier.source
+        found = syncoll.repair(whole, without=broken, time_limit=seconds, **quiet).frontier
         case = f"{machine} without {broken}: allreduce"
         page.found[case] = costs(found)
         page.say(
