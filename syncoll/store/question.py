@@ -248,6 +248,8 @@ def bound_question(
     divisor = gcd(*(demand.count for demand in demands)) or 1
     counts = np.array([demand.count // divisor for demand in demands], dtype=np.int64)
     details = {"kind": "bound", "S": steps, "effort": effort}
+    if topology.counts_copies:  # one for all of them proved less, and may be in the store
+        details["payers"] = "one for each demand"
     return _question(details, topology, pre, post, counts)
 
 
