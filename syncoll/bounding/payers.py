@@ -10,11 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+import numpy.typing as npt
+
 from syncoll.certificates.classes import DemandList
 from syncoll.certificates.prices import PriceCertificate, Share
 from syncoll.model import Topology
 
 __all__ = ["Payers", "payers"]
+
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -47,29 +52,31 @@ class Payers:
 def payers(topology: Topology, demands: DemandList) -> Iterator[Payers]:
     """For each destination the demands of it, beside each other one at the node that is farthest
     from where it starts; what comes to the same only once."""
-    triples = list(demands.triples())
-    farthest = [
-        max(ends, key=lambda node: (topology.distances[list(starts), node].min(), -node))
-        for starts, ends, _ in triples
-    ]
+    needs = np.zeros((len(demands.sets), topology.num_nodes), dtype=bool)
+    for row, nodes in zip(needs, demands.sets, strict=True):
+        row[list(nodes)] = True
+    farthest = demands.second_node.copy()
+    for k in np.flatnonzero(farthest < 0).tolist():
+        sources = list(demands.sets[demands.first[k]])
+        far = topology.distances[sources].min(axis=0)
+        farthest[k] = np.where(needs[demands.second[k]], far, -1).argmax()
     seen = set()
-    for node in sorted({node for _, ends, _ in triples for node in ends}):
-        paid = tuple(
-            node if node in ends else far
-            for (_, ends, _), far in zip(triples, farthest, strict=True)
-        )
-        if paid not in seen:
-            seen.add(paid)
+    for node in np.flatnonzero(needs[np.unique(demands.second)].any(axis=0)).tolist():
+        paid = np.where(needs[demands.second, node], node, farthest)
+        if (key := paid.tobytes()) not in seen:
+            seen.add(key)
             yield _paying(demands, paid)
 
 
-def _paying(demands: DemandList, paid: tuple[int, ...]) -> Payers:
-    triples = list(demands.triples())
-    one = DemandList.of_parts(
-        (starts, (node,), count) for (starts, _, count), node in zip(triples, paid, strict=True)
+def _paying(demands: DemandList, paid: IntArray) -> Payers:
+    """The demands with one destination each, ``[K]``."""
+    nodes, second = np.unique(paid, return_inverse=True)
+    sets = [*demands.sets, *((node,) for node in nodes.tolist())]
+    one = DemandList.made(
+        sets, demands.first, len(demands.sets) + second.reshape(-1), demands.counts
     )
     place = {(starts, ends): k for k, (starts, ends, _) in enumerate(one.triples())}
     numbers: list[list[int]] = [[] for _ in range(len(one))]
-    for k, ((starts, _, _), node) in enumerate(zip(triples, paid, strict=True)):
-        numbers[place[starts, (node,)]].append(k)
+    for k, (first, node) in enumerate(zip(demands.first.tolist(), paid.tolist(), strict=True)):
+        numbers[place[demands.sets[first], (node,)]].append(k)
     return Payers(one, tuple(map(tuple, numbers)))

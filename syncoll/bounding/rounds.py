@@ -289,14 +289,18 @@ class _FlowBounds:
         self, network: TimeExpandedNetwork, best: RoundsBound, most: int, deadline: Deadline
     ) -> Iterator[RoundsBound]:
         """With one node for each demand, since copies to several may count as one."""
-        found = list(payers(self.topology, self.demands))
-        self._of_parts, self._parts = [], len(found)
-        for one in found:
+        self._of_parts, self._parts = [], 0  # they are as many as they turn out to be
+        asked = 0
+        for one in payers(self.topology, self.demands):
+            deadline.check()
+            asked += 1
             relaxation = Relaxation(network, one.demands, RelaxationKind.COPIES)
             for bound in self._solved(relaxation, (most, None), best, deadline, of_part=True):
                 assert isinstance(bound.certificate, PriceCertificate)
                 best = replace(bound, certificate=one.of_all(bound.certificate))
                 yield best
+        if network.steps is not None and len(self._of_parts) == asked:
+            self._together[network.steps] = max(self._of_parts)
 
     def _cuts_for_fewer(self, steps: int | None) -> tuple[Cut, ...]:
         """Those of the most steps up to so many."""
