@@ -126,7 +126,10 @@ class ForestSeed:
             family = best_waves(topology, collective, trees, limits.max_chunks) if trees else None
             if family is not None and _is_within(family, limits):
                 first = family.member(family.first)
-                yield Proposal(first.chunks, first.algorithm, f"k = {ks[-1]}, waves", family)
+                note = f"k = {ks[-1]}, waves"
+                more = yield Proposal(first.chunks, first.algorithm, note, family)
+                if more is not None:
+                    clock.go_on(more.deadline())
         while shapes or not few.ended:
             for made in few.turn(clock.slices()):
                 found.append((made.algorithm.steps, Fraction(made.algorithm.rounds, made.chunks)))

@@ -135,8 +135,8 @@ def ramp(
         [float(rate) for boxes, _ in groups for rate in (boxes.wide, boxes.wide, boxes.narrow)]
     )
     parts = _parts(loads, rates)
-    nodes = sum(each * boxes.chunks * sum(map(len, boxes.nodes)) for boxes, each in groups)
-    most = min(min(_MOST_CHUNKS, most_chunks or _MOST_CHUNKS) // chunks, _MOST_SENDS // (2 * nodes))
+    sends = sum(2 * each * boxes.chunks * sum(map(len, boxes.nodes)) for boxes, each in groups)
+    most = min(min(_MOST_CHUNKS, most_chunks or _MOST_CHUNKS) // chunks, _MOST_SENDS // sends)
     best: tuple[float, IntArray] | None = None
     for total in range(1, most + 1):
         times = np.rint(parts * total).astype(np.int64)

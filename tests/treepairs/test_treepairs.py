@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import takewhile
 
 import networkx as nx
 import numpy as np
@@ -29,6 +30,7 @@ from syncoll_treepairs.low_trees import cheap_tree
 from syncoll_treepairs.machine import Links, Machine
 from syncoll_treepairs.packing import Packing
 from syncoll_treepairs.waves import WavePacking, waves
+from tests.oracles.proposals import verified
 
 F = Fraction
 
@@ -46,17 +48,8 @@ def propose(
     """What the seed proposes, verified."""
     asked = SPECS.collective(collective)
     options = resolve_options(RECORD.options, {}, "seed treepairs")
-    found = []
-    for one in RECORD.load().propose(topology, asked, limits, options):
-        if one is None:
-            break
-        algorithm = one.algorithm
-        instance = asked.instantiate(
-            topology, chunks=one.chunks, steps=algorithm.steps, rounds=algorithm.rounds
-        )
-        require_valid(instance, algorithm)
-        found.append(one)
-    return found
+    made = RECORD.load().propose(topology, asked, limits, options)
+    return verified(takewhile(lambda one: one is not None, made), topology, asked)
 
 
 @pytest.mark.parametrize(
