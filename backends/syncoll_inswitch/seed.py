@@ -57,11 +57,10 @@ class InSwitchSeed:
     ) -> Generator[Proposal | None, SeedLimits | None]:
         """The members of few steps of each family, and ramps of several boxes."""
         answer = fits(topology, collective)
-        groups = (
-            groups_of(topology, collective.tabulate(topology.num_nodes, 1)) if answer.ok else None
-        )
-        if groups is None:
+        if not answer.ok:
             raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
+        groups = groups_of(topology, collective.tabulate(topology.num_nodes, 1))
+        assert groups is not None  # it fits
         problem, clock = Problem(topology, collective, tuple(groups)), _Clock(limits)
         steps = min(int(options["steps"]), limits.max_steps or int(options["steps"]))
         boxes = {len(boxes.nodes) for boxes, _ in groups}

@@ -170,7 +170,7 @@ def test_rails_that_share_a_card_are_as_wide_as_it() -> None:
         )
     links += [(n, (n + 4) % 8) for n in range(8)]
     topology = Topology("shared", 8, tuple(sorted(links)), tuple(bounds))
-    (found,) = [boxes_of(topology, range(8), neighbours(topology))]
+    found = boxes_of(topology, range(8), neighbours(topology))
     assert found is not None
     assert (found.weights, found.wide, found.narrow) == ((1,) * 4, 9, Fraction(1, 2))
     assert limit(proposed(topology, ALLREDUCE)) == Fraction(1, 2)
