@@ -143,7 +143,7 @@ def _cluster(address: str) -> Iterator[Workers]:
     def check() -> None:
         nonlocal seen
         now = time.monotonic()
-        if cluster.count_threads():
+        if cluster.workers():
             seen = now
         elif now - seen > LONE_SECONDS:
             raise UsageError(

@@ -45,7 +45,9 @@ def open_answers(
         pool = None
         if settings.executor is not None or jobs > 1:
             where = settings.executor if settings.executor is not None else "local"
-            pool = stack.enter_context(open_pool(where, solvers, jobs=jobs, manager=plugins))
+            pool = stack.enter_context(
+                open_pool(where, solvers, jobs=jobs, manager=plugins, tell=session.tell)
+            )
         solver = stack.enter_context(Solver(plugins, solvers, start=pool is None))
         if store is None:
             yield AnswerSource(solver, pool=pool, seeding=seeding)

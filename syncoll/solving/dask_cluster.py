@@ -26,8 +26,8 @@ class DaskCluster:
         address: of the scheduler: ``tcp://host:8786``.
 
     Raises:
-        UsageError: when ``dask[distributed]`` is not installed, no scheduler answers, or a worker
-            has another version of syncoll, or none.
+        UsageError: when ``dask[distributed]`` is not installed, no scheduler answers, it has no
+            worker, or a worker has another version of syncoll, or none.
     """
 
     def __init__(self, address: str) -> None:
@@ -42,7 +42,6 @@ class DaskCluster:
         self.client = _connect(distributed, address)
         try:
             _check_workers(self.client, address)
-            self.threads = _count_threads(self.client)
         except BaseException:
             self.client.close(timeout=2)
             raise
@@ -56,12 +55,12 @@ class DaskCluster:
         executor: Executor = self.client.get_executor(pure=False)
         return executor
 
-    def count_threads(self) -> int:
-        """Of all workers that are there now; 0 where the scheduler does not answer."""
+    def workers(self) -> dict[str, int]:
+        """The number of threads of each worker, by address; empty without an answer."""
         try:
-            return _count_threads(self.client)
+            return dict(self.client.nthreads())
         except Exception:  # whatever it is, there was no answer
-            return 0
+            return {}
 
     def close(self) -> None:
         """Leaves the cluster, whose workers stay."""
@@ -104,6 +103,11 @@ def _check_workers(client: Any, address: str) -> None:
             f"({type(error).__name__}: {' '.join(str(error).split())}); install the same version "
             "of it there"
         ) from error
+    if not versions:
+        raise UsageError(
+            f"the Dask cluster at {address} has no worker; start one there with "
+            f"`dask worker {address}`"
+        )
     for worker, version in versions.items():
         if version != syncoll.__version__:
             raise UsageError(
@@ -114,7 +118,3 @@ def _check_workers(client: Any, address: str) -> None:
 
 def _version() -> str:
     return syncoll.__version__
-
-
-def _count_threads(client: Any) -> int:
-    return sum(client.nthreads().values())

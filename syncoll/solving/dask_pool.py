@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from syncoll.formula import StopReason
@@ -21,6 +22,7 @@ from syncoll.solving.dask_cluster import LONE_SECONDS, DaskCluster
 from syncoll.solving.members import SolverSettings
 from syncoll.solving.pool import SolverPool
 from syncoll.solving.task import SolveTask, decide, release
+from syncoll.wording import counted
 
 __all__ = ["DaskPool", "decide_on_worker"]
 
@@ -35,21 +37,26 @@ class DaskPool(SolverPool):
     Args:
         address: of the scheduler: ``tcp://host:8786``.
         settings: what decides the tasks; the threads are those of each task.
-        lone_seconds: how long to wait for a worker when there is none.
+        lone_seconds: how long to wait for a worker once none is left.
+        tell: called with a message for the user when workers are lost.
 
     Raises:
-        UsageError: when ``dask[distributed]`` is not installed, no scheduler answers, or a worker
-            has another version of syncoll, or none.
+        UsageError: as `DaskCluster`.
     """
 
     def __init__(
-        self, address: str, settings: SolverSettings, *, lone_seconds: float = LONE_SECONDS
+        self,
+        address: str,
+        settings: SolverSettings,
+        *,
+        lone_seconds: float = LONE_SECONDS,
+        tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._cluster = DaskCluster(address)
-        self._threads = self._cluster.threads
-        self._lone_seconds = lone_seconds
+        self._workers = self._cluster.workers()
+        self._lone_seconds, self._tell = lone_seconds, tell
         executor = self._cluster.executor
-        super().__init__(executor, settings, width=max(1, self._threads), decide=decide_on_worker)
+        super().__init__(executor, settings, width=self.width, decide=decide_on_worker)
         self._over = threading.Event()
         self._watch = threading.Thread(target=self._watch_cluster, daemon=True)
         self._watch.start()
@@ -57,7 +64,7 @@ class DaskPool(SolverPool):
     @property
     def width(self) -> int:
         """How many tasks are worth submitting at once, with the workers that are there now."""
-        return max(1, self._threads)
+        return max(1, sum(self._workers.values()))
 
     def close(self) -> None:
         """Cancels everything and leaves the cluster, whose workers stay."""
@@ -69,7 +76,7 @@ class DaskPool(SolverPool):
             self._cluster.close()
 
     def _release(self) -> None:
-        if self._threads:
+        if self._workers:
             with contextlib.suppress(Exception):  # a worker may be gone
                 self._cluster.client.run(release, self.settings, on_error="ignore")
 
@@ -77,12 +84,18 @@ class DaskPool(SolverPool):
         return isinstance(error, self._cluster.losses) or super()._is_loss(error)
 
     def _watch_cluster(self) -> None:
-        """Keeps the number of threads; gives up all tasks when there is no worker for long."""
+        """Keeps the list of workers and reports lost ones; gives up all tasks when there is no
+        worker for long."""
         seen = time.monotonic()
         while not self._over.wait(_WATCH_SECONDS):
-            self._threads = self._cluster.count_threads()
+            before, self._workers = self._workers, self._cluster.workers()
             now = time.monotonic()
-            if self._threads:
+            lost = [worker for worker in before if worker not in self._workers]
+            if lost and not self._over.is_set():
+                names, left = ", ".join(lost), counted(len(self._workers), "worker")
+                where = f"the Dask cluster at {self._cluster.address}"
+                self._tell(f"{where} lost {counted(len(lost), 'worker')} ({names}); {left} left")
+            if self._workers:
                 seen = now
             elif now - seen > self._lone_seconds:
                 where = f"the Dask cluster at {self._cluster.address}"

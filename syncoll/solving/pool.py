@@ -255,6 +255,7 @@ def open_pool(
     *,
     jobs: int = 1,
     manager: PluginManager | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> SolverPool:
     """The pool that a text names.
 
@@ -264,10 +265,11 @@ def open_pool(
         settings: what decides the tasks; checked here, so that a wrong name is one clear error.
         jobs: N where the text has none; nothing to a cluster, which knows its own size.
         manager: the plugins; None for those that are installed.  Only ``local`` can use others.
+        tell: called with a message for the user when a cluster loses workers.
 
     Raises:
-        UsageError: on another text, when ``dask[distributed]`` is not installed, or
-            no scheduler answers.
+        UsageError: on another text, when ``dask[distributed]`` is not installed, no scheduler
+            answers, or a cluster has no worker.
         PluginError: on an unknown backend or encoding in the settings.
         OptionError: on an unknown option in the settings, or a bad value.
     """
@@ -283,7 +285,7 @@ def open_pool(
         return _ProcessPool(settings, named.width)
     from syncoll.solving.dask_pool import DaskPool
 
-    return DaskPool(named.address, settings)
+    return DaskPool(named.address, settings, tell=tell)
 
 
 class _ThreadPool(SolverPool):

@@ -41,8 +41,8 @@ class Cluster:
         self.executor: Executor = ThreadPoolExecutor(2)
         self.made.append(self)
 
-    def count_threads(self) -> int:
-        return self.threads
+    def workers(self) -> dict[str, int]:
+        return {"worker": self.threads} if self.threads else {}
 
     def close(self) -> None:
         self.executor.shutdown(wait=False, cancel_futures=True)

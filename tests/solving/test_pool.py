@@ -245,11 +245,14 @@ class TestCluster:
 
         from syncoll.solving.dask_pool import DaskPool
 
+        lines: list[str] = []
         with (
             LocalCluster(  # type: ignore[no-untyped-call]
                 n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
             ) as lonely,
-            DaskPool(lonely.scheduler_address, SETTINGS, lone_seconds=1.0) as pool,
+            DaskPool(
+                lonely.scheduler_address, SETTINGS, lone_seconds=1.0, tell=lines.append
+            ) as pool,
         ):
             running = pool.submit(allgather, how=asking.hang)
             time.sleep(0.3)
@@ -258,6 +261,10 @@ class TestCluster:
             waiting = pool.submit(allgather).result(timeout=60)
             assert waiting.outcome.reason is StopReason.CRASHED
             assert "has had no worker" in waiting.outcome.message
+            assert ["lost 1 worker" in line for line in lines] == [True]
+            assert lines[0].endswith("0 workers left")
+            with pytest.raises(UsageError, match=r"has no worker; start one"):
+                open_pool(lonely.scheduler_address, SETTINGS)
 
     @pytest.mark.slow
     def test_the_scheduler_is_gone(self, asking: Any, allgather: Instance) -> None:
