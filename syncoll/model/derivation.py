@@ -309,7 +309,7 @@ def _subtrees(inverse: Instance, sends: IntArray) -> BoolArray:
     # Bits of bytes: there is a set for each chunk and node.
     own = np.packbits(np.eye(nodes, dtype=bool), axis=1)
     gathered = np.where(inverse.pre[chunks, :, None], own, np.uint8(0))
-    gathered = gathered.reshape(len(chunks) * nodes, -1)
+    gathered = gathered.reshape(len(chunks) * nodes, own.shape[1])
     sources, destinations = place * nodes + sends[:, 1], place * nodes + sends[:, 2]
     carried = np.empty((len(sends), gathered.shape[1]), dtype=np.uint8)
     for first, end in pairwise(np.searchsorted(sends[:, 3], np.arange(inverse.steps + 1)).tolist()):

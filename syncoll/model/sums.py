@@ -387,12 +387,15 @@ class _DualShares:
 
     def __call__(self, nodes: int) -> Sequence[_Share] | None:
         found = self._turned(nodes)
-        return None if found is None else _scaled(found, 1 / _common(found))
+        return None if found is None else _scaled(found, self.per_dual(nodes))
 
     def per_dual(self, nodes: int) -> Fraction:
-        """C of the sum divided by that of its dual."""
-        found = self._turned(nodes)
-        return Fraction(1) if found is None else 1 / _common(found)
+        """C of the sum divided by that of its dual.
+
+        It is a whole number of which every C that the sum admits is a multiple, so that each C of
+        one has its C of the other.  Hence a weight stays a weight in the dual.
+        """
+        return Fraction(lcm(*(share.scale.denominator for share in self._turned(nodes) or ())))
 
     def _turned(self, nodes: int) -> list[_Share] | None:
         ratio: dict[tuple[int, int], Fraction] = {}

@@ -48,6 +48,15 @@ def test_a_chunk_with_two_roots_has_no_inverse() -> None:
         invert(both, Algorithm((1,), []), "inverse")
 
 
+@pytest.mark.parametrize("steps", [0, 2])
+def test_an_inverse_without_sends(steps: int) -> None:
+    topology = Topology.from_links("pair", 2, {(0, 1): 1, (1, 0): 1})
+    still = Instance(topology, "still", 1, steps, 0, [[True, False]], [[True, False]])
+    inverse, algorithm = invert(still, Algorithm((0,) * steps, []), "inverse")
+    assert violations(inverse, algorithm) == []
+    assert invert(inverse, algorithm, "still")[1] == Algorithm((0,) * steps, [])
+
+
 def test_a_chunk_received_twice_has_no_inverse() -> None:
     topology = Topology.from_links("tri", 3, {(0, 1): 1, (0, 2): 1, (1, 2): 1})
     instance = Instance(topology, "b", 1, 2, 2, [[True, False, False]], [[False, True, True]])

@@ -73,7 +73,12 @@ def test_they_ask_for_what_their_text_says(kinds: str) -> None:
             swapped = collective.dual.tabulate(nodes, theirs)
             assert counted(RelationTable(swapped.post, swapped.pre)) == demand.chunks(least)
             if collective.per_dual is not None:
-                assert collective.per_dual(nodes) == Fraction(least, theirs)
+                factor = collective.per_dual(nodes)
+                assert factor == Fraction(least, theirs)
+                for chunks in range(1, 7):  # each C of the dual is that of an inverse
+                    if collective.dual.admits(nodes, chunks):
+                        assert (chunks * factor).denominator == 1, demand.text
+                        assert collective.admits(nodes, int(chunks * factor)), demand.text
 
 
 def _tiny_case(rng: random.Random, kinds: tuple[str, ...]) -> tuple[Topology, str, Instance] | None:
@@ -229,6 +234,34 @@ def test_frontiers_of_groups() -> None:
     assert [(p.steps, p.bandwidth) for p in found] == [(1, 1), (2, Fraction(3, 4))]
     turned = syncoll.pareto(dgx1(), syncoll.collective("reducescatter").within(groups), max_steps=2)
     assert [(p.steps, p.bandwidth * 4) for p in turned] == [(1, 1), (2, Fraction(3, 4))]
+
+
+@pytest.mark.parametrize(
+    ("machine", "once", "weight"),
+    [("line(2)", "reduce", 2), ("ring(3)", "reducescatter", 2), ("line(3)", "reduce(1)", 3),
+     ("line(2)", "reducescatterv([2, 1])", 2), ("ring(3)", "reduce within [[2, 0]]", 3)],
+)  # fmt: skip
+def test_a_weight_costs_as_much_as_the_sum_written_out(
+    machine: str, once: str, weight: int
+) -> None:
+    ways = f"{weight} * {once}", " + ".join([once] * weight)
+    weighted, written = (syncoll.pareto(machine, way, max_chunks=4) for way in ways)
+    costs = [(point.steps, point.bandwidth) for point in weighted]
+    assert costs == [(point.steps, point.bandwidth) for point in written]
+    assert weighted.least_bandwidth == written.least_bandwidth
+    for point in weighted:
+        assert not violations(point.instance, point.algorithm)
+
+
+@pytest.mark.parametrize(
+    ("machine", "text"),
+    [("line(1)", "allreduce"), ("line(2)", "allreduce within [[0], [1]]"),
+     ("line(3)", "reduce within [[1]] + 2 * reducescatter within [[0], [2]]")],
+)  # fmt: skip
+def test_where_nothing_has_to_move_no_step_is_taken(machine: str, text: str) -> None:
+    found = syncoll.pareto(machine, text)
+    assert [(point.steps, point.rounds, point.bandwidth) for point in found] == [(0, 0, 0)]
+    assert found.least_bandwidth == 0
 
 
 def test_python_s_own_ways() -> None:
