@@ -1,6 +1,8 @@
 """``python -m syncoll`` and the command: runs it, and ends quietly when interrupted at once."""
 
+import signal
 import sys
+import threading
 
 
 def main() -> int:
@@ -12,6 +14,11 @@ def main() -> int:
     except KeyboardInterrupt:
         sys.stderr.write("syncoll: interrupted\n")
         return 130
+    finally:
+        # Python would print where Ctrl-C met its own end.  It kills the process there instead.
+        ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if ours and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ limit of their own.
 
 from __future__ import annotations
 
-import gc
 import math
 import signal
 import sys
@@ -25,6 +24,7 @@ from types import FrameType
 from typing import Any, ClassVar
 
 from syncoll.errors import OutOfTimeError
+from syncoll.interrupts import AGAIN_SECONDS, may_raise, unprinted
 
 __all__ = [
     "NEVER",
@@ -33,14 +33,9 @@ __all__ = [
     "Reserve",
     "enclosing",
     "interrupted_at",
-    "may_raise",
 ]
 
 _GRACE_SECONDS = 0.2  # for what looks at its deadline to end by itself, with what it has
-_AGAIN_SECONDS = 0.05  # until a swallowed interruption is repeated, or work looked at again
-
-_ENTERED_AND_LEFT = frozenset({__name__, "syncoll.memory", "syncoll.plugins.guard"})
-"""Modules whose own lines are not to be cut short; what they call may be."""
 
 
 @dataclass
@@ -174,11 +169,14 @@ class interrupted_at:  # noqa: N801  # reads as what it does: with interrupted_a
     def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
         self._before: Any = None
+        self._hook: Any = None
 
     def __enter__(self) -> None:
         if self._deadline.is_never or not self._possible():
             return
         self._before = signal.getsignal(signal.SIGALRM)
+        self._hook = sys.unraisablehook
+        sys.unraisablehook = unprinted(self._hook, OutOfTimeError)
         signal.signal(signal.SIGALRM, _ring)
         self._active.append(self._deadline)
         self._set()
@@ -188,6 +186,7 @@ class interrupted_at:  # noqa: N801  # reads as what it does: with interrupted_a
             self._active.pop()
             self._set()
             signal.signal(signal.SIGALRM, self._before)
+            sys.unraisablehook = self._hook
 
     def _possible(self) -> bool:
         """Whether the system has such alarms, and no other code in this process uses them."""
@@ -202,7 +201,7 @@ class interrupted_at:  # noqa: N801  # reads as what it does: with interrupted_a
         """Sets the system's timer for the first of all that are active."""
         first = enclosing().left()
         seconds = 0.0 if first == math.inf else max(first, 0.0) + _GRACE_SECONDS
-        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_SECONDS)
 
 
 def enclosing() -> Deadline:
@@ -210,30 +209,6 @@ def enclosing() -> Deadline:
     if not _is_main():
         return NEVER
     return min(interrupted_at._active, key=Deadline.left, default=NEVER)
-
-
-def may_raise(frame: FrameType | None) -> bool:
-    """Whether the handler of a signal that interrupted a frame may raise an error there, so that
-    nothing is left done by half.
-
-    Not where a module is being imported, for it cannot be imported again; nor where Python would
-    only print the error, as it does when garbage is collected; nor where a deadline, or what stands
-    around a plugin's code, is just being entered or left.
-    """
-    inner = frame
-    while inner is not None and inner.f_globals.get("__name__") == "contextlib":
-        inner = inner.f_back
-    if inner is not None and inner.f_globals.get("__name__") in _ENTERED_AND_LEFT:
-        return False
-    collecting = {getattr(one, "__code__", None) for one in gc.callbacks}
-    while frame is not None:
-        module, name = frame.f_globals.get("__name__"), frame.f_code.co_name
-        if module == "importlib._bootstrap" or name == "__del__" or frame.f_code in collecting:
-            return False
-        if module in ("weakref", "_weakrefset") and name in ("remove", "_remove"):
-            return False  # called when something is collected
-        frame = frame.f_back
-    return True
 
 
 def _ring(_: int, frame: FrameType | None) -> None:

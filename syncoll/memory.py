@@ -30,8 +30,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
-from syncoll.deadline import may_raise
 from syncoll.errors import UsageError
+from syncoll.interrupts import may_raise
 
 __all__ = [
     "MemoryBudget",

@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from syncoll.deadline import NEVER, Deadline, OutOfTimeError, Reserve, interrupted_at, may_raise
+from syncoll.deadline import NEVER, Deadline, OutOfTimeError, Reserve, interrupted_at
+from syncoll.interrupts import may_raise
 from syncoll.plugins import guard
 
 

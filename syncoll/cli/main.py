@@ -18,6 +18,7 @@ from syncoll.cli.exits import Exit
 from syncoll.cli.output import flush, note
 from syncoll.cli.parser import Parser
 from syncoll.errors import OutOfTimeError, SyncollError
+from syncoll.interrupts import ctrl_c
 from syncoll.session import Session
 from syncoll.wording import arguments_as_options
 
@@ -120,7 +121,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parsed.session = session = Session(
                 settings_of(parsed), tell=_tell, plugins=getattr(parsed, "plugins", None)
             )
-            with memory.command(session.settings.memory_limit, _tell), command(session, began):
+            limited = memory.command(session.settings.memory_limit, _tell)
+            with ctrl_c(), limited, command(session, began):
                 resolve_names(parsed)
                 code = int(parsed.run(parsed))
         flush()

@@ -266,5 +266,24 @@ def test_during_the_imports(
 
     monkeypatch.delitem(sys.modules, "syncoll.cli.main", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Impatient(), *sys.meta_path])
-    assert command() == 130
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        assert command() == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert capsys.readouterr().err == "syncoll: interrupted\n"
+
+
+def test_as_the_interpreter_ends() -> None:
+    """The answer is there, and nothing else is printed."""
+    program = (
+        "import atexit, signal, sys",
+        "atexit.register(signal.raise_signal, signal.SIGINT)",
+        "from syncoll.__main__ import main",
+        "sys.argv = ['syncoll', 'show', 'ring(3)']",
+        "sys.exit(main())",
+    )
+    command = [sys.executable, "-c", "\n".join(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+    assert "ring(3): 3 nodes" in done.stdout

@@ -1,0 +1,125 @@
+"""Errors that the handler of a signal raises: where they may be raised, and where they are lost.
+
+Python prints an error that leaves a finalizer (a generator that is closed because it was dropped,
+``__del__``, the callback of a weak reference), and goes on without it.  Neither the end of a
+time limit nor Ctrl-C may be lost there, and there is nothing to print.
+"""
+
+from __future__ import annotations
+
+import gc
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from syncoll.errors import OutOfTimeError
+
+__all__ = ["AGAIN_SECONDS", "ctrl_c", "may_raise", "unprinted"]
+
+AGAIN_SECONDS = 0.05
+"""Until an interruption that could not be raised, or was lost, is repeated."""
+
+_ENTERED_AND_LEFT = frozenset(
+    {__name__, "syncoll.deadline", "syncoll.memory", "syncoll.plugins.guard"}
+)
+"""Modules whose own lines are not to be cut short; what they call may be."""
+
+
+def may_raise(frame: FrameType | None) -> bool:
+    """Whether the handler of a signal that interrupted a frame may raise an error there, so that
+    nothing is left done by half.
+
+    Not where a module is being imported, for it cannot be imported again; nor where Python would
+    only print the error, as it does when garbage is collected or a generator is closed because it
+    was dropped; nor where a deadline, or what stands around a plugin's code, is just being entered
+    or left.
+    """
+    inner = frame
+    while inner is not None and inner.f_globals.get("__name__") == "contextlib":
+        inner = inner.f_back
+    if inner is not None and inner.f_globals.get("__name__") in _ENTERED_AND_LEFT:
+        return False
+    error = sys.exc_info()[1]  # the interrupted code handles it: a generator that is being closed
+    while error is not None:
+        if isinstance(error, GeneratorExit):
+            return False
+        error = error.__context__
+    collecting = {getattr(one, "__code__", None) for one in gc.callbacks}
+    while frame is not None:
+        module, name = frame.f_globals.get("__name__"), frame.f_code.co_name
+        if module == "importlib._bootstrap" or name == "__del__" or frame.f_code in collecting:
+            return False
+        if module in ("weakref", "_weakrefset") and name in ("remove", "_remove"):
+            return False  # called when something is collected
+        frame = frame.f_back
+    return True
+
+
+def unprinted(
+    hook: Callable[[Any], object], *kinds: type[BaseException], lost: Callable[[], object] = int
+) -> Callable[[Any], None]:
+    """A ``sys.unraisablehook`` for errors that are raised again: they are not printed.
+
+    Args:
+        hook: prints all others.
+        kinds: of errors that are raised again.
+        lost: is called when one of them was lost.
+    """
+
+    def told(unraisable: Any) -> None:
+        if issubclass(unraisable.exc_type, kinds):
+            lost()
+        else:
+            hook(unraisable)
+
+    return told
+
+
+@contextmanager
+def ctrl_c() -> Iterator[None]:
+    """While it lasts, Ctrl-C waits where `may_raise` says so, and is repeated where it was lost.
+
+    Who presses it again while it waits does not want to wait.  It changes nothing outside the main
+    thread, on systems whose threads get no signals (Windows), and where the program that syncoll is
+    a part of handles Ctrl-C itself.
+    """
+    main, number = threading.main_thread(), signal.SIGINT
+    if (
+        threading.current_thread() is not main
+        or not hasattr(signal, "pthread_kill")
+        or signal.getsignal(number) is not signal.default_int_handler
+    ):
+        yield
+        return
+    waiting, ended = threading.Event(), threading.Event()
+
+    def repeat() -> None:
+        if not ended.wait(AGAIN_SECONDS):
+            waiting.clear()
+            signal.pthread_kill(main.ident or 0, number)
+
+    def later() -> None:
+        waiting.set()
+        threading.Thread(target=repeat, daemon=True).start()
+
+    def interrupt(_: int, frame: FrameType | None) -> None:
+        if waiting.is_set() or may_raise(frame):
+            raise KeyboardInterrupt
+        later()
+
+    hook = sys.unraisablehook
+    # What the guards of time and memory raise comes again by itself.
+    sys.unraisablehook = unprinted(
+        unprinted(hook, OutOfTimeError, MemoryError), KeyboardInterrupt, lost=later
+    )
+    signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(number, signal.default_int_handler)
+        ended.set()
+        sys.unraisablehook = hook
