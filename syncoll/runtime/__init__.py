@@ -71,7 +71,7 @@ from syncoll.runtime.lowering import (
     RankOperations,
     lower,
 )
-from syncoll.runtime.values import distance
+from syncoll.runtime.values import distance, in_turn
 
 __all__ = [
     "Action",
@@ -93,6 +93,7 @@ __all__ = [
     "counts_on_switches",
     "distance",
     "export_verified",
+    "in_turn",
     "kind_of",
     "label",
     "layout_of",

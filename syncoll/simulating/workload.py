@@ -1,4 +1,7 @@
-"""Workload: the sends of an algorithm in order, and what each waits for.
+"""Workload: the sends of an algorithm in the order of exports, and what each waits for.
+
+Ranks and lanes take the sends of a step in the order in which exporters write them
+(`syncoll.runtime.in_turn`).
 
 A send waits until its data is there.  A copy is there when the chunk arrives for the first time; a
 partial result when everything has arrived at the sender, in earlier steps, that is part of it.
@@ -18,6 +21,7 @@ import numpy.typing as npt
 
 from syncoll.model import Algorithm, Counting, Instance, OrbitAlgorithm, ranges
 from syncoll.model.counting import CountedSends
+from syncoll.runtime import in_turn
 from syncoll.simulating.network import PhysicalNetwork
 
 __all__ = ["Workload", "ranks_among", "workload_of"]
@@ -33,7 +37,7 @@ _KINDS = (Counting.SENDS, Counting.SOURCES, Counting.DESTINATIONS)
 
 @dataclass(frozen=True, eq=False)
 class Workload:
-    """Sends in the order of their steps.
+    """Sends in the order of `in_turn`.
 
     Args:
         sends: ``[M, 4]``: chunk, source, destination, step.
@@ -138,8 +142,9 @@ def workload_of(
             algorithm = algorithm.expanded()
         else:
             algorithm, lane_of, copies = standing
-    sends = algorithm.sends
     nodes = instance.topology.num_nodes
+    order = in_turn(algorithm.sends, nodes)
+    sends = algorithm.sends[order]
     known = np.array([a * nodes + b for a, b in instance.topology.links], dtype=np.int64)
     links = np.searchsorted(known, sends[:, 1] * nodes + sends[:, 2])
     first_step = np.searchsorted(sends[:, 3], np.arange(algorithm.steps + 1))
@@ -147,7 +152,7 @@ def workload_of(
     if algorithm.contributions is None:
         first_need, needs = _first_arrivals(instance, sends)
     else:
-        carried = algorithm.contributions
+        carried = algorithm.contributions[order]
         first_need, needs = _parts(sends, carried, nodes)
         adds = (carried != instance.pre[sends[:, 0]]).any(axis=1)
     connections = links
@@ -159,7 +164,7 @@ def workload_of(
     counted = CountedSends(instance.topology, algorithm)
     alone = np.arange(len(sends))
     # Of different steps and chunks nothing is together, whatever the numbers are.
-    together = np.stack([alone, counted.values, counted.sums])
+    together = np.stack([alone, counted.values[order], counted.sums[order]])
     return replace(work, together=together, lane_kind=lane_kind)
 
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from syncoll.documents import StoredAlgorithm
 from syncoll.simulating import Injection, PhysicalNetwork, Semantics, Switching
+from tests.oracles.export_order import export_order
 
 Turn = tuple[int, int, int]
 """Step, turn of its connection in that step, hop: who has a smaller one goes first on a lane."""
@@ -25,8 +26,8 @@ INFINITE = float("inf")
 
 
 class _Lane:
-    """Passages in groups, each group in the order of the algorithm or, beyond the first hop, as
-    they come, to the femtosecond."""
+    """Passages in groups, each group in the order of exports or, beyond the first hop, as they
+    come, to the femtosecond."""
 
     def __init__(self) -> None:
         self.groups: dict[Turn, list[Passage]] = defaultdict(list)
@@ -58,9 +59,11 @@ class EventByEvent:
         self, stored: StoredAlgorithm, network: PhysicalNetwork, semantics: Semantics, size: int
     ) -> None:
         self.network, self.semantics = network, semantics
-        self.sends = stored.algorithm.sends.tolist()
+        order = export_order(stored.algorithm, stored.instance.topology.num_nodes)
+        self.sends = stored.algorithm.sends[order].tolist()
         self.chunk = Fraction(size, stored.chunks)
-        self.carried, self.pre = stored.algorithm.contributions, stored.instance.pre
+        carried, self.pre = stored.algorithm.contributions, stored.instance.pre
+        self.carried = None if carried is None else carried[order]
         index = {link: i for i, link in enumerate(stored.instance.topology.links)}
         self.links = [index[a, b] for _, a, b, _ in self.sends]
         self.ways = [network.routes[link] for link in self.links]

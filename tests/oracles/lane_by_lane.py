@@ -1,8 +1,8 @@
 """A simulator without arrays, which shares nothing with the real one but the words of its docs.
 
 Each lane has a list of what it will carry, step by step, and takes the next of it as soon as that
-is known to have come: the first passages of sends in the order of the algorithm, the later ones of
-a step as they come, to the femtosecond.  What waits for nothing more is looked for again and again.
+is known to have come: the first passages of sends in the order of exports, the later ones of a
+step as they come, to the femtosecond.  What waits for nothing more is looked for again and again.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from math import frexp, ldexp
 
 from syncoll.documents import StoredAlgorithm
 from syncoll.simulating import PhysicalNetwork, Semantics, Switching
+from tests.oracles.export_order import export_order
 
 Passage = tuple[int, int, int]
 """Send, strand of its link, hop."""
@@ -29,9 +30,12 @@ class LaneByLane:
     ) -> None:
         self.stored, self.network, self.semantics = stored, network, semantics
         assert all(lane.cables == 1 for lane in network.lanes)
-        self.sends = stored.algorithm.sends.tolist()
-        self.chunk = Fraction(size, stored.chunks)
         nodes = stored.instance.topology.num_nodes
+        order = export_order(stored.algorithm, nodes)
+        self.sends = stored.algorithm.sends[order].tolist()
+        carried = stored.algorithm.contributions
+        self.carried = None if carried is None else carried[order]
+        self.chunk = Fraction(size, stored.chunks)
         self.begins = [0.0] * nodes
         for one in semantics.late:
             self.begins[one.node] = float(one.seconds)
@@ -87,7 +91,7 @@ class LaneByLane:
     def _ready(self, number: int) -> float | None:
         """When a send may leave; None while that is not known."""
         chunk, source, _, step = self.sends[number]
-        carried = self.stored.algorithm.contributions
+        carried = self.carried
         needs = [
             i for i, (c, _, to, when) in enumerate(self.sends)
             if c == chunk and to == source and when < step
@@ -130,7 +134,7 @@ class LaneByLane:
             return
         self.ends[number].append(end + latency)
         if len(self.ends[number]) == len(self.network.routes[self.links[number]]):
-            adds = self.stored.algorithm.contributions
+            adds = self.carried
             pre = self.stored.instance.pre[self.sends[number][0]]
             reduces = adds is not None and (adds[number] != pre).any()
             extra = float(self.semantics.reduction * self.chunk) if reduces else 0.0
