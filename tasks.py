@@ -108,6 +108,36 @@ def lowest() -> int:
         )
 
 
+_BUSY_PROCESSES = 8
+_SPIN = "import os, sys\nwhile os.getppid() == int(sys.argv[1]): sum(range(100_000))"
+
+
+def busy(arguments: Sequence[str]) -> int:
+    """Tests next to processes that keep every core busy; the exit code of the first that fails.
+
+    Args:
+        arguments: pytest's, such as files of tests; ``--times N`` first runs them N times.
+    """
+    times = 1
+    if arguments[:1] == ["--times"]:
+        if len(arguments) < 2 or not arguments[1].isdecimal():
+            raise SystemExit("--times: expected a number; for example: busy --times 20 tests/model")
+        times, arguments = int(arguments[1]), arguments[2:]
+    if not arguments:
+        raise SystemExit("busy: expected tests; for example: busy tests/cli/test_store.py -k time")
+    spin = [sys.executable, "-c", _SPIN, str(os.getpid())]  # they end with this process
+    others = [subprocess.Popen(spin) for _ in range(_BUSY_PROCESSES)]
+    try:
+        codes = (run([["pytest", "-q", *arguments]]) for _ in range(times))
+        return next((code for code in codes if code), 0)
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
 _TASKS: dict[str, Callable[[], int]] = {
     "lint": lambda: run(_LINT),
     "types": lambda: run(_TYPES),
@@ -122,9 +152,14 @@ _TASKS: dict[str, Callable[[], int]] = {
 
 def main() -> int:
     """Runs a task; its exit code."""
-    name = sys.argv[1] if len(sys.argv) > 1 else "all"
+    name, *more = sys.argv[1:] or ["all"]
+    if name == "busy":
+        return busy(more)
+    if more:
+        sys.stderr.write(f"{name} takes no arguments\n")
+        return 2
     if name not in _TASKS:
-        sys.stderr.write(f"no task {name!r}; there are: {', '.join(_TASKS)}\n")
+        sys.stderr.write(f"no task {name!r}; there are: {', '.join([*_TASKS, 'busy'])}\n")
         return 2
     return _TASKS[name]()
 
