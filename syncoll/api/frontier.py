@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +25,7 @@ from syncoll.api.base import (
     session_of,
 )
 from syncoll.documents import StoredAlgorithm, StoredFile
-from syncoll.errors import UsageError, VerificationError
+from syncoll.errors import SyncollError, UsageError, VerificationError
 from syncoll.model import Algorithm, Collective, Instance
 from syncoll.pages import Page
 from syncoll.pages.algorithm import algorithm_page
@@ -128,17 +129,11 @@ class StoredResult(AlgorithmVerbs, StoredAlgorithm):
 
 @dataclass(frozen=True, repr=False)
 class CheckedResult(Shown, Checked):
-    """What was checked and holds; `unchecked` names what a file alone cannot prove.
-
-    Args:
-        known: whether the collective was given.
-    """
-
-    known: bool = False
+    """What was checked and holds; `unchecked` names what a file alone cannot prove."""
 
     def page(self) -> Page:
         """What is proved."""
-        return check_page(self, known=self.known)
+        return check_page(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -277,7 +272,8 @@ class FrontierResult(Shown, Frontier):
         """Replays every algorithm and checks every claim, without any solver; see `syncoll.check`.
 
         Args:
-            collective: None for the one that was searched, where that is known.
+            collective: None for the one that was searched, where that is known, and otherwise for
+                what its name stands for.
             proofs: the folder of the proof files that refutations name.
             topology: that it must be about; None for any.
         """
@@ -356,7 +352,8 @@ def check(
 
     Args:
         source: a frontier, bounds, or a file of either.
-        collective: that it must be about.  Without it some claims stay unchecked, which the answer
+        collective: that it must be about; None for what the name in the file stands for.  Where
+            that is no collective, or another one, some claims stay unchecked, which the answer
             names.
         proofs: the folder of the proof files that refutations name.
         topology: that it must be about; None for any.
@@ -391,6 +388,10 @@ def _checked(
     where = None if topology is None else session.topology(topology)
     if collective is not None:
         meant = session.collective(collective)
+    by_name = meant is None
+    if by_name:
+        with suppress(SyncollError):
+            meant = session.collective(frontier.collective)
     witness = None
     if proofs is not None:  # which needs encodings and lowerings too
         from syncoll.proofs.refutation import FileWitness
@@ -399,5 +400,5 @@ def _checked(
         if not folder.is_dir():  # of a frontier that names no proof nobody would notice
             raise UsageError(f"{argument('proofs')}: there is no folder {folder}")
         witness = FileWitness(folder, session.plugins)
-    checked = check_claims(frontier, witness, topology=where, collective=meant)
-    return dressed(CheckedResult, checked, known=meant is not None)
+    checked = check_claims(frontier, witness, topology=where, collective=meant, by_name=by_name)
+    return dressed(CheckedResult, checked)

@@ -2,18 +2,19 @@
 with exact arithmetic and shortest paths, and makes sure that the bounds, the scope of each point's
 optimality and what is said to be open follow from them.  Needs no solver.
 
-What a file cannot prove by itself is named as not checked, with what would check it, and then the
-exit code is 4: that a bound holds for every number of chunks follows from the collective's
-definition, which --collective names; refutations are a solver's word, unless they have a proof file
-(written by `syncoll pareto --proofs DIR`) and its folder is named with --proofs.  What a file says
-of how it was made (search, complete, seconds, encoding, backend) is never checked, and no claim
-rests on it.
+A frontier is compared with the collective of its name, or with that of --collective.  A claim that
+the file cannot prove is named as not checked, with what would check it, and then the exit code is
+4: where the name stands for no collective or another one, that a bound holds for every number of
+chunks, which follows from the definition; refutations are a solver's word, unless they have a proof
+file (written by `syncoll pareto --proofs DIR`) and its folder is named with --proofs.  What a file
+says of how it was made (search, complete, seconds, encoding, backend) is never checked, and no
+claim rests on it.
 
 Of forests that `syncoll forest -o` saved every tree is checked edge by edge, and every cut.  What
 they say of an allreduce with any roots is not checked, but must not contradict the trees.
 
-A folder that `syncoll design -o` wrote is checked file by file; each is compared with the
-collective and the machine of its names, where syncoll has such.
+A folder of frontiers, bounds and forests, such as `syncoll design -o` writes, is checked file by
+file; each is compared with the collective and the machine of its names, where syncoll has such.
 
 A file that claims what it does not prove ends with exit code 2 and the first claim that fails.
 
@@ -29,7 +30,7 @@ import argparse
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import syncoll
 from syncoll.cli.arguments import add_format, add_meant
@@ -41,7 +42,8 @@ from syncoll.pages import Page
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
-    from syncoll.api.base import What, Where
+    from syncoll.api.base import Where
+    from syncoll.results import Frontier
     from syncoll.session import Session
 
 __all__ = ["add_arguments", "run"]
@@ -53,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file",
         metavar="FILE",
         type=Path,
-        help="a frontier or a forest saved with -o, or a folder of frontiers",
+        help="a frontier, bounds or a forest saved with -o, or a folder of them",
     )
     add_meant(parser)
     parser.add_argument(
@@ -93,74 +95,94 @@ def _check_forest(arguments: argparse.Namespace) -> int:
     asked = (arguments.collective or about).replace(" ", "")
     if asked not in (about, found.collective):
         raise VerificationError(f"{arguments.file}: it is about {about}, not {asked}")
+    document = _forest_document(arguments.file, found)
+    if arguments.format == "json":
+        print_json(document)
+    else:
+        page = found.page().text().text("Every tree and every cut holds.")
+        for one in document["not_checked"]:
+            page.text(f"Not checked: {one['what']}; `{one['how']}` computes it anew.")
+        print_page(page)
+    return Exit.OK if document["fully_checked"] else Exit.UNCHECKED
+
+
+def _forest_document(file: Path, found: syncoll.ForestsResult) -> dict[str, Any]:
     unchecked = []
     if found.any_roots is not None:
         how = f"syncoll forest {quote(found.topology)} --collective allreduce"
         what = "what reductions to any roots and broadcasts at the same time reach"
         unchecked.append({"kind": "any roots", "what": what, "how": how})
-    if arguments.format == "json":
-        print_json(
-            {
-                "schema": "syncoll/check/1",
-                "file": str(arguments.file),
-                **picked(found, "topology collective"),
-                "fully_checked": not unchecked,
-                "not_checked": unchecked,
-                "algbw": str(found.algbw),
-                "bound": str(found.bound),
-            }
-        )
-    else:
-        page = found.page().text().text("Every tree and every cut holds.")
-        for one in unchecked:
-            page.text(f"Not checked: {one['what']}; `{one['how']}` computes it anew.")
-        print_page(page)
-    return Exit.UNCHECKED if unchecked else Exit.OK
+    return {
+        "schema": "syncoll/check/1",
+        "file": str(file),
+        **picked(found, "topology collective"),
+        "fully_checked": not unchecked,
+        "not_checked": unchecked,
+        "algbw": str(found.algbw),
+        "bound": str(found.bound),
+    }
 
 
 def _check_folder(arguments: argparse.Namespace) -> int:
-    """Checks all frontiers of a folder."""
+    """Checks all frontiers, bounds and forests of a folder."""
     for name in ("collective", "topology", "proofs"):
         if getattr(arguments, name) is not None:
             raise UsageError(f"--{name} is about one file, and {arguments.file} is a folder")
     files = [one for one in sorted(arguments.file.glob("*.json")) if one.name != "index.json"]
     if not files:
-        raise UsageError(f"no frontier in {arguments.file}; expected files ending in .json")
-    documents, rows = [], []
+        raise UsageError(
+            f"{arguments.file} has no file ending in .json; expected frontiers, bounds or forests"
+        )
+    documents, rows, forests = [], [], 0
+    points, bounds = 0, 0
     for file in files:
-        found = syncoll.load(file)
-        if not isinstance(found, syncoll.FrontierResult):
-            raise UsageError(f"{file}: not a frontier")
-        collective, topology = _known(arguments.session, found)
-        try:
-            checked = found.check(collective, None, topology)
-        except VerificationError as error:
-            raise VerificationError(f"{file}: {error}") from error
-        documents.append(_document(file, checked))
-        unchecked = ", ".join(one.what for one in checked.unchecked)
-        bounds = found.least_steps, found.least_bandwidth
-        rows.append((found.collective, found.topology.name, *bounds, len(found), unchecked))
+        if holds_forest(file):
+            forests += 1
+            forest = syncoll.load_forest(file)
+            document = _forest_document(file, forest)
+            proved: tuple[object, ...] = ("", "", "", "")
+            about = forest.collective, forest.topology
+        else:
+            checked = _check_frontier(arguments.session, file)
+            document, found = _document(file, checked), checked.frontier
+            points += len(found.points)
+            bounds += document["bounds"]
+            proved = found.least_steps, found.least_bandwidth, len(found.points), document["bounds"]
+            about = found.collective, found.topology.name
+        documents.append(document)
+        missing = ", ".join(one["what"] for one in document["not_checked"])
+        rows.append((*about, *proved, missing))
+    whole = all(one["fully_checked"] for one in documents)
     if arguments.format == "json":
         print_json({"schema": "syncoll/check/1", "files": documents})
     else:
-        page = Page().text(f"{counted(len(rows), 'frontier')} checked, all that they claim holds")
-        columns = ("collective", "topology", ">S >=", ">R/C >=", ">points", "not checked")
-        print_page(page.text().table(columns, rows))
-    return Exit.OK if all(one["fully_checked"] for one in documents) else Exit.UNCHECKED
+        kinds = [
+            f"{counted(len(rows) - forests, 'file')} with {counted(points, 'point')} and "
+            f"{counted(bounds, 'bound')}"
+        ] * (len(rows) > forests)
+        kinds += [counted(forests, "forest")] * (forests > 0)
+        verdict = "Everything claimed holds" if whole else "Nothing wrong was found"
+        page = Page().text(f"Checked: {', '.join(kinds)}. {verdict}.").text()
+        numbers = (">S >=", ">R/C >=", ">points", ">bounds")
+        print_page(page.table(("collective", "topology", *numbers, "not checked"), rows))
+    return Exit.OK if whole else Exit.UNCHECKED
 
 
-def _known(session: Session, found: syncoll.FrontierResult) -> tuple[What | None, Where | None]:
-    """The collective and the topology of the names in a file, where syncoll has such."""
-    collective: What | None = None
+def _check_frontier(session: Session, file: Path) -> syncoll.CheckedResult:
+    """Checks a frontier or bounds of a folder, on the topology of its name where syncoll has it."""
+    found = syncoll.load(file)
+    if not isinstance(found, syncoll.FrontierResult):
+        raise UsageError(f"{file}: neither a frontier nor bounds nor a forest")
     topology: Where | None = None
     with suppress(SpecError):
-        collective = session.collective(found.collective)
-    with suppress(SpecError):
         topology = session.topology(found.topology.name)
-    return collective, topology
+    try:
+        return found.check(topology=topology)
+    except VerificationError as error:
+        raise VerificationError(f"{file}: {error}") from error
 
 
-def _document(file: Path, checked: syncoll.CheckedResult) -> dict[str, object]:
+def _document(file: Path, checked: syncoll.CheckedResult) -> dict[str, Any]:
     frontier = checked.frontier
     return {
         "schema": "syncoll/check/1",
@@ -173,20 +195,28 @@ def _document(file: Path, checked: syncoll.CheckedResult) -> dict[str, object]:
         "bandwidth": str(frontier.least_bandwidth),
         "max_chunks": frontier.max_chunks,
         "scales": checked.scales,
+        "compared": checked.compared,
         "points": [
             {
                 **picked(point, "steps rounds chunks"),
                 "bandwidth": str(point.bandwidth),
                 "scope": None if proof is None else proof.scope_text,
                 "bound": None if proof is None else str(proof.bound),
-                "words": None if proof is None else proof.words,
+                "words": None if proof is None else proof.sentence(checked.proved_by_file),
             }
             for point in frontier.points
             for proof in (frontier.proof(point),)
         ],
+        "bounds": _num_bounds(frontier),
         "certificates": 0 if frontier.evidence is None else len(frontier.evidence.certificates),
         "refutations_checked": len(checked.proved_by_file),
         "refutations_on_word": [
             picked(one, "steps rounds chunks backend") for one in checked.on_word
         ],
     }
+
+
+def _num_bounds(frontier: Frontier) -> int:
+    """Number of lower bounds on R/C: one for each S that has one, and that for any S."""
+    by_steps = 0 if frontier.evidence is None else len(frontier.evidence.proofs)
+    return by_steps + (frontier.least_bandwidth > 0)

@@ -81,8 +81,8 @@ def frontier_page(frontier: Frontier) -> Page:
     return page
 
 
-def check_page(checked: Checked, *, known: bool) -> Page:
-    """What was checked and holds, and what is left; `known`: whether the collective was given."""
+def check_page(checked: Checked) -> Page:
+    """What was checked and holds, and what is left."""
     page = Page()
     frontier, evidence = checked.frontier, checked.frontier.evidence
     assert evidence is not None
@@ -97,6 +97,8 @@ def check_page(checked: Checked, *, known: bool) -> Page:
         f"  {counted(len(frontier.points), 'algorithm')} replayed, "
         f"{counted(len(evidence.certificates), 'certificate')} checked"
     )
+    if checked.compared:
+        page.text(f"  compared with the definition of {checked.compared}")
     for family in frontier.families:
         page.text(f"  a pipeline checked for every m: {family.words}")
     if checked.proved_by_file:
@@ -110,13 +112,13 @@ def check_page(checked: Checked, *, known: bool) -> Page:
             f"node {distance.destination} from {' and '.join(map(str, distance.sources))}"
         )
     for proof in evidence.proofs:
-        page.text(f"  {proof.words}")
+        page.text(f"  {proof.sentence(checked.proved_by_file)}")
     page.text(
         f"  no algorithm{among} of any number of steps has a bandwidth cost below "
         f"{frontier.least_bandwidth}"
     )
     if evidence.scaling:
-        reason = checked.scales if known else "not checked"
+        reason = checked.scales if checked.compared else "not checked"
         page.text(f"  for every number of chunks C per node: {reason}")
     for answer in checked.on_word:
         page.text(

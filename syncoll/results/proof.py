@@ -6,6 +6,7 @@ refuted the rest; or not at all, and then the certificates still bound what may 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -169,6 +170,14 @@ class Proof:
     @property
     def words(self) -> str:
         """What is proved, as a sentence for people."""
+        return self.sentence()
+
+    def sentence(self, checked: Collection[Refuted] = ()) -> str:
+        """What is proved, for people.
+
+        Args:
+            checked: refutations whose proof was checked; the others are the word of a solver.
+        """
         steps = counted(self.steps, "step")
         limits = [
             f"at most {counted(limit, noun)}" + (" per node" if noun == "chunk" else "")
@@ -185,8 +194,11 @@ class Proof:
         if self.scope is not Scope.CHUNKS or self.best == self.bound:
             return f"{among} has a bandwidth cost below {self.bound}, {whatever}"
         what = "exists" if self.best is None else f"has one below {self.best}"
-        told = ", on the word of a solver" if self.refuted else ""
+        ground = ""
+        if self.refuted:
+            on_word = any(one not in checked for one in self.refuted)
+            ground = f", {'on the word of a solver' if on_word else 'by refutations checked here'}"
         return (
             f"{among} has a bandwidth cost below {self.bound}, {whatever}; none with "
-            f"{' and '.join(limits)} {what}{told}"
+            f"{' and '.join(limits)} {what}{ground}"
         )

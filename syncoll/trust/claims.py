@@ -57,6 +57,7 @@ class Checked:
         scales: why what holds for one C holds for every C; None where the collective that was given
             is irregular, or none was given.
         unchecked: what is left; empty when everything that the file claims was proved.
+        compared: the name of the collective that the file was compared with; empty for none.
     """
 
     frontier: Frontier
@@ -64,6 +65,7 @@ class Checked:
     on_word: tuple[Refuted, ...]
     scales: str | None = None
     unchecked: tuple[Unchecked, ...] = ()
+    compared: str = ""
 
 
 def check_claims(
@@ -72,6 +74,7 @@ def check_claims(
     *,
     topology: Topology | None = None,
     collective: Collective | None = None,
+    by_name: bool = False,
 ) -> Checked:
     """Passes when everything that a frontier claims is proved by what it carries.
 
@@ -84,6 +87,8 @@ def check_claims(
         topology: the topology that it must be about; None for any.
         collective: the collective that it must be about; None for any, and then the frontier is
             believed for which C its chunks stand.
+        by_name: whether that is only what the name in the file stands for here, which may be
+            another collective: then one that differs counts as none.
 
     Raises:
         VerificationError: naming the first claim that does not hold.
@@ -98,13 +103,14 @@ def check_claims(
     if topology is not None:
         require_same_topology(frontier.topology, topology)
     if collective is not None:
-        require_same_collective(
-            frontier.collective,
-            frontier.topology,
-            [point.instance for point in frontier.points],
-            evidence,
-            collective,
-        )
+        instances = [point.instance for point in frontier.points]
+        about = frontier.collective, frontier.topology, instances, evidence
+        try:
+            require_same_collective(*about, collective)
+        except VerificationError:
+            if not by_name:
+                raise
+            collective = None
     used = dict.fromkeys(r for proof in evidence.proofs for r in proof.refuted)
     with_file = [r for r in used if r.file is not None and witness is not None]
     for one in with_file:
@@ -117,6 +123,7 @@ def check_claims(
         on_word,
         None if collective is None or collective.irregular else BY_CUTTING,
         tuple(unchecked(frontier, evidence, on_word, known=collective is not None)),
+        "" if collective is None else collective.name,
     )
 
 

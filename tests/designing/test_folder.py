@@ -37,7 +37,7 @@ def test_all_that_is_shown_can_be_checked(
             assert str(checked.frontier.least_bandwidth) == bounds["bandwidth"]
             assert checked.frontier.least_steps == bounds["steps"]
     assert main(["check", str(folder)]) == 0
-    assert "6 frontiers checked" in capsys.readouterr().out
+    assert "6 files with 0 points and 6 bounds" in capsys.readouterr().out
     assert main(["check", str(folder), "--format", "json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["files"]) == 6
 
@@ -70,6 +70,29 @@ def test_what_is_there_is_checked_and_not_proved_anew(
     assert asked == ["torus(2,4)"]
     assert "alltoall-torus_2_4.json is of no use" in told.err
     assert main(["check", str(folder)]) == 0
+
+
+def test_a_folder_with_a_forest_bounds_and_a_frontier(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    syncoll.bounds("ring(4)", "broadcast").save(tmp_path / "bounds.json")
+    syncoll.forest("ring(4)").save(tmp_path / "forest.json")
+    syncoll.pareto("ring(4)", "allgather", max_steps=2, progress="none").save(tmp_path / "f.json")
+    assert main(["check", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("Checked: 2 files with 1 point and ")
+    assert ", 1 forest. Everything claimed holds." in out
+    assert main(["check", str(tmp_path), "--format", "json"]) == 0
+    files = json.loads(capsys.readouterr().out)["files"]
+    assert [("bounds" in one, "algbw" in one) for one in files] == [
+        (True, False),
+        (True, False),
+        (False, True),
+    ]
+    text = (tmp_path / "forest.json").read_text()
+    (tmp_path / "forest.json").write_text(text.replace('"collective": "', '"collective": "x', 1))
+    assert main(["check", str(tmp_path)]) == 2
+    assert "forest.json" in capsys.readouterr().err
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
@@ -119,6 +142,6 @@ def test_folders_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str
     file.write_text("")
     assert main([*COMMAND, "-o", str(file)]) == 2
     assert main(["check", str(tmp_path)]) == 2
-    assert "no frontier in" in capsys.readouterr().err
+    assert "has no file ending in .json" in capsys.readouterr().err
     assert main(["check", str(tmp_path), "--collective", "allgather"]) == 2
     assert "is about one file" in capsys.readouterr().err

@@ -257,8 +257,15 @@ def test_what_was_not_checked_is_said(
     """A reason for every C is the file's word; a refutation without a proof is a solver's."""
     content, path = document("prices"), tmp_path / "frontier.json"
     content["evidence"]["shapes"][0]["scales"] = "I say so"
-    path.write_text(json.dumps({**content, "digest": digest(content)}), encoding="utf-8")
-    assert main(["check", str(path)]) == 4
+    named = dict(content)
+
+    def write(collective: str) -> None:
+        named["collective"] = collective
+        path.write_text(json.dumps({**named, "digest": digest(named)}), encoding="utf-8")
+
+    for name in ("alltoall", "all gather", "mine"):  # another one's name, or no collective's
+        write(name)
+        assert main(["check", str(path)]) == 4
     said = capsys.readouterr().out
     assert "not everything was checked" in said.splitlines()[0]
     assert "--collective" in said
@@ -268,8 +275,12 @@ def test_what_was_not_checked_is_said(
     assert not report["fully_checked"]
     assert [one["kind"] for one in report["not_checked"]] == ["scales"]
     assert report["scales"] is None
-    assert main(["check", str(path), "--collective", "allgather"]) == 0
-    assert "I say so" not in capsys.readouterr().out
+    write("allgather")
+    for more in ([], ["--collective", "allgather"]):
+        assert main(["check", str(path), *more]) == 0
+        said = capsys.readouterr().out
+        assert "compared with the definition of allgather" in said
+        assert "I say so" not in said
     path.write_text(json.dumps(document("refuted")), encoding="utf-8")
     assert main(["check", str(path), "--collective", "reduce"]) == 4
     assert "on the word of" in capsys.readouterr().out
