@@ -3,14 +3,19 @@
 A block waits for steps of other blocks of its rank, one dependency a step, so that all but the last
 stand on ``nop`` steps before.  What a block knows to be done already, because it waited for it or
 for something after it, it does not wait for again.
+
+Where a send ends without a barrier, its flag rises while it still reads: then what overwrites its
+source waits for the next step of the block.  Where there is none yet, a copy to scratch that
+nothing reads is added.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from syncoll.runtime import Buffer, Slot
 from syncoll_msccl_xml.channels import Connection
 from syncoll_msccl_xml.instructions import Instruction, Op
 
@@ -40,11 +45,13 @@ class Block:
         incoming: the connection that it receives on.
         outgoing: the one that it sends on, on the same channel.
         steps: what it does.
+        spare: scratch for copies that are made for their barrier only; None without any.
     """
 
     incoming: Connection | None
     outgoing: Connection | None
     steps: list[Step] = field(default_factory=list)
+    spare: Slot | None = None
 
     @property
     def awaited(self) -> bool:
@@ -59,8 +66,11 @@ def blocks_of(
     connections: Sequence[Connection],
     pairs: Mapping[Connection, Connection],
     most_steps: int,
-) -> list[Block]:
-    """The blocks of a rank.
+    scratch: int,
+    *,
+    open_sends: bool = False,
+) -> tuple[list[Block], int]:
+    """The blocks of a rank, and how many slots of scratch they use.
 
     Args:
         instructions: of the rank.
@@ -69,43 +79,77 @@ def blocks_of(
         connections: of every message.
         pairs: incoming connections that share a block with an outgoing one.
         most_steps: of a block that only works on its own rank's memory.
+        scratch: slots of scratch that the instructions use.
+        open_sends: whether a send ends without a barrier.
     """
     blocks = _Blocks(connections, pairs, most_steps)
     at: dict[int, tuple[Block, int]] = {}
-    known: dict[int, dict[Block, int]] = {}  # what is done once an instruction is
+    known: dict[tuple[Block, int], dict[Block, int]] = {}  # what is done once a step is
     now: dict[Block, dict[Block, int]] = defaultdict(dict)
+
+    def note(block: Block) -> None:
+        """Keeps what is done once the last step of a block is."""
+        place = len(block.steps) - 1
+        known[block, place] = {**now[block], block: place - (sent(block, place) is not None)}
+
+    def sent(block: Block, place: int) -> Instruction | None:
+        """The send of a step that may go on after the step has ended."""
+        one = block.steps[place].instruction if block.steps else None
+        return one if open_sends and one is not None and one.op is Op.SEND else None
+
+    def closing(block: Block, place: int) -> tuple[Block, int]:
+        """The step of a block with the first barrier after a send, added if there is none."""
+        nonlocal scratch
+        for later in range(place + 1, len(block.steps)):
+            if block.steps[later].instruction is not None:
+                return block, later
+        if block.spare is None:
+            block.spare = Slot(Buffer.SCRATCH, scratch)
+            scratch += 1
+        one = sent(block, place)
+        assert one is not None
+        copy = replace(one, op=Op.COPY, target=block.spare, outgoing=None)
+        block.steps.append(Step(copy, None))
+        note(block)
+        return block, len(block.steps) - 1
+
     for i in order:
         beside = waits[i]
         if i + 1 < len(instructions) and instructions[i + 1].key[:3] == instructions[i].key[:3]:
             beside = waits[i + 1]  # a copy for the reduction that comes next, of what it reduces
         block = blocks.choose(instructions[i], [at[j][0] for j in beside if j in at])
         done = now[block]
-        latest: dict[Block, tuple[int, int]] = {}
+        latest: dict[Block, int] = {}
         for j in waits[i]:
             other, place = at[j]
             if other is not block and done.get(other, -1) < place:
-                latest[other] = max(latest.get(other, (-1, -1)), (place, j))
+                latest[other] = max(latest.get(other, -1), place)
         needed = [
-            (other, place, j)
-            for other, (place, j) in latest.items()
+            (other, place) if sent(other, place) is None else closing(other, place)
+            for other, place in latest.items()
             # Nothing else that is waited for comes after it.
-            if not any(known[k].get(other, -1) >= place for _, k in latest.values() if k != j)
+            if not any(
+                known[one].get(other, -1) >= place for one in latest.items() if one[0] is not other
+            )
         ]
-        for _, _, j in needed:
-            for other, place in known[j].items():
+        for one in needed:
+            for other, place in known[one].items():
                 done[other] = max(done.get(other, -1), place)
-        for number, (other, place, _) in enumerate(needed, start=1):
+        for number, (other, place) in enumerate(needed, start=1):
             other.steps[place].flagged = True
             last = number == len(needed)
             block.steps.append(Step(instructions[i] if last else None, (other, place)))
         if not needed:
+            # The threads of a reduction write what other threads send.
+            last_sent = sent(block, -1) if instructions[i].op is Op.REDUCE else None
+            if last_sent is not None and last_sent.source == instructions[i].target:
+                closing(block, len(block.steps) - 1)
             block.steps.append(Step(instructions[i], None))
         at[i] = (block, len(block.steps) - 1)
-        done[block] = len(block.steps) - 1
-        known[i] = dict(done)
+        note(block)
     for block in blocks.all:
         _break_chains(block)
-    return blocks.all
+    return blocks.all, scratch
 
 
 class _Blocks:

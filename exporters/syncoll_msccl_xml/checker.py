@@ -127,7 +127,7 @@ class _Check:
             )
         pieces = _chunks_per_message(algorithm, dialect)
         for in_place in placements:
-            run, found = self.execute(spec, in_place, pieces, len(placements) > 1)
+            run, found = self.execute(dialect, spec, in_place, pieces, len(placements) > 1)
         if self.instance is not None and found is not None:
             found.require_same(self.instance)
         return CheckedExport(
@@ -146,12 +146,17 @@ class _Check:
         )
 
     def execute(
-        self, spec: Specification | None, in_place: bool, pieces: int, name_placement: bool
+        self,
+        dialect: Dialect,
+        spec: Specification | None,
+        in_place: bool,
+        pieces: int,
+        name_placement: bool,
     ) -> tuple[Schedule, Specification | None]:
-        key = (spec, in_place, pieces)
+        key = spec, in_place, pieces, self.algorithm.proto in dialect.open_sends
         if key not in self.results:
             try:
-                self.results[key] = self._execute(spec, in_place, pieces)
+                self.results[key] = self._execute(*key)
             except VerificationError as error:
                 self.results[key] = error
         result = self.results[key]
@@ -161,13 +166,13 @@ class _Check:
         return result
 
     def _execute(
-        self, spec: Specification | None, in_place: bool, pieces: int
+        self, spec: Specification | None, in_place: bool, pieces: int, open_sends: bool
     ) -> tuple[Schedule, Specification | None]:
         steps = (s for gpu in self.algorithm.gpus for block in gpu.blocks for s in block.steps)
         chunks = sum(step.cnt for step in steps)
         if chunks > _MOST_INSTRUCTIONS:
             raise UncheckedError(f"its steps move {chunks} chunks, too many to follow them all")
-        threads = threads_of(self.algorithm, spec, in_place)
+        threads = threads_of(self.algorithm, spec, in_place, open_sends=open_sends)
         return execute(threads.program, spec, threads.inputs, threads.outputs, pieces)
 
 

@@ -22,6 +22,9 @@ class Limits:
         name: as an option.
         title: as people know it.
         fuses: whether it runs operations that receive and send, or receive and reduce, at once.
+        open_sends: the protocols under which a send (``s``) ends without a barrier, so that its
+            flag rises while some threads still read; the next step of its thread block, whichever
+            it is, comes behind a barrier or ends with one.
         most_steps: of one thread block.
         most_blocks: thread blocks of one rank.
         most_channels: of a communicator.
@@ -32,6 +35,7 @@ class Limits:
     name: str
     title: str
     fuses: bool
+    open_sends: frozenset[str]
     most_steps: int
     most_blocks: int
     most_channels: int
@@ -42,6 +46,7 @@ MSCCL = Limits(
     name="msccl",
     title="microsoft/msccl",
     fuses=True,
+    open_sends=frozenset(),
     most_steps=256,
     most_blocks=216,
     most_channels=32,
@@ -51,6 +56,7 @@ EXECUTOR = Limits(
     name="executor",
     title="msccl-executor-nccl",
     fuses=True,
+    open_sends=frozenset(),
     most_steps=64,
     most_blocks=1024,
     most_channels=32,
@@ -60,6 +66,7 @@ RCCL = Limits(
     name="rccl",
     title="RCCL",
     fuses=False,
+    open_sends=frozenset({"LL"}),
     most_steps=64,
     most_blocks=64,
     most_channels=128,

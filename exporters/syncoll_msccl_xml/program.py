@@ -75,25 +75,29 @@ _MOST_UNFUSED = 30
 """How often a plan is tried again without the fusions that blocked it."""
 
 
-def program_of(request: ExportRequest, runtime: Runtime, instances: int) -> Program:
+def program_of(request: ExportRequest, runtime: Runtime, instances: int, proto: str) -> Program:
     """The program of an algorithm.
 
     Args:
         request: the algorithm.
         runtime: whose limits hold.
         instances: copies of the program, each on channels of its own, that must fit beside.
+        proto: the protocol.
 
     Raises:
         ExportError: naming the limit that no plan keeps.
     """
+    open_sends = proto in runtime.open_sends
     plans = [*(_FUSING if runtime.fuses else ()), *_PLAIN]
-    plans += [replace(plan, share=True) for plan in plans]
+    shared = [replace(plan, share=True) for plan in plans]
+    # A block that receives after it sends needs nothing else to know that it has sent.
+    plans = [*shared, *plans] if open_sends else [*plans, *shared]
     plans = [replace(plan, agree=runtime.same_ends) for plan in plans]
     lowered = {strict: lower(request, zero_copy=strict) for strict in (False, True)}
     refusal = None
     for plan in plans:
         try:
-            program = _fitted(lowered[plan.strict], plan, runtime, instances)
+            program = _fitted(lowered[plan.strict], plan, runtime, instances, open_sends)
         except ExportError as error:
             refusal = error
             continue
@@ -104,12 +108,12 @@ def program_of(request: ExportRequest, runtime: Runtime, instances: int) -> Prog
 
 
 def _fitted(
-    lowered: LoweredAlgorithm, plan: _Plan, runtime: Runtime, instances: int
+    lowered: LoweredAlgorithm, plan: _Plan, runtime: Runtime, instances: int, open_sends: bool
 ) -> Program | None:
     """The program of a plan over as few channels as keep the limits; None if it could block."""
     spread = 1
     while True:
-        program = _assemble(lowered, plan, runtime, spread)
+        program = _assemble(lowered, plan, runtime, spread, open_sends)
         if program is None:
             return None
         longest = max((len(block.steps) for rank in program.blocks for block in rank), default=0)
@@ -156,7 +160,7 @@ def _require_blocks(program: Program, runtime: Runtime, instances: int, spread: 
 
 
 def _assemble(
-    lowered: LoweredAlgorithm, plan: _Plan, runtime: Runtime, spread: int
+    lowered: LoweredAlgorithm, plan: _Plan, runtime: Runtime, spread: int, open_sends: bool
 ) -> Program | None:
     nodes, messages = len(lowered.ranks), lowered.messages
     channels = channels_of(messages, nodes, spread, runtime.most_blocks_per_channel)
@@ -182,16 +186,22 @@ def _assemble(
     orders: dict[int, list[int]] = defaultdict(list)
     for rank, i in places:
         orders[rank].append(i)
-    blocks = tuple(
-        tuple(
-            blocks_of(
-                instructions, waiting[rank], orders[rank], connections, pairs, runtime.most_steps
-            )
+    divided = [
+        blocks_of(
+            instructions,
+            waiting[rank],
+            orders[rank],
+            connections,
+            pairs,
+            runtime.most_steps,
+            scratch,
+            open_sends=open_sends,
         )
-        for rank, instructions in enumerate(ranks)
-    )
+        for rank, (instructions, scratch) in enumerate(compacted)
+    ]
+    blocks = tuple(tuple(one) for one, _ in divided)
+    scratch = tuple(slots for _, slots in divided)
     used = max((channel for *_, channel in connections), default=0) + 1
-    scratch = tuple(slots for _, slots in compacted)
     stated = tuple(stated_of(ranks, len(messages))) if plan.agree else ()
     return Program(
         lowered,

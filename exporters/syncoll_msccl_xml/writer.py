@@ -51,7 +51,7 @@ class MscclXmlExporter:
         """See `syncoll.plugins.Exporter`."""
         runtime = RUNTIMES[str(options["dialect"])]
         runtime = replace(runtime, same_ends=options["ends"] == "same")
-        instances = int(options["instances"])
+        instances, proto = int(options["instances"]), str(options["proto"])
         group, notes = int(options["group"]), list[str]()
         if group >= 0:
             whole, request = request.instance, request_within(request, group)
@@ -62,9 +62,9 @@ class MscclXmlExporter:
             )
         collective = kind_of(request.instance)
         _require_known(collective, request, runtime)
-        program = program_of(request, runtime, instances)
+        program = program_of(request, runtime, instances, proto)
         name = _name(request.name)
-        writing = _Writing(request, runtime, instances, str(options["proto"]), program)
+        writing = _Writing(request, runtime, instances, proto, program)
         text = "".join(f"{line}\n" for line in writing.lines(name))
         return Exported({f"{name}.xml": text.encode("ascii")}, (*notes, *writing.notes()))
 

@@ -10,7 +10,7 @@ In one indivisible event an instruction
    the connection that it sends over;
 2. forms a value: the reduction of what it received and of what it reads;
 3. writes the value to every slot that it writes and sends it;
-4. raises its counters;
+4. raises its counters (an instruction that `still_reads` raises them before it reads);
 
 or it does nothing but wait for others at a barrier.
 
@@ -42,6 +42,7 @@ class Instruction:
         writes: slots that get the value.
         waits: ``(counter, count)``: starts when the counter has been raised so often.
         posts: counters that are raised by one when it is done.
+        still_reads: whether its counters may be raised before it has read everything.
         barrier: ends only when all thread blocks that ever come to this barrier have come to it as
             often; -1 if none.  An instruction with a barrier does nothing else.
         part: its number within the step.
@@ -61,6 +62,7 @@ class Instruction:
     part: int = 0
     parts: int = 1
     line: int = 0
+    still_reads: bool = False
 
     def __post_init__(self) -> None:
         assert self.barrier < 0 or not (

@@ -3,13 +3,15 @@
 Order is what the program itself guarantees: within a thread block, from a message's send to its
 receive, from a counter's post to the wait that needs it, and across a barrier.  That a sender waits
 for room in a connection is no such guarantee, since how much fits in depends on protocol and
-message size.  These edges are the same in every execution, so the order ("happens before") is too,
-and looking at one execution suffices: each access is compared with the slot's last write and, if it
-writes, with the reads since then.  If an access is unordered with an earlier write, it is
-unordered with the last one or that one raced itself.
+message size.  Nor does the counter of an instruction that `still_reads` order its own reads; that
+of the next instruction of its thread block does.  These edges are the same in every execution, so
+the order ("happens before") is too, and looking at one execution suffices: each access is compared
+with the slot's last write and, if it writes, with the reads since then.  If an access is unordered
+with an earlier write, it is unordered with the last one or that one raced itself.
 
-The order is kept in vector clocks, for every thread block the number of instructions of each other
-one that lie before it.  A clock is only copied when a message or a flag brings news.
+The order is kept in vector clocks, for every thread block twice the number of instructions of each
+other one that lie before it, and one more where the next lies before it but for its reads.  A clock
+is only copied when a message or a flag brings news.
 
 A step's chunks are moved by many threads at a time or one after the other, as the size has it.
 Hence a step must not write a chunk that it also reads, or writes, as another one of its chunks.
@@ -66,7 +68,7 @@ def require_race_free(program: Program, schedule: Schedule) -> None:
 
 
 Snapshot = tuple[int, int, Clock]
-"""A thread, how many of its instructions are done, and its clock then."""
+"""A thread, its own entry in the clocks of those that follow, and its clock then."""
 
 
 class _Detector:
@@ -106,7 +108,7 @@ class _Detector:
 
     def meet(self, group: Sequence[tuple[int, int]]) -> None:
         """What lies before a barrier at one thread lies before it at all that meet there."""
-        snapshots = [(t, position, self.clock[t]) for t, position in group]
+        snapshots = [(t, 2 * position, self.clock[t]) for t, position in group]
         for t, _ in group:
             for snapshot in snapshots:
                 self.join(t, snapshot)
@@ -137,9 +139,11 @@ class _Detector:
             for reader in self.read.pop(slot, {}).items():
                 self.after(t, position, slot, reader, "writes", "reads")
             self.written[slot] = (t, position)
-        snapshot = (t, position + 1, self.clock[t])
+        snapshot = (t, 2 * position + 2, self.clock[t])
         if instruction.send >= 0:
             self.queue[instruction.send].append(snapshot)
+        if instruction.still_reads:
+            snapshot = (t, 2 * (position - instruction.part) + 1, self.clock[t])
         for counter in instruction.posts:
             self.counters.post(counter, snapshot)
         if position + 1 == len(self.program.threads[t].instructions):
@@ -159,13 +163,19 @@ class _Detector:
             return
         other, there = earlier
         program = self.program
-        if other == t or self.clock[t][other] > there:
+        if other == t or self.clock[t][other] > 2 * there + 1:
             return
+        why = "nothing orders the two"
+        if what == "writes" and program.threads[other].instructions[there].still_reads:
+            why += (
+                "; the end of that step does not say that all was read, which only a later step "
+                "of its thread block does"
+            )
         raise program.fail(
             t,
             position,
             f"race: it {what} {program.memory.describe(slot)}, which "
-            f"{program.place(other, there)} {other_what}, and nothing orders the two",
+            f"{program.place(other, there)} {other_what}, and {why}",
         )
 
 

@@ -22,7 +22,6 @@ from syncoll.plugins import (
 )
 from syncoll_msccl_xml.blocks import Block, _Blocks
 from syncoll_msccl_xml.program import Program, program_of
-from syncoll_msccl_xml.runtimes import Runtime
 
 Run = Callable[..., Any]
 
@@ -113,10 +112,10 @@ def test_an_outcome_goes_into_a_folder_that_is_there(run: Run, files: Path, tmp_
 def test_what_cannot_be_expressed_is_refused_and_the_rest_comes_out(
     run: Run, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def only_short(request: ExportRequest, runtime: Runtime, instances: int) -> Program:
+    def only_short(request: ExportRequest, *how: Any) -> Program:
         if request.algorithm.steps > 2:
             raise ExportError("it knows two steps at most")
-        return program_of(request, runtime, instances)
+        return program_of(request, *how)
 
     monkeypatch.setattr("syncoll_msccl_xml.writer.program_of", only_short)
     to = ("export", files / "frontier.json", "--to", "msccl-xml", "-o", "out")

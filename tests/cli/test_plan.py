@@ -20,7 +20,6 @@ from syncoll.pages.plan import _told
 from syncoll.planning import NeverBest
 from syncoll.plugins import ExportRequest
 from syncoll_msccl_xml.program import Program, program_of
-from syncoll_msccl_xml.runtimes import Runtime
 
 Run = Callable[..., Any]
 
@@ -179,7 +178,7 @@ def test_exports_touch(run: Run, files: Path, tmp_path: Path, dialect: str) -> N
 
 @pytest.mark.parametrize("name", ["allreduce", "alltoall", "reducescatter", "broadcast", "gather"])
 def test_exports_of_other_collectives(run: Run, frontiers: Path, name: str) -> None:
-    to = ("--to", "msccl-xml", "--dialect", "executor", "-o", "out", "--format", "json")
+    to = ("--to", "msccl-xml", "--dialect", "rccl", "-o", "out", "--format", "json")
     document = valid(run("plan", frontiers / f"{name}.json", *MODEL, *to).json)
     sizes = [one["message_bytes"] for one in document["exports"]["algorithms"]]
     assert sizes == [one["message_bytes"] for one in document["ranges"]]
@@ -189,10 +188,10 @@ def test_exports_of_other_collectives(run: Run, frontiers: Path, name: str) -> N
 def test_what_cannot_be_expressed(
     run: Run, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def only_short(request: ExportRequest, runtime: Runtime, instances: int) -> Program:
+    def only_short(request: ExportRequest, *how: Any) -> Program:
         if request.algorithm.steps > 2:
             raise ExportError("it knows two steps at most")
-        return program_of(request, runtime, instances)
+        return program_of(request, *how)
 
     monkeypatch.setattr("syncoll_msccl_xml.writer.program_of", only_short)
     command = ("plan", files / "frontier.json", *MODEL, "--to", "msccl-xml", "-o", "out")

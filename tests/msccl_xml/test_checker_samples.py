@@ -367,6 +367,57 @@ def test_dependencies_within_a_rank() -> None:
     assert "twice" in refusal(text("0 1", 1, [step("re", "s0", "o0", dep="0 1")]))
 
 
+def test_a_send_without_a_barrier_may_still_read_when_its_flag_rises() -> None:
+    """RCCL's send under LL; what overwrites its source must wait for a later step."""
+
+    def text(sender: list[str], dep: str, proto: str = "LL") -> str:
+        ranks = [
+            [
+                (f"{1 - r} -1 0", sender),
+                (f"-1 {1 - r} 0", [step("r", "i0", "s0"), step("re", "s0", "i0", dep=dep)]),
+            ]
+            for r in range(2)
+        ]
+        return pair("allreduce", 1, "1 1 2", ranks, proto, 1)
+
+    sent, after = step("s", "i0", "s0", flag=1), step("cpy", "i0", "s1", flag=1)
+    early = text([sent], "0 0")
+    assert check(early).format == "MSCCL XML (msccl, executor)"
+    message = refusal(early, "rccl")
+    assert "race: it writes i[0]" in message
+    assert "step 0 (s)" in message
+    assert "does not say that all was read" in message
+    for proto in ("Simple", "LL128"):
+        assert check(text([sent], "0 0", proto), "rccl")
+    assert check(text([sent, after], "0 1"), "rccl")
+    assert "race" in refusal(text([sent, after], "0 0"), "rccl"), "its own flag ends the wait"
+    first = step("cpy", "i0", "s1", flag=1)
+    assert "race" in refusal(text([first, sent], "0 1"), "rccl"), "what came before says nothing"
+
+
+@pytest.mark.parametrize(
+    ("steps", "right"),
+    [
+        (["r i0 s0", "s i0 s0", "re s0 i0"], False),
+        (["s i0 s0", "r i0 s0", "re s0 i0"], True),
+        (["r i0 s0", "s i0 s0", "cpy s0 s1", "re s0 i0"], True),
+    ],
+)
+def test_a_block_goes_on_while_its_send_still_reads(steps: list[str], right: bool) -> None:
+    """A reduction deals the elements out to other threads than the send before it."""
+    other = ["s i0 s0", "r i0 s0", "re s0 i0"]
+    ranks = [
+        [(f"{1 - r} {1 - r} 0", [step(*one.split()) for one in block])]
+        for r, block in enumerate((steps, other))
+    ]
+    text = pair("allreduce", 1, "1 1 2", ranks, "LL", 1)
+    assert check(text, "executor")
+    if right:
+        assert check(text, "rccl")
+    else:
+        assert "it writes what the send before it may still read" in refusal(text, "rccl")
+
+
 def test_runs_of_reductions() -> None:
     """One rank adds what comes from 20 others, as many runtimes do it: at once."""
 

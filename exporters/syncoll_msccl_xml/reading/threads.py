@@ -3,15 +3,21 @@
 A step of cnt chunks becomes cnt instructions.  Steps with hasdep raise their thread block's flag to
 their position; waiting for step d is waiting for the first flag of at least d, whichever step
 raises it.  A nop is no event of its own: its dependency belongs to the next step.
+
+A send without a barrier at its end (`Limits.open_sends`) raises its flag, and its threads go on,
+while some of them still read.  The next step of the thread block begins with a barrier if it sends
+or waits, and ends with one if not.  If not, ``r`` and ``cpy`` write each element by the thread that
+sent the element at the same distance from the beginning; ``re`` deals them out in another way.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from syncoll_msccl_xml.reading.algorithm import Algorithm, Block, Gpu, Step
+from syncoll.errors import VerificationError
+from syncoll_msccl_xml.reading.algorithm import Algorithm, Block, Gpu, Step, place
 from syncoll_msccl_xml.reading.rules import READS, RECEIVES, SENDS, WRITES
 from syncoll_threadblocks import (
     AddressSpace,
@@ -43,7 +49,9 @@ class Threads:
     outputs: tuple[int, ...]
 
 
-def threads_of(algorithm: Algorithm, spec: Specification | None, in_place: bool) -> Threads:
+def threads_of(
+    algorithm: Algorithm, spec: Specification | None, in_place: bool, *, open_sends: bool = False
+) -> Threads:
     """The program of a file that `require_loadable` passed.
 
     Args:
@@ -51,6 +59,10 @@ def threads_of(algorithm: Algorithm, spec: Specification | None, in_place: bool)
         spec: the collective; None where the file does not say, then buffers are as large as it
             declares.
         in_place: whether the caller gives one buffer for both.
+        open_sends: whether a send ends without a barrier.
+
+    Raises:
+        VerificationError: when a step writes what the send before it may still read.
     """
     memory = AddressSpace()
     slots: dict[int, Mapping[str, int]] = {}
@@ -83,8 +95,11 @@ def threads_of(algorithm: Algorithm, spec: Specification | None, in_place: bool)
                 first,
                 connections.get((gpu.id, block.send, block.chan), -1),
                 connections.get((block.recv, gpu.id, block.chan), -1),
+                open_sends,
             )
             threads.append(Thread(gpu.id, block.id, maker.instructions()))
+            if open_sends:
+                _require_sent(gpu.id, block, threads[-1].instructions)
     queues = [ThreadConnection(*ends, depth) for ends in connections]
     return Threads(Program(threads, queues, memory, counters), tuple(inputs), tuple(outputs))
 
@@ -115,6 +130,24 @@ def _flagged(block: Block) -> list[int]:
     ]
 
 
+def _require_sent(rank: int, block: Block, instructions: Sequence[Instruction]) -> None:
+    """Passes a thread block in which no step writes what the send before it may still read."""
+    sent: dict[int, int] = {}
+    for one in instructions:
+        if one.part == 0 and (one.waits or one.send >= 0):
+            sent = {}  # all threads meet before it
+        for slot in one.writes:
+            if slot in sent and (one.name == "re" or sent[slot] != slot - one.part):
+                raise VerificationError(
+                    f"{place(rank, block, one.step)}: it writes what the send before it may still "
+                    "read: no barrier is between them, and not the same threads do both"
+                )
+        if one.still_reads:
+            sent.update((slot, slot - one.part) for slot in one.reads)
+        elif one.part + 1 == one.parts:
+            sent = {}
+
+
 @dataclass
 class _Maker:
     """Makes the instructions of one thread block."""
@@ -125,6 +158,7 @@ class _Maker:
     first_counter: int
     send: int
     recv: int
+    open_sends: bool
 
     def instructions(self) -> list[Instruction]:
         result: list[Instruction] = []
@@ -163,6 +197,7 @@ class _Maker:
                     c,
                     step.cnt,
                     step.line,
+                    self.open_sends and step.type == "s",
                 )
             )
         return result
