@@ -21,6 +21,7 @@ class Limits:
     Args:
         name: as an option.
         title: as people know it.
+        uncalled: names of collectives that it reads in a file, and whose calls never look for one.
         fuses: whether it runs operations that receive and send, or receive and reduce, at once.
         open_sends: the protocols under which a send (``s``) ends without a barrier, so that its
             flag rises while some threads still read; the next step of its thread block, whichever
@@ -34,6 +35,7 @@ class Limits:
 
     name: str
     title: str
+    uncalled: frozenset[str]
     fuses: bool
     open_sends: frozenset[str]
     most_steps: int
@@ -45,6 +47,7 @@ class Limits:
 MSCCL = Limits(
     name="msccl",
     title="microsoft/msccl",
+    uncalled=frozenset(),
     fuses=True,
     open_sends=frozenset(),
     most_steps=256,
@@ -55,6 +58,7 @@ MSCCL = Limits(
 EXECUTOR = Limits(
     name="executor",
     title="msccl-executor-nccl",
+    uncalled=frozenset({"alltoallv", "gather", "scatter"}),
     fuses=True,
     open_sends=frozenset(),
     most_steps=64,
@@ -65,6 +69,7 @@ EXECUTOR = Limits(
 RCCL = Limits(
     name="rccl",
     title="RCCL",
+    uncalled=frozenset({"alltoallv"}),
     fuses=False,
     open_sends=frozenset({"LL"}),
     most_steps=64,

@@ -37,13 +37,11 @@ class Runtime(Limits):
     same_ends: bool = True
 
 
-_NEWER: dict[Kind, str] = {kind: str(kind) for kind in Kind if kind is not Kind.CUSTOM}
-_OLDER: dict[Kind, str] = {
-    kind: "reduce_scatter" if kind is Kind.REDUCESCATTER else name
-    for kind, name in _NEWER.items()
-    if kind not in (Kind.GATHER, Kind.SCATTER)
-}
-_IN_PLACE = frozenset(_OLDER)
+_ROOT_ALONE = (Kind.GATHER, Kind.SCATTER)
+_RCCL: dict[Kind, str] = {kind: str(kind) for kind in Kind if kind is not Kind.CUSTOM}
+_EXECUTOR = {kind: name for kind, name in _RCCL.items() if kind not in _ROOT_ALONE}
+_MSCCL = _EXECUTOR | {Kind.REDUCESCATTER: "reduce_scatter"}
+_IN_PLACE = frozenset(_EXECUTOR)
 """Of gather and scatter only the root has both buffers, so that the ranks, each of which decides
 for itself whether a call is in place, would not all choose the file."""
 
@@ -52,12 +50,12 @@ RUNTIMES = {
     for one in (
         Runtime(
             **vars(MSCCL),
-            collectives=_OLDER,
+            collectives=_MSCCL,
             in_place=_IN_PLACE - {Kind.ALLTOALL},
             most_bytes=1 << 27,  # scratch for messages of that size is taken when it starts
         ),
-        Runtime(**vars(EXECUTOR), collectives=_NEWER, in_place=_IN_PLACE, most_bytes=1 << 40),
-        Runtime(**vars(RCCL), collectives=_NEWER, in_place=_IN_PLACE, most_bytes=1 << 40),
+        Runtime(**vars(EXECUTOR), collectives=_EXECUTOR, in_place=_IN_PLACE, most_bytes=1 << 40),
+        Runtime(**vars(RCCL), collectives=_RCCL, in_place=_IN_PLACE, most_bytes=1 << 40),
     )
 }
 """By name."""

@@ -89,8 +89,10 @@ def _require_known(
             f"the same size; {hint}"
         )
     if collective.kind not in runtime.collectives:
+        others = [name for name, one in RUNTIMES.items() if collective.kind in one.collectives]
         raise ExportError(
-            f"{runtime.title} has no {collective.kind}; the dialects executor and rccl do"
+            f"{runtime.title} has no {collective.kind} that it runs from a file; "
+            f"expected dialect={' or '.join(others)}"
         )
     if in_place and collective.kind in (Kind.GATHER, Kind.SCATTER):
         raise ExportError(
@@ -169,10 +171,11 @@ class _Writing:
             yield f"for messages below {self._max_bytes} bytes, as no largest size was given"
         elif self.request.max_bytes == 0:
             yield "a largest size of 0 bytes means no limit to the runtime"
-        yield (
-            f"for messages whose number of elements is a multiple of {self._loop_chunks}; the "
-            "runtime does not choose it for others"
-        )
+        if self._loop_chunks > 1:
+            yield (
+                f"for messages whose number of elements is a multiple of {self._loop_chunks}; the "
+                "runtime does not choose it for others"
+            )
         if self.program.stated and self.program.apart:
             yield (
                 f"{self.program.apart} messages are stored before they are added or sent on, so "

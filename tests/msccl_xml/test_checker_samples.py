@@ -524,7 +524,8 @@ def test_gather_and_scatter() -> None:
         [("0 -1 0", [step("s", "i0", "o1")])],
     ]
     text = pair("gather", 1, "1 2 0", gather)
-    assert check(text).format == "MSCCL XML (executor, rccl)"
+    assert check(text).format == "MSCCL XML (rccl)"
+    assert "gather is never chosen" in refusal(text, "executor")
     scatter = [
         [("-1 -1 0", [step("cpy", "i0", "o0")]), ("1 -1 0", [step("s", "i1", "o0")])],
         [("-1 0 0", [step("r", "i1", "o0")])],

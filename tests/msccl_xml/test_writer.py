@@ -234,7 +234,7 @@ def check(
 
 def exportable(instance: Instance, dialect: str, *, in_place: bool) -> bool:
     kind = kind_of(instance).kind
-    if kind in (Kind.GATHER, Kind.SCATTER) and (dialect == "msccl" or in_place):
+    if kind in (Kind.GATHER, Kind.SCATTER) and (dialect != "rccl" or in_place):
         return False
     return kind is not Kind.CUSTOM and (dialect, kind, in_place) != ("msccl", Kind.ALLTOALL, True)
 

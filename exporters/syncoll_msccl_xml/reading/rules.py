@@ -113,8 +113,8 @@ def _require_header(algorithm: Algorithm, dialect: Dialect) -> None:
     if algorithm.coll not in dialect.collectives:
         known = ", ".join(dialect.collectives)
         fail(f"coll is {algorithm.coll!r}; {dialect.title} knows {known}")
-    if algorithm.coll == "alltoallv":
-        fail("alltoallv is never chosen: the runtime asks for it with 0 elements")
+    if algorithm.coll in dialect.uncalled:
+        fail(f"{algorithm.coll} is never chosen: {dialect.title} runs no such call from a file")
     if dialect.names_checked and algorithm.name is not None:
         if len(algorithm.name) > _LONGEST_NAME:
             fail(f"the name has more than {_LONGEST_NAME} characters")
