@@ -41,8 +41,8 @@ class _Bound:
 class MpiCollective:
     """A collective over MPI, carried out by a synthesised algorithm.
 
-    ``Collective(read_file(path).algorithms[0])`` takes what is read from a file, or a point of a
-    frontier, or a file that holds just one algorithm; ``Collective(algorithm, instance)`` takes
+    ``MpiCollective(read_file(path).algorithms[0])`` takes an algorithm of a file, a point of a
+    frontier, or a file that holds just one algorithm; ``MpiCollective(algorithm, instance)`` takes
     the two apart.  Rank n of a communicator is node n of the topology.
 
     Args:
