@@ -78,4 +78,7 @@ def _printed(text: str, label: str) -> dict[str, Matrix]:
 def _title(line: Line) -> str:
     """The words of a table's title before ``TABLE:``; empty when the line is not one."""
     match = _TITLE.fullmatch(" ".join(line.words))
-    return match[1] if match else ""
+    if match is None:
+        return ""
+    glued = match[1].replace(" ", "")  # a paste may have lost the blank between two words
+    return next((title for title in _NEEDED if title.replace(" ", "") == glued), match[1])

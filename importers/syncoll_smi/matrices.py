@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from syncoll.errors import ImportFormatError
@@ -83,10 +83,16 @@ def read_matrix(
     wanted: Sequence[str],
     lines: Sequence[Line],
     *,
+    device: re.Pattern[str],
+    cell: Callable[[str], bool],
+    tail: bool = False,
     ends: Callable[[Line], bool],
     again: str,
 ) -> Matrix:
     """Reads the rows of a matrix.
+
+    A paste may lose a blank between two columns, a column, or a row.  Rows then have more or fewer
+    cells than there are columns, or names that no column has: each of these is refused.
 
     Args:
         label: what the user calls the file.
@@ -94,11 +100,15 @@ def read_matrix(
         columns: all of them.
         wanted: those columns whose rows are needed.
         lines: what follows the header.
+        device: matches the beginning of the names of devices.
+        cell: whether a word is a cell, as far as its beginning shows.
+        tail: whether rows go on behind their cells.
         ends: whether a line cannot belong to the matrix any more.
         again: what to do about a text that was cut off, as a command.
 
     Raises:
-        ImportFormatError: when a row is missing, given twice, or too short.
+        ImportFormatError: when a row is missing, given twice, too short or too long, or has no
+            column.
     """
     if len(columns) > _MOST_DEVICES:
         raise complaint(
@@ -118,9 +128,10 @@ def read_matrix(
         )
     known, needed = set(columns), set(wanted)
     found: dict[str, tuple[Line, tuple[str, ...]]] = {}
-    for line in lines:
+    for i, line in enumerate(lines):
         if not line.words:
             if needed <= found.keys():
+                _refuse_rows_without_column(label, known, lines[i:], device, cell, ends, again)
                 break
             continue
         if ends(line):
@@ -128,6 +139,7 @@ def read_matrix(
         name = line.words[0]
         if name not in known:
             if needed <= found.keys():
+                _refuse_rows_without_column(label, known, lines[i:], device, cell, ends, again)
                 break
             missing = [other for other in wanted if other not in found]
             raise complaint(
@@ -156,6 +168,17 @@ def read_matrix(
                 text=line.text,
                 expected=f"a cell for each column; was the line cut off? Run `{again}` again",
             )
+        extra = line.words[1 + len(columns) :]
+        if extra and (not tail or cell(extra[0])):
+            raise complaint(
+                label,
+                f"the row of {name} has a cell {extra[0]!r} behind those of the "
+                f"{len(columns)} columns",
+                line=line.number,
+                text=line.text,
+                expected=f"a column for each cell; is one missing in line {header.number}, or are "
+                f"two glued together? Run `{again}` again",
+            )
         found[name] = line, line.words[1:]
     missing = [name for name in wanted if name not in found]
     if missing:
@@ -178,6 +201,36 @@ def read_matrix(
         header,
         tuple((name, tuple(words[i] for _, words in rows)) for i, name in beside),
     )
+
+
+def _refuse_rows_without_column(
+    label: str,
+    known: Container[str],
+    lines: Iterable[Line],
+    device: re.Pattern[str],
+    cell: Callable[[str], bool],
+    ends: Callable[[Line], bool],
+    again: str,
+) -> None:
+    """Looks for rows of further devices behind a matrix that seems whole.
+
+    Raises:
+        ImportFormatError: when there is one.
+    """
+    for line in lines:
+        if not line.words:
+            continue
+        if ends(line):
+            return
+        name, *cells = line.words
+        if name not in known and device.match(name) and cells and cell(cells[0]):
+            raise complaint(
+                label,
+                f"a row of {name}, and no column of that name",
+                line=line.number,
+                text=line.text,
+                expected=f"a column for each row; run `{again}` again",
+            )
 
 
 def _few(names: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from syncoll.errors import ImportFormatError
 from syncoll.importing import Cables, complaint
@@ -25,8 +26,10 @@ _COMMAND = "nvidia-smi topo -m"
 _GPU = re.compile(r"GPU\d{1,4}")
 _NAME = re.compile(r"[A-Za-z]\w*\d\w*")
 _NVLINKS = re.compile(r"NV(\d{1,2})")
-_TAIL = {"CPU", "NUMA", "GPU", "Affinity"}
+_TAIL = re.compile(r"GPU|(?:CPU|NUMA|Affinity)[A-Za-z]*")
 """Words of the columns behind the devices: CPU Affinity, NUMA Affinity, GPU NUMA ID."""
+_GLUED = re.compile(r"((?:GPU|NIC)\d+)([A-Za-z]\w*)|(\w*?\d)((?:GPU|CPU|NIC|NUMA|Affinity)\w*)")
+_CPUS = re.compile(r"[0-9]{1,6}(?:-[0-9]{1,6})?(?:,[0-9]{1,6}(?:-[0-9]{1,6})?)*")
 _PCIE_ONLY = re.compile(r"nvidia-smi\s.{0,80}?(?:-mp\b|--matrix_pci\b)")
 _LEVELS = {
     "PIX": Level.SWITCH,
@@ -36,6 +39,7 @@ _LEVELS = {
     "SYS": Level.SOCKETS,
     "SOC": Level.SOCKETS,
 }
+_CELL = re.compile(rf"X|NV\d|{'|'.join(_LEVELS)}")
 
 
 class NvidiaSmiImporter:
@@ -83,7 +87,7 @@ class NvidiaSmiImporter:
         above: dict[Level, list[int]] = {}
         whole = len(found) == 1 and len(found[0].gpus) == len(matrix.names)
         if pcie.use == "always" or (pcie.use == "auto" and not whole):
-            meeting = Meeting(levels, _sockets(matrix))
+            meeting = Meeting(levels, _sockets(matrix, label))
             more, tree, above = add_pcie(cables, matrix.names, meeting, pcie, label)
             notes += more
             switches += tree
@@ -94,7 +98,7 @@ class NvidiaSmiImporter:
                 f"{len(levels)} of {len(matrix.pairs)} pairs have no NVLinks, and no link here: "
                 f"PCIe is left out (pcie={float(pcie.rate):g} takes it too)."
             )
-        cards = _cards(matrix, _legend(lines), above, label, strict=int(options["boxes"]) > 1)
+        cards = _cards(matrix, _legend(lines), above, label)
         return Imported(
             cables.fabric(),
             tuple(notes),
@@ -110,10 +114,10 @@ def _devices(line: Line) -> tuple[str, ...]:
     words = line.words
     if not words or not _GPU.fullmatch(words[0]):
         return ()
-    end = next((i for i, word in enumerate(words) if word in _TAIL), len(words))
+    end = next((i for i, word in enumerate(words) if _TAIL.fullmatch(word)), len(words))
     devices = words[:end]
     if len(devices) == 1:
-        return devices if len(words) == 1 or words[1] == "CPU" else ()
+        return devices if len(words) == 1 or words[1].startswith("CPU") else ()
     if not _NAME.fullmatch(devices[1]) or any(
         word == "X" or word in _LEVELS or _NVLINKS.fullmatch(word) for word in devices
     ):
@@ -145,6 +149,19 @@ def _matrix(lines: Sequence[Line], label: str) -> Matrix:
         )
     header = lines[headers[0]]
     columns = _devices(header)
+    for name in columns:
+        glued = _GLUED.fullmatch(name)
+        if glued is None and _NAME.fullmatch(name):
+            continue
+        parts = [part for part in glued.groups() if part] if glued else []
+        raise complaint(
+            label,
+            f"the column {name!r} names no device"
+            + (f": {' and '.join(parts)} are glued together" if parts else ""),
+            line=header.number,
+            text=header.text,
+            expected=f"blanks between columns, here and in each row; run `{_COMMAND}` again",
+        )
     gpus = [name for name in columns if _GPU.fullmatch(name)]
     matrix = read_matrix(
         label,
@@ -152,6 +169,9 @@ def _matrix(lines: Sequence[Line], label: str) -> Matrix:
         columns,
         gpus,
         lines[headers[0] + 1 :],
+        device=_NAME,
+        cell=lambda word: _CELL.match(word) is not None,
+        tail=True,
         ends=lambda line: line.words[-1].lower() == "legend:",
         again=_COMMAND,
     )
@@ -243,10 +263,42 @@ def _hides_nvlinks(lines: Sequence[Line], matrix: Matrix, label: str, pcie: Pcie
     )
 
 
-def _sockets(matrix: Matrix) -> tuple[str, ...]:
-    """The CPU affinity of each GPU; empty where it is not there for all."""
+def _sockets(matrix: Matrix, label: str) -> tuple[str, ...]:
+    """The CPU affinity of each GPU; empty where the matrix has none, or does not know one.
+
+    Raises:
+        ImportFormatError: when one is cut off: it is missing, no list of CPUs, or shares CPUs with
+            another and is not the same.
+    """
     found = tuple(rest[0] if rest else "" for rest in matrix.rest)
-    return found if all(re.fullmatch(r"[0-9][0-9,-]*", text) for text in found) else ()
+    if "N/A" in found or not any(found):
+        return ()
+    owner: dict[str, int] = {}
+    ranges: list[tuple[int, int, int]] = []
+    for gpu, text in enumerate(found):
+        pairs = [part.split("-") for part in text.split(",")] if _CPUS.fullmatch(text) else []
+        if not pairs or any(int(pair[-1]) < int(pair[0]) for pair in pairs):
+            raise _cut_affinity(matrix, gpu, repr(text) if text else "missing", label)
+        if owner.setdefault(text, gpu) == gpu:
+            ranges += [(int(pair[0]), int(pair[-1]), gpu) for pair in pairs]
+    ranges.sort()
+    for (_, end, one), (start, _, other) in pairwise(ranges):
+        if start <= end and one != other:
+            a, b = sorted((one, other))
+            what = f"{found[b]}, and shares CPUs with {found[a]} of {matrix.names[a]}"
+            raise _cut_affinity(matrix, b, what, label)
+    return found
+
+
+def _cut_affinity(matrix: Matrix, gpu: int, what: str, label: str) -> ImportFormatError:
+    return complaint(
+        label,
+        f"the CPU affinity of {matrix.names[gpu]} is {what}",
+        line=matrix.lines[gpu].number,
+        text=matrix.lines[gpu].text,
+        expected="lists of CPUs such as 0-31,64-95, for two GPUs the same or apart; was the line "
+        f"cut off? Run `{_COMMAND}` again, or leave the column out",
+    )
 
 
 def _cards(
@@ -254,8 +306,6 @@ def _cards(
     legend: Mapping[str, str],
     above: Mapping[Level, Sequence[int]],
     label: str,
-    *,
-    strict: bool,
 ) -> tuple[NetworkCard, ...]:
     """The devices that are no GPUs: nvidia-smi lists network cards only.
 
@@ -264,15 +314,14 @@ def _cards(
         legend: their names as the system has them.
         above: for each level the vertices above the GPUs, where PCIe is in the machine.
         label: what the user calls the file.
-        strict: whether it matters how near they are.
 
     Raises:
-        ImportFormatError: when a cell does not say how near, and that matters.
+        ImportFormatError: when a cell does not say how near.
     """
     cards = []
     for name, cells in matrix.beside:
         for gpu, cell in enumerate(cells):
-            if strict and cell not in _LEVELS:
+            if cell not in _LEVELS:
                 raise complaint(
                     label,
                     f"{matrix.names[gpu]} to {name} is {cell!r}",
@@ -280,7 +329,7 @@ def _cards(
                     text=matrix.lines[gpu].text,
                     expected=f"one of {', '.join(_LEVELS)}",
                 )
-        levels = [_LEVELS.get(cell, Level.SOCKETS) for cell in cells]
+        levels = [_LEVELS[cell] for cell in cells]
         least = min(levels)
         hooks = {above[least][gpu] for gpu, far in enumerate(levels) if far == least and above}
         switch = hooks.pop() - len(cells) if len(hooks) == 1 else -1

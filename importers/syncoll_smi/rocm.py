@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from syncoll.importing import complaint
 from syncoll.plugins import Imported, OptionValue
-from syncoll_smi.matrices import Line, lines_of
+from syncoll_smi.matrices import Line, Matrix, lines_of
 from syncoll_smi.options import link_speed, pcie_option
 from syncoll_smi.xgmi import SmiReport, machine_of, titled_matrices
 
@@ -19,7 +19,7 @@ _GPU = re.compile(r"GPU\d{1,4}")
 _TITLE = re.compile(
     r"\b(Weight|Hops|Link Type|Link accessibility) between two GPUs\b", re.IGNORECASE
 )
-_NUMA = re.compile(r"GPU\s*\[?\s*(\d{1,4})\s*\]?\s*:\s*\(Topology\)\s*Numa Node:\s*(\d{1,4})\b")
+_NUMA = re.compile(r"GPU\s*\[?\s*(\d{1,4})\s*\]?\s*:\s*\(Topology\)\s*Numa Node:\s*(-?\d{1,4})\b")
 
 
 class RocmSmiImporter:
@@ -53,14 +53,37 @@ class RocmSmiImporter:
                 expected=f"the output of `{_COMMAND}`",
             )
         types = found["link type"]
-        numa = {f"GPU{int(m[1])}": m[2] for line in lines if (m := _NUMA.search(line.text))}
-        sockets = tuple(numa.get(name, "") for name in types.names)
+        sockets = _sockets(lines, types, label)
         report = SmiReport(
             types,
             found.get("hops"),
             found.get("weight"),
             None,
-            sockets if all(sockets) else (),
+            sockets,
             _COMMAND,
         )
         return machine_of(report, speed, pcie, label)
+
+
+def _sockets(lines: Sequence[Line], types: Matrix, label: str) -> tuple[str, ...]:
+    """The NUMA node of each GPU; empty where the text has none, or one that is not known (-1).
+
+    Raises:
+        ImportFormatError: when some GPUs of the matrix have one and others do not, or GPUs that
+            the matrix does not have.
+    """
+    numa = {f"GPU{int(m[1])}": m[2] for line in lines if (m := _NUMA.search(line.text))}
+    odd = set(numa) ^ set(types.names) if numa else set()
+    if odd:
+        name = min(odd, key=lambda name: (len(name), name))
+        raise complaint(
+            label,
+            f"{name} has a NUMA node, and no column in the matrix"
+            if name in numa
+            else f"{name} has no line `Numa Node`, and others have",
+            line=types.header.number,
+            text=types.header.text,
+            expected=f"the whole output of `{_COMMAND}`",
+        )
+    sockets = tuple(numa.get(name, "-") for name in types.names)
+    return () if any(socket.startswith("-") for socket in sockets) else sockets

@@ -66,7 +66,7 @@ def titled_matrices(
         command: what prints all of that.
 
     Raises:
-        ImportFormatError: when one is cut off, or there twice.
+        ImportFormatError: when one is cut off, there twice, or has no title.
     """
     found: dict[str, Matrix] = {}
     for i, line in enumerate(lines):
@@ -84,18 +84,40 @@ def titled_matrices(
             )
         start = next((j for j in range(i + 1, len(lines)) if lines[j].words), None)
         columns = () if start is None else lines[start].words
-        if start is None or not all(map(device.fullmatch, columns)):
+        wrong = next((word for word in columns if not device.fullmatch(word)), "")
+        if start is None or wrong:
+            at = f": {wrong!r} in line {lines[start].number} is no name of one" if start else ""
             raise complaint(
                 label,
-                f"below `{words}` no line names the GPUs",
+                f"below `{words}` no line names the GPUs{at}",
                 line=line.number,
                 text=line.text,
                 expected=f"the whole output of `{command}`",
             )
         rest = lines[start + 1 :]
         found[key] = read_matrix(
-            label, lines[start], columns, columns, rest, ends=ends, again=command
+            label,
+            lines[start],
+            columns,
+            columns,
+            rest,
+            device=device,
+            cell=lambda word: True,
+            ends=ends,
+            again=command,
         )
+    above = None
+    for line in filter(lambda line: line.words, lines):
+        header = len(line.words) > 1 and all(map(device.fullmatch, line.words[-2:]))
+        if header and (above is None or not ends(above) or not device.fullmatch(line.words[0])):
+            raise complaint(
+                label,
+                "the columns of a matrix, and no title above them",
+                line=line.number,
+                text=line.text,
+                expected=f"the whole output of `{command}`",
+            )
+        above = line
     return found
 
 
@@ -125,7 +147,7 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie, label: str) -> Impor
         )
     direct, levels, indirect = _pairs(report, label)
     cables = Cables(len(matrix.names))
-    rated = {} if speed.given else _rates(report.bandwidths)
+    rated = {} if speed.given else _rates(report.bandwidths, label)
     for a, b in direct:
         cables.add(a, b, rated.get((a, b), speed.rate), "xGMI")
     notes = []
@@ -171,11 +193,18 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie, label: str) -> Impor
     return Imported(fabric, tuple(notes), matrix.names, tuple(switches), interconnect="xGMI")
 
 
-def _rates(table: Matrix | None) -> dict[tuple[int, int], Fraction]:
-    """GB/s of the pairs of which the table has both directions; cells are MB/s, least-most."""
+def _rates(table: Matrix | None, label: str) -> dict[tuple[int, int], Fraction]:
+    """GB/s of the pairs of which the table has both directions; cells are MB/s, least-most.
+
+    Raises:
+        ImportFormatError: when a cell is cut off.
+    """
     rates: dict[tuple[int, int], Fraction] = {}
     for a, b in table.pairs if table is not None else ():
         assert table is not None
+        for x, y in ((a, b), (b, a)):
+            if re.fullmatch("[0-9-]+", cell := table.cells[x][y]) and not _RANGE.fullmatch(cell):
+                raise _wrong_cell(table, x, y, label, "a range in MB/s such as 50000-50000")
         there, back = (_RANGE.fullmatch(table.cells[x][y]) for x, y in ((a, b), (b, a)))
         if there is not None and back is not None:
             most = min(max(int(m[1]), int(m[2])) for m in (there, back))
@@ -217,13 +246,9 @@ def _checked(
     for a, row in enumerate(matrix.cells):
         for b, cell in enumerate(row):
             if a != b and meaning(cell) is None:
-                raise complaint(
-                    label,
-                    f"{matrix.names[a]} to {matrix.names[b]} is {cell!r}",
-                    line=matrix.lines[a].number,
-                    text=matrix.lines[a].text,
-                    expected=expected,
-                )
+                raise _wrong_cell(matrix, a, b, label, expected)
+            if a == b and _kind(cell) is not None:
+                raise _wrong_cell(matrix, a, b, label, "no link from a GPU to itself")
     found: dict[tuple[int, int], int] = {}
     for a, b in matrix.pairs:
         there, back = (meaning(matrix.cells[x][y]) for x, y in ((a, b), (b, a)))
@@ -232,6 +257,16 @@ def _checked(
         assert there is not None
         found[a, b] = there
     return found
+
+
+def _wrong_cell(matrix: Matrix, a: int, b: int, label: str, expected: str) -> ImportFormatError:
+    return complaint(
+        label,
+        f"{matrix.names[a]} to {matrix.names[b]} is {matrix.cells[a][b]!r}",
+        line=matrix.lines[a].number,
+        text=matrix.lines[a].text,
+        expected=expected,
+    )
 
 
 def _kind(cell: str) -> int | None:
