@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, gcd
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.deadline import Deadline
-from syncoll.model import Algorithm, Carriers, OrbitAlgorithm
+from syncoll.model import Algorithm, Carriers, OrbitAlgorithm, Topology
 from syncoll_treepairs.machine import Machine
 from syncoll_treepairs.pairs import Pair
 
@@ -22,6 +23,7 @@ __all__ = [
     "deal",
     "in_waves",
     "own_sends",
+    "rounded",
     "rounded_off",
     "rounds_of",
 ]
@@ -85,25 +87,25 @@ def deal(
     shares = shares / shares.sum()
     most = max(stride, min(most_chunks // order, _TRIED))
     promised: list[tuple[Fraction, int]] = []
-    rounded: dict[int, tuple[int, IntArray]] = {}
+    dealt_in: dict[int, tuple[int, IntArray]] = {}
     for times in range(stride, most + 1, stride):
         least = max(1, ceil(packing.value * order * times - _WHOLE))
         promise = Fraction(least, order * times)
         if below is None or promise < below:
             promised.append((promise, times))
             if times <= 64 * stride or times % (16 * stride) == 0:
-                numbers = _rounded(shares, times)
-                rounded[times] = _rounds(machine, numbers, loads), numbers
+                numbers = rounded(shares, times)
+                dealt_in[times] = _rounds(machine, numbers, loads), numbers
     if not promised:
         return None
     least_promise = min(promised)[0]
-    near = sorted(rounded, key=lambda t: Fraction(rounded[t][0], t))[:_FEW]
-    candidates = [t for t in near if Fraction(rounded[t][0], order * t) <= least_promise][:1]
+    near = sorted(dealt_in, key=lambda t: Fraction(dealt_in[t][0], t))[:_FEW]
+    candidates = [t for t in near if Fraction(dealt_in[t][0], order * t) <= least_promise][:1]
     candidates += [t for promise, t in promised if promise <= least_promise * _NEAR][:1]
     candidates += [min(promised)[1], *near]
     best: Dealt | None = None
     for i, times in enumerate(dict.fromkeys(candidates)):
-        numbers = _rounded(shares, times)
+        numbers = rounded(shares, times)
         rounds = _rounds(machine, numbers, loads)
         if rounds > max(1, ceil(packing.value * order * times - _WHOLE)):
             part = until.share(1 / (len(candidates) - i))
@@ -138,30 +140,30 @@ def rounded_off(packing: Fractional, most_chunks: int) -> Dealt | None:
     shares = np.array([share for _, share in kinds])
     best: tuple[Fraction, int] | None = None
     for times in range(stride, min(most_chunks // machine.order, _TRIED) + 1, stride):
-        cost = Fraction(_rounds(machine, _rounded(shares / shares.sum(), times), loads), times)
+        cost = Fraction(_rounds(machine, rounded(shares / shares.sum(), times), loads), times)
         if best is None or cost < best[0]:
             best = cost, times
     if best is None:
         return None
     times = best[1]
-    numbers = _rounded(shares / shares.sum(), times)
+    numbers = rounded(shares / shares.sum(), times)
     pairs = [(packing.pairs[i], n) for (i, _), n in zip(kinds, numbers.tolist(), strict=True)]
     rounds = _rounds(machine, numbers, loads)
     return Dealt(machine.order * times, rounds, tuple(pair for pair in pairs if pair[1]))
 
 
 def _rounds(machine: Machine, numbers: IntArray, loads: IntArray) -> int:
-    return rounds_of(machine, np.tensordot(numbers, loads, axes=1))
+    return rounds_of(machine.rates, np.tensordot(numbers, loads, axes=1))
 
 
-def rounds_of(machine: Machine, load: IntArray) -> int:
-    """R of sends that load one bound of each orbit so, ``[B, S]``."""
-    over = np.array([rate.denominator for rate in machine.rates])[:, None]
-    rate = np.array([rate.numerator for rate in machine.rates])[:, None]
+def rounds_of(rates: Sequence[Fraction], load: IntArray) -> int:
+    """R of sends that load bounds of these chunks per round so, ``[B, S]``."""
+    over = np.array([rate.denominator for rate in rates])[:, None]
+    rate = np.array([rate.numerator for rate in rates])[:, None]
     return int((-(-load * over // rate)).max(axis=0).sum())
 
 
-def _rounded(shares: npt.NDArray[np.float64], whole: int) -> IntArray:
+def rounded(shares: npt.NDArray[np.float64], whole: int) -> IntArray:
     """Whole numbers near these that add up to another (largest remainders)."""
     exact = shares * whole
     numbers = np.floor(exact + 1e-9).astype(np.int64)
@@ -205,12 +207,12 @@ def _solved(
 
 def algorithm_of(machine: Machine, dealt: Dealt) -> Algorithm:
     """The algorithm in which every image of a chunk does what the chunk does."""
-    return in_waves(machine, dealt, own_sends(machine, dealt), 1)
+    return in_waves(machine, dealt, own_sends(machine.topology, dealt), 1)
 
 
-def own_sends(machine: Machine, dealt: Dealt) -> Algorithm:
+def own_sends(topology: Topology, dealt: Dealt) -> Algorithm:
     """What the chunks do of which all others are images, without rounds."""
-    ends = np.array(machine.topology.links, dtype=np.int64).reshape(-1, 2)
+    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     sends, carried = [], []
     whose: dict[Pair, npt.NDArray[np.bool_]] = {}  # the same whenever it begins
     first = 0

@@ -45,7 +45,7 @@ def family_of(
     if wave is None:
         return None
     wave, depth = from_its_first_step(wave)
-    made = in_waves(machine, wave, own_sends(machine, wave), 1)
+    made = in_waves(machine, wave, own_sends(machine.topology, wave), 1)
     instance = collective.instantiate(
         machine.topology, chunks=int(wave.chunks / per), steps=depth, rounds=made.rounds
     )
@@ -57,7 +57,9 @@ def family_of(
     going = np.cumsum(load, axis=1)
 
     def rounds(loads: IntArray) -> list[int]:
-        return [max(1, rounds_of(machine, loads[:, [step]])) for step in range(loads.shape[1])]
+        return [
+            max(1, rounds_of(machine.rates, loads[:, [step]])) for step in range(loads.shape[1])
+        ]
 
     (usual,) = rounds(going[:, -1:])
     algorithm = Algorithm(made.rounds_per_step, made.sends, made.contributions)

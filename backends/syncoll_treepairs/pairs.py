@@ -32,17 +32,20 @@ _NOISE = 0.1
 
 @dataclass(frozen=True)
 class Pair:
-    """The sends of one chunk, in which a node always sends all that it holds.
+    """The sends of one chunk.
 
     Args:
         sends: (step, position of the link), sorted.
         core: the nodes that hold everything first.
         after: the number of steps after which they do.
+        carried: whose contributions each send carries, ``[K, P]``, packed into bytes; None where
+            a node always sends all that it holds.
     """
 
     sends: tuple[tuple[int, int], ...]
     core: tuple[int, ...]
     after: int
+    carried: bytes | None = None
 
     @cached_property
     def steps(self) -> IntArray:
@@ -57,7 +60,7 @@ class Pair:
     def later(self, steps: int) -> Pair:
         """The same so many steps later."""
         sends = tuple((step + steps, link) for step, link in self.sends)
-        return Pair(sends, self.core, self.after + steps)
+        return Pair(sends, self.core, self.after + steps, self.carried)
 
     def contributions(self, ends: IntArray) -> BoolArray:
         """``[K, P]``: whose contributions each send carries.
@@ -66,6 +69,10 @@ class Pair:
             ends: ``[L, 2]``.
         """
         nodes = int(ends.max()) + 1
+        if self.carried is not None:
+            shape = len(self.sends), nodes
+            bits = np.unpackbits(np.frombuffer(self.carried, np.uint8), count=shape[0] * nodes)
+            return bits.reshape(shape).astype(bool)
         held = np.eye(nodes, dtype=bool)
         carried = np.zeros((len(self.sends), nodes), dtype=bool)
         steps, links = self.steps, self.links

@@ -253,7 +253,7 @@ def waves(
     most = min(most_chunks, _MOST_HELD // machine.num_nodes) // wave.chunks
     if most_steps is not None:
         most = min(most, most_steps - depth + 1)
-    own = own_sends(machine, wave)
+    own = own_sends(machine.topology, wave)
     load = sum(
         (number * machine.load(pair.links, pair.steps, depth) for pair, number in wave.pairs),
         np.zeros((len(machine.rates), depth), dtype=np.int64),
@@ -285,7 +285,7 @@ def _rounds(machine: Machine, load: IntArray, count: int) -> int:
     total = np.zeros((len(load), depth + count), dtype=np.int64)
     total[:, :depth] += load
     total[:, count:] -= load  # a wave ends to count when the last has begun
-    return rounds_of(machine, np.cumsum(total, axis=1)[:, :-1])
+    return rounds_of(machine.rates, np.cumsum(total, axis=1)[:, :-1])
 
 
 def _counts(most: int) -> Iterator[int]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import takewhile
+from itertools import islice, takewhile
+from random import Random
 
 import networkx as nx
 import numpy as np
@@ -18,7 +19,7 @@ from syncoll.plugins.options import resolve_options
 from syncoll.routing import as_topology
 from syncoll.scheduling.arborescence import cheapest_arborescence
 from syncoll.spec import SpecLibrary
-from syncoll.testing.instances import random_topology
+from syncoll.testing.instances import connected_topology, random_topology
 from syncoll.trust import require_valid
 from syncoll.trust.families import require_family
 from syncoll_treepairs import RECORD
@@ -29,6 +30,7 @@ from syncoll_treepairs.group import symmetry
 from syncoll_treepairs.low_trees import cheap_tree
 from syncoll_treepairs.machine import Links, Machine
 from syncoll_treepairs.packing import Packing
+from syncoll_treepairs.shortest_paths import shortest_path_sums
 from syncoll_treepairs.waves import WavePacking, waves
 from tests.oracles.proposals import verified
 
@@ -85,6 +87,118 @@ def test_no_packing_costs_less_than_the_bound() -> None:
             assert cost >= bound.rounds
             met += cost == bound.rounds
     assert met > 0
+
+
+def first_proposal(
+    topology: Topology, limits: SeedLimits | None = None, collective: str = "allreduce"
+) -> Proposal | None:
+    """The first proposal of the seed, verified."""
+    asked = SPECS.collective(collective)
+    options = resolve_options(RECORD.options, {}, "seed treepairs")
+    made = RECORD.load().propose(topology, asked, limits or SeedLimits(), options)
+    return next(iter(verified(islice(made, 1), topology, asked)), None)
+
+
+@pytest.mark.parametrize(
+    ("network", "chunks", "cost"),
+    [
+        ("ring(10)", 2, F(5, 2)),  # neighbour exchange: half of the links of each step
+        ("ring(7)", 1, F(3)),
+        ("line(5)", 1, F(4)),
+        ("torus(6,6)", 4, F(3, 2)),  # rows and columns first, each with both neighbours first
+        ("torus(5,7)", None, F(3)),
+        ("torus(4,6)", 4, F(3, 2)),
+        ("torus(2,4,6)", None, None),
+        ("torus(4,4,4)", 6, F(1)),
+        ("mesh(4,6)", 2, F(4)),
+        ("mesh(3,3,3)", 3, F(2)),
+        ("hypercube(5)", None, F(1)),
+        ("hyperx(3,5)", 2, F(1)),
+        ("hyperx(3,3,4)", 3, F(1)),
+    ],
+)
+def test_products_in_the_fewest_steps(
+    network: str, chunks: int | None, cost: Fraction | None
+) -> None:
+    """Dimension by dimension, in several orders at once, whatever the numbers of the nodes."""
+    topology = on(network)
+    moved = np.random.default_rng(3).permutation(topology.num_nodes).tolist()
+    links = {(moved[a], moved[b]): 1 for a, b in topology.links}
+    for one in (topology, Topology.from_links("moved", topology.num_nodes, links)):
+        found = first_proposal(one)
+        assert found is not None
+        assert found.algorithm.steps == one.distances.max()
+        bandwidth = F(found.algorithm.rounds, found.chunks)
+        assert cost is None or bandwidth == cost
+        assert chunks is None or found.chunks == chunks
+        assert bandwidth <= found.algorithm.steps, "a chunk a link and step"
+
+
+def test_slow_dimensions_have_less_in_each_step() -> None:
+    """All data pass columns of one chunk a round in half a round a step; rows of 3 add nothing."""
+    nodes = np.arange(16).reshape(4, 4)
+    links = {}
+    for lines, width in ((nodes, 3), (nodes.T, 1)):
+        for line in lines.tolist():
+            for a, b in zip(line, line[1:] + line[:1], strict=True):
+                links[a, b] = links[b, a] = width
+    found = first_proposal(Topology.from_links("uneven", 16, links))
+    assert found is not None
+    assert (found.algorithm.steps, F(found.algorithm.rounds, found.chunks)) == (4, F(1))
+
+
+@pytest.mark.parametrize(
+    "network", ["slim_fly(5)", "dragonfly(3,1,4)", "de_bruijn(2,4)", "star(6)", "dgx1", "hub(5)"]
+)
+def test_other_networks_in_the_fewest_steps(network: str) -> None:
+    topology = on(network)
+    found = first_proposal(topology)
+    assert found is not None
+    assert found.algorithm.steps == topology.distances.max()
+    if found.algorithm.steps == 2 and network == "slim_fly(5)":
+        assert F(found.algorithm.rounds, found.chunks) == 2
+
+
+def test_random_networks_in_the_fewest_steps() -> None:
+    """Links one way or of several bandwidths, and graphs of a degree that form no product."""
+    random = Random(5)
+    cases = [connected_topology(random) for _ in range(30)]
+    for seed in range(4):
+        graph = nx.random_regular_graph(3, 20, seed=seed)
+        links = {link: 1 for a, b in graph.edges for link in ((a, b), (b, a))}
+        cases.append(Topology.from_links("cubic", 20, links))
+    for topology in cases:
+        if topology.num_nodes > 2:
+            found = first_proposal(topology)
+            assert found is not None
+            assert found.algorithm.steps == topology.distances.max()
+
+
+def test_the_fewest_steps_within_limits() -> None:
+    topology = on("torus(4,6)")
+    one = first_proposal(topology, SeedLimits(max_chunks=1))
+    assert one is not None
+    assert (one.chunks, one.algorithm.steps, one.algorithm.rounds) == (1, 5, 5)
+    assert first_proposal(topology, SeedLimits(max_steps=4, seconds=1.0)) is None
+    three = first_proposal(topology, None, "3 * allreduce")
+    assert three is not None
+    assert F(three.algorithm.rounds, three.chunks) == 3 * F(3, 2)
+
+
+def test_packings_begin_with_sums_along_shortest_paths() -> None:
+    """On a mesh they are better together with pairs of trees than alone, and than pairs are."""
+    topology = on("mesh(3,5)")
+    machine = Machine(topology, NEVER)
+    begun = list(shortest_path_sums(topology))
+    packing = Packing(machine, 6, begun)
+    packing.improve(NEVER)
+    assert packing.value <= 3 + 1e-9
+    while not packing.rested:
+        packing.improve(NEVER)
+    assert packing.value < 2.98
+    own = {pair: pair.contributions(machine.ends) for pair in begun}
+    for pair, carried in own.items():
+        assert (pair.later(3).contributions(machine.ends) == carried).all()
 
 
 def test_forests_reach_every_node_in_time() -> None:
