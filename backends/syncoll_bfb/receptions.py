@@ -65,6 +65,8 @@ def receptions(topology: Topology, group: FreeGroup, sources: IntArray) -> Itera
         to_node = towards(node)[sources]
         if (to_node < 0).any():
             raise ModelError(f"node {node} cannot be reached from every node", topology.origin)
+        if not to_node.any():
+            continue  # chunks start here alone, and there may be no link to this node
         nearer = np.stack([towards(w)[sources] == to_node - 1 for w in senders.tolist()], axis=1)
         for step in range(int(to_node.max())):
             there = to_node == step + 1

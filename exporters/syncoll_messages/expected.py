@@ -42,7 +42,7 @@ class Expected:
         starts, ends = self.contributors(), _masks(self.ends)
         named = starts.keys() | ends.keys()
         demands = Counter((starts[chunk], ends[chunk]) for chunk in named)
-        if len(named) < self.num_chunks:
+        if len(named) < self.num_chunks or len(self.starts) == 1:
             return CUSTOM
         ranks = range(len(self.starts))
         everyone = (1 << len(self.starts)) - 1

@@ -142,8 +142,7 @@ class Instance:
     def distance_to_complete(self) -> IntArray:
         """``[G, P]``: the fewest steps after which node n can have all of chunk c.
 
-        The distance from the nearest node of pre, or for a combining instance from the farthest;
-        0 where nobody contributes, since there is nothing to wait for.
+        The distance from the nearest node of pre, or for a combining instance from the farthest.
         """
         if not self.combining:
             return self.distance_from_pre

@@ -38,7 +38,7 @@ class Reach:
         all of a chunk that starts there.
 
         That is the distance from the nearest node of the set, or for a combining collective from
-        the farthest; 0 where nobody contributes, since there is nothing to wait for.
+        the farthest.  No node can have a chunk to which no node contributes.
         """
         far, sets = self.topology.distances, self.table.starts.sets
         result = np.full(sets.shape, UNREACHABLE, dtype=np.int64)
@@ -46,10 +46,8 @@ class Reach:
         result[single] = far[sets[single].argmax(axis=1)]
         for i in np.flatnonzero(~single).tolist():
             row = sets[i]
-            if self.combining:
-                result[i] = far[row].max(axis=0, initial=0)
-            elif row.any():
-                result[i] = far[row].min(axis=0)
+            if row.any():
+                result[i] = far[row].max(axis=0) if self.combining else far[row].min(axis=0)
         return result
 
     @cached_property
@@ -92,7 +90,9 @@ class Reach:
             return
         chunk, node = lost
         starts = np.flatnonzero(self.table.starts.sets[self.table.starts.number[chunk]]).tolist()
-        if self.combining:
+        if self.combining and not starts:
+            where = "no node contributes to it"
+        elif self.combining:
             cut = [i for i in starts if self.topology.distances[i, node] >= UNREACHABLE]
             where = f"no path leads there from {_nodes(cut or starts)}, which contribute to it"
         else:

@@ -56,6 +56,12 @@ def test_known_figures(network: str, steps: int, bandwidth: Fraction) -> None:
     assert Fraction(found.algorithm.rounds, found.chunks) == bandwidth
 
 
+def test_a_root_without_a_link_to_it() -> None:
+    links = {(0, 1): 1, (0, 2): 1, (1, 2): 2, (2, 1): 2}
+    (found,) = propose(Topology.from_links("outwards", 3, links), "broadcast")
+    assert (found.algorithm.steps, found.algorithm.rounds, found.chunks) == (1, 1, 1)
+
+
 def test_the_paper_s_linear_program() -> None:
     """On random networks of uneven links R/C is what the linear program of the paper gives.
 

@@ -264,6 +264,14 @@ def test_where_nothing_has_to_move_no_step_is_taken(machine: str, text: str) -> 
     assert found.least_bandwidth == 0
 
 
+def test_a_sum_of_no_contributions_is_refused() -> None:
+    rows = Collective.from_arrays("one_row", np.eye(2), [[1, 1], [0, 0]])
+    inverse = syncoll.inverse_of(rows, "back")
+    for asked in (inverse, inverse + LIBRARY.collective("reduce")):
+        with pytest.raises(ModelError, match="chunk 1 must reach node 1, but no node contributes"):
+            syncoll.bounds("line(2)", asked)
+
+
 def test_python_s_own_ways() -> None:
     own = syncoll.collective("allgather")
     assert counted((own * 2).tabulate(3, 1)) == counted((2 * own).tabulate(3, 1))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from syncoll.errors import ExportError
+from syncoll.model import Algorithm
 from syncoll.plugins import ExporterRecord, ExportRequest, PluginManager
 from syncoll.results import Point
 from syncoll.routing import as_topology
@@ -99,3 +101,17 @@ def test_all_that_can_be_said(topology: str, collective: str, solver: Solver) ->
                     continue
                 with pytest.raises(ExportError, match=why):
                     export_verified(record, request, options)
+
+
+@pytest.mark.parametrize("collective", ["allreduce", "reduce + allgather", "alltoall"])
+@pytest.mark.parametrize("record", MANAGER.exporters.values(), ids=list(MANAGER.exporters))
+def test_one_node_without_sends(record: ExporterRecord, collective: str) -> None:
+    """What a format has no words for is refused in words, and the checker passes the rest."""
+    asked = LIBRARY.collective(collective)
+    instance = asked.instantiate(LIBRARY.topology("line(1)"), chunks=1, steps=0, rounds=0)
+    carried = np.zeros((0, 1), dtype=bool) if asked.combining else None
+    request = ExportRequest("one", collective, instance, Algorithm((), [], carried))
+    try:
+        assert export_verified(record, request, {}).exported.files
+    except ExportError as error:
+        assert "a bug of" not in str(error)
