@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from syncoll.importing.description import LARGEST_FILE, read_description
     from syncoll.importing.errors import complaint
     from syncoll.importing.fabric_builder import Cables
-    from syncoll.importing.importing import import_machine, import_spec, readers
+    from syncoll.importing.importing import import_machine, import_spec, readers, recognised
     from syncoll.importing.rates import parse_rate, rate_option
     from syncoll.importing.writer import spec_text, topology_name
 else:
@@ -52,7 +52,7 @@ else:
             "clusters": "used_cards",
             "errors": "complaint",
             "description": "LARGEST_FILE read_description",
-            "importing": "import_machine import_spec readers",
+            "importing": "import_machine import_spec readers recognised",
             "rates": "parse_rate rate_option",
             "writer": "spec_text topology_name",
         },
@@ -68,6 +68,7 @@ __all__ = [
     "rate_option",
     "read_description",
     "readers",
+    "recognised",
     "spec_text",
     "topology_name",
     "used_cards",

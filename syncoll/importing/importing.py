@@ -17,7 +17,7 @@ from syncoll.plugins import Imported, ImporterRecord, OptionValue, parse_options
 from syncoll.spec import SpecLibrary, limits
 from syncoll.wording import counted
 
-__all__ = ["import_machine", "import_spec", "readers"]
+__all__ = ["import_machine", "import_spec", "readers", "recognised"]
 
 _MOST_NAMES_SHOWN = 12
 
@@ -73,17 +73,31 @@ def _read(
 
 def _hints(text: str, record: ImporterRecord, others: Mapping[str, ImporterRecord]) -> list[str]:
     """Which importers know a text that this one refused, and which could not be asked."""
+    names, failed = _recognising(text, {**others, record.name: record})
+    if record.name in names:
+        return []
+    found = [f"it looks like something for the importer {' or '.join(names)}"] if names else []
+    return found + failed
+
+
+def _recognising(text: str, importers: Mapping[str, ImporterRecord]) -> tuple[list[str], list[str]]:
+    """The importers that know a text, and the complaints of those that could not be asked."""
     names, failed = [], []
-    for name, one in sorted({**others, record.name: record}.items()):
+    for name, one in sorted(importers.items()):
         try:
             if one.recognises(text):
                 names.append(name)
         except PluginError as error:
             failed.append(str(error))
-    if record.name in names:
+    return names, failed
+
+
+def recognised(importers: Mapping[str, ImporterRecord], file: str) -> list[str]:
+    """The names of the importers that know the contents of a file; none where it is no text."""
+    try:
+        return _recognising(read_description(file), importers)[0]
+    except ImportFormatError:
         return []
-    found = [f"it looks like something for the importer {' or '.join(names)}"] if names else []
-    return found + failed
 
 
 def _check(imported: Imported, label: str) -> None:

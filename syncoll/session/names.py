@@ -51,7 +51,13 @@ class Names:
         plugins = self.plugins
         records = sorted(plugins.spec_libraries.values(), key=lambda one: not plugins.is_ours(one))
         files = {name: self._reader(name) for name in plugins.importers}
-        return SpecLibrary.load([record.folder for record in records], files, self.tell)
+        folders = [record.folder for record in records]
+        return SpecLibrary.load(folders, files, self.tell, self._recognised)
+
+    def _recognised(self, file: str) -> Sequence[str]:
+        from syncoll.importing import recognised
+
+        return recognised(self.plugins.importers, file)
 
     def _reader(self, name: str) -> Reader:
         """Reads a file with an importer; what importers share is loaded when there is a file."""

@@ -43,6 +43,8 @@ def kind_of(specs: SpecLibrary, reference: str) -> str:
     if shown:
         raise UsageError(f"{reference} has a machine and a collective; name one: {reference}:NAME")
     if Path(reference).is_file() and not reference.endswith(".syncoll"):
+        if specs.recognised(reference):  # of another tool
+            raise failures["topology"]
         return "file"
     if "search" in found:
         raise UsageError(f"{reference} is a search; run it with `syncoll search {reference}`")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from syncoll.spec.module import Module, make_module, suggest
@@ -13,12 +14,19 @@ from syncoll.spec.source import Source
 if TYPE_CHECKING:
     from syncoll.spec.library import SpecLibrary
 
-__all__ = ["ForeignFiles", "Reader"]
+__all__ = ["ForeignFiles", "Reader", "Recognise", "unrecognised"]
 
 _REFERENCE = re.compile(
     r"\s*(?P<reader>[A-Za-z][A-Za-z0-9_-]*)\s*(?:\((?P<settings>[^()]*)\)\s*)?:(?P<file>.*)",
     re.DOTALL,
 )
+
+_CALL = re.compile(r"[A-Za-z_]\w*(?:\s*\(.*\))?", re.DOTALL | re.ASCII)
+_NAMED = re.compile(r"(?P<file>.+):\s*" + _CALL.pattern, re.DOTALL | re.ASCII)
+_PATH = re.compile(r"""^[.~]|[/\\]|\.[A-Za-z]\w{0,9}\s*$""")
+_OPERAND = re.compile(r"(?<=[+*])\s+(?P<file>\S+)")
+_exists, _is_file, _is_folder = os.path.exists, os.path.isfile, os.path.isdir
+"""False, where those of pathlib raise, for a text that is too long for a path."""
 
 
 class Reader(Protocol):
@@ -35,20 +43,35 @@ class Reader(Protocol):
         """
 
 
+Recognise = Callable[[str], Sequence[str]]
+"""The names of the readers that know the contents of a file."""
+
+
+def unrecognised(file: str) -> Sequence[str]:
+    """No reader knows a file."""
+    return ()
+
+
 class ForeignFiles:
     """What references to files in other formats name; each reference is read once.
 
     Args:
         readers: by the name that stands before the colon.
+        recognise: the names of the readers that know the contents of a file.
     """
 
-    def __init__(self, readers: Mapping[str, Reader]) -> None:
+    def __init__(
+        self,
+        readers: Mapping[str, Reader],
+        recognise: Recognise,
+    ) -> None:
         self.readers = dict(readers)
+        self._recognise = recognise
         self._read: dict[str, Module] = {}
 
     def __getstate__(self) -> dict[str, object]:
         """What goes to another process, where nothing more is read."""
-        return {**self.__dict__, "readers": {}}
+        return {**self.__dict__, "readers": {}, "_recognise": unrecognised}
 
     def names(self, reference: str) -> bool:
         """Whether a reference is to a file for one of the readers."""
@@ -88,6 +111,36 @@ class ForeignFiles:
                 f"`{name}` reads files of another tool, and no file is named", f"`{name}:FILE`"
             )
 
+    def refuse_path(self, source: Source, kind: str, *, known: bool = True) -> None:
+        """Says of a path, as in ``topo.txt`` or ``./f.json:x``, what has to stand before it.
+
+        Args:
+            kind: of what is asked for; readers make topologies only.
+            known: whether what looks like a name may be one.
+        """
+        found = _path_in(source.text, known)
+        if found is None:
+            return
+        file, span = source.text[slice(*found)], source.span(*found)
+        if not _exists(file):
+            raise span.error(f"there is no file {file}", "an existing file")
+        if _is_folder(file):
+            raise span.error(f"{file} is a folder", "a file in it")
+        expected = "`file.syncoll:name`: the name of a file in syncoll's language ends in .syncoll"
+        if kind != "topology":
+            raise span.error(f"{file} is not a .syncoll file", expected)
+        names = self._recognise(file)
+        if names:
+            raise span.error(
+                f"{file} is not a .syncoll file; it looks like something for the importer "
+                f"{' or '.join(names)}",
+                " or ".join(f"`{name}:{file}`" for name in names),
+            )
+        raise span.error(
+            f"{file} is not a .syncoll file",
+            f"`IMPORTER:{file}`, with one of {', '.join(sorted(self.readers))}; or {expected}",
+        )
+
     def refuse_unknown(self, source: Source, *, topology: bool) -> None:
         """Says that nothing has the name before a colon, as in ``nvidea-smi:topo.txt``.
 
@@ -101,3 +154,26 @@ class ForeignFiles:
                 f"nothing reads files as `{name}`{suggest(name, known)}",
                 "`file.syncoll:name`" + (f", or one of {', '.join(known)}" if known else ""),
             )
+
+
+def _path_in(text: str, known: bool) -> tuple[int, int] | None:
+    """Where in a reference the path of a file stands; None where there is no path.
+
+    A file that exists is found whatever its name, unless that may be a name of the language;
+    another has a folder or a suffix.
+    """
+    start = len(text) - len(text.lstrip())
+    end = len(text.rstrip())
+    named = _NAMED.fullmatch(text, start, end)
+    for stop in (end, named.end("file") if named else end):
+        is_name = _CALL.fullmatch(text, start, stop) is not None
+        there = _is_file if is_name else _exists
+        if not (is_name and known) and there(text[start:stop]):
+            return start, stop
+    head = re.split('[(":]', text[start:end], maxsplit=1)[0]
+    if not _PATH.search(head):
+        return None
+    for one in _OPERAND.finditer(text, start, start + len(head)):
+        if _PATH.search(one["file"]):
+            return one.span("file")
+    return start, named.end("file") if named else end

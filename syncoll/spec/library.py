@@ -20,7 +20,7 @@ from typing import Literal as OneOf
 
 from syncoll.errors import SpecError
 from syncoll.spec.arguments import as_arguments
-from syncoll.spec.foreign import ForeignFiles, Reader
+from syncoll.spec.foreign import ForeignFiles, Reader, Recognise, unrecognised
 from syncoll.spec.limits import MAX_FILE_BYTES
 from syncoll.spec.module import Found, Module, defined_twice, load_module, unknown_name
 from syncoll.spec.parser import parse_combination, parse_failures, parse_reference
@@ -103,6 +103,9 @@ class SpecLibrary:
 
     Args:
         readers: by the name that stands before the colon; see `load`.
+
+    Attributes:
+        recognised: the names of the readers that know the contents of a file.
     """
 
     def __init__(
@@ -110,9 +113,11 @@ class SpecLibrary:
         folders: Sequence[Path],
         readers: Mapping[str, Reader] | None = None,
         told: Callable[[str], None] | None = None,
+        recognise: Recognise = unrecognised,
     ) -> None:
         self.folders = tuple(folders)
-        self._foreign = ForeignFiles(readers or {})
+        self.recognised = recognise
+        self._foreign = ForeignFiles(readers or {}, recognise)
         self._told = told
         self._said: set[str] = set()
         self._modules: dict[Path, Module | SpecError] = {}
@@ -123,6 +128,7 @@ class SpecLibrary:
         folders: Sequence[Path],
         readers: Mapping[str, Reader] | None = None,
         told: Callable[[str], None] | None = None,
+        recognise: Recognise = unrecognised,
     ) -> SpecLibrary:
         """A library of the spec files in some folders, none of which is read yet.
 
@@ -130,8 +136,9 @@ class SpecLibrary:
             readers: what reads files in other formats.  Each reference is read once, so that it may
                 stand for what can be read only once.
             told: is told, in words and once, of a definition that was passed over for another.
+            recognise: the names of the readers that know the contents of a file, for messages.
         """
-        return cls(folders, readers, told)
+        return cls(folders, readers, told, recognise)
 
     # What users ask for ------------------------------------------------------------------------
 
@@ -338,7 +345,7 @@ class SpecLibrary:
 
     def __getstate__(self) -> dict[str, object]:
         """What goes to another process, where nobody is told, and nothing more is read."""
-        return {**self.__dict__, "_told": None}
+        return {**self.__dict__, "_told": None, "recognised": unrecognised}
 
     def known_names(self, namespace: str) -> Iterable[str]:
         """All shipped names of a namespace, for suggestions."""
@@ -400,6 +407,8 @@ class SpecLibrary:
         source = Source.typed(reference)
         _refuse_unquoted(source)
         in_file = _FILE_REFERENCE.fullmatch(reference)
+        if in_file is None and not self._foreign.names(reference):
+            self._foreign.refuse_path(source, "collective")
         start, home = 0, Module(source, None, self)
         inner = self._inner_files(source)
         if inner is not None and in_file is not None and not Path(in_file[1].strip()).exists():
@@ -457,6 +466,7 @@ class SpecLibrary:
             self._foreign.refuse_unnamed(source)
         in_file = _FILE_REFERENCE.fullmatch(reference)
         if in_file is None:
+            self._foreign.refuse_path(source, kind)
             self._foreign.refuse_unknown(source, topology=kind == "topology")
             shipped = Module(source, None, self)
             self._refuse_unknown_name(namespace, source, shipped)
@@ -482,6 +492,7 @@ class SpecLibrary:
         if match is not None:
             name, known = match[1], self.known_names(namespace)
             if name.lower() not in (other.lower() for other in known):
+                self._foreign.refuse_path(source, namespace, known=False)
                 raise unknown_name(namespace, name, source.span(*match.span(1)), home)
 
 
