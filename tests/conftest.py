@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import itertools
 import os
 import signal
+import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +14,27 @@ import pytest
 signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
+
+_SECONDS_PER_LOOK = 1e-4
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deadlines go by clocks that only move when they are looked at.
+
+    A limit of seconds is a number of looks then, the same on every machine whatever else it does.
+    """
+    count = itertools.count()
+
+    def look(*_: object) -> float:
+        return next(count) * _SECONDS_PER_LOOK
+
+    clocks = ("perf_counter", "process_time", "thread_time", "clock_gettime")
+    same = {"pthread_getcpuclockid": getattr(time, "pthread_getcpuclockid", None)}
+    monkeypatch.setattr(
+        "syncoll.deadline.time", SimpleNamespace(**same, **dict.fromkeys(clocks, look))
+    )
+
 
 # What a test finds out must not come from what an earlier run kept in the user's cache.
 os.environ["SYNCOLL_STORE"] = "none"

@@ -35,8 +35,15 @@ def test_impossible(numbers: list[str], words: str, run: Run) -> None:
     assert words in result.out
 
 
-def test_undecided(run: Run, tmp_path: Path) -> None:
-    result = run(*HARD, "--time-limit", "0.001", "-o", "unknown.json")
+@pytest.fixture
+def out_of_time(counted: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
+    """Options for a backend whose time is over at once."""
+    monkeypatch.setenv("COUNTED_OUT_OF_TIME", "1")
+    return ("--backend", "counted", "--time-limit", "1000")
+
+
+def test_undecided(run: Run, out_of_time: tuple[str, ...]) -> None:
+    result = run(*HARD, *out_of_time, "-o", "unknown.json")
     assert result.code == 3
     assert result.out.startswith("unknown: ")
     assert "time limit" in result.out
@@ -55,9 +62,11 @@ def test_a_licence_that_is_too_small_is_undecided(run: Run) -> None:
     assert "use backend" in result.out
 
 
-def test_a_search_without_time_finds_nothing_and_says_so(run: Run, tmp_path: Path) -> None:
-    question = ("pareto", "hypercube(4)", "alltoall", "--seeds", "none")
-    result = run(*question, "--time-limit", "0.001", "-o", "none.json")
+def test_a_search_without_time_finds_nothing_and_says_so(
+    run: Run, out_of_time: tuple[str, ...], tmp_path: Path
+) -> None:
+    question = ("pareto", "hypercube(3)", "alltoall", "--seeds", "none", "--max-chunks", "8")
+    result = run(*question, *out_of_time, "-o", "none.json")
     assert result.code == 3
     assert "0 verified points" in result.out
     assert "Not settled:" in result.out

@@ -92,12 +92,13 @@ def test_two_boxes_in_three_steps_come_to_what_is_proved() -> None:
     assert Fraction(23, 86) <= best.bandwidth <= Fraction(23, 86) * Fraction(101, 100)
 
 
+@pytest.mark.usefixtures("looks")
 def test_it_becomes_better_in_turns_and_ends() -> None:
     topology, asked = as_topology(boxes(4)), SPECS.collective("broadcast")
     few = FewSteps(topology, asked, SeedLimits(), idle=False)
     best: dict[int, Fraction] = {}
     for _ in range(60):
-        now = iter([Deadline.after(0.02)] * 3)
+        now = iter([Deadline.after(0.01)] * 3)
         for one in few.turn(now):
             algorithm = one.algorithm
             cost = Fraction(algorithm.rounds, one.chunks)
