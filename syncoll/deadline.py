@@ -103,6 +103,10 @@ class Deadline:
         ends = time.perf_counter() + seconds + self._kept
         return replace(self, ends=ends if self.ends is None else min(ends, self.ends))
 
+    def granting(self, seconds: float) -> Deadline:
+        """This, or so many seconds of work where less time is left."""
+        return self if self.left() >= seconds else NEVER.working(seconds)
+
     def share(self, part: float) -> Deadline:
         """When this part of what is left is over."""
         return self if self.is_never else self.sooner(max(0.0, self.left()) * part)

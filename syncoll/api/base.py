@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from syncoll import units
-from syncoll.deadline import NEVER, Deadline
+from syncoll.deadline import NEVER, Deadline, interrupted_at
 from syncoll.errors import UsageError
 from syncoll.pages import Page
 from syncoll.session import Session, Settings
@@ -37,6 +37,7 @@ __all__ = [
     "deadline_of",
     "dressed",
     "path_of",
+    "reading",
     "seconds_of",
     "session_for",
     "session_of",
@@ -57,6 +58,8 @@ _COMMAND: ContextVar[tuple[Session, float] | None] = ContextVar("command", defau
 _SHARE_KEPT = 0.03
 _LEAST_KEPT_SECONDS = 0.15
 _MOST_KEPT_SECONDS = 5.0
+
+_READING_SECONDS = 3.0
 
 
 @contextmanager
@@ -134,6 +137,14 @@ def seconds_of(limit: float | str | None) -> float | None:
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
         raise UsageError(f"{limit!r} is not a time; expected seconds, or a text such as '2min'")
     return float(limit)
+
+
+def reading(until: Deadline) -> interrupted_at:
+    """While it lasts, what is asked is read, for which there is always some time.
+
+    So cuts and distances of all but the largest machines come whatever the limit.
+    """
+    return interrupted_at(until.granting(_READING_SECONDS))
 
 
 def deadline_of(limit: float | str | None, began: float | None = None) -> Deadline:

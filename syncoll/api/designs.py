@@ -15,10 +15,10 @@ from syncoll.api.base import (
     data_frame,
     deadline_of,
     dressed,
+    reading,
     seconds_of,
     session_for,
 )
-from syncoll.deadline import interrupted_at
 from syncoll.designing import Design, Question
 from syncoll.designing.folder import DesignFolder
 from syncoll.designing.picture import draw_design
@@ -206,7 +206,7 @@ def design(
         if not isinstance(text, str):
             expected = "expected a condition such as 'a * b == 16', or several"
             raise UsageError(f"{argument('where')}: {text!r} is no condition; {expected}")
-    with interrupted_at(until):
+    with reading(until):
         families = [session.family(one) for one in listed]
         meant = tuple(session.collective(one) for one in asked)
     seconds = seconds_of(search_limit)

@@ -18,6 +18,7 @@ from syncoll.api.base import (
     deadline_of,
     dressed,
     path_of,
+    reading,
     session_for,
     session_of,
 )
@@ -270,7 +271,7 @@ def bounds(
     for name, value, least in (("chunks", chunks, 1), ("max_steps", max_steps, 0)):
         if value is not None:
             require_whole(name, value, least)
-    with interrupted_at(until):
+    with reading(until):
         where, what = session.topology(topology), session.collective(collective)
     found = session.bounds(where, what, chunks=chunks, max_steps=max_steps, until=until)
     return dressed(BoundsResult, found)
@@ -302,7 +303,7 @@ def forest(
     Fraction(8, 3)
     """
     session, until = session_for(), deadline_of(time_limit)
-    with interrupted_at(until):
+    with reading(until):
         where = session.fabric(topology)  # without its lowering, which takes long if it is large
     found = session.forest(where, collective, root=root, fixed_k=k, backend=backend, until=until)
     return dressed(ForestsResult, found)

@@ -7,11 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from syncoll.api.base import Shown, What, data_frame, deadline_of, dressed, seconds_of, session_for
+from syncoll.api.base import (
+    Shown,
+    What,
+    data_frame,
+    deadline_of,
+    dressed,
+    reading,
+    seconds_of,
+    session_for,
+)
 from syncoll.api.frontier import FrontierResult, Source, frontier_of
 from syncoll.api.searches import SearchOptions, searched
 from syncoll.damage.damage import parse_damage
-from syncoll.deadline import interrupted_at
 from syncoll.documents import require_writable, write_atomically
 from syncoll.documents.folder import FrontierFolder
 from syncoll.documents.tables import table_content, table_format
@@ -148,7 +156,7 @@ def repair(
     session, until = session_for(settings), deadline_of(limits["time_limit"])  # type: ignore[arg-type]
     damages = [parse_damage(text) for text in _listed("without", without)]
     damages += [parse_damage(text, slow=True) for text in _listed("slow", slow)]
-    with interrupted_at(until):
+    with reading(until):
         whole = frontier_of(source)
         meant = collective_meant(session, whole, collective)
         machine, rest = left(whole.topology, damages, meant, session.collective)
@@ -250,7 +258,7 @@ def survey(
         raise UsageError(f"{argument('survey', what)}: expected one of {known}") from None
     session, until = session_for(settings), deadline_of(time_limit)
     seconds = seconds_of(search_limit)
-    with interrupted_at(until):
+    with reading(until):
         whole = frontier_of(source)
         meant = collective_meant(session, whole, collective)
     folder = None if output is None else FrontierFolder(Path(output), session.tell)

@@ -17,13 +17,14 @@ from syncoll.api.base import (
     bytes_of,
     deadline_of,
     dressed,
+    reading,
     seconds_of,
     session_for,
     size_range,
     time_of,
 )
 from syncoll.api.frontier import FrontierResult
-from syncoll.deadline import Deadline, Reserve, interrupted_at
+from syncoll.deadline import Deadline, Reserve
 from syncoll.documents import (
     StoredAlgorithm,
     frontier_document,
@@ -127,7 +128,7 @@ def pareto(
     """
     _require_possible(output, proofs, progress)
     session, until = session_for(settings), deadline_of(time_limit)
-    with interrupted_at(until):
+    with reading(until):
         where, what = session.topology(topology), session.collective(collective)
     limits = (k, max_steps, max_rounds, max_chunks, seconds_of(time_limit), seconds_of(point_limit))
     sizes = None if optimise_for is None else _sizes(optimise_for)

@@ -1,12 +1,12 @@
 """Lower bounds on rounds, exact, with certificates that need no solver to check."""
 
-from syncoll.bounding.combining import combining_rounds_bound, least_combining_cut
-from syncoll.bounding.rounds import least_cut, rounds_bound, with_cut, with_trees
+from syncoll.bounding.at_once import bound_at_once
+from syncoll.bounding.combining import combining_rounds_bound
+from syncoll.bounding.rounds import rounds_bound, with_cut, with_trees
 
 __all__ = [
+    "bound_at_once",
     "combining_rounds_bound",
-    "least_combining_cut",
-    "least_cut",
     "rounds_bound",
     "with_cut",
     "with_trees",

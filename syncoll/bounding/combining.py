@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -26,7 +26,7 @@ from syncoll.bounding.dividing import divided
 from syncoll.bounding.gossip import find_gossip
 from syncoll.bounding.partition import find_partition
 from syncoll.bounding.quotient import LEAST_NODES
-from syncoll.bounding.rounds import ceiling, copies_prove, least_cut, rounds_bound
+from syncoll.bounding.rounds import ceiling, copies_prove, rounds_bound
 from syncoll.bounding.switches import find_switch_prices
 from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.classes import ChunkClasses, Demand, DemandList, DemandView
@@ -37,7 +37,7 @@ from syncoll.linear.colour_refinement import Graph, hashes, mix, refine
 from syncoll.model import RelationTable, Topology
 from syncoll.symmetry import free_symmetry
 
-__all__ = ["combining_rounds_bound", "least_combining_cut", "signature"]
+__all__ = ["combining_rounds_bound", "signature"]
 
 _Found = tuple[Fraction, CompletionCertificate | GossipCertificate] | None
 
@@ -82,7 +82,7 @@ def combining_rounds_bound(
         steps: S, or None for any number of steps.
         seconds: time limit of all of it; None for none.  What is proved by then counts.
         prove: computes bounds, as `rounds_bound` does.
-        known: what this found for any number of steps, where it was asked before.
+        known: what is proved for any number of steps, where this was asked before.
         enough: what an algorithm of so many steps has; where the bound is below that, cases are
             divided, which takes long.
     """
@@ -225,26 +225,6 @@ def _of_whole_chunks(
             continue
         if found is not None:
             best = RoundsBound(found[0], steps, found[1])
-    return best
-
-
-def least_combining_cut(topology: Topology, shape: ChunkClasses) -> RoundsBound:
-    """The bound of the best cut around a single node: no linear program, for any size.
-
-    What one node contributes must get into every other node, and what another contributes out of
-    it, so that the readings of one node say it of all.
-    """
-    if shape.ends_alone:
-        readings: list[tuple[DemandView, int | None]] = [(DemandView.INVERSE, None)]
-    else:
-        node = shape.classes.sets[int(shape.classes.second[0])][:1]
-        readings = [(r, n) for r in (DemandView.SPREAD, DemandView.COLLECT) for n in node]
-    best = RoundsBound(Fraction(0), None, None)
-    for reading, one in readings:
-        where = topology.reversed() if reading.mirrored else topology
-        bound = least_cut(where, shape.demands(reading, one))
-        if bound.rounds > best.rounds:
-            best = replace(bound, reading=reading, node=one)
     return best
 
 

@@ -9,7 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from syncoll.bounding.cuts import around_boxes, around_nodes, find_cut
+from syncoll.bounding.at_once import least_cut
+from syncoll.bounding.cuts import find_cut
 from syncoll.bounding.eager import eager_rounds
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.payers import payers
@@ -27,7 +28,6 @@ from syncoll.model import Topology
 __all__ = [
     "ceiling",
     "copies_prove",
-    "least_cut",
     "rounds_bound",
     "with_cut",
     "with_trees",
@@ -379,17 +379,6 @@ def with_cut(
             return replace(bound, rounds=cut.check(topology, demands), certificate=cut)
     except OutOfTimeError:
         return bound
-
-
-def least_cut(topology: Topology, demands: Sequence[Demand]) -> RoundsBound:
-    """The bound of the best cut around a node or a box: no linear program, for any size."""
-    best = RoundsBound(Fraction(0), None, None)
-    for cut in (around_nodes(topology, demands), around_boxes(topology, demands)):
-        if cut is not None:
-            rounds = cut.check(topology, demands)
-            if rounds > best.rounds:
-                best = RoundsBound(rounds, None, cut)
-    return best
 
 
 def with_trees(

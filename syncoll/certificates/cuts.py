@@ -56,10 +56,7 @@ class CutCertificate:
                 raise VerificationError(
                     f"link {link} leaves the cut's nodes, but its cover lacks it"
                 )
-        demands = DemandList.of(demands)
-        within = np.array([inside.issuperset(nodes) for nodes in demands.sets], dtype=bool)
-        crossing = within[demands.first] & ~within[demands.second]
-        amount = int(demands.counts[crossing].sum())
+        amount = self.amount(demands)
         if amount == 0:
             return Fraction(0)
         room = sum((topology.bounds[i].chunks_per_round for i in self.cover), Fraction(0))
@@ -68,3 +65,10 @@ class CutCertificate:
                 f"{amount} chunks must leave the cut's nodes, which no link leaves"
             )
         return amount / room
+
+    def amount(self, demands: Sequence[Demand]) -> int:
+        """How many chunks must cross."""
+        demands, inside = DemandList.of(demands), frozenset(self.nodes)
+        within = np.array([inside.issuperset(nodes) for nodes in demands.sets], dtype=bool)
+        crossing = within[demands.first] & ~within[demands.second]
+        return int(demands.counts[crossing].sum())

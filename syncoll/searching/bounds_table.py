@@ -13,15 +13,14 @@ from contextlib import contextmanager
 from fractions import Fraction
 
 from syncoll.bounding import (
+    bound_at_once,
     combining_rounds_bound,
-    least_combining_cut,
-    least_cut,
     rounds_bound,
     with_cut,
     with_trees,
 )
 from syncoll.certificates import Certificate, ChunkClasses, DemandView, RoundsBound
-from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
+from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import LocatedError
 from syncoll.model import Collective, Instance, Topology
 from syncoll.model.derived import require_sense
@@ -42,11 +41,6 @@ so many times as many."""
 _LATE = 0.8
 """One that took this part of its seconds may prove more in a search that begins again."""
 
-_CUT_SECONDS = 0.3
-_CUT_SECONDS_PER_PAIR = 4e-7
-"""What a bound may take for which no time is left: at least so long, and on large machines so much
-work for each pair of nodes (an allgather names so many destinations)."""
-
 _NEAR_STEPS, _NEAR_MULTIPLES = (64, 24), (3, 5)
 """Up to so many steps (of collectives that move data, and of those that combine it), and so many
 times the least, each has a bound of its own."""
@@ -63,8 +57,8 @@ class BoundsTable:
 
     Args:
         prove: computes bounds, as `syncoll.bounding.rounds_bound` does.
-        deadline: when it is over no linear program is begun any more; for any number of steps the
-            best cut around a single node stands in for it, which also holds for so many steps.
+        deadline: when it is over no linear program is begun any more; what is known at once stands
+            in for it, which holds for any number of steps.
     """
 
     def __init__(
@@ -75,7 +69,7 @@ class BoundsTable:
         deadline: Deadline = NEVER,
     ) -> None:
         self.topology, self.collective, self._prove = topology, collective, prove
-        self.deadline = self._ends = deadline
+        self.deadline = deadline
         self.skipped: set[int | None] = set()
         self.irregular = collective.irregular
         self.left_out: dict[int, LocatedError] = {}
@@ -149,7 +143,7 @@ class BoundsTable:
 
     def until(self, deadline: Deadline) -> None:
         """From now on bounds are begun until then."""
-        self.deadline = self._ends = deadline
+        self.deadline = deadline
 
     def again(self, deadline: Deadline) -> None:
         """The same for a search that begins again, with more time: what was late may prove more."""
@@ -205,7 +199,7 @@ class BoundsTable:
 
     def certificate(self, shape: ChunkClasses, steps: int | None = None) -> Certificate:
         """The best one known for a shape and at most `steps` steps; the more general of equals."""
-        bounds = [self._bound(shape, None)]
+        bounds = [self._cut(shape), self._bound(shape, None)]
         if steps is not None:
             # What holds for more steps holds for these; with little time more may prove more.
             more = [s for c, s in self._bounds if c == shape.chunks and s is not None and s > steps]
@@ -260,10 +254,10 @@ class BoundsTable:
             if self.deadline.passed:
                 self.skipped.add(steps)
                 return self._cut(shape)
-            for known in (self._bounds.get((shape.chunks, None)), self._quick_cut(shape)):
-                if known is not None and self._met(known, shape.chunks, steps):
-                    self._bounds[key] = known
-                    return known
+            known = self._known(shape)
+            if self._met(known, shape.chunks, steps):
+                self._bounds[key] = known
+                return known
             seconds, began = self._left(), time.perf_counter()
             found = self._rounds(shape, steps, thorough=False, seconds=seconds)
             self._keep(key, found)
@@ -280,28 +274,16 @@ class BoundsTable:
         self._hurried.pop(key, None)
         self.skipped.discard(key[1])
 
-    def _quick_cut(self, shape: ChunkClasses) -> RoundsBound | None:
-        """The cut that is looked for at once, if an algorithm is known that may meet it."""
-        return self._cut(shape) if self._found else None
+    def _known(self, shape: ChunkClasses) -> RoundsBound:
+        """What is proved so far for any number of steps; the one that was known first of equals."""
+        cut = self._cut(shape)
+        return max(cut, self._bounds.get((shape.chunks, None), cut), key=lambda one: one.rounds)
 
     def _cut(self, shape: ChunkClasses) -> RoundsBound:
-        """What can be proved at once, for any number of steps; 0 where that is nothing."""
+        """What is proved at once, for any number of steps."""
         if shape.chunks not in self._cuts:
-            work = max(_CUT_SECONDS, _CUT_SECONDS_PER_PAIR * self.topology.num_nodes**2)
-            # It stands in where others have no time left, but the search must be over in time.
-            left = self._ends.seconds
-            until = NEVER.sooner(None if left is None else max(_CUT_SECONDS, left))
-            try:
-                with interrupted_at(until.working(work)):
-                    self._cuts[shape.chunks] = self._least_cut(shape)
-            except OutOfTimeError:
-                self._cuts[shape.chunks] = RoundsBound(Fraction(0), None, None)
+            self._cuts[shape.chunks] = bound_at_once(self.topology, shape)
         return self._cuts[shape.chunks]
-
-    def _least_cut(self, shape: ChunkClasses) -> RoundsBound:
-        if shape.combining:
-            return least_combining_cut(self.topology, shape)
-        return least_cut(self.topology, shape.demands(DemandView.MOVING))
 
     def _rounds(
         self,
@@ -321,13 +303,11 @@ class BoundsTable:
                 thorough=False,
                 seconds=seconds,
                 prove=self._prove,
-                known=None if steps is None else self._bounds.get((shape.chunks, None)),
+                known=None if steps is None else self._known(shape),
                 enough=self._cheapest(shape.chunks, steps) if thorough else None,
             )
         demands = shape.demands(DemandView.MOVING)
         bound = self._prove(self.topology, demands, steps, thorough=thorough, seconds=seconds)
-        if steps is None and not bound.rounds:  # too large for a linear program in the time
-            bound = least_cut(self.topology, demands)
         if thorough:
             share = (_THOROUGH_SECONDS if seconds is None else seconds) * _SHARE_OF_TREES
             bound = with_trees(self.topology, demands, bound, steps, share)

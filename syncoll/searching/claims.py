@@ -21,7 +21,7 @@ from syncoll.searching.seeding import is_small
 __all__ = ["evidence_of", "gaps_are_open", "with_claims"]
 
 _NO_BOUND = "no time for a bound of its own"
-_ONLY_CUTS = "no time for a bound beyond the cuts around single nodes"
+_ONLY_CUTS = "no time for a bound beyond cuts"
 
 
 def with_claims(

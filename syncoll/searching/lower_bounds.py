@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from fractions import Fraction
 
 from syncoll.bounding import (
+    bound_at_once,
     combining_rounds_bound,
-    least_combining_cut,
-    least_cut,
     rounds_bound,
     with_cut,
 )
 from syncoll.certificates import Certificate, ChunkClasses, Demand, DemandView, RoundsBound
-from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
+from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 from syncoll.model import Collective, Topology
 from syncoll.model.reach import Reach
 from syncoll.results import (
@@ -46,9 +43,6 @@ _SECONDS_BEYOND = 5.0
 """The same on machines with more nodes, for collectives that combine: relaxations of one node's
 data are far from symmetric, and prove something for the least steps only."""
 
-_GRACE_SECONDS = 0.5
-"""What the cut around a single node may take that stands in where the time was over."""
-
 
 def lower_bounds(
     topology: Topology,
@@ -67,7 +61,7 @@ def lower_bounds(
         max_steps: bounds for S up to this; None for 3 beyond the least.
         num_steps: bounds for so many S, from the least on, instead.
         until: when all must be proved; where a bound for so many steps is not by then, that for
-            any number of steps stands in, and at the least a cut around a node.
+            any number of steps stands in.  Distances and what is known at once come in any case.
         on_message: is told, in words, where more may be provable.
 
     Ctrl-C (`KeyboardInterrupt`) ends it likewise, marked as interrupted.
@@ -79,24 +73,17 @@ def lower_bounds(
     if chunks is None:
         bounds = BoundsTable(topology, collective)
         chunks = CandidateSource(SearchRequest(topology, collective), bounds).least_chunks
-    with interrupted_at(until):
-        table, combining = collective.table_on(topology, chunks), collective.combining
-        reach = Reach(topology, table, combining)
-        least = reach.least_steps
-        shape = ChunkClasses.of(table, chunks, combining=combining)
-        needs = () if combining else shape.demands(DemandView.MOVING)
+    # Distances and cuts come whatever the time.
+    table, combining = collective.table_on(topology, chunks), collective.combining
+    reach = Reach(topology, table, combining)
+    least = reach.least_steps
+    shape = ChunkClasses.of(table, chunks, combining=combining)
+    needs = () if combining else shape.demands(DemandView.MOVING)
     last = least + 3 if max_steps is None else max_steps
     if num_steps is not None:
         last = least + num_steps - 1
     proving = _Proving(topology, shape, needs, until)
-    any_steps = proving.bound(None, max(0, last - least + 1), None)
-    if not any_steps.rounds:
-        in_time = NEVER if until.is_never else Deadline.after(max(_GRACE_SECONDS, until.left()))
-        with suppress(OutOfTimeError), interrupted_at(in_time):
-            if combining:
-                any_steps = least_combining_cut(topology, shape)
-            else:
-                any_steps = least_cut(topology, needs)
+    any_steps = proving.bound(None, max(0, last - least + 1), bound_at_once(topology, shape))
     by_steps = list(proving.by_steps(range(least, last + 1), any_steps).items())
     late, interrupted = proving.late_in_words(), proving.interrupted
     if late:
@@ -158,12 +145,12 @@ class _Proving:
             again = [s for s in again if s in self.late]
         return found
 
-    def bound(self, steps: int | None, others: int, known: RoundsBound | None) -> RoundsBound:
+    def bound(self, steps: int | None, others: int, known: RoundsBound) -> RoundsBound:
         """One bound, or what is known of it when the time is over.
 
         Args:
             others: how many are still to come.
-            known: that for any number of steps.
+            known: what is proved for any number of steps.
         """
         self._had[steps] = self._seconds(others)
         try:
@@ -175,7 +162,7 @@ class _Proving:
         except KeyboardInterrupt:
             self.interrupted = True
         self.late.add(steps)
-        return known or RoundsBound(Fraction(0), None, None)
+        return known
 
     def _seconds(self, others: int) -> float:
         """What one bound may take."""
@@ -185,18 +172,22 @@ class _Proving:
             return most
         return min(most, max(0.0, self._until.left()) / (others + 1))
 
-    def _proved(self, steps: int | None, known: RoundsBound | None) -> RoundsBound:
+    def _proved(self, steps: int | None, known: RoundsBound) -> RoundsBound:
         began, seconds = time.perf_counter(), self._had[steps]
         if self._shape.combining:
             bound = combining_rounds_bound(
-                self._topology, self._shape, steps, seconds=seconds, known=known
+                self._topology,
+                self._shape,
+                steps,
+                seconds=seconds,
+                known=None if steps is None else known,
             )
         else:
             bound = rounds_bound(self._topology, self._needs, steps, seconds=seconds)
         if time.perf_counter() - began >= seconds:
             self.late.add(steps)
         # Where a bound for so many steps did not come in time, that for any number holds too.
-        if known is not None and bound.rounds <= known.rounds:
+        if bound.rounds <= known.rounds:
             return known
         return with_cut(self._topology, self._needs, bound, self._until.seconds)
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncoll import bounds, check, collective, pareto, topology
-from syncoll.bounding import least_combining_cut, least_cut
+from syncoll.bounding import bound_at_once
+from syncoll.bounding.at_once import least_cut
 from syncoll.certificates import Certificate, ChunkClass, ChunkClasses, Demand, DemandView, demands
 from syncoll.certificates.classes import ClassList, DemandList
 from syncoll.errors import ModelError, UsageError
@@ -132,11 +133,12 @@ def test_a_part_of_the_records() -> None:
 
 
 @given(st.integers(0, 10_000))
-def test_the_least_cut_of_combining_ones_is_certified(seed: int) -> None:
+def test_what_is_known_at_once_is_certified(seed: int) -> None:
     instance = random_instance(seed)
-    shape = ChunkClasses.of(instance, instance.chunks, combining=True)
-    bound = least_combining_cut(instance.topology, shape)
-    Certificate(shape, bound).check(instance.topology)
+    for combining in {True, instance.combining}:
+        shape = ChunkClasses.of(instance, instance.chunks, combining=combining)
+        bound = bound_at_once(instance.topology, shape)
+        Certificate(shape, bound).check(instance.topology)
 
 
 def test_a_skewed_exchange_is_bounded_by_what_must_enter_a_box() -> None:

@@ -8,7 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.bounding.combining import combining_rounds_bound, least_combining_cut
+from syncoll.bounding import bound_at_once
+from syncoll.bounding.combining import combining_rounds_bound
 from syncoll.certificates import Certificate, ChunkClasses
 from syncoll.model import Algorithm, BandwidthBound, Counting, Instance, Topology
 from syncoll.trust import require_valid, violations
@@ -98,6 +99,6 @@ def test_bounds_hold() -> None:
             assert bound.rounds <= algorithm.rounds
             Certificate(shape, bound).check(topology)
             met += bound.rounds == algorithm.rounds
-        assert least_combining_cut(topology, shape).rounds <= algorithm.rounds
+        assert bound_at_once(topology, shape).rounds <= algorithm.rounds
     assert fewer > 5
     assert met > 1

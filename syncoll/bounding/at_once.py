@@ -1,0 +1,205 @@
+"""Bounds that are known at once, before any linear program and whatever the limit of time.
+
+Cuts around each node, around each box, and around the nodes on either side of what links share: in
+a network with switches those behind a switch or a cable.  For what is combined also the sends
+between all nodes, and between boxes.  The work is linear in the links for each of these sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.bounding.covers import Covers
+from syncoll.bounding.cuts import amounts_across
+from syncoll.certificates.certificate import RoundsBound
+from syncoll.certificates.classes import ChunkClasses, Demand, DemandList, DemandView
+from syncoll.certificates.cuts import CutCertificate
+from syncoll.certificates.partition import PartitionCertificate, sends_between
+from syncoll.model import BoolArray, Counting, Topology
+from syncoll.model.boxes import boxes_by_width
+
+__all__ = ["bound_at_once", "least_cut"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+_MOST_WIDTHS = 3
+"""So many widths of links make boxes."""
+
+_MOST_CELLS = 1 << 27
+"""So many links, times sets of nodes, are looked at; sets of few nodes go first."""
+
+_MOST_COVERED = 1 << 20
+"""Cuts are given a cover, in the order of what they may prove, until these have so many links."""
+
+
+def bound_at_once(topology: Topology, shape: ChunkClasses) -> RoundsBound:
+    """The best bound on R for any number of steps that takes no search.
+
+    What one node contributes to a combining collective must get into every other node, and what
+    another contributes out of it, so that the readings of one node say it of all.
+    """
+    known = _Machine(topology)
+    if not shape.combining:
+        return known.cut(shape.demands(DemandView.MOVING))
+    if shape.ends_alone:
+        readings: list[tuple[DemandView, int | None]] = [(DemandView.INVERSE, None)]
+    else:
+        node = shape.classes.sets[int(shape.classes.second[0])][:1]
+        readings = [(r, n) for r in (DemandView.SPREAD, DemandView.COLLECT) for n in node]
+    best = known.sends(shape)
+    for reading, one in readings:
+        bound = known.cut(shape.demands(reading, one), against=reading.mirrored)
+        if bound.rounds > best.rounds:
+            best = replace(bound, reading=reading, node=one)
+    return best
+
+
+def least_cut(topology: Topology, demands: Sequence[Demand]) -> RoundsBound:
+    """The bound of the best of these cuts."""
+    return _Machine(topology).cut(demands)
+
+
+class _Machine:
+    """The sets of nodes of a topology around which there may be a narrow cut."""
+
+    def __init__(self, topology: Topology) -> None:
+        self.topology = topology
+        self.ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+
+    @cached_property
+    def covers(self) -> Covers:
+        return Covers(self.topology)
+
+    @cached_property
+    def sides(self) -> BoolArray:
+        """``[S, P]``: sets of two nodes or more, none of them a complement of one."""
+        nodes, found = self.topology.num_nodes, [np.zeros((0, self.topology.num_nodes), dtype=bool)]
+        for label in self._boxes:
+            found.append(label[None, :] == np.unique(label)[:, None])
+        members = [one for one in self.topology.bound_links if len(one) > 1]
+        some = [self.ends[one, end] for one in members for end in (0, 1)]
+        some += self._behind_switches()
+        rows = np.repeat(np.arange(len(some)), [len(one) for one in some])
+        table = np.zeros((len(some), nodes), dtype=bool)
+        table[rows, np.concatenate(some) if some else rows] = True
+        sides = np.concatenate([*found, table])
+        sizes = sides.sum(axis=1)
+        sides = sides[(sizes > 1) & (sizes < nodes)]
+        sides = np.unpackbits(
+            np.unique(np.packbits(sides, axis=1), axis=0), axis=1, count=nodes
+        ).astype(bool)
+        sides = sides[np.argsort(sides.sum(axis=1), kind="stable")]
+        return sides[: max(1, _MOST_CELLS // (1 + len(self.ends)))]
+
+    @cached_property
+    def _boxes(self) -> list[IntArray]:
+        return boxes_by_width(self.topology, _MOST_WIDTHS)
+
+    def _behind_switches(self) -> list[IntArray]:
+        """The nodes at each switch of the physical network, where that is known."""
+        fabric = self.topology.fabric
+        if fabric is None:
+            return []
+        at: dict[int, list[int]] = {}
+        for ends in fabric.bandwidths:
+            if min(ends) < fabric.num_nodes <= max(ends):
+                at.setdefault(max(ends), []).append(min(ends))
+        return [np.array(nodes, dtype=np.int64) for nodes in at.values()]
+
+    def cut(self, demands: Sequence[Demand], *, against: bool = False) -> RoundsBound:
+        """The bound of the best cut around one of these sets, or all nodes but these.
+
+        Args:
+            against: whether the demands are of the topology with every link reversed.
+        """
+        best = RoundsBound(Fraction(0), None, None)
+        demands, nodes = DemandList.of(demands), self.topology.num_nodes
+        if not len(demands) or not len(self.ends):
+            return best
+        tail, head = self.ends.T[::-1] if against else self.ends.T
+        share, sides = self.covers.share, self.sides
+        amounts = [_around(demands, nodes), amounts_across(sides, demands)]
+        amounts.append(amounts_across(~sides, demands))
+        rooms = [np.bincount(end, share, minlength=nodes) for end in (tail, head)]
+        for a, b in ((tail, head), (head, tail)):
+            rooms.append(np.array([share[side[a] & ~side[b]].sum() for side in sides]))
+        amount, room = np.concatenate(amounts), np.concatenate(rooms)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            most = np.where((amount > 0) & (room > 0), amount / room, 0.0)
+        covered, proved = 0, 0.0
+        for i in np.argsort(-most, kind="stable").tolist():
+            if most[i] <= proved or covered > _MOST_COVERED:
+                break
+            inside = self._inside(i)
+            links = np.flatnonzero(inside[tail] & ~inside[head])
+            covered += len(links)
+            cover = self.covers.least(links)
+            assert cover is not None
+            if float(amount[i]) <= proved * float(self.covers.cost(cover)):
+                continue
+            cut = CutCertificate(tuple(np.flatnonzero(inside).tolist()), cover)
+            best = RoundsBound(cut.amount(demands) / self.covers.cost(cover), None, cut)
+            proved = float(best.rounds) * (1 + 1e-12)
+        return best
+
+    def _inside(self, number: int) -> BoolArray:
+        """``[P]``, the set of a cut: each node, all but each, each side, all but each."""
+        nodes, sides = self.topology.num_nodes, self.sides
+        if number < 2 * nodes:
+            side = np.arange(nodes) == number % nodes
+            return side if number < nodes else ~side
+        kept, number = divmod(number - 2 * nodes, len(sides))
+        return ~sides[number] if kept else sides[number]
+
+    def sends(self, shape: ChunkClasses) -> RoundsBound:
+        """The bound of the sends between all nodes, or between boxes."""
+        best = RoundsBound(Fraction(0), None, None)
+        counting = np.array(
+            [bound.counts is Counting.SENDS for bound in self.topology.bounds], dtype=bool
+        )
+        covers = self.covers if counting.all() else Covers(self.topology, counting)
+        for parts in self._partitions():
+            links = np.flatnonzero(parts[self.ends[:, 0]] != parts[self.ends[:, 1]])
+            cover = covers.least(links)
+            if not cover:
+                continue
+            named = tuple(np.unique(parts, return_inverse=True)[1].tolist())
+            rounds = sends_between(named, shape.classes) / covers.cost(cover)
+            if rounds > best.rounds:
+                proof = PartitionCertificate(named, dict.fromkeys(cover, Fraction(1)))
+                best = RoundsBound(rounds, None, proof)
+        return best
+
+    def _partitions(self) -> Iterator[IntArray]:
+        """``[P]``: for each node a number of its part."""
+        nodes = self.topology.num_nodes
+        yield np.arange(nodes)
+        yield from self._boxes
+        for sides in (self.sides, self.sides[::-1]):
+            parts = np.arange(nodes)
+            free = np.ones(nodes, dtype=bool)
+            for side in sides:
+                if free[side].all():
+                    parts[side], free[side] = side.argmax(), False
+            if not free.all():
+                yield parts
+
+
+def _around(demands: DemandList, nodes: int) -> FloatArray:
+    """``[2 P]``: how many chunks must leave each node, and then how many must get into each."""
+    counts = demands.counts.astype(np.float64)
+    own = demands.first_node
+    leaving = np.bincount(own[own >= 0], counts[own >= 0], minlength=nodes)
+    needed = np.bincount(demands.second, counts, minlength=len(demands.sets))
+    sizes = [len(one) for one in demands.sets]
+    members = np.fromiter(chain.from_iterable(demands.sets), np.int64, sum(sizes))
+    entering = np.bincount(members, np.repeat(needed, sizes), minlength=nodes)
+    return np.concatenate([leaving, entering])

@@ -1,0 +1,89 @@
+"""What is proved at once: cuts and distances that no limit of time takes away."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from syncoll import bounds, pareto
+from syncoll import collective as named
+from syncoll.bounding import bound_at_once
+from syncoll.certificates import Certificate, ChunkClasses
+from syncoll.certificates.cuts import CutCertificate
+from syncoll.certificates.partition import PartitionCertificate
+from syncoll.deadline import Deadline
+from syncoll.model import Fabric, Topology
+from syncoll.routing import as_topology
+from syncoll.searching import BoundsTable
+from syncoll.searching.lower_bounds import lower_bounds
+
+F = Fraction
+
+LEAVES = (9, 8, 4, 3)
+"""The adapters on each leaf switch, of 24."""
+
+
+def leaf_spine(uplinks: int) -> Topology:
+    """Adapters on leaves of different sizes, and two spines; so many cables from leaf to spine."""
+    nodes, links = sum(LEAVES), []
+    ends = iter(range(nodes))
+    for i, size in enumerate(LEAVES):
+        links += [(next(ends), nodes + i, 1) for _ in range(size)]
+        links += [(nodes + i, nodes + len(LEAVES) + spine, uplinks) for spine in range(2)]
+    network = Fabric.from_links("irregular", nodes, len(LEAVES) + 2, links, both_ways=True)
+    return as_topology(network)
+
+
+@pytest.mark.parametrize(
+    ("asked", "uplinks", "cost"),
+    [
+        ("allgather", 4, F(23)),  # what one adapter must receive
+        ("alltoall", 4, F(23, 24)),
+        ("allreduce", 4, F(23, 12)),  # 2 * 23 sends over 24 adapters
+        ("allgather", 1, F(23)),
+        ("alltoall", 1, F(9 * 15, 2 * 24)),  # what must leave the largest leaf
+        ("allreduce", 1, F(23, 12)),
+    ],
+)
+def test_without_any_time(asked: str, uplinks: int, cost: Fraction) -> None:
+    machine, collective = leaf_spine(uplinks), named(asked)
+
+    def prove(*_: object, **__: object) -> None:
+        pytest.fail("it began a linear program")
+
+    late = Deadline.after(0.0)
+    found = lower_bounds(machine, collective, until=late)
+    assert found.steps == 1
+    assert found.late == ("any number of steps", "1 to 4 steps")
+    table = BoundsTable(machine, collective, prove, late)  # type: ignore[arg-type]
+    for bound in (found.any_steps, *(bound for _, bound in found.by_steps)):
+        assert bound.rounds / found.chunks == cost
+    assert table.bandwidth(found.chunks) == table.bandwidth(found.chunks, 2) == cost
+    table.certificate(table.shape(found.chunks)).check(machine)
+
+
+def test_every_command_has_them() -> None:
+    machine = leaf_spine(1)
+    found = pareto(machine, "alltoall", time_limit=0, progress="none", store=None)
+    assert not found.points
+    assert found.least_bandwidth == F(45, 16)
+    assert bounds(machine, "alltoall", time_limit=0).bandwidth == F(45, 16)
+
+
+def test_boxes_that_narrow_links_join() -> None:
+    """Two boxes of four: what is combined crosses twice."""
+    links = {
+        (a, b): F(8)
+        for box in (0, 4)
+        for a in range(box, box + 4)
+        for b in range(box, box + 4)
+        if a != b
+    }
+    links |= {(0, 4): F(1), (4, 0): F(1)}
+    machine = Topology.from_links("two boxes", 8, links)
+    shape = ChunkClasses.of(named("allreduce").tabulate(8, 1), 1, combining=True)
+    bound = bound_at_once(machine, shape)
+    assert bound.rounds == 1
+    assert isinstance(bound.certificate, PartitionCertificate | CutCertificate)
+    Certificate(shape, bound).check(machine)
