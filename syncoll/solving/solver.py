@@ -49,6 +49,7 @@ from syncoll.solving.members import (
 )
 from syncoll.solving.portfolio import HEAD_START_SECONDS, Reply, ask_one, losses_of, no_answer, race
 from syncoll.solving.process import SolverProcess
+from syncoll.solving.pruning import without_useless_sends
 from syncoll.symmetry import Action
 from syncoll.trust import require_valid
 from syncoll.trust.counted import as_counted
@@ -416,8 +417,7 @@ class Solver:
                 raise TypeError(f"it returned a {type(algorithm).__name__}, not an Algorithm")
         try:
             require_valid(instance, algorithm)
-            if not instance.combining:
-                algorithm = algorithm.without_useless_sends(instance)
+            algorithm = without_useless_sends(instance, algorithm)
             if instance.rounds_per_step is None:
                 where = as_counted(instance, algorithm)
                 algorithm = algorithm.with_rounds(where, instance.rounds)

@@ -1,0 +1,57 @@
+"""Removes the useless sends of an algorithm that a solver found.
+
+A solver decides whether there is an algorithm, and may send more than the algorithm needs: a
+partial result that never reaches a destination, or one that its receiver holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import Algorithm, Instance
+from syncoll.trust import violations
+
+__all__ = ["without_useless_sends"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+def without_useless_sends(instance: Instance, algorithm: Algorithm) -> Algorithm:
+    """The algorithm without sends that can be left out.
+
+    Of a combining algorithm the sends are tried one by one, the last first.  No send that stays
+    can be left out, since every send that it was tried with and that was left out is gone.
+
+    Args:
+        instance: the problem.
+        algorithm: a valid one.
+    """
+    if not instance.combining:
+        return algorithm.without_useless_sends(instance)
+    chunks = np.flatnonzero(instance.post.any(axis=1))
+    # Where switches add up, whether a send fits depends on those of other chunks.
+    together = [chunks] if instance.topology.counts_copies else chunks[:, None]
+    kept = np.concatenate([_kept(instance, algorithm, some) for some in together])
+    return _only(algorithm, kept, algorithm.sends[kept])
+
+
+def _kept(instance: Instance, algorithm: Algorithm, chunks: IntArray) -> IntArray:
+    """The places of those sends of some chunks that stay."""
+    part = replace(instance, pre=instance.pre[chunks], post=instance.post[chunks])
+    places = np.flatnonzero(np.isin(algorithm.sends[:, 0], chunks))
+    sends = algorithm.sends[places].copy()
+    sends[:, 0] = np.searchsorted(chunks, sends[:, 0])
+    kept = np.arange(len(places))
+    for send in kept[::-1].tolist():
+        fewer = kept[kept != send]
+        if not violations(part, _only(algorithm, places[fewer], sends[fewer]), limit=1):
+            kept = fewer
+    return places[kept]
+
+
+def _only(algorithm: Algorithm, places: IntArray, sends: IntArray) -> Algorithm:
+    assert algorithm.contributions is not None
+    return Algorithm(algorithm.rounds_per_step, sends, algorithm.contributions[places])
