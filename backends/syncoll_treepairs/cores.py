@@ -36,13 +36,16 @@ class Core:
 
     Args:
         nodes: ascending.
-        sends: (step from 0, position of the link) of the exchange.
+        sends: (step from 0, position of the link) of the exchange, sorted.
         steps: how many steps it takes.
+        carried: for each send, of which nodes of the core it carries what they collected,
+            ``[K, P]``, packed into bytes; None where a node always sends all that it holds.
     """
 
     nodes: tuple[int, ...]
     sends: tuple[tuple[int, int], ...]
     steps: int
+    carried: bytes | None = None
 
 
 def cores(

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.deadline import Deadline
+from syncoll.linear import GrowingProgram
 from syncoll.model import Algorithm, Carriers, OrbitAlgorithm, Topology
 from syncoll_treepairs.machine import Machine
 from syncoll_treepairs.pairs import Pair
@@ -21,9 +22,9 @@ __all__ = [
     "Fractional",
     "algorithm_of",
     "deal",
+    "few_chunks",
     "in_waves",
     "own_sends",
-    "rounded",
     "rounded_off",
     "rounds_of",
 ]
@@ -94,7 +95,7 @@ def deal(
         if below is None or promise < below:
             promised.append((promise, times))
             if times <= 64 * stride or times % (16 * stride) == 0:
-                numbers = rounded(shares, times)
+                numbers = _rounded(shares, times)
                 dealt_in[times] = _rounds(machine, numbers, loads), numbers
     if not promised:
         return None
@@ -105,7 +106,7 @@ def deal(
     candidates += [min(promised)[1], *near]
     best: Dealt | None = None
     for i, times in enumerate(dict.fromkeys(candidates)):
-        numbers = rounded(shares, times)
+        numbers = _rounded(shares, times)
         rounds = _rounds(machine, numbers, loads)
         if rounds > max(1, ceil(packing.value * order * times - _WHOLE)):
             part = until.share(1 / (len(candidates) - i))
@@ -128,6 +129,44 @@ def deal(
     return best
 
 
+def few_chunks(
+    topology: Topology, pairs: Sequence[Pair], most: int, stride: int, until: Deadline
+) -> Dealt | None:
+    """Chunks dealt to ways to sum one, as few as bring R/C near to the optimum of any shares.
+
+    Args:
+        pairs: at least one.
+        most: chunks at most.
+        stride: of which their number is a multiple.
+        until: when to be content; without an optimum by then there is none.
+    """
+    steps = 1 + max(int(pair.steps[-1]) for pair in pairs)
+    count, links = len(pairs), len(topology.links)
+    sends = [np.bincount(p.links * steps + p.steps, minlength=links * steps) for p in pairs]
+    on_links = np.stack(sends).reshape(count, links, steps)
+    loads = np.stack([on_links[:, some].sum(axis=1) for some in topology.bound_links], axis=1)
+    rates = [bound.chunks_per_round for bound in topology.bounds]
+    over = np.array([float(rate) for rate in rates])
+    program = GrowingProgram(np.concatenate([np.zeros(count), np.ones(steps)]))
+    program.add(dict.fromkeys(range(count), 1.0), 1.0, 1.0)
+    for step in range(steps):
+        for row in np.unique(loads[:, :, step].T / over[:, None], axis=0):
+            used = {int(i): float(row[i]) for i in np.flatnonzero(row)}
+            program.add(used | {count + step: -1.0}, -np.inf, 0.0)
+    optimum = program.minimise(max(0.05, until.left()))
+    if optimum is None:
+        return None
+    shares = np.maximum(0.0, optimum.columns[:count])
+    best: Dealt | None = None
+    for chunks in range(stride, most + 1, stride):
+        numbers = _rounded(shares / shares.sum(), chunks)
+        rounds = rounds_of(rates, np.tensordot(numbers, loads, axes=1))
+        if best is None or Fraction(rounds, chunks) < best.bandwidth:
+            dealt = [(pair, n) for pair, n in zip(pairs, numbers.tolist(), strict=True) if n]
+            best = Dealt(chunks, rounds, tuple(dealt))
+    return best
+
+
 def rounded_off(packing: Fractional, most_chunks: int) -> Dealt | None:
     """The shares of a packing as whole numbers, of that many chunks that least is lost.  None where
     fewer are allowed than there have to be.
@@ -140,13 +179,13 @@ def rounded_off(packing: Fractional, most_chunks: int) -> Dealt | None:
     shares = np.array([share for _, share in kinds])
     best: tuple[Fraction, int] | None = None
     for times in range(stride, min(most_chunks // machine.order, _TRIED) + 1, stride):
-        cost = Fraction(_rounds(machine, rounded(shares / shares.sum(), times), loads), times)
+        cost = Fraction(_rounds(machine, _rounded(shares / shares.sum(), times), loads), times)
         if best is None or cost < best[0]:
             best = cost, times
     if best is None:
         return None
     times = best[1]
-    numbers = rounded(shares / shares.sum(), times)
+    numbers = _rounded(shares / shares.sum(), times)
     pairs = [(packing.pairs[i], n) for (i, _), n in zip(kinds, numbers.tolist(), strict=True)]
     rounds = _rounds(machine, numbers, loads)
     return Dealt(machine.order * times, rounds, tuple(pair for pair in pairs if pair[1]))
@@ -163,7 +202,7 @@ def rounds_of(rates: Sequence[Fraction], load: IntArray) -> int:
     return int((-(-load * over // rate)).max(axis=0).sum())
 
 
-def rounded(shares: npt.NDArray[np.float64], whole: int) -> IntArray:
+def _rounded(shares: npt.NDArray[np.float64], whole: int) -> IntArray:
     """Whole numbers near these that add up to another (largest remainders)."""
     exact = shares * whole
     numbers = np.floor(exact + 1e-9).astype(np.int64)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import gcd
 
 import numpy as np
@@ -20,6 +21,7 @@ from syncoll.symmetry.fixing import link_orbits
 from syncoll.symmetry.structure import Structure
 from syncoll_treepairs.cores import Core, cores
 from syncoll_treepairs.group import least_of_orbits, link_map, symmetry
+from syncoll_treepairs.shortest_paths import exchanges
 
 __all__ = ["Links", "Machine"]
 
@@ -107,6 +109,11 @@ class Machine:
             kinds = link_orbits(self.topology, automorphism_generators(Structure(self.topology)))
             self._cores[most_steps] = cores(self.topology, self.roots, most_steps, kinds)
         return self._cores[most_steps]
+
+    @cached_property
+    def exchanges(self) -> list[Core]:
+        """See `shortest_paths.exchanges`."""
+        return list(exchanges(self.topology))
 
     @property
     def num_nodes(self) -> int:

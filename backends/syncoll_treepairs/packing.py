@@ -71,7 +71,7 @@ class Packing:
             self._program.add(row, -np.inf, 1.0)
         self._pay = float("inf")
         self._falls: list[float] = []
-        for pair in pairs:
+        for pair in (*self._finder.fixed, *pairs):
             self._add(pair)
 
     @property

@@ -26,6 +26,9 @@ _TIES = 1e-6
 _MOST_EXCHANGE = 4
 """Steps of a core's exchange."""
 
+_MOST_FIXED = 1 << 17
+"""Sends of all pairs together whose core is all nodes, at most, each begun at least once."""
+
 _NOISE = 0.1
 """How much dearer a choice may look, about, and still be looked at."""
 
@@ -36,16 +39,13 @@ class Pair:
 
     Args:
         sends: (step, position of the link), sorted.
-        core: the nodes that hold everything first.
+        core: the nodes that hold everything first, and how they exchange what they collected.
         after: the number of steps after which they do.
-        carried: whose contributions each send carries, ``[K, P]``, packed into bytes; None where
-            a node always sends all that it holds.
     """
 
     sends: tuple[tuple[int, int], ...]
-    core: tuple[int, ...]
+    core: Core
     after: int
-    carried: bytes | None = None
 
     @cached_property
     def steps(self) -> IntArray:
@@ -60,7 +60,7 @@ class Pair:
     def later(self, steps: int) -> Pair:
         """The same so many steps later."""
         sends = tuple((step + steps, link) for step, link in self.sends)
-        return Pair(sends, self.core, self.after + steps, self.carried)
+        return Pair(sends, self.core, self.after + steps)
 
     def contributions(self, ends: IntArray) -> BoolArray:
         """``[K, P]``: whose contributions each send carries.
@@ -69,16 +69,19 @@ class Pair:
             ends: ``[L, 2]``.
         """
         nodes = int(ends.max()) + 1
-        if self.carried is not None:
-            shape = len(self.sends), nodes
-            bits = np.unpackbits(np.frombuffer(self.carried, np.uint8), count=shape[0] * nodes)
-            return bits.reshape(shape).astype(bool)
         held = np.eye(nodes, dtype=bool)
         carried = np.zeros((len(self.sends), nodes), dtype=bool)
         steps, links = self.steps, self.links
+        exchange = (steps >= self.after - self.core.steps) & (steps < self.after)
+        packed = self.core.carried
         for step in np.unique(steps).tolist():
             now = np.flatnonzero(steps == step)
-            carried[now] = held[ends[links[now], 0]]
+            if packed is None or not exchange[now[0]]:
+                carried[now] = held[ends[links[now], 0]]
+            elif step == self.after - self.core.steps:
+                bits = np.unpackbits(np.frombuffer(packed, np.uint8), count=exchange.sum() * nodes)
+                of = bits.reshape(-1, nodes).astype(np.float32)
+                carried[exchange] = of @ held.astype(np.float32) > 0
             np.logical_or.at(held, ends[links[now], 1], carried[now])
         return carried
 
@@ -90,6 +93,9 @@ class PairFinder:
         machine: where.
         steps: S.
         random: breaks ties, and chooses where to look.
+
+    Attributes:
+        fixed: pairs whose core is all nodes, which leaves nothing to look for.
     """
 
     def __init__(self, machine: Machine, steps: int, random: np.random.Generator) -> None:
@@ -98,11 +104,22 @@ class PairFinder:
         far = topology.distances
         self._choices: list[tuple[Core, int]] = []
         """Cores, and when their exchange begins."""
-        for core in machine.cores(min(steps, _MOST_EXCHANGE)):
-            into = int(far[:, list(core.nodes)].min(axis=1).max())
-            out = int(far[list(core.nodes)].min(axis=0).max())
-            for begin in range(into, steps - core.steps - out + 1):
-                self._choices.append((core, begin))
+        self.fixed: list[Pair] = []
+        every = [*machine.cores(min(steps, _MOST_EXCHANGE)), *machine.exchanges]
+        whole = [c for c in every if len(c.nodes) == machine.num_nodes and c.steps <= steps]
+        for core in every:
+            if len(core.nodes) < machine.num_nodes:
+                into = int(far[:, list(core.nodes)].min(axis=1).max())
+                out = int(far[list(core.nodes)].min(axis=0).max())
+                last = steps - core.steps - out
+                self._choices += [(core, begin) for begin in range(into, last + 1)]
+        for core in whole:
+            times = max(1, _MOST_FIXED // (len(core.sends) * len(whole)))
+            begins = np.linspace(0, steps - core.steps, min(times, steps - core.steps + 1))
+            pair = Pair(core.sends, core, core.steps)
+            self.fixed += [
+                pair.later(begin) for begin in np.unique(begins.round().astype(int)).tolist()
+            ]
         known = {id(core): core for core, _ in self._choices}
         guessed = dict(zip(known, self._guesses(list(known.values())), strict=True))
         costs = np.array([guessed[id(core)] for core, _ in self._choices]).reshape(-1, 2)
@@ -137,7 +154,7 @@ class PairFinder:
     @property
     def feasible(self) -> bool:
         """Whether there is any."""
-        return bool(self._choices)
+        return bool(self._choices or self.fixed)
 
     def cheap(
         self, prices: FloatArray, pay: float, until: Deadline, most: int = 8
@@ -202,7 +219,7 @@ class PairFinder:
             sends += zip(steps.tolist(), links.tolist(), strict=True)
             links, steps = machine.forth.number[two[1]], end + two[2]
             sends += zip(steps.tolist(), links.tolist(), strict=True)
-            found.append((float(cost), Pair(tuple(sorted(sends)), core.nodes, end)))
+            found.append((float(cost), Pair(tuple(sorted(sends)), core, end)))
             self._into[i] = self._arrivals(one, machine.back.target, core)
             self._out[i] = self._arrivals(two, machine.forth.target, core)
             self._costs[i] = cost

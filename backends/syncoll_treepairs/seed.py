@@ -15,12 +15,12 @@ from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.results import Family
-from syncoll_treepairs.dealing import Dealt, algorithm_of, deal, own_sends
+from syncoll_treepairs.dealing import Dealt, algorithm_of, deal, few_chunks, own_sends
 from syncoll_treepairs.families import family_of
 from syncoll_treepairs.machine import Machine
 from syncoll_treepairs.packing import Packing, whenever
 from syncoll_treepairs.pairs import Pair
-from syncoll_treepairs.shortest_paths import few_chunks, shortest_path_sums
+from syncoll_treepairs.shortest_paths import everywhere
 from syncoll_treepairs.waves import WavePacking, waves
 
 __all__ = ["TreePairSeed", "fits"]
@@ -30,9 +30,6 @@ _MOST_CELLS = 1 << 22
 
 _MOST_CONTRIBUTIONS = 1 << 28
 """Sends, without those that symmetry makes of others, times nodes, of an algorithm at most."""
-
-_LARGEST_BEGUN = 1 << 20
-"""Sends times nodes of a way to sum a chunk that packings begin with, at most."""
 
 _FEW_CHUNKS = 24
 """C of the first algorithm of the fewest steps at most, in times of the least."""
@@ -109,32 +106,36 @@ class TreePairSeed:
         assert least is not None
         multiple = len(collective.tabulate(nodes, least))
         per = Fraction(multiple, least)
-        steps = int(topology.distances.max())
-        begun: list[Pair] = []
-        first: Dealt | None = None
-        if limits.max_steps is None or limits.max_steps >= steps:
-            begun = list(shortest_path_sums(topology))
-        if begun:
-            room = _MOST_CONTRIBUTIONS // max(len(pair.sends) * nodes for pair in begun)
-            most = min(room, int((limits.max_chunks or _FEW_CHUNKS) * per), _FEW_CHUNKS * multiple)
-            first = few_chunks(topology, begun, most, multiple, until)
+        first = self._fewest_steps(topology, limits, multiple, per, until)
         if first is not None:
             algorithm = own_sends(topology, first).tightened(topology)
             yield Proposal(int(first.chunks / per), algorithm, "sums along shortest paths")
-        begun = [pair for pair in begun if len(pair.sends) * nodes <= _LARGEST_BEGUN]
-        sends = max((len(pair.sends) for pair in begun), default=0)
         machine = Machine(topology, NEVER.working(_SYMMETRY_SECONDS), multiple)
+        sends = 2 * nodes + max((len(core.sends) for core in machine.exchanges), default=0)
         most = min(
             int((limits.max_chunks or int(options["chunks"])) * per),
-            machine.order * max(1, _MOST_CONTRIBUTIONS // (max(sends, 2 * nodes) * nodes)),
+            machine.order * max(1, _MOST_CONTRIBUTIONS // (sends * nodes)),
         )
         if most >= machine.least_chunks:
             in_waves = int(options["chunks"])
             run = _Run(machine, collective, per, limits, until, most, in_waves)
-            run.begun = begun
             if first is not None:
-                run.best[steps] = first.bandwidth
+                run.best[run.least_steps] = first.bandwidth
             yield from run.proposals()
+
+    @staticmethod
+    def _fewest_steps(
+        topology: Topology, limits: SeedLimits, multiple: int, per: Fraction, until: Deadline
+    ) -> Dealt | None:
+        """Exchanges of all nodes for a few chunks, in as many steps as the diameter."""
+        if limits.max_steps is not None and limits.max_steps < topology.distances.max():
+            return None
+        pairs = [Pair(core.sends, core, core.steps) for core in everywhere(topology)]
+        if not pairs:
+            return None
+        room = _MOST_CONTRIBUTIONS // max(len(pair.sends) * topology.num_nodes for pair in pairs)
+        most = min(room, int((limits.max_chunks or _FEW_CHUNKS) * per), _FEW_CHUNKS * multiple)
+        return few_chunks(topology, pairs, most, multiple, until)
 
 
 class _Run:
@@ -158,7 +159,6 @@ class _Run:
     ) -> None:
         self.machine, self.limits, self.until, self.most_chunks = machine, limits, until, most
         self.collective, self.per, self.in_waves = collective, per, in_waves
-        self.begun: list[Pair] = []  # ways to sum a chunk that packings begin with
         self.families: list[Family] = []
         self.any_tree: WavePacking | None = None
         far = machine.topology.distances
@@ -232,7 +232,7 @@ class _Run:
                 (s for s, p in self.packings.items() if s < steps and p.pairs), default=None
             )
             begun = [] if fewer is None else self.packings[fewer].begin(steps)
-            begun += whenever([*self.begun, *self.grid.pairs], steps)
+            begun += whenever(self.grid.pairs, steps)
             packing = self.packings[steps] = Packing(self.machine, steps, begun)
             if not packing.feasible:
                 packing.rested = True

@@ -1,38 +1,38 @@
-"""Allreduce in as many steps as the diameter: along shortest paths, summed where they meet.
+"""Cores of many nodes, even of all, that exchange along shortest paths.
 
-Every contribution reaches every node along a tree of shortest paths from its own node, as late as
-the last step allows.  Contributions that reach a node together, and leave it by the same sends, are
-added up there, so that they travel on as one.
+Every node's part reaches every other node of the core along a tree of shortest paths from its own
+node, as late as the last step allows.  Parts that reach a node together, and leave it by the same
+sends, are added up there, so that they travel on as one.  Where the core is all nodes this is an
+allreduce in as many steps as the diameter.
 
 On a product of lines, rings and complete graphs the trees lead along one dimension after another.
 Within a ring of even size the farthest node is reached forth from every second node and back from
 the others; with the sums that is neighbour exchange (Chen and Yuan, 2005): half as many sends as
 both ways at once.  Several orders of the dimensions, each for a part of the data, load all
-dimensions in every step.  Elsewhere the trees take links in the order of some random priorities.
+dimensions in every step.  A core may also have only some of the places of each dimension, a single
+one, two neighbours or every k-th of a ring: fewer sends, and some steps to get there and back.
+Elsewhere all nodes exchange, along trees that take links in the order of some random priorities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from fractions import Fraction
-from itertools import permutations
+from collections.abc import Iterator
+from itertools import permutations, product
 
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.deadline import Deadline
-from syncoll.linear import GrowingProgram
 from syncoll.model import Topology
 from syncoll.symmetry.products import Product, find_products
-from syncoll_treepairs.dealing import Dealt, rounded, rounds_of
-from syncoll_treepairs.pairs import Pair
+from syncoll_treepairs.cores import Core
 
-__all__ = ["few_chunks", "shortest_path_sums"]
+__all__ = ["everywhere", "exchanges"]
 
 IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 
 _MOST_CONTRIBUTIONS = 1 << 26
-"""Sends of a chunk times nodes, at most."""
+"""Sends of an exchange times nodes, at most."""
 
 _ALL_ORDERS = 3
 """Dimensions of which all orders are tried; of more only those that begin with each in turn."""
@@ -41,49 +41,111 @@ _PRIORITIES, _MANY_PAIRS = 8, 1 << 18
 """Orders of the links that are tried where they form no product: fewer where so many pairs of
 nodes in all of them are looked at."""
 
+_MOST_NODES, _MOST_CORES, _MOST_SENT = 256, 512, 1 << 20
+"""Up to so many nodes there are cores of some of them, and so many; and sends times nodes of what
+packings choose from."""
 
-def shortest_path_sums(topology: Topology) -> Iterator[Pair]:
-    """Ways to sum a chunk in as many steps as the diameter; none where they have too many sends."""
+
+def everywhere(topology: Topology) -> Iterator[Core]:
+    """Exchanges of all nodes, in as many steps as the diameter; none with too many sends."""
     if topology.distances.max() >= topology.num_nodes:
         return  # not every node reaches every other
-    found = False
-    for product in find_products(topology):
-        for parents in _along_dimensions(product):
-            found = True
-            yield from _summed(topology, parents)
-    if not found:
-        random = np.random.default_rng(topology.num_nodes)
-        for _ in range(max(1, min(_PRIORITIES, _MANY_PAIRS // topology.num_nodes**2))):
+    products = find_products(topology)
+    for one in products:
+        yield from _of_product(topology, one, [[np.ones(size, dtype=bool)] for size in one.sizes])
+    if not products:
+        nodes = topology.num_nodes
+        random = np.random.default_rng(nodes)
+        for _ in range(max(1, min(_PRIORITIES, _MANY_PAIRS // nodes**2))):
             order = random.permutation(len(topology.links))
-            yield from _summed(topology, _by_priority(topology, order))
+            parents = _by_priority(topology, order)
+            yield from _exchange(topology, parents, np.ones(nodes, dtype=bool))
 
 
-def _along_dimensions(product: Product) -> Iterator[IntArray]:
-    """``[P, P]``: for each source and node the node before it, for each order of the dimensions."""
-    kinds = list(zip(product.kinds, product.sizes, strict=True))
-    axes = range(len(kinds))
-    orders = [(*axes[first:], *axes[:first]) for first in axes]
-    if len(axes) <= _ALL_ORDERS:
-        orders = list(permutations(axes))
-    nodes = len(product.places)
-    node_at = np.argsort(product.places)
-    places = np.stack(np.unravel_index(product.places, product.sizes), axis=1)
-    ties = any(kind == "ring" and size % 2 == 0 for kind, size in kinds)
-    for odd in range(1 + ties):
-        factors = [_factor(kind, size, odd) for kind, size in kinds]
-        for order in orders:
-            before = np.repeat(places[None], nodes, axis=0)
-            open_ = np.ones((nodes, nodes), dtype=bool)
-            for axis in reversed(order):
-                source, here = places[:, None, axis], places[None, :, axis]
-                last = open_ & (source != here)
-                before[..., axis][last] = factors[axis][source, here][last]
-                open_ &= ~last
-            yield node_at[np.ravel_multi_index(tuple(np.moveaxis(before, 2, 0)), product.sizes)]
+def exchanges(topology: Topology) -> Iterator[Core]:
+    """Those of all nodes, and where the links form a product of some places of each dimension.
+
+    On large networks packings do without.
+    """
+    nodes = topology.num_nodes
+    if 2 * nodes**2 > _MOST_SENT:
+        return
+    yield from (one for one in everywhere(topology) if len(one.sends) * nodes <= _MOST_SENT)
+    if nodes <= _MOST_NODES:
+        for one in find_products(topology)[:1]:
+            kinds = zip(one.kinds, one.sizes, strict=True)
+            yield from _of_product(topology, one, [_some(kind, size) for kind, size in kinds])
 
 
-def _factor(kind: str, size: int, odd: int) -> IntArray:
-    """``[n, n]``: for each source and node the node before it in a line, ring or complete graph."""
+def _some(kind: str, size: int) -> list[BoolArray]:
+    """Places of a factor, each of which exchange what all have."""
+    one, two = ([i == 0 for i in range(size)], [i < 2 for i in range(size)])
+    if kind == "line":
+        return [np.roll(two if size % 2 == 0 else one, (size - 1) // 2)]
+    every = [[i % k == 0 for i in range(size)] for k in range(1, size // 3 + 1) if size % k == 0]
+    return [np.array(some) for some in (one, two, *(every if kind == "ring" else every[:1]))]
+
+
+def _of_product(
+    topology: Topology, factors: Product, places: list[list[BoolArray]]
+) -> Iterator[Core]:
+    """Exchanges of all that agree with some places of each dimension, in orders of them."""
+    kinds = list(zip(factors.kinds, factors.sizes, strict=True))
+    where = np.stack(np.unravel_index(factors.places, factors.sizes), axis=1)
+    made: set[tuple[object, ...]] = set()
+    for chosen in product(*places):
+        core = np.all([some[where[:, axis]] for axis, some in enumerate(chosen)], axis=0)
+        moving = [axis for axis, some in enumerate(chosen) if some.sum() > 1]
+        orders = [(*moving[i:], *moving[:i]) for i in range(len(moving))]  # none for a single node
+        if 1 < len(moving) <= _ALL_ORDERS:
+            orders = list(permutations(moving))
+        ties = any(kind == "ring" and size % 2 == 0 for kind, size in kinds)
+        for odd, order in product(range(1 + ties), orders):
+            ways = [
+                _factor(kind, size, (np.cumsum(some) + odd) % 2 == 1)
+                for (kind, size), some in zip(kinds, chosen, strict=True)
+            ]
+            parents = _along(factors, where, order, ways, np.flatnonzero(core))
+            for found in _exchange(topology, parents, core):
+                key = found.nodes, found.sends
+                if key not in made:
+                    made.add(key)
+                    yield found
+        if len(made) > _MOST_CORES:
+            return
+
+
+def _along(
+    factors: Product,
+    where: IntArray,
+    order: tuple[int, ...],
+    ways: list[IntArray],
+    sources: IntArray,
+) -> IntArray:
+    """``[K, P]``: for each source and node the node before it, dimension by dimension.
+
+    Args:
+        where: ``[P, D]``, the places of the nodes.
+        order: of the dimensions in which sources differ from those that they have to reach.
+        ways: of each dimension, see `_factor`.
+    """
+    before = np.repeat(where[None], len(sources), axis=0)
+    open_ = np.ones(before.shape[:2], dtype=bool)
+    for axis in reversed(order):
+        source, here = where[sources, None, axis], where[None, :, axis]
+        last = open_ & (source != here)
+        before[..., axis][last] = ways[axis][source, here][last]
+        open_ &= ~last
+    places = np.ravel_multi_index(tuple(np.moveaxis(before, 2, 0)), factors.sizes)
+    return np.asarray(np.argsort(factors.places)[places], dtype=np.int64)
+
+
+def _factor(kind: str, size: int, forth: BoolArray) -> IntArray:
+    """``[n, n]``: for each source and node the node before it in a line, ring or complete graph.
+
+    Args:
+        forth: ``[n]``, from where the farthest node of a ring of even size is reached forth.
+    """
     source, node = np.indices((size, size))
     if kind == "complete":
         return source
@@ -91,9 +153,8 @@ def _factor(kind: str, size: int, odd: int) -> IntArray:
         before = node - np.sign(node - source)
     else:
         twice = 2 * ((node - source) % size)
-        forth = (twice < size) | ((twice == size) & (source % 2 == odd))
-        before = (node - np.where(forth, 1, -1)) % size
-    return np.asarray(before, dtype=np.int64)
+        before = node - np.where((twice < size) | ((twice == size) & forth[:, None]), 1, -1)
+    return np.asarray(before % size, dtype=np.int64)
 
 
 def _by_priority(topology: Topology, order: IntArray) -> IntArray:
@@ -106,28 +167,31 @@ def _by_priority(topology: Topology, order: IntArray) -> IntArray:
     return parents
 
 
-def _summed(topology: Topology, parents: IntArray) -> Iterator[Pair]:
-    """The sends of trees along which sources reach nodes, contributions added up on the way.
+def _exchange(topology: Topology, parents: IntArray, core: BoolArray) -> Iterator[Core]:
+    """An exchange along trees, with parts added up on the way; none where it has too many sends.
 
     Args:
-        parents: ``[P, P]``, for each source and node the node before it, nearer by a link.
+        parents: ``[K, P]``, for each source and node the node before it, nearer by a link.
+        core: ``[P]``, the K sources, which are to be reached.
     """
-    nodes, far = topology.num_nodes, topology.distances
-    steps = int(far.max())
+    nodes, members = topology.num_nodes, np.flatnonzero(core)
+    far = topology.distances[members]
+    steps = int(far[:, members].max())
     number = np.zeros((nodes, nodes), dtype=np.int64)
     number[tuple(np.array(topology.links).T)] = np.arange(len(topology.links))
-    height = np.zeros((nodes, nodes), dtype=np.int64)
-    for source, node in _by_value(far, steps):
+    height = np.where(core[None, :], 0, -1) + np.zeros_like(far)
+    for source, node in _by_value(far):
+        on_way = height[source, node] >= 0
+        source, node = source[on_way], node[on_way]
         np.maximum.at(height, (source, parents[source, node]), height[source, node] + 1)
-    arrival = steps - height
-    np.fill_diagonal(arrival, 0)
+    arrival = np.where((height >= 0) & (far > 0), steps - height, 0)
     random = np.random.default_rng(nodes)
-    onward = np.zeros((nodes, nodes), dtype=np.int64)
-    """Random numbers, added up modulo 2^64, of the sends by which contributions leave nodes."""
+    onward = np.zeros((len(members), nodes), dtype=np.int64)
+    """Random numbers, added up modulo 2^64, of the sends by which parts leave nodes."""
     room = _MOST_CONTRIBUTIONS // nodes
     sends: list[tuple[int, int]] = []
-    carried = []
-    for source, node in _by_value(arrival, steps):
+    carried = [np.zeros((0, nodes), dtype=bool)]
+    for source, node in _by_value(arrival):
         before = parents[source, node]
         links, leave = number[before, node], onward[source, node]
         order = np.lexsort((leave, links))
@@ -139,59 +203,22 @@ def _summed(topology: Topology, parents: IntArray) -> Iterator[Pair]:
         room -= len(words)
         if room < 0:
             return
-        members = np.zeros((len(words), nodes), dtype=bool)
-        members[which, source[order]] = True
+        of = np.zeros((len(words), nodes), dtype=bool)
+        of[which, members[source[order]]] = True
         step = int(arrival[source[0], node[0]]) - 1
         sends = [(step, link) for link in links[first].tolist()] + sends
-        carried.append(members)
+        carried.append(of)
     packed = np.packbits(np.concatenate(carried[::-1])).tobytes()
-    yield Pair(tuple(sends), tuple(range(nodes)), steps, packed)
+    yield Core(tuple(members.tolist()), tuple(sends), steps, packed)
 
 
-def _by_value(table: IntArray, most: int) -> Iterator[tuple[IntArray, IntArray]]:
+def _by_value(table: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
     """The places of each value from the largest down to 1."""
     flat = table.ravel()
     order = np.argsort(flat, kind="stable")
-    ends = np.searchsorted(flat[order], np.arange(1, most + 2))
-    for i in range(most - 1, -1, -1):
+    ends = np.searchsorted(flat[order], np.arange(1, int(flat.max()) + 2))
+    for i in range(len(ends) - 2, -1, -1):
         some = order[ends[i] : ends[i + 1]]
         if len(some):
-            yield np.divmod(some, len(table))
-
-
-def few_chunks(
-    topology: Topology, pairs: Sequence[Pair], most: int, stride: int, until: Deadline
-) -> Dealt | None:
-    """Chunks dealt to ways to sum one, as few as bring R/C near to the optimum of any shares.
-
-    Args:
-        pairs: at least one.
-        most: chunks at most.
-        stride: of which their number is a multiple.
-        until: when to be content; without an optimum by then there is none.
-    """
-    steps = 1 + max(int(pair.steps[-1]) for pair in pairs)
-    count, links = len(pairs), len(topology.links)
-    sends = [np.bincount(p.links * steps + p.steps, minlength=links * steps) for p in pairs]
-    on_links = np.stack(sends).reshape(count, links, steps)
-    loads = np.stack([on_links[:, some].sum(axis=1) for some in topology.bound_links], axis=1)
-    rates = [bound.chunks_per_round for bound in topology.bounds]
-    over = np.array([float(rate) for rate in rates])
-    program = GrowingProgram(np.concatenate([np.zeros(count), np.ones(steps)]))
-    program.add(dict.fromkeys(range(count), 1.0), 1.0, 1.0)
-    for step in range(steps):
-        for row in np.unique(loads[:, :, step].T / over[:, None], axis=0):
-            used = {int(i): float(row[i]) for i in np.flatnonzero(row)}
-            program.add(used | {count + step: -1.0}, -np.inf, 0.0)
-    optimum = program.minimise(max(0.05, until.left()))
-    if optimum is None:
-        return None
-    shares = np.maximum(0.0, optimum.columns[:count])
-    best: Dealt | None = None
-    for chunks in range(stride, most + 1, stride):
-        numbers = rounded(shares / shares.sum(), chunks)
-        rounds = rounds_of(rates, np.tensordot(numbers, loads, axes=1))
-        if best is None or Fraction(rounds, chunks) < best.bandwidth:
-            dealt = [(pair, n) for pair, n in zip(pairs, numbers.tolist(), strict=True) if n]
-            best = Dealt(chunks, rounds, tuple(dealt))
-    return best
+            row, column = np.divmod(some, table.shape[1])
+            yield row, column

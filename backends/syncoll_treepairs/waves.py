@@ -26,6 +26,7 @@ from syncoll.linear import GrowingProgram
 from syncoll.model import Algorithm
 from syncoll.scheduling.arborescence import cheapest_arborescence
 from syncoll_treepairs.combs import combs
+from syncoll_treepairs.cores import Core
 from syncoll_treepairs.dealing import Dealt, deal, in_waves, own_sends, rounds_of
 from syncoll_treepairs.low_trees import cheap_tree
 from syncoll_treepairs.machine import Links, Machine
@@ -199,7 +200,7 @@ class WavePacking:
         known = max(self._into, int(far_in.max()))
         begun, ended = (known - far_in).tolist(), (known + far_out - 1).tolist()
         sends = [*zip(begun, into.tolist(), strict=True), *zip(ended, out.tolist(), strict=True)]
-        self.pairs.append(Pair(tuple(sorted(sends)), (root,), known))
+        self.pairs.append(Pair(tuple(sorted(sends)), Core((root,), (), 0), known))
         self.loads.append(load)
         return True
 

@@ -24,13 +24,13 @@ from syncoll.trust import require_valid
 from syncoll.trust.families import require_family
 from syncoll_treepairs import RECORD
 from syncoll_treepairs.combs import combs
+from syncoll_treepairs.dealing import algorithm_of, deal
 from syncoll_treepairs.families import family_of
 from syncoll_treepairs.forests import Forests
 from syncoll_treepairs.group import symmetry
 from syncoll_treepairs.low_trees import cheap_tree
 from syncoll_treepairs.machine import Links, Machine
-from syncoll_treepairs.packing import Packing
-from syncoll_treepairs.shortest_paths import shortest_path_sums
+from syncoll_treepairs.packing import Packing, whenever
 from syncoll_treepairs.waves import WavePacking, waves
 from tests.oracles.proposals import verified
 
@@ -185,20 +185,47 @@ def test_the_fewest_steps_within_limits() -> None:
     assert F(three.algorithm.rounds, three.chunks) == 3 * F(3, 2)
 
 
-def test_packings_begin_with_sums_along_shortest_paths() -> None:
-    """On a mesh they are better together with pairs of trees than alone, and than pairs are."""
-    topology = on("mesh(3,5)")
-    machine = Machine(topology, NEVER)
-    begun = list(shortest_path_sums(topology))
-    packing = Packing(machine, 6, begun)
-    packing.improve(NEVER)
-    assert packing.value <= 3 + 1e-9
+def packed(machine: Machine, steps: int) -> Packing:
+    """A packing at rest, begun with combs."""
+    grid = WavePacking(machine, None)
+    grid.pack_combs(NEVER)
+    packing = Packing(machine, steps, whenever(grid.pairs, steps))
     while not packing.rested:
         packing.improve(NEVER)
+    return packing
+
+
+def test_exchanges_of_all_nodes_mix_with_pairs_of_trees() -> None:
+    """On a mesh they are better together with combs than alone, 3, and than combs are."""
+    packing = packed(Machine(on("mesh(3,5)"), NEVER), 6)
     assert packing.value < 2.98
-    own = {pair: pair.contributions(machine.ends) for pair in begun}
-    for pair, carried in own.items():
-        assert (pair.later(3).contributions(machine.ends) == carried).all()
+    shared = [packing.pairs[i].core.nodes for i, _ in packing.shared()]
+    assert {1, 15} <= {len(nodes) for nodes in shared}
+
+
+@pytest.mark.parametrize(
+    ("network", "costs"),
+    [
+        # Columns are collected into one row and spread again: 56 + 32 + 56 sends over 256 links;
+        # or into two rows, or into every second.
+        ("torus(8,8)", {10: F(5, 4), 11: F(11, 16), 12: F(9, 16)}),
+        # A plane collects, exchanges in 2 steps and spreads: 18 + 36 + 18 sends over 162 links.
+        ("torus(3,3,3)", {3: F(1), 4: F(4, 9)}),
+    ],
+)
+def test_some_places_of_each_dimension_exchange(network: str, costs: dict[int, Fraction]) -> None:
+    topology = on(network)
+    machine = Machine(topology, NEVER)
+    for steps, cost in costs.items():
+        dealt = deal(packed(machine, steps), 1024, None, NEVER.sooner(2.0))
+        assert dealt is not None
+        assert dealt.bandwidth <= cost
+        algorithm = algorithm_of(machine, dealt)
+        assert algorithm.steps == steps
+        instance = SPECS.collective("allreduce").instantiate(
+            topology, chunks=dealt.chunks, steps=steps, rounds=algorithm.rounds
+        )
+        require_valid(instance, algorithm)
 
 
 def test_forests_reach_every_node_in_time() -> None:
