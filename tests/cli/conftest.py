@@ -157,7 +157,7 @@ def _lives(process: psutil.Process) -> bool:
 
 
 COUNTED = """\
-import os, signal
+import os, signal, time
 from pathlib import Path
 from syncoll.formula import Outcome, StopReason, Verdict
 from syncoll.plugins import Answer, BackendRecord, hookimpl
@@ -180,6 +180,7 @@ class Counted:
             os.kill(os.getpid(), getattr(signal, crashes))
         if crashes:
             os._exit(1)
+        time.sleep(float(os.environ.get("COUNTED_SLEEPS", "0")))
         if os.environ.get("COUNTED_OUT_OF_TIME"):
             return Outcome(Verdict.UNKNOWN, reason=StopReason.TIME_LIMIT)
         return self.backend.solve(formula, limits, self.options)
