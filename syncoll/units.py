@@ -76,13 +76,18 @@ def parse_bandwidth(text: str) -> Fraction:
 
 
 def parse_size(text: str) -> int:
-    """Bytes, a whole number of at least 1, of a text such as ``64KiB``, ``1MB`` or ``512``.
+    """Bytes, a whole number of at least 1, of a text such as ``64KiB``, ``1MB``, ``2g`` or ``512``.
 
     Raises:
         UsageError: when it is not one.
     """
-    units = {"": Fraction(1), **_BYTES}
-    value = _parse(text, units, "size", "a number of bytes, such as 512, 64KiB or 1MB")
+    expected = "a number of bytes, such as 512, 64KiB or 1MB"
+    bits = re.search(r"[KMGT]i?b\s*$", text)
+    if bits is not None:
+        raise UsageError(
+            f"the size {text!r} has the unknown unit {bits[0]!r} (b: bits); expected {expected}"
+        )
+    value = _amount(text, "size", expected)
     if value < 1 or value.denominator != 1:
         raise UsageError(f"{text!r} is not a whole number of bytes of at least 1")
     return int(value)
@@ -108,21 +113,30 @@ def parse_memory(text: str) -> int:
         UsageError: when it is not an amount of memory.
     """
     expected = "a number of bytes, or one with a unit, such as 4GiB or 500MB"
-    plain = re.sub(r"b\s*$", "", text.lower())
-    value = int(_parse(plain, _MEMORY, "memory size", expected))
+    value = int(_amount(text, "memory size", expected))
     if value < 1:
         raise UsageError(f"{text!r} is not a memory size; expected {expected}")
     return value
 
 
-def _parse(text: str, units: Mapping[str, Fraction], noun: str, expected: str) -> Fraction:
+def _amount(text: str, noun: str, expected: str) -> Fraction:
+    """Bytes; units may be written in small letters, and without the B."""
+    plain = re.sub(r"b\s*$", "", text.lower())
+    return _parse(plain, _MEMORY, noun, expected, text)
+
+
+def _parse(
+    text: str, units: Mapping[str, Fraction], noun: str, expected: str, written: str = ""
+) -> Fraction:
+    """A number with its unit; `written` is the text as the user wrote it, where that differs."""
+    written = written or text
     match = re.fullmatch(_NUMBER + r"([A-Za-zµμ/]*)\s*", text)
     if match is None:
-        raise UsageError(f"{text!r} is not a {noun}; expected {expected}")
+        raise UsageError(f"{written!r} is not a {noun}; expected {expected}")
     number, unit = match.groups()
     if unit not in units:
         what = f"has the unknown unit {unit!r}" if unit else "has no unit"
-        raise UsageError(f"the {noun} {text!r} {what}; expected {expected}")
+        raise UsageError(f"the {noun} {written!r} {what}; expected {expected}")
     return Fraction(number) * units[unit]
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields
 from fractions import Fraction
 from functools import cache
+from operator import index
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -42,6 +43,7 @@ __all__ = [
     "session_for",
     "session_of",
     "size_range",
+    "sizes_of",
     "time_of",
 ]
 
@@ -118,10 +120,10 @@ def bytes_of(size: int | str) -> int:
         UsageError: when it is not an amount.
     """
     if isinstance(size, str):
-        return units.parse_memory(size)
-    if isinstance(size, bool) or not isinstance(size, int):
+        return units.parse_size(size)
+    if isinstance(size, bool) or not hasattr(size, "__index__"):
         raise UsageError(f"{size!r} is not a number of bytes such as 65536 or '64KiB'")
-    return size
+    return index(size)  # of numpy too
 
 
 def seconds_of(limit: float | str | None) -> float | None:
@@ -195,26 +197,53 @@ def _exact(
     return Fraction(str(value))
 
 
-def size_range(name: str, text: str | None) -> tuple[int, int] | None:
-    """From ``1KiB..1GiB`` or ``1KiB:1GiB``; None stays None.
+def size_range(name: str, sizes: int | str | None) -> tuple[int, int] | None:
+    """The ends of ``1KiB..1GiB`` or ``1KiB:1GiB``; one size is both. None stays None.
 
     Raises:
-        UsageError: when it is not a range, or an empty one.
+        UsageError: when it is neither, or the range is empty.
     """
-    if text is None:
+    if sizes is None:
         return None
-    low, dots, high = text.partition(".." if ".." in text else ":")
     try:
-        found = (units.parse_size(low), units.parse_size(high)) if dots else None
+        if isinstance(sizes, str):
+            low, dots, high = sizes.partition(".." if ".." in sizes else ":")
+            found = units.parse_size(low), units.parse_size(high if dots else low)
+        else:
+            found = (bytes_of(sizes),) * 2
     except UsageError as error:
-        raise UsageError(f"{argument(name)}: {error}") from None
-    if found is None or found[0] >= found[1]:
-        wrong = "is not a range" if found is None else "is empty"
+        raise UsageError(f"{argument(name)}: {error}, or FROM..TO such as 1KiB..1GiB") from None
+    if not 1 <= found[0] <= found[1]:
+        wrong = "is empty" if found[0] > found[1] else "is no size"
         raise UsageError(
-            f"{argument(name)}: {text!r} {wrong}; expected FROM..TO with FROM below TO, such as "
-            "1KiB..1GiB"
+            f"{argument(name)}: {sizes!r} {wrong}; expected FROM..TO with FROM at most TO, such as "
+            "1KiB..1GiB, or one size of at least 1 byte"
         )
     return found
+
+
+def sizes_of(name: str, sizes: int | str | Iterable[int | str], factor: int = 4) -> list[int]:
+    """Sizes in the order given: one, a range such as ``1KiB..1GiB``, or several of both.
+
+    Args:
+        name: of the argument.
+        sizes: also as a text with commas.
+        factor: from each size of a range to the next.
+
+    Raises:
+        UsageError: on one that is no size, and none at all.
+    """
+    if isinstance(sizes, str):
+        sizes = sizes.split(",")
+    found: list[int] = []
+    for one in sizes if isinstance(sizes, Iterable) else [sizes]:
+        low, high = size_range(name, one) or (1, 1)
+        while low <= high:
+            found.append(low)
+            low *= factor
+    if not found:
+        raise UsageError(f"{argument(name)}: expected at least one size, of at least 1 byte")
+    return list(dict.fromkeys(found))
 
 
 def path_of(name: str, value: object, expected: str = "a path") -> Path:

@@ -50,8 +50,8 @@ class PlanResult(Shown, Plan):
     made: PlannedExports | None = None
     wanted: tuple[int, ...] = ()
 
-    def page(self, sizes: str | None = None) -> Page:
-        """The ranges of sizes; of one node's data, those in a range such as ``1KiB..1GiB``."""
+    def page(self, sizes: int | str | None = None) -> Page:
+        """The ranges of sizes of one node's data: all, those in ``1KiB..1GiB``, or one size's."""
         shown = size_range("sizes", sizes)
         return plan_page(
             self,
@@ -62,7 +62,7 @@ class PlanResult(Shown, Plan):
             wanted=self.wanted,
         )
 
-    def plot(self, sizes: str | None = None) -> Picture:
+    def plot(self, sizes: int | str | None = None) -> Picture:
         """Time and algorithm bandwidth over the size.
 
         Args:
@@ -74,14 +74,14 @@ class PlanResult(Shown, Plan):
         title = plan_title(self, self.frontier, given=self.given, alpha_given=self.alpha_given)
         return draw(self, title, size_range("sizes", sizes))
 
-    def document(self, sizes: str | None = None) -> dict[str, Any]:
+    def document(self, sizes: int | str | None = None) -> dict[str, Any]:
         """The plan as JSON, with its exports; an end of a range that is not in `sizes` is cut."""
         shown = size_range("sizes", sizes)
         return plan_document(
             self, self.frontier, self.given, self.alpha_given, sizes=shown, made=self.made
         )
 
-    def save(self, folder: str | Path, sizes: str | None = None) -> None:
+    def save(self, folder: str | Path, sizes: int | str | None = None) -> None:
         """Writes the exports into a new folder, with an index; all of them, or none.
 
         Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from syncoll.api.base import Shown, bytes_of, dressed, seconds_of, session_for
+from syncoll.api.base import Shown, bytes_of, dressed, seconds_of, session_for, sizes_of
 from syncoll.api.frontier import Source, algorithms_of
 from syncoll.errors import UsageError
 from syncoll.mpi import Comparison, Job, Result, run_job
@@ -64,7 +64,7 @@ def run(
     seed: int = 0,
     via: str = "memory",
     ranks: int | None = None,
-    sizes: Sequence[int | str] | None = None,
+    sizes: int | str | Sequence[int | str] | None = None,
     repeats: int | None = None,
     time_limit: float | str | None = None,
 ) -> list[ExecutionResult] | list[MpiResult]:
@@ -82,7 +82,8 @@ def run(
         seed: of the data.
         via: ``memory`` for all nodes in this process, or ``mpi``.
         ranks: over MPI the number of processes, which must be that of the nodes.
-        sizes: over MPI several sizes in place of one.
+        sizes: over MPI several sizes in place of one, or a range such as ``4KiB..1MiB``, in steps
+            of a factor of 4.
         repeats: over MPI how often each is timed; None for 10.
         time_limit: over MPI seconds for all of it, or a text such as ``2min`` (the default).
 
@@ -119,7 +120,8 @@ def run(
         raise UsageError(
             f"{argument('size')} and {argument('sizes')} are the same request; give one of them"
         )
-    wanted = tuple(bytes_of(one) for one in sizes or ((size,) if size else _MPI_SIZES))
+    one = _MPI_SIZES if size is None else (size,)
+    wanted = tuple(sizes_of("size", one) if sizes is None else sizes_of("sizes", sizes))
     job = Job(tuple(algorithms), wanted, kind, operation, seed, repeats or Job.repeats)
     if not job.work:
         return []

@@ -14,7 +14,6 @@ from syncoll.api.base import (
     What,
     Where,
     bandwidth_of,
-    bytes_of,
     deadline_of,
     dressed,
     reading,
@@ -82,7 +81,7 @@ def pareto(
     time_limit: float | str | None = None,
     point_limit: float | str | None = None,
     symmetric: bool = True,
-    optimise_for: str | None = None,
+    optimise_for: int | str | None = None,
     alpha: float | str | None = None,
     beta: float | str | None = None,
     output: str | Path | None = None,
@@ -131,7 +130,7 @@ def pareto(
     with reading(until):
         where, what = session.topology(topology), session.collective(collective)
     limits = (k, max_steps, max_rounds, max_chunks, seconds_of(time_limit), seconds_of(point_limit))
-    sizes = None if optimise_for is None else _sizes(optimise_for)
+    sizes = size_range("optimise_for", optimise_for)
     network = _network(where, sizes, alpha, beta)
     aim = None if network is None or sizes is None else _aim(network, sizes)
     request = SearchRequest(where, what, _strategy(strategy), *limits, symmetric, aim)
@@ -339,12 +338,6 @@ def _network(
         None if alpha is None else time_of("alpha", alpha),
         None if beta is None else bandwidth_of("beta", beta),
     )
-
-
-def _sizes(text: str) -> tuple[int, int]:
-    """The least and the greatest size, in bytes."""
-    both = size_range("optimise_for", text) if ".." in text or ":" in text else None
-    return both or (bytes_of(text),) * 2
 
 
 def _aim(network: PhysicalNetwork, sizes: tuple[int, int]) -> Aim:

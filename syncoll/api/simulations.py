@@ -15,7 +15,7 @@ from syncoll.api.base import (
     bytes_of,
     dressed,
     session_of,
-    size_range,
+    sizes_of,
     time_of,
 )
 from syncoll.api.frontier import FrontierResult, Source, algorithms_of, frontier_of, load
@@ -107,7 +107,7 @@ class SimulationResult(Shown, Comparison):
 def simulate(
     source: Source,
     *,
-    sizes: str | Sequence[int | str] = _SIZES,
+    sizes: int | str | Sequence[int | str] = _SIZES,
     factor: int = 4,
     alpha: float | str | None = None,
     beta: float | str | None = None,
@@ -129,7 +129,7 @@ def simulate(
 
     Args:
         source: a frontier or an algorithm, or its file.
-        sizes: of one node's data, a range such as ``1KiB..1GiB``, or several.
+        sizes: of one node's data: a range such as ``1KiB..1GiB``, one such as ``1MiB``, or several.
         factor: from each size of a range to the next.
         alpha: what each send takes beside its bytes, such as ``0.7us``, in place of latencies that
             the topology states.
@@ -176,7 +176,8 @@ def simulate(
         None if beta is None else bandwidth_of("beta", beta),
     )
     semantics.on(network)  # before anything that takes long
-    chosen = _sizes(sizes, factor)
+    require_whole("factor", factor, 2)
+    chosen = sorted(sizes_of("sizes", sizes, factor))
     if isinstance(source, FrontierResult):
         model = CostModel(network.greatest_latency, network.unit, semantics.overhead)
         algorithms += members_for(frontier_of(source), model, chosen)
@@ -208,27 +209,6 @@ def _choice(name: str, value: str, kind: Any) -> Any:
     except ValueError:
         known = " or ".join(map(str, kind))
         raise UsageError(f"{argument(name)}: {value!r}; expected {known}") from None
-
-
-def _sizes(sizes: str | Sequence[int | str], factor: int) -> list[int]:
-    """Of one node's data, the least first.
-
-    Raises:
-        UsageError: on what is no range, and a factor that leads nowhere.
-    """
-    require_whole("factor", factor, 2)
-    if not isinstance(sizes, str):
-        found = sorted({bytes_of(one) for one in sizes})
-        if not found or found[0] < 1:
-            raise UsageError(f"{argument('sizes')}: expected at least one size, of at least 1 byte")
-        return found
-    if ".." not in sizes and ":" not in sizes:
-        return [bytes_of(sizes)]
-    low, high = size_range("sizes", sizes) or (1, 1)
-    found = [low]
-    while found[-1] * factor <= high:
-        found.append(found[-1] * factor)
-    return found
 
 
 def classics_of(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from syncoll.errors import SpecError, UsageError
 from syncoll.session import Settings
 from syncoll.session.settings import STORE_VARIABLE
-from syncoll.units import parse_limit, parse_memory
+from syncoll.units import parse_limit, parse_memory, parse_size
 
 if TYPE_CHECKING:
     from syncoll.spec import Kind, SpecLibrary
@@ -38,6 +38,7 @@ __all__ = [
     "output_folder",
     "resolve_names",
     "settings_of",
+    "size",
     "store_name",
 ]
 
@@ -48,6 +49,11 @@ STANDARD_OUTPUT = Path("-")
 def duration(text: str) -> float:
     """Seconds from texts such as ``90``, ``1.5s``, ``2min``, ``1h``."""
     return float(_parsed(parse_limit, text))
+
+
+def size(text: str) -> int:
+    """Bytes from texts such as ``512``, ``64KiB`` or ``1MB``."""
+    return _parsed(parse_size, text)
 
 
 def memory(text: str) -> int:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from syncoll.api.exports import ExportResult, export_each
-from syncoll.cli.arguments import STANDARD_OUTPUT, add_format, add_in_place, memory, output_file
+from syncoll.cli.arguments import STANDARD_OUTPUT, add_format, add_in_place, output_file, size
 from syncoll.cli.exits import Exit
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options
 from syncoll.cli.output import note, picked, print_json, print_text, write_bytes
@@ -80,7 +80,7 @@ def _output(text: str) -> tuple[Path, bool]:
 
 
 def _size(text: str) -> int:
-    return 0 if re.fullmatch(r"0+", text) else memory(text)
+    return 0 if re.fullmatch(r"0+", text) else size(text)
 
 
 def run(arguments: argparse.Namespace) -> int:

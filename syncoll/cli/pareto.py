@@ -39,8 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--optimise-for",
         metavar="FROM:TO",
-        help="sizes of one node's data (of a collective with sizes, of one unit), or one size, "
-        "such as 64KiB:4MiB: nothing is looked for that would be the "
+        help="sizes of one node's data (of a collective with sizes, of one unit), also FROM..TO, "
+        "or one size, such as 64KiB:4MiB: nothing is looked for that would be the "
         "fastest for none of them, by S * alpha + (R/C) * L * beta; what the "
         "points take, simulated, is shown below the frontier",
     )

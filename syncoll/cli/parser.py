@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -23,6 +24,8 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(**settings, allow_abbrev=False)
+        # No option begins like a number: -1us is a value, which is refused in its own words.
+        self._negative_number_matcher = re.compile(r"-[0-9.].*")
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
         """Parses a whole command line; what is left over is an error of the command given.

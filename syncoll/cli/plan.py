@@ -33,12 +33,11 @@ at all.
 from __future__ import annotations
 
 import argparse
-import re
 from pathlib import Path
 
 import syncoll
 from syncoll.api.base import size_range
-from syncoll.cli.arguments import add_format, add_in_place, memory, output_file, output_folder
+from syncoll.cli.arguments import add_format, add_in_place, output_file, output_folder, size
 from syncoll.cli.exits import Exit
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options, flags_given
 from syncoll.cli.output import note, print_json, print_page, print_text
@@ -52,8 +51,6 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
-    # So that what begins like a number is taken as the value, and refused as a negative one.
-    parser._negative_number_matcher = re.compile(r"-[0-9.].*")
     parser.add_argument("file", metavar="FRONTIER", type=Path, help="saved with -o")
     parser.add_argument(
         "--alpha",
@@ -76,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--size",
         metavar="SIZE",
-        type=memory,
+        type=size,
         action="append",
         default=[],
         help="L, such as 64MiB, for which to name the fastest; also several. "
@@ -86,8 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sizes",
         metavar="FROM..TO",
-        help="sizes L to show, such as 1KiB..1GiB (default: all; in a plot 1KiB "
-        "to 1GiB and every crossover)",
+        help="sizes L to show, such as 1KiB..1GiB, also FROM:TO, or one (default: all; in a plot "
+        "1KiB to 1GiB and every crossover)",
     )
     parser.add_argument(
         "--plot",

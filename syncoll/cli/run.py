@@ -31,7 +31,7 @@ from typing import Any
 
 import syncoll
 from syncoll.api.runs import SHORT_TYPES
-from syncoll.cli.arguments import add_format, amount, count, duration, memory
+from syncoll.cli.arguments import add_format, amount, count, duration, size
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import note, picked, print_json, print_page, print_text
 from syncoll.cli.points import add_point, chosen
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_point(parser)
     parser.add_argument(
         "--size",
-        type=memory,
+        type=size,
         metavar="SIZE",
         help="of one node's data, of uneven ones the largest, such as 64KiB (default: 1MiB; via "
         "mpi 4KiB, 64KiB and 1MiB)",
@@ -84,7 +84,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-n", "--ranks", type=count, metavar="N", help="processes: as many as nodes (default)"
     )
     group.add_argument(
-        "--sizes", type=_sizes, metavar="A,B,...", help="several sizes, one after the other"
+        "--sizes",
+        metavar="A,B,...",
+        help="several sizes, one after the other, also FROM..TO or FROM:TO in steps of a "
+        "factor of 4",
     )
     group.add_argument(
         "--repeats",
@@ -106,11 +109,6 @@ def _dtype(text: str) -> str:
     return SHORT_TYPES.get(text, text)
 
 
-def _sizes(text: str) -> tuple[int, ...]:
-    """Sizes with commas between."""
-    return tuple(memory(part) for part in text.split(","))
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
     stored = read_file(arguments.file)
@@ -125,7 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
         return Exit.UNDECIDED if error.timed_out else Exit.BAD_INPUT
     if arguments.via == "mpi":
         return _over_mpi(arguments, stored, done)
-    size = _SIZE if arguments.size is None else arguments.size
+    total = _SIZE if arguments.size is None else arguments.size
     combining = any(one.instance.combining for one in stored.algorithms)
     ran = list(zip(stored.algorithms, done, strict=True))
     if arguments.format == "json":
@@ -133,7 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
             {
                 "schema": "syncoll/execution/1",
                 **_about(arguments, stored, combining),
-                "size": size,
+                "size": total,
                 "algorithms": [
                     {
                         "where": one.where,
@@ -149,7 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
         how = f", reduced with {arguments.op}" if combining else ""
         print_text(
             f"{stored.kind}: {stored.collective} on {stored.topology.name}; "
-            f"{counted(size, 'byte')} of {arguments.dtype} a node{how}\n"
+            f"{counted(total, 'byte')} of {arguments.dtype} a node{how}\n"
         )
         print_page(execution_page(ran))
     for one, result in ran:

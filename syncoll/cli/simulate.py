@@ -22,7 +22,7 @@ import argparse
 from pathlib import Path
 
 import syncoll
-from syncoll.cli.arguments import add_format, count, memory, output_file
+from syncoll.cli.arguments import add_format, count, output_file, size
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import print_json, print_page, print_text
 from syncoll.documents import require_writable
@@ -38,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sizes",
         metavar="FROM:TO",
         default="1KiB:1GiB",
-        help="of one node's data (of a collective with sizes, of one unit), or one size (default: "
-        "1KiB:1GiB)",
+        help="of one node's data (of a collective with sizes, of one unit), also FROM..TO, one "
+        "size or several with commas (default: 1KiB:1GiB)",
     )
     parser.add_argument(
         "--factor",
@@ -120,13 +120,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--packet",
         metavar="SIZE",
-        type=memory,
+        type=size,
         help="payload of a packet (default: a send goes as one)",
     )
     group.add_argument(
         "--header",
         metavar="SIZE",
-        type=memory,
+        type=size,
         default=0,
         help="before each packet, or each send (default: 0)",
     )

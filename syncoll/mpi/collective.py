@@ -271,7 +271,7 @@ def _taken_apart(solved: object, instance: Instance | None) -> tuple[Instance, A
         if instance is None:
             raise UsageError(
                 "an algorithm alone does not say what it is for; pass its instance too: "
-                "Collective(algorithm, instance)"
+                "MpiCollective(algorithm, instance)"
             )
         return instance, solved
     if instance is not None:
@@ -281,13 +281,13 @@ def _taken_apart(solved: object, instance: Instance | None) -> tuple[Instance, A
         if len(several) != 1:
             raise UsageError(
                 f"{counted(len(several), 'algorithm')} in one file; pass one of them, such as "
-                "Collective(file.algorithms[0])"
+                "MpiCollective(file.algorithms[0])"
             )
         solved = several[0]
     own, algorithm = getattr(solved, "instance", None), getattr(solved, "algorithm", None)
     if not isinstance(own, Instance) or not isinstance(algorithm, Algorithm):
         raise UsageError(
             f"a {type(solved).__name__} is not an algorithm with its instance; expected what "
-            "read_file(path).algorithms holds, or Collective(algorithm, instance)"
+            "read_file(path).algorithms holds, or MpiCollective(algorithm, instance)"
         )
     return own, algorithm

@@ -41,9 +41,10 @@ def plan_page(
     else:
         page.text(f"L: {message.of_size}; runtimes have no one message size for it.")
     if sizes is not None:
-        text = f"{format_size(sizes[0])} to {format_size(sizes[1])}"
+        low, high = map(format_size, sizes)
+        text = f"from {low} to {high}" if low != high else f"= {low}"
         hidden = counted(len(rows) - len([row for row in rows if row]), "range")
-        page.text(f"Shown: L from {text}; {hidden} outside.")
+        page.text(f"Shown: L {text}; {hidden} outside.")
     for size in wanted:
         best = plan.best(size)
         time = format_time(plan.seconds(best.algorithm, size))

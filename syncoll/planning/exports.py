@@ -234,7 +234,8 @@ def ends(one: SizeRange, sizes: tuple[int, int] | None) -> tuple[Fraction | None
         return one.low, one.high
     low = max(one.low, Fraction(sizes[0]))
     high = Fraction(sizes[1]) if one.high is None else min(one.high, Fraction(sizes[1]))
-    return (low, high) if low < high else ()
+    one_size = sizes[0] == sizes[1] and one.low <= low and (one.high is None or low < one.high)
+    return (low, high) if low < high or one_size else ()
 
 
 def _never_best(one: NeverBest) -> NeverBestRecord:

@@ -18,6 +18,7 @@ from syncoll.planning.picture import Picture, require_matplotlib
 from syncoll.planning.plan import Plan
 from syncoll.results import Frontier
 from syncoll.units import format_size
+from syncoll.wording import argument
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,9 +97,11 @@ def draw(plan: Plan, title: str, sizes: tuple[int, int] | None = None) -> Pictur
     Sizes of one node's data are shown from 1 KiB to 1 GiB and around all crossovers, unless given.
 
     Raises:
-        UsageError: when matplotlib is not installed.
+        UsageError: when matplotlib is not installed, or the two sizes are one.
     """
     require_matplotlib("a plan")
+    if sizes is not None and sizes[0] == sizes[1]:
+        raise UsageError(f"{argument('sizes')}: a plot needs a range, such as 1KiB..1GiB")
     return Picture(lambda figure: _paint(figure, plan, title, sizes or _sizes(plan)))
 
 

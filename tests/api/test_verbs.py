@@ -125,7 +125,7 @@ def test_data_runs(found: syncoll.FrontierResult) -> None:
     assert done.ok
     assert repr(done).startswith("OK: 2 steps")
     assert all(one.ok for one in syncoll.run(found, 4096 * 3))
-    with pytest.raises(UsageError, match="not a memory size"):
+    with pytest.raises(UsageError, match="not a size"):
         found[0].run("much")
 
 
