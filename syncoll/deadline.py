@@ -4,12 +4,13 @@ What sets a limit of time makes one deadline and hands it on; what takes long lo
 what is left of it to solvers, and does not begin what would not fit.  It is a moment on the
 clock on the wall, which is what a person waits for.  A share of the time within it may be measured
 in work instead, the CPU time of the main thread (of the whole process, where another thread sets
-it), so that neither a busy machine nor other threads take it away.
+it), so that neither a busy machine nor other threads take it away.  Where work is counted
+(`syncoll.clock`), every deadline is a number of units of it.
 
 Two things stop what does not look at its deadline in time.  What runs in a worker process is killed
 there (`syncoll.solving`).  What runs in this process is stopped by `interrupted_at`, whatever
 Python code it is; only a single call into a library cannot be interrupted, so that such calls get a
-limit of their own.
+limit of their own.  Where work is counted nothing is stopped from outside.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ import threading
 import time
 from dataclasses import dataclass, replace
 from types import FrameType
-from typing import Any, ClassVar
+from typing import Any
 
+from syncoll.clock import is_counted, limit_in_words, now, remembered, worked
 from syncoll.errors import OutOfTimeError
 from syncoll.interrupts import AGAIN_SECONDS, may_raise, unprinted
 
@@ -55,7 +57,7 @@ class Deadline:
     Pickled it is what is left of it, and so it holds in another process, on another machine too.
 
     Args:
-        ends: on the clock `time.perf_counter`; None for never.
+        ends: on the clock `syncoll.clock.now`; None for never.
         works: by when the work must be done, in CPU time; None where that does not matter.
         by_main: whether that is the main thread's and not the process's.
         reserve: what `ends` comes sooner by.
@@ -69,7 +71,7 @@ class Deadline:
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
         """In so many seconds from now; None for never."""
-        return cls(None if seconds is None else time.perf_counter() + seconds)
+        return cls(None if seconds is None else now() + seconds)
 
     @property
     def is_never(self) -> bool:
@@ -88,19 +90,19 @@ class Deadline:
 
     def left(self) -> float:
         """Seconds that are left; below 0 when it is over, infinite when it is never."""
-        left = math.inf if self.ends is None else self.ends - self._kept - time.perf_counter()
+        left = math.inf if self.ends is None else self.ends - self._kept - now()
         return left if self.works is None else min(left, self.works - _worked(self.by_main))
 
     def check(self) -> None:
         """Raises `OutOfTimeError` when it is over."""
         if self.left() <= 0:
-            raise OutOfTimeError("the time limit was reached")
+            raise OutOfTimeError(f"the {limit_in_words()} was reached")
 
     def sooner(self, seconds: float | None) -> Deadline:
         """No later than this, and no later than in so many seconds (None: this)."""
         if seconds is None:
             return self
-        ends = time.perf_counter() + seconds + self._kept
+        ends = now() + seconds + self._kept
         return replace(self, ends=ends if self.ends is None else min(ends, self.ends))
 
     def granting(self, seconds: float) -> Deadline:
@@ -146,8 +148,8 @@ def _is_main() -> bool:
 
 def _worked(by_main: bool) -> float:
     """CPU seconds of the main thread or of the process, whichever thread asks."""
-    if not by_main:
-        return time.process_time()
+    if is_counted() or not by_main:
+        return worked()
     if _is_main():
         return time.thread_time()
     if sys.platform == "win32":
@@ -168,35 +170,38 @@ class interrupted_at:  # noqa: N801  # reads as what it does: with interrupted_a
     where the program that syncoll is a part of uses the alarm itself.
     """
 
-    _active: ClassVar[list[Deadline]] = []
-
     def __init__(self, deadline: Deadline) -> None:
-        self._deadline = deadline
+        self._deadline, self._entered = deadline, False
         self._before: Any = None
         self._hook: Any = None
 
     def __enter__(self) -> None:
         if self._deadline.is_never or not self._possible():
             return
-        self._before = signal.getsignal(signal.SIGALRM)
-        self._hook = sys.unraisablehook
-        sys.unraisablehook = unprinted(self._hook, OutOfTimeError)
-        signal.signal(signal.SIGALRM, _ring)
-        self._active.append(self._deadline)
-        self._set()
+        self._entered = True
+        _active().append(self._deadline)
+        if not is_counted():
+            self._before = signal.getsignal(signal.SIGALRM)
+            self._hook = sys.unraisablehook
+            sys.unraisablehook = unprinted(self._hook, OutOfTimeError)
+            signal.signal(signal.SIGALRM, _ring)
+            self._set()
 
     def __exit__(self, *_: object) -> None:
+        if self._entered:
+            _active().pop()
         if self._before is not None:
-            self._active.pop()
             self._set()
             signal.signal(signal.SIGALRM, self._before)
             sys.unraisablehook = self._hook
 
     def _possible(self) -> bool:
         """Whether the system has such alarms, and no other code in this process uses them."""
+        if is_counted():
+            return True
         if not hasattr(signal, "setitimer") or not _is_main():
             return False
-        return bool(self._active) or (
+        return bool(_active()) or (
             signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
             and signal.getitimer(signal.ITIMER_REAL)[0] == 0
         )
@@ -210,13 +215,18 @@ class interrupted_at:  # noqa: N801  # reads as what it does: with interrupted_a
 
 def enclosing() -> Deadline:
     """The soonest deadline that may interrupt the caller: a limit for calls that cannot be."""
-    if not _is_main():
+    if not (_is_main() or is_counted()):
         return NEVER
-    return min(interrupted_at._active, key=Deadline.left, default=NEVER)
+    return min(_active(), key=Deadline.left, default=NEVER)
+
+
+def _active() -> list[Deadline]:
+    """Those of the `interrupted_at` that were entered, in this process or by counted work."""
+    return remembered("interrupted_at", list)
 
 
 def _ring(_: int, frame: FrameType | None) -> None:
     if not may_raise(frame):
         return  # it rings again
-    if any(deadline.left() <= -_GRACE_SECONDS for deadline in interrupted_at._active):
-        raise OutOfTimeError("the time limit was reached")
+    if any(deadline.left() <= -_GRACE_SECONDS for deadline in _active()):
+        raise OutOfTimeError(f"the {limit_in_words()} was reached")

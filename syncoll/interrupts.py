@@ -24,7 +24,7 @@ AGAIN_SECONDS = 0.05
 """Until an interruption that could not be raised, or was lost, is repeated."""
 
 _ENTERED_AND_LEFT = frozenset(
-    {__name__, "syncoll.deadline", "syncoll.memory", "syncoll.plugins.guard"}
+    {__name__, "syncoll.clock", "syncoll.deadline", "syncoll.memory", "syncoll.plugins.guard"}
 )
 """Modules whose own lines are not to be cut short; what they call may be."""
 

@@ -17,7 +17,6 @@ over-full.  Where this comes to a halt, an integer program decides near the vert
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,6 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.clock import now
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.linear import GrowingProgram, Optimum
@@ -331,12 +331,12 @@ class SharedStep:
 def _minimised(program: GrowingProgram, until: Deadline) -> Optimum | None:
     """An optimum of what has one; None where there is not time enough."""
     while (left := until.left()) > 0:
-        began = time.perf_counter()
+        began = now()
         limit = None if isinf(left) else max(_LEAST_SECONDS, left)
         optimum = program.minimise(limit)
         if optimum is not None:
             return optimum
         # HiGHS goes by the clock on the wall, which runs on while others have the processor.
-        if limit is None or time.perf_counter() - began < limit / 2:
+        if limit is None or now() - began < limit / 2:
             raise ModelError("HiGHS found no optimum of a step's linear program")
     return None

@@ -7,6 +7,8 @@ from itertools import pairwise
 
 from ortools.sat.python import cp_model
 
+from syncoll.clock import took
+from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
 from syncoll.model import Link, Topology
 from syncoll_classics.hamiltonian import Cycle
 
@@ -49,10 +51,9 @@ def find_circuits(
             model.add(sum(used) <= bound.capacity(rounds))
     _order_alike(model, topology, literals)
     solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = seconds
-    solver.parameters.num_workers = 1
-    solver.parameters.catch_sigint_signal = False  # Ctrl-C ends the search, not this call
+    limit_cp_sat(solver.parameters, seconds)
     status = solver.solve(model)
+    took(solver.response_proto.deterministic_time / TICKS_PER_UNIT)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         cycles = []
         for arcs in literals:

@@ -8,13 +8,13 @@ proves that there is none.
 
 from __future__ import annotations
 
-import time
 from functools import lru_cache
 from math import gcd
 
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.clock import now
 from syncoll.model import Topology
 from syncoll_classics.grid import Grid, recognise_grid
 
@@ -39,7 +39,7 @@ def a_cycle(topology: Topology, seconds: float = 1.0) -> Cycle | str:
         topology: whose links it follows.
         seconds: for the whole search, about.
     """
-    began = time.monotonic()
+    began = now()
     known = known_cycles(topology)
     if known:
         return known[0]
@@ -52,7 +52,7 @@ def a_cycle(topology: Topology, seconds: float = 1.0) -> Cycle | str:
         return f"no Hamiltonian cycle was found in {seconds:g} s"
     from syncoll_classics.circuits import Verdict, find_circuits
 
-    left = max(0.1, began + seconds - time.monotonic())
+    left = max(0.1, began + seconds - now())
     verdict, cycles = find_circuits(topology, 1, None, left)
     if verdict is Verdict.FOUND:
         return cycles[0]
@@ -176,7 +176,7 @@ def _depth_first(topology: Topology, deadline: float) -> Cycle | None:
     for _ in range(_MOST_VISITS):
         if len(path) == len(onward) and path[-1] in into[0]:
             return tuple(path)
-        if time.monotonic() > deadline:
+        if now() > deadline:
             return None
         while stack and not stack[-1]:
             stack.pop()

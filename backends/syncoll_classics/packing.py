@@ -9,12 +9,12 @@ the best ratio first.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
+from syncoll.clock import now
 from syncoll.model import Topology
 from syncoll_classics.hamiltonian import Cycle, a_cycle, known_cycles
 from syncoll_classics.pricing import priced_rings
@@ -74,7 +74,7 @@ def pack_rings(topology: Topology, seconds: float) -> tuple[RingSet, ...]:
         The best set for steps of few rounds first, then sets that need more rounds a step and have
         more rings a round; empty if there is no ring.
     """
-    deadline = time.monotonic() + seconds
+    deadline = now() + seconds
     one = a_cycle(topology)
     if isinstance(one, str):
         return ()
@@ -106,7 +106,7 @@ def _priced(
     """A set with more rings than the one that was found, pairs if possible; else that one."""
     most = min(_MOST_RINGS, most)
     # The solver gets its share of the time.
-    until = time.monotonic() + max(0.0, deadline - time.monotonic()) / 4
+    until = now() + max(0.0, deadline - now()) / 4
     for paired in (True, False):
         if paired and not _two_way(topology):
             continue
@@ -130,7 +130,7 @@ def _searched(
         if count * len(topology.links) > _MOST_LITERALS:
             continue
         for paired in (True, False):
-            left = deadline - time.monotonic()
+            left = deadline - now()
             if left < _LEAST_SECONDS:
                 return None
             if paired and (count % 2 or not two_way):

@@ -7,11 +7,10 @@ next ring.  It is a guess, made again from other starting points while there is 
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.clock import now
 from syncoll.model import Topology
 from syncoll_classics.hamiltonian import Cycle
 from syncoll_classics.tours import cheap_tour
@@ -35,7 +34,7 @@ def priced_rings(
         topology: P and B.
         rounds: of a step in which every ring carries a chunk over each of its links.
         most: how many rings are enough.
-        deadline: a time of `time.monotonic`.
+        deadline: a time of `syncoll.clock.now`.
         paired: whether each ring comes with its reverse; every link must have one.
     """
     nodes = topology.num_nodes
@@ -47,7 +46,7 @@ def priced_rings(
         random = np.random.default_rng(guess)
         rings: list[Cycle] = []
         room.empty()
-        while len(rings) + paired < most and time.monotonic() < deadline:
+        while len(rings) + paired < most and now() < deadline:
             prices = room.prices(1 + paired)
             tour = cheap_tour(prices + prices.T if paired else prices, random, deadline)
             if tour is None:
@@ -58,7 +57,7 @@ def priced_rings(
             rings += added
         if len(rings) > len(best):
             best = rings
-        if len(best) + paired >= most or time.monotonic() > deadline:
+        if len(best) + paired >= most or now() > deadline:
             break
     return best
 

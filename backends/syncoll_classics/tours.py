@@ -8,11 +8,10 @@ cycles of a hundred nodes in milliseconds, where a solver would have tens of tho
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.clock import now
 from syncoll_classics.hamiltonian import Cycle
 
 __all__ = ["cheap_tour"]
@@ -29,7 +28,7 @@ def cheap_tour(prices: FloatArray, random: np.random.Generator, deadline: float)
     Args:
         prices: ``[source, destination]``, of at least 0; infinite where no link can be used.
         random: decides between equal prices and where to begin.
-        deadline: a time of `time.monotonic`, past which the tour is taken as it is.
+        deadline: a time of `syncoll.clock.now`, past which the tour is taken as it is.
 
     Returns:
         The cycle from node 0 on; None if none was found (which proves nothing).
@@ -71,7 +70,7 @@ def _moved(table: FloatArray, order: IntArray, deadline: float) -> IntArray:
         going = False
         for length in range(1, min(_LONGEST_SEGMENT, count - 2) + 1):
             for at in range(count):
-                if time.monotonic() > deadline:
+                if now() > deadline:
                     return order
                 better = _reinserted(table, np.roll(order, -at), length)
                 if better is not None:

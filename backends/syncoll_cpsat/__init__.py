@@ -51,6 +51,7 @@ RECORD = BackendRecord(
         Option("log", False, "let the solver write its log to standard error"),
     ),
     should_run=_should_run,
+    counts_work=True,
     rank=Rank(moving=20, combining=10),
 )
 

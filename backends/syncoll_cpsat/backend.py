@@ -31,6 +31,7 @@ from syncoll.formula import (
     Verdict,
 )
 from syncoll.formula.matrix import linear_matrix
+from syncoll.linear.effort import TICKS_PER_UNIT
 from syncoll.plugins import OptionValue
 
 __all__ = ["STATUS", "CpSatBackend"]
@@ -77,18 +78,23 @@ class CpSatBackend:
             "conflicts": float(response.num_conflicts),
             "branches": float(response.num_branches),
         }
-        verdict = STATUS[status]
+        verdict, work = STATUS[status], float(response.deterministic_time) / TICKS_PER_UNIT
         if verdict is Verdict.SAT:
             assignment = _assignment(formula, response.solution)
-            return Outcome(verdict, assignment, seconds=seconds, statistics=statistics)
+            return Outcome(verdict, assignment, seconds=seconds, statistics=statistics, work=work)
         reason, message = StopReason.DECIDED, ""
         if verdict is Verdict.UNKNOWN:
-            reason = _reason(limits, left, seconds["solve"])
+            reason = _reason(limits, left, seconds["solve"], work)
             if status == "MODEL_INVALID":
                 why = cp_model_helper.CpSatHelper.validate_model(model)
                 reason, message = StopReason.GAVE_UP, f"CP-SAT refuses it: {why}"
         return Outcome(
-            verdict, reason=reason, message=message, seconds=seconds, statistics=statistics
+            verdict,
+            reason=reason,
+            message=message,
+            seconds=seconds,
+            statistics=statistics,
+            work=work,
         )
 
 
@@ -192,6 +198,8 @@ def _set_parameters(
 ) -> None:
     if left is not None:
         parameters.max_time_in_seconds = left
+    if limits.work is not None:
+        parameters.max_deterministic_time = limits.work * TICKS_PER_UNIT
     # Its own default, 10 GB, would stop large runs that nobody limited.
     memory = limits.memory_bytes
     parameters.max_memory_in_mb = _NO_MEMORY_LIMIT_MB if memory is None else max(1, memory >> 20)
@@ -213,10 +221,12 @@ def _assignment(formula: Formula, solution: Any) -> Assignment:
     return Assignment(booleans, values[formula.num_booleans :])
 
 
-def _reason(limits: Limits, left: float | None, spent: float) -> StopReason:
+def _reason(limits: Limits, left: float | None, spent: float, work: float) -> StopReason:
     # CP-SAT says only UNKNOWN.  It stops a little before its time is over: a tenth of it where that
     # is long, and where it is short as much as a phase of its presolve takes.
     if left is not None and spent >= min(0.9 * left, left - 0.1):
+        return StopReason.TIME_LIMIT
+    if limits.work is not None and work >= 0.9 * limits.work:
         return StopReason.TIME_LIMIT
     if limits.memory_bytes is None or _peak_bytes() < _SHARE_OF_MEMORY * limits.memory_bytes:
         return StopReason.GAVE_UP

@@ -86,6 +86,7 @@ RECORD = BackendRecord(
     licensed=_licensed,
     can_run=_can_run,
     should_run=_should_run,
+    counts_work=True,
 )
 
 

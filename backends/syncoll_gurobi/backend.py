@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import gurobipy
@@ -51,7 +52,7 @@ STATUS: dict[str, StopReason] = {
     "SUBOPTIMAL": StopReason.GAVE_UP,
     "INPROGRESS": StopReason.GAVE_UP,
     "USER_OBJ_LIMIT": StopReason.GAVE_UP,
-    "WORK_LIMIT": StopReason.GAVE_UP,
+    "WORK_LIMIT": StopReason.TIME_LIMIT,
     "LOCALLY_OPTIMAL": StopReason.GAVE_UP,
     "LOCALLY_INFEASIBLE": StopReason.GAVE_UP,
 }
@@ -109,9 +110,11 @@ def _solve(
         if left <= 0:
             return _unknown(StopReason.TIME_LIMIT, "", seconds, {})
         model.Params.TimeLimit = left
+    if limits.work is not None:
+        model.Params.WorkLimit = limits.work
     model.optimize()
     seconds["solve"] = time.perf_counter() - loaded
-    return _outcome(model, formula, matrix, seconds)
+    return replace(_outcome(model, formula, matrix, seconds), work=float(model.Work))
 
 
 def _add_variables(model: Any, formula: Formula) -> list[Any]:

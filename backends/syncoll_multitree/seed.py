@@ -14,7 +14,6 @@ word on how many rounds a step takes.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from math import lcm
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.clock import worked
 from syncoll.deadline import Deadline
 from syncoll.errors import OutOfTimeError
 from syncoll.model import UNREACHABLE, Algorithm, Collective, Topology
@@ -156,19 +156,19 @@ class _Clock:
 
     def __init__(self, until: Deadline, own: float) -> None:
         self.until = until
-        self._own_ends = time.process_time() + own
+        self._own_ends = worked() + own
 
     @property
     def ends(self) -> Deadline:
         """When all trees must be there."""
-        return self.until.working(self._own_ends - time.process_time())
+        return self.until.working(self._own_ends - worked())
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
         """While somebody else works."""
-        since = time.process_time()
+        since = worked()
         yield
-        self._own_ends += time.process_time() - since
+        self._own_ends += worked() - since
 
 
 @dataclass(frozen=True)

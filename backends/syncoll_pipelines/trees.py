@@ -13,7 +13,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from syncoll.clock import took
 from syncoll.deadline import NEVER, Deadline
+from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
 from syncoll.model import Topology
 
 __all__ = ["Tree", "find_trees", "least_bounds", "solve"]
@@ -120,12 +122,11 @@ def solve(proto: Any, seconds: float, until: Deadline = NEVER) -> tuple[str, lis
     from ortools.sat.python import cp_model_helper
 
     parameters = cp_model_helper.SatParameters()
-    parameters.num_workers = 1
-    parameters.catch_sigint_signal = False
-    parameters.max_deterministic_time = max(0.01, seconds)
-    if not until.is_never:
-        parameters.max_time_in_seconds = max(0.01, until.left())
+    limit_cp_sat(parameters, max(0.01, until.left()))
+    work = max(0.01, seconds)
+    parameters.max_deterministic_time = min(work, parameters.max_deterministic_time)
     solver: Any = cp_model_helper.SolveWrapper()
     solver.set_parameters(parameters)
     response = solver.solve(proto)
+    took(response.deterministic_time / TICKS_PER_UNIT)
     return response.status.name, list(response.solution)

@@ -61,6 +61,7 @@ RECORD = BackendRecord(
         Option("hints", True, "guess first what the best algorithm known for these chunks does"),
     ),
     should_run=_should_run,
+    counts_work=True,
     rank=Rank(moving=10, combining=20),
     writes_proofs=True,
 )

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,14 @@ __all__ = ["STATUS", "PySatBackend"]
 STATUS = {True: Verdict.SAT, False: Verdict.UNSAT, None: Verdict.UNKNOWN}
 """Every answer of `solve_limited`."""
 
+_UNITS_PER_CONFLICT, _UNITS_PER_PROPAGATION = 1e-5, 1e-7
+"""What CaDiCaL does in work; the others are alike."""
+
 _FIRST_INSTALMENT = 2_000
 _LONGEST_INSTALMENT = 100_000_000
+_UNLIMITED = ("lingeling",)
+"""Those that have no limit on conflicts."""
+
 _SEEDED = ("cadical153", "cadical195")
 _PROVING = ("cadical153", "cadical195")
 
@@ -56,6 +62,9 @@ class PySatBackend:
         if limits.proof is not None and name not in _PROVING:
             message = f"{_PROVING[-1]} was asked, because {name} writes no proof file"
             name = _PROVING[-1]
+        if name in _UNLIMITED and limits.work is not None:
+            message = f"{name} does not count its work; another solver does"
+            return Outcome(Verdict.UNKNOWN, reason=StopReason.GAVE_UP, message=message)
         with Solver(name) as solver:
             if name in _SEEDED and hasattr(solver, "configure"):
                 solver.configure({"seed": limits.seed & 0x7FFFFFFF})
@@ -66,14 +75,26 @@ class PySatBackend:
                 _set_phases(solver, formula)
             loaded = time.perf_counter()
             seconds["load"] = loaded - started
-            deadline = None if limits.seconds is None else started + limits.seconds
-            verdict = STATUS[_run(solver, name, deadline)]
+            if limits.work is None:
+                deadline = None if limits.seconds is None else started + limits.seconds
+                clock = time.perf_counter
+            else:
+                deadline, clock = limits.work, lambda: _work(solver)
+            verdict = STATUS[_run(solver, name, deadline, clock)]
             seconds["solve"] = time.perf_counter() - loaded
             statistics = {k: float(v) for k, v in (solver.accum_stats() or {}).items()}
+            work = 0.0 if limits.work is None else _work(solver)
             model = solver.get_model() if verdict is Verdict.SAT else None
         if model is not None:
             found = _assignment(formula, model)
-            return Outcome(verdict, found, message=message, seconds=seconds, statistics=statistics)
+            return Outcome(
+                verdict,
+                found,
+                message=message,
+                seconds=seconds,
+                statistics=statistics,
+                work=work,
+            )
         # The solver is deleted and closed its proof, which is complete now.
         unsat = verdict is Verdict.UNSAT
         return Outcome(
@@ -83,6 +104,7 @@ class PySatBackend:
             seconds=seconds,
             statistics=statistics,
             proof=limits.proof if unsat else None,
+            work=work,
         )
 
 
@@ -116,15 +138,23 @@ def _set_phases(solver: Any, formula: Formula) -> None:
         solver.set_phases(formula.hint[known[np.abs(formula.hint)]].tolist())
 
 
-def _run(solver: Any, name: str, deadline: float | None) -> bool | None:
-    """The solver's answer; None when the time is over."""
-    if deadline is None or name == "lingeling":  # lingeling has no limits; it is killed in time
+def _work(solver: Any) -> float:
+    """Units of work so far."""
+    done = solver.accum_stats()
+    return float(
+        _UNITS_PER_CONFLICT * done["conflicts"] + _UNITS_PER_PROPAGATION * done["propagations"]
+    )
+
+
+def _run(solver: Any, name: str, deadline: float | None, clock: Callable[[], float]) -> bool | None:
+    """The solver's answer; None when the time, or the work, is over."""
+    if deadline is None or name in _UNLIMITED:  # it is killed in time
         answer: bool | None = solver.solve()
         return answer
-    began = time.perf_counter()
+    began = clock()
     instalment = _FIRST_INSTALMENT
     while True:
-        now = time.perf_counter()
+        now = clock()
         if now >= deadline:
             return None
         before = int(solver.accum_stats()["conflicts"])
@@ -132,11 +162,11 @@ def _run(solver: Any, name: str, deadline: float | None) -> bool | None:
         answer = solver.solve_limited()
         if answer is not None:
             return answer
-        spent = time.perf_counter() - now
+        spent = clock() - now
         # Some solvers stop a little early, and one that stops without a conflict is in
         # preprocessing: neither may make the rate 0.
         rate = max(1, int(solver.accum_stats()["conflicts"]) - before) / max(spent, 1e-6)
-        next_seconds = min(time.perf_counter() - began, deadline - time.perf_counter())
+        next_seconds = min(clock() - began, deadline - clock())
         instalment = int(min(max(rate * next_seconds, 100), _LONGEST_INSTALMENT))
 
 

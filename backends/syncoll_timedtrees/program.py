@@ -16,13 +16,13 @@ cheaper ones.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.clock import now
 from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
 from syncoll_timedtrees.pricing import TreePricing
@@ -129,10 +129,10 @@ class Packing:
         estimate = float(self._counts @ costs)
         if estimate > self.estimate:
             self.estimate, self._at_estimate = estimate, self._prices
-        left, began = max(0.05, until.left()), time.perf_counter()
+        left, began = max(0.05, until.left()), now()
         optimum = self._program.minimise(left)
         if optimum is None:
-            self.rested = time.perf_counter() - began < left / 2  # it is not time that it lacks
+            self.rested = now() - began < left / 2  # it is not time that it lacks
             return
         self.value = min(-optimum.value, self.value)
         self.rounds = np.maximum(0.0, -optimum.row_duals[: self._spent])

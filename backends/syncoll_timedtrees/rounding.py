@@ -18,7 +18,9 @@ from math import ceil, floor, gcd
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.clock import took
 from syncoll.deadline import Deadline
+from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
 from syncoll_timedtrees.exchanges import Exchanges
 from syncoll_timedtrees.problem import Problem
 from syncoll_timedtrees.program import Packing
@@ -342,11 +344,10 @@ def _solve(
     model.add(sum(rounds) <= most)
     model.minimize(sum(rounds))
     solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = max(0.05, seconds)
-    solver.parameters.num_workers = 1
-    solver.parameters.catch_sigint_signal = False  # Ctrl-C ends the search, not this call
+    limit_cp_sat(solver.parameters, max(0.05, seconds))
     solver.parameters.relative_gap_limit = 0.001
     status = solver.solve(model)
+    took(solver.response_proto.deterministic_time / TICKS_PER_UNIT)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return hint
     return [[solver.value(variable) for variable in variables] for variables in numbers]

@@ -9,7 +9,6 @@ program; all that improve on lower trees and fewer parts are worth a proposal.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from math import lcm
 
 import numpy as np
 
+from syncoll.clock import now
 from syncoll.scheduling import StepTree
 from syncoll_treepacking.oracle import Column, Oracle
 from syncoll_treepacking.packing import Packing, packing_cost
@@ -77,7 +77,7 @@ def integral_packings(
         pool: the trees to choose from, beside the packing's own.
         seconds: when to stop; None for no limit.
     """
-    ends = None if seconds is None else time.perf_counter() + seconds
+    ends = None if seconds is None else now() + seconds
     oracle = packing.oracle
     mine = tuple(packed.tree for packed in packing.trees)
     trees = list(dict.fromkeys((*mine, *pool)))[: max(_MOST_POOL, len(mine))]
@@ -90,7 +90,7 @@ def integral_packings(
     for most in sorted({lowest, lowest + 1, lowest + 2, max(height)}):
         low = [(tree, h) for tree, h in zip(trees, height, strict=True) if h <= most]
         for parts in range(1, _FEW_PARTS + 1):
-            left = None if ends is None else ends - time.perf_counter()
+            left = None if ends is None else ends - now()
             if (left is not None and left <= 0) or found == packing.bound:
                 break
             whole = _choose(oracle, low, parts, left)

@@ -14,7 +14,6 @@ before it went.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,6 +22,7 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.clock import now
 from syncoll.linear import GrowingProgram
 from syncoll_treepacking.oracle import Column, Oracle
 
@@ -168,7 +168,7 @@ class ColumnGeneration:
 
     def __init__(self, oracle: Oracle, seconds: float | None = None) -> None:
         self._oracle = oracle
-        self._ends = inf if seconds is None else time.perf_counter() + seconds
+        self._ends = inf if seconds is None else now() + seconds
         self._chance = np.random.default_rng(7)
         self.programs = 0
         """How many were solved."""
@@ -193,7 +193,7 @@ class ColumnGeneration:
                 return
 
     def _left(self) -> float:
-        return self._ends - time.perf_counter()
+        return self._ends - now()
 
     def _more(self, costs: FloatArray) -> list[Column]:
         """Trees that are nearly cheapest, and share few links."""

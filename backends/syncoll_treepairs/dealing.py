@@ -11,8 +11,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.clock import took
 from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
+from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
 from syncoll.model import Algorithm, Carriers, OrbitAlgorithm, Topology
 from syncoll_treepairs.machine import Machine
 from syncoll_treepairs.pairs import Pair
@@ -235,11 +237,11 @@ def _solved(
     model.add(sum(rounds) <= most)
     model.minimize(sum(rounds))
     solver = cp_model.CpSolver()
-    solver.parameters.max_time_in_seconds = max(0.05, until.left())
-    solver.parameters.num_workers = 1
-    solver.parameters.catch_sigint_signal = False  # Ctrl-C ends the search, not this call
+    limit_cp_sat(solver.parameters, max(0.05, until.left()))
     solver.parameters.relative_gap_limit = 0.001
-    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    status = solver.solve(model)
+    took(solver.response_proto.deterministic_time / TICKS_PER_UNIT)
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return hint
     return np.array([solver.value(variable) for variable in numbers], dtype=np.int64)
 

@@ -62,6 +62,7 @@ RECORD = BackendRecord(
         ),
     ),
     should_run=_should_run,
+    counts_work=True,
     rank=Rank(moving=2, combining=2, spare=True),
 )
 

@@ -36,6 +36,9 @@ STATUS = {"sat": Verdict.SAT, "unsat": Verdict.UNSAT, "unknown": Verdict.UNKNOWN
 _LARGEST = (1 << 31) - 1
 _LOGICS = {"smt": None, "fd": "QF_FD"}
 """The simple solver skips what the general one tries first for quantifiers and other logics."""
+_STEPS_PER_UNIT = 1e7
+"""Of Z3's own resources (`rlimit`) in a unit of work."""
+
 _LONGEST_MILLISECONDS = (1 << 32) - 2
 
 
@@ -68,22 +71,27 @@ class Z3Backend:
                     return _unknown(StopReason.TIME_LIMIT, "", seconds, {})
                 milliseconds = max(1, int(left * 1000))
                 solver.set("timeout", min(milliseconds, _LONGEST_MILLISECONDS))
+            if limits.work is not None:
+                solver.set("rlimit", max(1, min(int(limits.work * _STEPS_PER_UNIT), _LARGEST)))
             verdict = STATUS[str(solver.check())]
             seconds["solve"] = time.perf_counter() - loaded
         except z3.Z3Exception as error:
             reason = stop_reason(str(error))
             return _unknown(reason, f"Z3 says: {error}", seconds, {})
         statistics = _statistics(solver)
+        work = statistics.pop("count", 0.0) / _STEPS_PER_UNIT
         if verdict is Verdict.SAT:
             assignment = _assignment(formula, solver.model())
-            return Outcome(verdict, assignment, seconds=seconds, statistics=statistics)
+            return Outcome(verdict, assignment, seconds=seconds, statistics=statistics, work=work)
         if verdict is Verdict.UNSAT:
-            return Outcome(verdict, seconds=seconds, statistics=statistics)
+            return Outcome(verdict, seconds=seconds, statistics=statistics, work=work)
         why = solver.reason_unknown()
         reason = stop_reason(why)
         if limits.seconds is not None and seconds["solve"] >= 0.9 * left:
             reason = StopReason.TIME_LIMIT  # some of Z3's solvers say only "canceled" or ""
-        return _unknown(reason, f"Z3 says: {why}", seconds, statistics)
+        if limits.work is not None and work >= 0.9 * limits.work:
+            reason = StopReason.TIME_LIMIT
+        return _unknown(reason, f"Z3 says: {why}", seconds, statistics, work)
 
 
 def stop_reason(why: str) -> StopReason:
@@ -184,7 +192,7 @@ def _set_parameters(solver: Any, limits: Limits, logic: str | None) -> None:
 
 def _statistics(solver: Any) -> dict[str, float]:
     statistics = solver.statistics()
-    wanted = ("conflicts", "decisions", "propagations", "restarts")
+    wanted = ("conflicts", "decisions", "propagations", "restarts", "count")  # rlimit count
     return {
         key.split()[-1]: float(statistics.get_key_value(key))
         for key in statistics.keys()  # noqa: SIM118 (no mapping)
@@ -203,8 +211,17 @@ def _assignment(formula: Formula, model: Any) -> Assignment:
 
 
 def _unknown(
-    reason: StopReason, message: str, seconds: dict[str, float], statistics: dict[str, float]
+    reason: StopReason,
+    message: str,
+    seconds: dict[str, float],
+    statistics: dict[str, float],
+    work: float = 0.0,
 ) -> Outcome:
     return Outcome(
-        Verdict.UNKNOWN, reason=reason, message=message, seconds=seconds, statistics=statistics
+        Verdict.UNKNOWN,
+        reason=reason,
+        message=message,
+        seconds=seconds,
+        statistics=statistics,
+        work=work,
     )

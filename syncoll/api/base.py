@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import time
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import fields
 from fractions import Fraction
-from functools import cache
+from functools import cache, wraps
 from operator import index
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 
 from syncoll import units
+from syncoll.clock import counting as counting_work
+from syncoll.clock import is_counted, now
 from syncoll.deadline import NEVER, Deadline, interrupted_at
 from syncoll.errors import UsageError
 from syncoll.pages import Page
@@ -34,6 +36,7 @@ __all__ = [
     "bandwidth_of",
     "bytes_of",
     "command",
+    "counts_work",
     "data_frame",
     "deadline_of",
     "dressed",
@@ -50,6 +53,7 @@ __all__ = [
 Where: TypeAlias = "str | Topology | Fabric"
 What: TypeAlias = "str | Collective"
 
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
@@ -92,15 +96,16 @@ def session_for(options: SettingsOptions | None = None) -> Session:
     """A session with these settings; the usual one where nothing is set.
 
     Raises:
-        UsageError: on a setting that does not exist.
+        UsageError: on a setting that does not exist, or that does not go with counted work.
     """
     asking = _COMMAND.get()
-    usual = _usual() if asking is None else asking[0]
-    if not options:
-        return usual
-    session = Session(Settings.of(options))
-    session.plugins = usual.plugins
-    session.specs = usual.specs
+    session = usual = _usual() if asking is None else asking[0]
+    if options:
+        session = Session(Settings.of(options))
+        session.plugins = usual.plugins
+        session.specs = usual.specs
+    if is_counted():
+        session.settings.require_countable()
     return session
 
 
@@ -149,17 +154,42 @@ def reading(until: Deadline) -> interrupted_at:
     return interrupted_at(until.granting(_READING_SECONDS))
 
 
-def deadline_of(limit: float | str | None, began: float | None = None) -> Deadline:
+def counts_work(verb: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Has work counted while a verb answers, where its keyword ``work`` limits that, or the request
+    that it is asked.
+    """
+
+    @wraps(verb)
+    def ask(*args: _P.args, **keywords: _P.kwargs) -> _T:
+        work = keywords.get("work", getattr(args[0], "work", None) if args else None)
+        with nullcontext() if work is None else counting_work():
+            return verb(*args, **keywords)
+
+    return ask
+
+
+def deadline_of(
+    limit: float | str | None, began: float | None = None, *, work: float | None = None
+) -> Deadline:
     """The end of a limit that begins now, or has begun then, or with the command (see `command`).
 
+    Args:
+        work: units of work in place of seconds, see `counts_work`.
+
     Raises:
-        UsageError: when it is not a time.
+        UsageError: when it is not a time, or no amount of work, or both are given.
     """
+    if work is not None:
+        if limit is not None:
+            raise UsageError(f"{argument('work')} and {argument('time_limit')}: say one of them")
+        if isinstance(work, bool) or not isinstance(work, int | float) or not 0 <= work < math.inf:
+            raise UsageError(f"{argument('work')}: {work!r} is not a number of units of work")
+        return Deadline.after(float(work))
     seconds, asking = seconds_of(limit), _COMMAND.get()
     if seconds is None:
         return NEVER
     if asking is None:
-        return Deadline((time.perf_counter() if began is None else began) + seconds)
+        return Deadline((now() if began is None else began) + seconds)
     kept = min(_MOST_KEPT_SECONDS, max(_LEAST_KEPT_SECONDS, seconds * _SHARE_KEPT))
     return Deadline(asking[1] + max(0.0, seconds - kept))
 

@@ -12,6 +12,7 @@ from syncoll.api.base import (
     Shown,
     What,
     Where,
+    counts_work,
     data_frame,
     deadline_of,
     dressed,
@@ -147,6 +148,7 @@ class DesignResult(Shown, Design):
         }
 
 
+@counts_work
 def design(
     topologies: Where | Sequence[Where],
     collectives: What | Sequence[What],
@@ -158,6 +160,7 @@ def design(
     synthesise: bool = False,
     search_limit: float | str | None = None,
     time_limit: float | str | None = None,
+    work: float | None = None,
     output: str | Path | None = None,
     progress: str = "auto",
     **settings: Unpack[SettingsOptions],
@@ -180,6 +183,7 @@ def design(
             ``1min``; None for 10.
         time_limit: seconds for all of it, or a text such as ``2min``; what is proved by then is
             given, as after Ctrl-C.
+        work: units of work in place of `time_limit`, see `pareto`; `search_limit` is one then too.
         output: a folder where each bound is kept with its proof as it is found, for `check`, and
             the table as ``index.json``; what is there already is checked and not proved anew.
         progress: ``auto``, ``live``, ``plain`` or ``none``.
@@ -194,7 +198,7 @@ def design(
     >>> [(one.candidate.name, str(one.bounds["allgather"].bandwidth)) for one in found.assessed]
     [('torus(1,16)', '15/2'), ('torus(2,8)', '5'), ('torus(4,4)', '15/4')]
     """
-    session, until = session_for(settings), deadline_of(time_limit)
+    session, until = session_for(settings), deadline_of(time_limit, work=work)
     most = _MOST if most is None else most
     require_whole("most", most, 1)
     require_whole("steps", steps)

@@ -15,6 +15,7 @@ from syncoll.api.base import (
     Shown,
     What,
     Where,
+    counts_work,
     deadline_of,
     dressed,
     path_of,
@@ -196,6 +197,7 @@ class ExplanationResult(Shown, Explanation):
         return explanation_page(self)
 
 
+@counts_work
 def solve(
     topology: Where,
     collective: What,
@@ -204,6 +206,7 @@ def solve(
     steps: int,
     rounds: int,
     time_limit: float | str | None = None,
+    work: float | None = None,
     symmetric: bool = False,
     **settings: Unpack[SettingsOptions],
 ) -> SolutionResult:
@@ -216,6 +219,7 @@ def solve(
         steps: S.
         rounds: R.
         time_limit: seconds for all of it, or a text such as ``2min``.
+        work: units of work in place of `time_limit`, see `pareto`.
         symmetric: whether only algorithms are looked for that a free group of automorphisms maps
             to themselves (see `symmetry_of`): far fewer variables, and where there is none the
             answer is unknown, since others may exist.
@@ -227,7 +231,7 @@ def solve(
     >>> str(solve("ring(4)", "allgather", chunks=1, steps=1, rounds=1).verdict)
     'unsat'
     """
-    session, until = _single(settings), deadline_of(time_limit)
+    session, until = _single(settings), deadline_of(time_limit, work=work)
     with session.solver() as solver:  # its process starts while the question is put together
         with interrupted_at(until):
             what = session.collective(collective)
@@ -244,6 +248,7 @@ def _single(settings: SettingsOptions) -> Session:
     return session_for(settings)
 
 
+@counts_work
 def bounds(
     topology: Where,
     collective: What,
@@ -251,6 +256,7 @@ def bounds(
     chunks: int | None = None,
     max_steps: int | None = None,
     time_limit: float | str | None = None,
+    work: float | None = None,
 ) -> BoundsResult:
     """What no algorithm can go below, proved without searching.
 
@@ -260,6 +266,7 @@ def bounds(
         chunks: C; None for the least for which the collective is defined.
         max_steps: bounds for S up to this; None for 3 beyond the least.
         time_limit: seconds for all of it, or a text such as ``2min``.
+        work: units of work in place of `time_limit`, see `pareto`.
 
     Raises:
         SyncollError: as `pareto`.
@@ -267,7 +274,7 @@ def bounds(
     >>> bounds("torus(3,3)", "alltoall").bandwidth
     Fraction(1, 3)
     """
-    session, until = session_for(), deadline_of(time_limit)
+    session, until = session_for(), deadline_of(time_limit, work=work)
     for name, value, least in (("chunks", chunks, 1), ("max_steps", max_steps, 0)):
         if value is not None:
             require_whole(name, value, least)

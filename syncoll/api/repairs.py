@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from syncoll.api.base import (
     Shown,
     What,
+    counts_work,
     data_frame,
     deadline_of,
     dressed,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["RepairResult", "SurveyResult", "repair", "survey"]
 
 _SECONDS, _SECONDS_EACH = 30.0, 10.0
-_LIMITS = ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "point_limit")
+_LIMITS = ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "work", "point_limit")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,6 +105,7 @@ def loss_entry(loss: Any) -> dict[str, Any]:
     }
 
 
+@counts_work
 def repair(
     source: Source,
     without: str | Sequence[str] = (),
@@ -151,9 +153,10 @@ def repair(
     settings = dict[str, Any](options)
     limits = {name: settings.pop(name, None) for name in _LIMITS}
     limits |= {name: seconds_of(limits[name]) for name in ("time_limit", "point_limit")}
-    if limits["time_limit"] is None:
+    if limits["time_limit"] is None and limits["work"] is None:
         limits["time_limit"] = _SECONDS
-    session, until = session_for(settings), deadline_of(limits["time_limit"])  # type: ignore[arg-type]
+    until = deadline_of(limits["time_limit"], work=limits["work"])
+    session = session_for(settings)  # type: ignore[arg-type]
     damages = [parse_damage(text) for text in _listed("without", without)]
     damages += [parse_damage(text, slow=True) for text in _listed("slow", slow)]
     with reading(until):
@@ -215,6 +218,7 @@ class SurveyResult(Shown, Survey):
         }
 
 
+@counts_work
 def survey(
     source: Source,
     what: str = "links",
@@ -222,6 +226,7 @@ def survey(
     collective: What | None = None,
     search_limit: float | str | None = None,
     time_limit: float | str | None = None,
+    work: float | None = None,
     output: str | Path | None = None,
     progress: str = "auto",
     **settings: Unpack[SettingsOptions],
@@ -238,6 +243,7 @@ def survey(
         search_limit: seconds for each failure, or a text such as ``1min``; None for 10.
         time_limit: seconds for all of it, or a text such as ``2min``; what was found by then is
             given, as after Ctrl-C.
+        work: units of work in place of `time_limit`, see `pareto`; `search_limit` is one then too.
         output: a folder where the frontier of each is kept as it is found, for `check`, and the
             table as ``index.json``; what is there already is checked and not searched anew.
         progress: ``auto``, ``live``, ``plain`` or ``none``.
@@ -256,7 +262,7 @@ def survey(
     except ValueError:
         known = ", ".join(Kind)
         raise UsageError(f"{argument('survey', what)}: expected one of {known}") from None
-    session, until = session_for(settings), deadline_of(time_limit)
+    session, until = session_for(settings), deadline_of(time_limit, work=work)
     seconds = seconds_of(search_limit)
     with reading(until):
         whole = frontier_of(source)

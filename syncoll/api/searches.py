@@ -14,6 +14,7 @@ from syncoll.api.base import (
     What,
     Where,
     bandwidth_of,
+    counts_work,
     deadline_of,
     dressed,
     reading,
@@ -66,9 +67,10 @@ _SHARE_BEFORE_ORDER = 0.9
 """The part of a time limit after which a search ends whose chunks are to be put in an order."""
 
 _STYLES = ("auto", "live", "plain", "none")
-_LIMITS = ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "point_limit")
+_LIMITS = ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "work", "point_limit")
 
 
+@counts_work
 def pareto(
     topology: Where,
     collective: What,
@@ -79,6 +81,7 @@ def pareto(
     max_rounds: int | None = None,
     max_chunks: int | None = None,
     time_limit: float | str | None = None,
+    work: float | None = None,
     point_limit: float | str | None = None,
     symmetric: bool = True,
     optimise_for: int | str | None = None,
@@ -105,7 +108,10 @@ def pareto(
             bound's denominator asks for it, and what seeds construct.
         time_limit: seconds for all of it, or a text such as ``2min``; None to go on while that
             brings something, which takes minutes where gaps stay open.
-        point_limit: seconds for each (S, R, C).
+        work: units of work in place of `time_limit`, each about what one core does in a second:
+            every run with the same limit finds the same, however busy the machine is.  One thread
+            does everything, one thing after the other, and no store is asked.
+        point_limit: seconds, or units of work, for each (S, R, C).
         symmetric: whether symmetric algorithms are looked for first where that is quicker; found
             or not, they refute nothing.
         optimise_for: a size of one node's data, or a range such as ``64KiB:4MiB``: nothing is
@@ -126,14 +132,14 @@ def pareto(
     Fraction(3, 2)
     """
     _require_possible(output, proofs, progress)
-    session, until = session_for(settings), deadline_of(time_limit)
+    session, until = session_for(settings), deadline_of(time_limit, work=work)
     with reading(until):
         where, what = session.topology(topology), session.collective(collective)
     limits = (k, max_steps, max_rounds, max_chunks, seconds_of(time_limit), seconds_of(point_limit))
     sizes = size_range("optimise_for", optimise_for)
     network = _network(where, sizes, alpha, beta)
     aim = None if network is None or sizes is None else _aim(network, sizes)
-    request = SearchRequest(where, what, _strategy(strategy), *limits, symmetric, aim)
+    request = SearchRequest(where, what, _strategy(strategy), *limits, symmetric, aim, work=work)
     return searched(session, request, until, output, proofs, progress, network=network)
 
 
@@ -145,9 +151,11 @@ class SearchOptions(SettingsOptions, total=False):
     max_rounds: int | None
     max_chunks: int | None
     time_limit: float | str | None
+    work: float | None
     point_limit: float | str | None
 
 
+@counts_work
 def search(
     what: str | SearchRequest,
     solver: Solver | AnswerSource | None = None,
@@ -188,7 +196,8 @@ def search(
         if own:
             owner = "the request" if own[0] not in settings else "the solver"
             raise UsageError(f"{', '.join(own)}: {owner} says that itself")
-        session, until = session_for(settings), deadline_of(what.time_limit, began)  # type: ignore[arg-type]
+        session = session_for(settings)  # type: ignore[arg-type]
+        until = deadline_of(what.time_limit, began, work=what.work)
         return searched(session, what, until, output, proofs, progress, solver=solver)
     if solver is not None:
         raise UsageError(f"{what!r} is asked as `pareto` asks; a solver goes with a request")
@@ -196,7 +205,9 @@ def search(
     limits |= {name: seconds_of(limits[name]) for name in ("time_limit", "point_limit")}
     request, spec = written_search(session.specs, what, _strategy(strategy), limits)
     request = replace(request, symmetric=symmetric)
-    until = deadline_of(request.time_limit, began)
+    if request.work is not None:  # in place of what the file says
+        request = replace(request, time_limit=limits["time_limit"])
+    until = deadline_of(request.time_limit, began, work=request.work)
     return searched(
         session,
         request,

@@ -32,6 +32,7 @@ from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.classes import ChunkClasses, Demand, DemandList, DemandView
 from syncoll.certificates.completions import CompletionCertificate
 from syncoll.certificates.gossip import GossipCertificate
+from syncoll.clock import remembered
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
 from syncoll.linear.colour_refinement import Graph, hashes, mix, refine
 from syncoll.model import RelationTable, Topology
@@ -49,9 +50,14 @@ _UNLIKELY, _SHARE_OF_UNLIKELY = 0.8, 0.25
 if less than that part of the time is over then."""
 
 _MOST_RATINGS = 1 << 14
-_ratings: dict[int, float] = {}
-"""By `signature`, what part of the best the most was that could be proved of a node when it was
-asked last: they say what comes first, and rest from one call to the next."""
+
+
+def _ratings() -> dict[int, float]:
+    """By `signature`, what part of the best the most was that could be proved of a node when it was
+    asked last: they say what comes first, and rest from one call to the next.
+    """
+    return remembered("ratings of nodes", dict)
+
 
 _SHARE_OF_LARGER, _LITTLE = 0.7, 0.02
 """The part of the time that is left in which the larger relaxation of one node has to be solved.
@@ -132,10 +138,11 @@ def combining_rounds_bound(
             ask(leader, True, until)
         most |= dict.fromkeys((like for like in most if like != leader.like), 0.0)
     if best.rounds:
-        if len(_ratings) > _MOST_RATINGS:
-            _ratings.clear()
+        ratings = _ratings()
+        if len(ratings) > _MOST_RATINGS:
+            ratings.clear()
         for like, value in most.items():
-            _ratings[like] = value / float(best.rounds)
+            ratings[like] = value / float(best.rounds)
     if steps is None or shape.ends_alone or deadline.passed or topology.counts_copies:
         return best
     return _of_whole_chunks(topology, shape, steps, best, thorough, enough, deadline)
@@ -183,7 +190,7 @@ def _questions(
             continue
         seen.add(like)
         question = _Question(reading, node, where, demands, like)
-        if not alone and steps is not None and _ratings.get(like, 1.0) < _UNLIKELY:
+        if not alone and steps is not None and _ratings().get(like, 1.0) < _UNLIKELY:
             late.append(question)
         else:
             yield question

@@ -9,7 +9,6 @@ less.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,6 +22,7 @@ from syncoll.certificates.classes import ChunkClasses, Demand
 from syncoll.certificates.gossip import GossipCertificate, GossipTree, backwards
 from syncoll.certificates.informed import set_orbits, uninformed
 from syncoll.certificates.trees import NEVER, affordable, cheapest_tree, is_of_sets
+from syncoll.clock import now, remembered
 from syncoll.deadline import NEVER as NO_END
 from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
@@ -45,8 +45,12 @@ _LEAST_TURNS = 12
 is not begun."""
 
 _MOST_REMEMBERED = 256
-_turns: dict[int, tuple[int, float]] = {}
-"""By topology, for which S it was not begun for want of time, and how long a turn took."""
+
+
+def _turns() -> dict[int, tuple[int, float]]:
+    """By topology, for which S it was not begun for want of time, and how long a turn took."""
+    return remembered("turns of gossip", dict)
+
 
 _BEGUN_WITH = 60
 """Trees of each kind that the program begins with: without any it looks far from its optimum."""
@@ -76,7 +80,7 @@ def find_gossip(
     """
     until = deadline if deadline.is_never else deadline.share(_SHARE)
     machine = hash(topology.links)
-    tried_steps, seconds = _turns.get(machine, (steps, 0.0))
+    tried_steps, seconds = _turns().get(machine, (steps, 0.0))
     if tried_steps <= steps and seconds * _LEAST_TURNS > until.left():
         return None  # more steps take longer
     setting = CombiningSetting(topology, shape, steps)
@@ -91,7 +95,7 @@ def find_gossip(
     rounded = _MOST_ROUNDED if len(setting.sizes) == 1 else 1.0
     best_value, best = 0.0, master.first()
     tried = best
-    began = time.perf_counter()
+    began = now()
     while True:
         trees = []
         for k, kind in enumerate(kinds):
@@ -99,11 +103,11 @@ def find_gossip(
                 break
             trees.append(kind.cheapest(tried.of(k), master.least(k, tried.of(k)) + _NEAR))
             if not master.turn:
-                turn = (time.perf_counter() - began) / len(trees) * len(kinds)
+                turn = (now() - began) / len(trees) * len(kinds)
                 if turn * _LEAST_TURNS > until.left():
-                    if len(_turns) >= _MOST_REMEMBERED:
-                        _turns.clear()
-                    _turns[machine] = steps, turn
+                    if len(_turns()) >= _MOST_REMEMBERED:
+                        _turns().clear()
+                    _turns()[machine] = steps, turn
                     return None
         if len(trees) < len(kinds):
             break

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from syncoll.bounding.trees import find_tree_prices
 from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.classes import Demand, DemandList, DemandView
 from syncoll.certificates.prices import PriceCertificate
+from syncoll.clock import remembered
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.memory import budget, on_refusal
 from syncoll.model import Topology
@@ -108,8 +108,6 @@ class _FlowBounds:
         any_steps: the best bound for any number of steps so far.
     """
 
-    _recent: ClassVar[list[_FlowBounds]] = []
-
     def __init__(self, topology: Topology, demands: DemandList) -> None:
         self.topology, self.demands = topology, demands
         self.single = bool((demands.first_node >= 0).all())
@@ -136,14 +134,15 @@ class _FlowBounds:
     @classmethod
     def of(cls, topology: Topology, demands: DemandList) -> _FlowBounds:
         """Those of one of the last problems, or new ones."""
-        for one in cls._recent:
+        recent: list[_FlowBounds] = remembered("recent bounds", list)
+        for one in recent:
             if (one.topology is topology or one.topology == topology) and (
                 one.demands is demands or one.demands == demands
             ):
                 return one
         made = cls(topology, demands)
         kept = max(_REMEMBERED, _REMEMBERED_NODES // topology.num_nodes)
-        cls._recent = [made, *cls._recent[: kept - 1]]
+        recent[:] = [made, *recent[: kept - 1]]
         return made
 
     def bound(

@@ -8,7 +8,6 @@ was.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -19,6 +18,7 @@ import numpy.typing as npt
 from syncoll.certificates.classes import Demand
 from syncoll.certificates.informed import set_orbits, uninformed
 from syncoll.certificates.trees import NEVER, TreeCertificate, affordable, cheapest_tree, is_of_sets
+from syncoll.clock import now
 from syncoll.linear import GrowingProgram
 from syncoll.model import Topology
 from syncoll.symmetry.fixing import automorphisms_fixing, bound_orbits
@@ -74,7 +74,7 @@ def find_tree_prices(
     """
     if not demands or not all(affordable(topology, demand) for demand in demands):
         return None
-    end = time.monotonic() + seconds * _SHARE
+    end = now() + seconds * _SHARE
     images = []
     if len(demands) == 1:
         images = automorphisms_fixing(topology, (demands[0].sources, demands[0].destinations))
@@ -91,7 +91,7 @@ def find_tree_prices(
             prices[:, members] += tried[i][:, None]
         trees = []
         for k, demand in enumerate(demands):
-            if time.monotonic() >= end:
+            if now() >= end:
                 break
             below = master.cheapest(k, tried) + _NEAR
             tree = cheapest_tree(topology, demand, prices, float(NEVER), below, orbit)
@@ -101,11 +101,11 @@ def find_tree_prices(
         cost = sum(each * d.count for (each, _), d in zip(trees, demands, strict=True))
         if cost > best_cost:
             best_cost, best = cost, tried
-        if best_cost >= master.value * (1 - 1e-9) or time.monotonic() >= end:
+        if best_cost >= master.value * (1 - 1e-9) or now() >= end:
             break
         for k, (_, found) in enumerate(trees):
             master.add(k, found.tree())
-        optimum = master.solve(end - time.monotonic())
+        optimum = master.solve(end - now())
         if optimum is None:
             break
         tried = optimum if master.turn % _AFRESH == 0 else (tried + optimum) / 2

@@ -29,6 +29,7 @@ __all__ = [
     "add_progress",
     "add_solver",
     "add_time_limit",
+    "add_work",
     "amount",
     "count",
     "duration",
@@ -40,6 +41,7 @@ __all__ = [
     "settings_of",
     "size",
     "store_name",
+    "work",
 ]
 
 STANDARD_OUTPUT = Path("-")
@@ -54,6 +56,13 @@ def duration(text: str) -> float:
 def size(text: str) -> int:
     """Bytes from texts such as ``512``, ``64KiB`` or ``1MB``."""
     return _parsed(parse_size, text)
+
+
+def work(text: str) -> float:
+    """Units of work, a number."""
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of units, such as 30")
+    return float(text)
 
 
 def memory(text: str) -> int:
@@ -155,6 +164,18 @@ def add_time_limit(parser: argparse._ActionsContainer, more: str) -> None:
         type=duration,
         metavar="TIME",
         help=f"for the whole command, from its start, such as 30s, 2min{more}",
+    )
+
+
+def add_work(parser: argparse._ActionsContainer) -> None:
+    """--work of a command that can count it."""
+    parser.add_argument(
+        "--work",
+        type=work,
+        metavar="N",
+        help="in place of --time-limit: N units of work, each about what one core does in a "
+        "second; solvers, bounds and seeds count what they do, one after the other in one thread, "
+        "so that every run finds the same under any load (without the store)",
     )
 
 

@@ -25,6 +25,7 @@ from syncoll.cli.arguments import (
     add_format,
     add_problem,
     add_time_limit,
+    add_work,
     amount,
     count,
     output_file,
@@ -57,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "; what is proved by then is given, as after Ctrl-C (default: about 20 s for each bound)",
     )
+    add_work(parser)
     parser.add_argument("--prices", action="store_true", help="show the prices that prove each")
     parser.add_argument(
         "-o",
@@ -86,6 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         chunks=arguments.chunks,
         max_steps=arguments.max_steps,
         time_limit=arguments.time_limit,
+        work=arguments.work,
     )
     code = Exit.INTERRUPTED if bounds.interrupted else Exit.OK
     tabulated = arguments.format != "json" and arguments.output != STANDARD_OUTPUT

@@ -29,6 +29,7 @@ from syncoll.cli.arguments import (
     add_memory_limit,
     add_progress,
     add_time_limit,
+    add_work,
     count,
     duration,
     output_file,
@@ -93,6 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for the search of each collective on each of them (default: 10 s)",
     )
     add_time_limit(parser, "; what is proved by then is given, as after Ctrl-C (default: none)")
+    add_work(parser)
     add_memory_limit(parser)
     parser.set_defaults(smaller="a smaller --most, or a --where that leaves fewer machines")
     parser.add_argument(
@@ -164,6 +166,7 @@ def run(arguments: argparse.Namespace) -> int:
         synthesise=arguments.synthesise,
         search_limit=arguments.search_limit,
         time_limit=arguments.time_limit,
+        work=arguments.work,
         output=arguments.output,
         progress=arguments.progress,
         **{

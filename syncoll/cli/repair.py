@@ -27,6 +27,7 @@ from syncoll.cli.arguments import (
     add_progress,
     add_solver,
     add_time_limit,
+    add_work,
     amount,
     count,
     duration,
@@ -79,6 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--max-chunks", type=count, metavar="C", help="C at most (as for pareto)")
     add_time_limit(group, " (default: 30s; with --survey none for all of it)")
+    add_work(group)
     group.add_argument(
         "--search-limit",
         type=duration,
@@ -119,7 +121,8 @@ def run(arguments: argparse.Namespace) -> int:
     found = syncoll.repair(
         arguments.file,
         **picked(
-            arguments, "without slow collective max_steps max_chunks time_limit output progress"
+            arguments,
+            "without slow collective max_steps max_chunks time_limit work output progress",
         ),
     )
     frontier, output = found.frontier, arguments.output
@@ -150,7 +153,7 @@ def _survey(arguments: argparse.Namespace) -> int:
     found = syncoll.survey(
         arguments.file,
         arguments.survey,
-        **picked(arguments, "collective search_limit time_limit output progress"),
+        **picked(arguments, "collective search_limit time_limit work output progress"),
     )
     if arguments.format == "json":
         print_json(found.document())

@@ -12,6 +12,7 @@ from syncoll.cli.arguments import (
     add_format,
     add_progress,
     add_time_limit,
+    add_work,
     amount,
     count,
     duration,
@@ -66,6 +67,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         "; it is kept to a second or 5%% (default: none; allreduce and its like are searched for "
         "a minute, then for twice as long, and so on while that brings more than 1%%)",
     )
+    add_work(group)
     group.add_argument(
         "--point-limit",
         type=duration,
@@ -102,8 +104,8 @@ def add_search(parser: argparse.ArgumentParser) -> None:
 
 
 _PASSED_ON = (
-    "strategy k max_steps max_rounds max_chunks time_limit point_limit symmetric output proofs "
-    "progress"
+    "strategy k max_steps max_rounds max_chunks time_limit work point_limit symmetric output "
+    "proofs progress"
 )
 
 

@@ -24,6 +24,7 @@ from syncoll.cli.arguments import (
     add_problem,
     add_solver,
     add_time_limit,
+    add_work,
     json_for_dash,
     output_file,
     output_folder,
@@ -46,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "fewer variables; where there is none others may exist, and the answer is unknown",
     )
     add_time_limit(parser, " (default: none)")
+    add_work(parser)
     add_format(parser)
     parser.add_argument(
         "-o",
@@ -75,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         steps=arguments.steps,
         rounds=arguments.rounds,
         time_limit=arguments.time_limit,
+        work=arguments.work,
         symmetric=arguments.symmetric,
     )
     print_result(arguments, solution)

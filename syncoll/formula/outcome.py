@@ -39,6 +39,9 @@ class Limits:
 
     Args:
         seconds: wall-clock time limit; None for none.
+        work: limit in units of work that the solver counts itself, so that every run with the same
+            limit and one thread ends alike; a unit is about what one core does in a second.  None
+            for none.
         memory_bytes: limit on the resident memory of the solver's process; None for none.
         threads: how many threads the solver may use; a solver without threads uses one.
         seed: seed of the solver's random choices.
@@ -52,6 +55,7 @@ class Limits:
     threads: int = 1
     seed: int = 0
     proof: Path | None = None
+    work: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +67,7 @@ class Outcome:
         reason: `StopReason.DECIDED` exactly when the verdict is not unknown.
         message: details for people, such as what to use instead when a licence is too small.
         seconds: wall-clock seconds by phase: ``lower``, ``load``, ``solve`` …
+        work: units of work that it took, as `Limits.work` counts them, where that was a limit.
         statistics: whatever the solver counts: conflicts, branches, nodes …
         proof: for unsat, the file of `Limits.proof`, once the backend has written its proof there;
             a file, because proofs have no bound.
@@ -79,6 +84,7 @@ class Outcome:
     statistics: Mapping[str, float] = field(default_factory=dict)
     proof: Path | None = None
     losses: tuple[str, ...] = ()
+    work: float = 0.0
 
     def __post_init__(self) -> None:
         if (self.verdict is Verdict.SAT) != (self.assignment is not None):

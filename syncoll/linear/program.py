@@ -14,8 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.clock import is_counted, took
 from syncoll.deadline import NEVER, Deadline, enclosing
 from syncoll.linear.colour_refinement import Graph, is_equitable, mix, numbered, refine
+from syncoll.linear.effort import run_counted
 from syncoll.memory import budget, on_refusal
 
 __all__ = ["GrowingProgram", "LinearProgram", "Optimum"]
@@ -69,6 +71,7 @@ class GrowingProgram:
 
         self._highs = highspy
         self._solver = highspy.Highs()
+        self._integer = self._stopped = False
         for name, value in ({"output_flag": False, "threads": 1} | options).items():
             self._solver.setOptionValue(name, value)
         self.add_columns(costs)
@@ -89,6 +92,7 @@ class GrowingProgram:
             count, objective, _filled(low, count), _filled(high, count), *_sparse(entries, count)
         )
         if integer:
+            self._integer = True
             kind = np.full(count, self._highs.HighsVarType.kInteger.value, dtype=np.uint8)
             numbers = np.arange(first, first + count, dtype=np.int32)
             self._solver.changeColsIntegrality(count, numbers, kind)
@@ -112,15 +116,20 @@ class GrowingProgram:
 
     def run(self, seconds: float | None = None) -> bool:
         """Whether an optimum was found within this time."""
+        if is_counted():
+            units, self._stopped = run_counted(self._solver, seconds, integer=self._integer)
+            took(units)
+            return bool(self._solver.getModelStatus() == self._highs.HighsModelStatus.kOptimal)
         if seconds is not None:  # its clock goes on from one run to the next
             self._solver.setOptionValue("time_limit", self._solver.getRunTime() + seconds)
         self._solver.run()
+        self._stopped = self._solver.getModelStatus() == self._highs.HighsModelStatus.kTimeLimit
         return bool(self._solver.getModelStatus() == self._highs.HighsModelStatus.kOptimal)
 
     @property
     def was_stopped(self) -> bool:
-        """Whether the last run ended by its time limit."""
-        return bool(self._solver.getModelStatus() == self._highs.HighsModelStatus.kTimeLimit)
+        """Whether the last run ended by its limit."""
+        return self._stopped
 
     def begin_anew(self, solver: str) -> None:
         """Forgets what runs have found, and leaves the next ones to another method of HiGHS."""

@@ -216,6 +216,7 @@ class BackendRecord:
         rank: its place in ``auto``; None for a backend that is asked only when it is named.
         writes_proofs: whether, of clauses that are unsat, it writes a proof where `Limits.proof`
             says; at least with its default options.
+        counts_work: whether it keeps to `Limits.work`, and says in `Outcome.work` what it took.
     """
 
     name: str
@@ -229,6 +230,7 @@ class BackendRecord:
     should_run: Callable[[FormulaSize], Answer] = _yes
     rank: Rank | None = None
     writes_proofs: bool = False
+    counts_work: bool = False
 
     def __post_init__(self) -> None:
         fields.check_fields(self)

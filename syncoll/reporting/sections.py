@@ -34,7 +34,16 @@ _STATES = {
     "open": "not proved optimal",
 }
 
-_OPTIONS = ("strategy", "k", "max_steps", "max_rounds", "max_chunks", "time_limit", "point_limit")
+_OPTIONS = (
+    "strategy",
+    "k",
+    "max_steps",
+    "max_rounds",
+    "max_chunks",
+    "time_limit",
+    "work",
+    "point_limit",
+)
 """Settings of a search, in the order of its options."""
 
 

@@ -9,12 +9,12 @@ of one are the priorities of the next, and the target is one round less than the
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.clock import now
 from syncoll.deadline import NEVER, Deadline
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.list_scheduler import ListScheduler
@@ -103,13 +103,13 @@ class Assigner:
         seconds = min(_MOST_SECONDS, until.left())
         exact = exact and small and self._fruitless < _MOST_FRUITLESS
         if exact and (most + 1 - least) * _LEAST_GAIN > most and seconds > 0:
-            began = time.monotonic()
+            began = now()
             better, self.relaxed[steps] = program.minimise(least, most, seconds)
             if better is not None:
                 plan, self._fruitless = better, 0
             elif self.relaxed[steps] <= most:
                 self._fruitless += 1
-                self.wasted += time.monotonic() - began
+                self.wasted += now() - began
         return plan if plan.total <= most_rounds else None
 
     def _listed(

@@ -175,6 +175,7 @@ class AnswerSource:
             "max_chunks": max_chunks,
             "time_limit": request.time_limit,
             "point_limit": request.point_limit,
+            **({} if request.work is None else {"work": request.work}),
             "symmetric": request.symmetric,
         }
 

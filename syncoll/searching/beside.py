@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from fractions import Fraction
 
+from syncoll.clock import now
 from syncoll.deadline import Deadline
 from syncoll.results.frontier import Point
 from syncoll.searching.bounds_table import in_turn
@@ -106,7 +106,7 @@ class SeedsBeside:
     def _take(self, points: Iterator[Point]) -> bool:
         """Puts points of seeds on the frontier, until nothing can be better; whether one is new."""
         self._known.observer.seeding(self.turns.waiting)
-        saved, new = time.perf_counter(), False
+        saved, new = now(), False
         for point in points:
             self._known.trials.known.add(point)
             if self._source.keeps(point):
@@ -117,10 +117,10 @@ class SeedsBeside:
                     break  # nothing is better in either cost
                 if merged_it and self._are_few_steps and not self._known.gaps_are_open():
                     break  # nor is anything else within the limits
-            if self._known.on_points and time.perf_counter() >= saved + _SAVE_SECONDS:
+            if self._known.on_points and now() >= saved + _SAVE_SECONDS:
                 with self._bounds.at_once():  # what is proved comes later
                     self._known.report()
-                saved = time.perf_counter()
+                saved = now()
         return self._take_members() or new
 
     def _take_members(self) -> bool:

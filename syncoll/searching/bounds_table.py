@@ -7,7 +7,6 @@ collective says that it is irregular, what it asks for is compared for each C in
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -20,6 +19,7 @@ from syncoll.bounding import (
     with_trees,
 )
 from syncoll.certificates import Certificate, ChunkClasses, DemandView, RoundsBound
+from syncoll.clock import now
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import LocatedError
 from syncoll.model import Collective, Instance, Topology
@@ -258,12 +258,12 @@ class BoundsTable:
             if self._met(known, shape.chunks, steps):
                 self._bounds[key] = known
                 return known
-            seconds, began = self._left(), time.perf_counter()
+            seconds, began = self._left(), now()
             found = self._rounds(shape, steps, thorough=False, seconds=seconds)
             self._keep(key, found)
             if steps is not None and found.steps is None and seconds < _HURRY:
                 self._hurried[key] = seconds
-            elif time.perf_counter() - began > _LATE * seconds:
+            elif now() - began > _LATE * seconds:
                 self._late[key] = seconds
         return self._bounds[key]
 

@@ -15,6 +15,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Protocol
 
+from syncoll.clock import now
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.errors import LocatedError, SyncollError, UsageError
 from syncoll.model import Collective
@@ -401,7 +402,7 @@ class Composing:
         """Passes on what can be composed while parts are searched, now and then."""
         if self.on_points is None or not self._again.passed:
             return
-        began = time.perf_counter()
+        began = now()
         before, complete = self.points, self.complete
         self._look_aside()
         self._compose(parts, self.deadline.sooner(_SAVE_SECONDS))
@@ -412,7 +413,7 @@ class Composing:
                     self._so_far(self._scope([" then ".join(part.name for part in way)]))
                 )
         self.complete = complete
-        spent = time.perf_counter() - began
+        spent = now() - began
         self._again = Deadline.after(max(_SAVE_SECONDS, _TIMES_COMPOSING * spent))
 
     def _compose(self, parts: Sequence[Part], deadline: Deadline) -> None:

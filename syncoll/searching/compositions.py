@@ -9,12 +9,12 @@ a fraction of a percent of R/C.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from math import lcm
 
+from syncoll.clock import now
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.errors import ModelError, UsageError
 from syncoll.model import Algorithm, Collective, Instance, OrbitAlgorithm
@@ -76,13 +76,13 @@ class Compositions:
             if self._seconds_per_send * _listed(choice) > max(0.0, deadline.left()):
                 late = True
                 continue
-            began = time.perf_counter()
+            began = now()
             with interrupted_at(deadline):
                 solved = self._solved(parts, choice)
             self._tried[_numbers(choice)] = choice  # which keeps the algorithms, and their numbers
             if solved is None:
                 continue
-            self._seconds_per_send = (time.perf_counter() - began) / max(1, _listed(choice))
+            self._seconds_per_send = (now() - began) / max(1, _listed(choice))
             instance = solved[0]
             if not self._collective.irregular:
                 self._per_chunk = Fraction(instance.num_chunks, instance.chunks)

@@ -13,11 +13,11 @@ of them found.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import takewhile
 
+from syncoll.clock import now
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 from syncoll.formula import Verdict
 from syncoll.results import Solution
@@ -228,7 +228,7 @@ class _Search:
         symmetric, self.symmetric = self.symmetric, None
         if symmetric is None:
             return
-        began = time.perf_counter()
+        began = now()
         self._shorten()
         hard = self.request.collective.combining and is_small(self.request.topology)
         share = _SHARE_OF_SYMMETRY[hard]
@@ -240,7 +240,7 @@ class _Search:
                 elif solution.verdict is Verdict.UNSAT:
                     self._refute(candidate, solution)
         self._shorten()
-        self.seeds.turns.asked_seconds += time.perf_counter() - began
+        self.seeds.turns.asked_seconds += now() - began
 
     def _admits_cut(self, candidate: Candidate) -> bool:
         """Whether chunks that are cut further are those of a candidate within the limits."""
@@ -273,10 +273,10 @@ class _Search:
         # Closed here: where Python does it in its own time, a Ctrl-C that comes then is lost.
         with closing(answers):
             undecided = 0
-            began = time.perf_counter()
+            began = now()
             for candidate, solution in answers:
-                self.seeds.turns.asked_seconds += time.perf_counter() - began
-                began = time.perf_counter()
+                self.seeds.turns.asked_seconds += now() - began
+                began = now()
                 step.undecided.pop(candidate, None)
                 if solution is None:
                     continue
@@ -292,7 +292,7 @@ class _Search:
                         self._look_for_symmetric()
                         if self.seeds.turns.next():
                             self.known.report()
-                        began = time.perf_counter()
+                        began = now()
                 elif solution.verdict is Verdict.SAT:
                     self._add(solution)
                     break

@@ -14,13 +14,14 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import count
 from math import exp, log
 
+from syncoll.clock import counting, is_counted
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.model import Collective
 from syncoll.results.family import Family
@@ -72,12 +73,14 @@ def search(
         OutOfTimeError: when the time was over before anything is known.
     """
     _require_room(request)
-    if deadline is None:
-        deadline = Deadline.after(request.time_limit)
     source = answers if isinstance(answers, AnswerSource) else AnswerSource(answers)
-    return _Frontiers(source, observer or Observer()).search(
-        SearchTask(request, deadline, on_points)
-    )
+    counts = request.work is not None and not is_counted()
+    with counting() if counts else nullcontext():
+        if deadline is None:
+            deadline = Deadline.after(request.time_limit if request.work is None else request.work)
+        return _Frontiers(source, observer or Observer()).search(
+            SearchTask(request, deadline, on_points)
+        )
 
 
 def _require_room(request: SearchRequest) -> None:

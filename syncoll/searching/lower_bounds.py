@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 
 from syncoll.bounding import (
@@ -12,6 +11,7 @@ from syncoll.bounding import (
     with_cut,
 )
 from syncoll.certificates import Certificate, ChunkClasses, Demand, DemandView, RoundsBound
+from syncoll.clock import now
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 from syncoll.model import Collective, Topology
 from syncoll.model.reach import Reach
@@ -173,7 +173,7 @@ class _Proving:
         return min(most, max(0.0, self._until.left()) / (others + 1))
 
     def _proved(self, steps: int | None, known: RoundsBound) -> RoundsBound:
-        began, seconds = time.perf_counter(), self._had[steps]
+        began, seconds = now(), self._had[steps]
         if self._shape.combining:
             bound = combining_rounds_bound(
                 self._topology,
@@ -184,7 +184,7 @@ class _Proving:
             )
         else:
             bound = rounds_bound(self._topology, self._needs, steps, seconds=seconds)
-        if time.perf_counter() - began >= seconds:
+        if now() - began >= seconds:
             self.late.add(steps)
         # Where a bound for so many steps did not come in time, that for any number holds too.
         if bound.rounds <= known.rounds:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from syncoll.clock import is_counted
 from syncoll.deadline import NEVER, Deadline
 from syncoll.formula import StopReason, Verdict
 from syncoll.model import Algorithm, Collective, Instance, Topology
@@ -137,7 +138,7 @@ def solve_symmetrically(
     began = time.perf_counter()
     table = instance.table
     spent: Counter[str] = Counter()
-    solution, left = None, seconds
+    solution, left, own = None, seconds, Deadline.after(seconds)
     for one in groups:
         try:
             action = Action.on(one, table)
@@ -147,7 +148,7 @@ def solve_symmetrically(
         solution = solve_directly(solver, instance, left, hint, until, action)
         spent.update(solution.seconds)
         if seconds is not None:
-            left = seconds - spent["solve"]
+            left = own.left() if is_counted() else seconds - spent["solve"]
         over = until.passed or (left is not None and left <= 0)
         if over or solution.outcome.reason is not StopReason.NOT_SYMMETRIC:
             break

@@ -43,6 +43,7 @@ class SearchRequest:
         aim: the message sizes that it is for: what would be the fastest for none of them is not
             looked for.  None for all sizes.
         is_part: whether what is found becomes a part of other algorithms.
+        work: units of work for the whole search, in place of `time_limit`; see `syncoll.clock`.
 
     Raises:
         UsageError: on a limit that cannot be.
@@ -60,6 +61,7 @@ class SearchRequest:
     symmetric: bool = True
     aim: Aim | None = None
     is_part: bool = False
+    work: float | None = None
 
     def __post_init__(self) -> None:
         for what, kind in ((self.topology, Topology), (self.collective, Collective)):
@@ -67,9 +69,11 @@ class SearchRequest:
                 raise UsageError(f"{what!r} is not a {kind.__name__}")
         if not isinstance(self.symmetric, bool):
             raise UsageError(f"symmetric is {self.symmetric!r}; it must be True or False")
-        for name in ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "point_limit"):
+        limits = ("max_steps", "max_rounds", "max_chunks", "time_limit", "point_limit")
+        for name in ("k", *limits, "work"):
             value, least = getattr(self, name), int(name == "max_chunks")
-            number: Any = (int, float) if name.endswith("_limit") else int
+            exact = name.startswith("max_") or name == "k"
+            number: Any = int if exact else (int, float)
             if value is not None and (isinstance(value, bool) or not isinstance(value, number)):
                 raise UsageError(f"{name} is {value!r}; it must be a number")
             if value is not None and value < least:

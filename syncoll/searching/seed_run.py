@@ -19,6 +19,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import cast
 
+from syncoll.clock import is_counted, took
 from syncoll.deadline import Deadline, interrupted_at
 from syncoll.errors import OutOfTimeError, PluginError, SyncollError, VerificationError
 from syncoll.model import Algorithm, Collective, Instance, Topology
@@ -64,6 +65,9 @@ _SOON_SECONDS = 0.5
 
 _TAKING_SECONDS = 2.0
 """What has come is looked at for so long at a time: millions of sends take seconds to verify."""
+
+_UNITS_PER_SEND = 1e-6
+"""What it takes to construct and verify one."""
 
 _MANY_SENDS = 1 << 16
 """What switches that copy save is counted of algorithms of up to so many before a family is said to
@@ -202,6 +206,8 @@ class SeedRun:
         Args:
             until: when they come to their end.
         """
+        if is_counted():  # what comes from there, and when, depends on the machine
+            return
         leaving = [s for s in self._seats if s.seed.record.resumes and not s.ended]
         if not leaving or self._process is not None:
             return
@@ -433,6 +439,7 @@ class SeedRun:
     def _point(self, name: str, proposal: Proposal, seconds: float) -> Point:
         """A proposal as a point, at its tightest and verified."""
         algorithm = proposal.algorithm.tightened(self.topology)
+        took(_UNITS_PER_SEND * algorithm.num_listed)
         instance = self._asked(proposal.chunks, algorithm)
         try:
             require_valid(instance, algorithm)

@@ -6,9 +6,9 @@ it had.  What is left in the end is theirs, for as long as a gap to a bound is o
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 
+from syncoll.clock import now
 from syncoll.deadline import Deadline
 from syncoll.results.family import Family
 from syncoll.results.frontier import Point
@@ -132,13 +132,13 @@ class SeedTurns:
         """
         turn = _ROUND_SECONDS
         while self.waiting and is_wanted():
-            began = time.perf_counter()
+            began = now()
             until = self._claims
             until.check()
             if self._round(turn, until.sooner(_BUSY * turn)):
                 yield
             else:
-                spent = time.perf_counter() - began
+                spent = now() - began
                 idle = spent < _IDLE * min(turn, until.seconds or turn)
                 if not patient:
                     until.check()  # what would come after them has no time either

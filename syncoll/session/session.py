@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syncoll import memory
+from syncoll.clock import is_counted
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import SyncollError
 from syncoll.session.names import Names, Tell
@@ -132,7 +133,7 @@ class Session(Names):
         from syncoll.store import Store
 
         name = self.settings.store_name
-        if name == "none":
+        if name == "none" or is_counted():  # what is in it would decide what is found
             return None
         try:
             return Store.open(Path(name) if name else None, on_trouble=self.tell)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
+from syncoll.clock import is_counted
 from syncoll.errors import UsageError
 from syncoll.units import parse_memory
 from syncoll.wording import argument
@@ -121,6 +122,20 @@ class Settings:
             given["memory_limit"] = parse_memory(str(given["memory_limit"]))
         return cls(**given)  # type: ignore[arg-type]
 
+    def require_countable(self) -> None:
+        """Passes settings with which work can be counted: nothing runs beside anything else.
+
+        Raises:
+            UsageError: naming a setting that asks for more.
+        """
+        for name, alone in (("threads", 1), ("jobs", 1), ("executor", None)):
+            value = getattr(self, name)
+            if value not in (None, alone):
+                raise UsageError(
+                    f"{argument(name, value)}: with {argument('work')} everything runs in one "
+                    "thread, one after the other, so that every run ends alike"
+                )
+
     @property
     def num_jobs(self) -> int:
         """How many solvers share this machine: N of `jobs`, or of ``processes:N``.
@@ -168,7 +183,8 @@ class Settings:
 
         if not 0 <= self.seed <= _LARGEST_SEED:
             raise UsageError(f"seed {self.seed} is not from 0 to {_LARGEST_SEED}")
-        return Limits(seconds, self.memory_limit, self.threads or default_threads(jobs), self.seed)
+        threads = 1 if is_counted() else self.threads or default_threads(jobs)
+        return Limits(seconds, self.memory_limit, threads, self.seed)
 
     def solver(
         self, encoding: str | None = None, backend: str | None = None, jobs: int = 1

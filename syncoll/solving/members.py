@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from syncoll.clock import is_counted
 from syncoll.cores import available_cores
 from syncoll.errors import OptionError, PluginError, UsageError
 from syncoll.formula import Limits
@@ -258,6 +259,8 @@ def _missing(record: BackendRecord) -> str:
     for answer in (record.installed(), record.licensed()):
         if not answer.ok:
             return answer.reason
+    if is_counted() and not record.counts_work:
+        return "it does not count its work, so that no limit of work would end it"
     return ""
 
 

@@ -29,7 +29,15 @@ from syncoll.results.solution import NO_FORMULA
 from syncoll.solving.members import Member
 from syncoll.solving.process import SolverProcess
 
-__all__ = ["HEAD_START_SECONDS", "Reply", "ask_one", "losses_of", "no_answer", "race"]
+__all__ = [
+    "HEAD_START_SECONDS",
+    "Reply",
+    "ask_in_turn",
+    "ask_one",
+    "losses_of",
+    "no_answer",
+    "race",
+]
 
 HEAD_START_SECONDS = 0.5
 """How long a backend works before the next one joins in."""
@@ -385,6 +393,60 @@ def race(
         KeyboardInterrupt: passed on, as any other error, after all workers have been ended.
     """
     return _Race(members, formula, limits, at_once, head_start, until).run(should_stop)
+
+
+def ask_in_turn(
+    members: Sequence[Member],
+    formula: Formula,
+    limits: Limits,
+    *,
+    at_once: int | None = None,
+    head_start: float = HEAD_START_SECONDS,
+    should_stop: Callable[[], bool] | None = None,
+    until: Deadline = NEVER,
+) -> tuple[list[Reply], bool]:
+    """As `race`, where work is counted: one backend after the other, each for the units of a head
+    start; then those that had too few of them, each for its share of what is left.
+    """
+    ends, choosy = until.sooner(limits.seconds), at_once is not None
+    replies: dict[str, Reply] = {}
+    declined: list[Member] = []
+
+    def ask(member: Member, own: Deadline, known: Formula | Lowered, *, choosy: bool) -> bool:
+        """Whether all is over: it has decided, or is to stop."""
+
+        def why_not(size: FormulaSize) -> Outcome | None:
+            should = member.record.should_run(size)
+            if not choosy or should.ok:
+                return None
+            declined.append(member)
+            return Outcome(Verdict.UNKNOWN, reason=StopReason.GAVE_UP, message=should.reason)
+
+        within = replace(limits, seconds=own.seconds)
+        reply = _ask(member, known, lambda: within, should_stop, own, why_not)
+        replies.pop(member.name, None)
+        if member not in declined:
+            replies[member.name] = reply
+        return reply.outcome.verdict is not Verdict.UNKNOWN or stopped()
+
+    def stopped() -> bool:
+        return should_stop is not None and should_stop()
+
+    for member in members:
+        if len(replies) == at_once:
+            break
+        if ask(member, ends.sooner(head_start), formula, choosy=choosy):
+            return list(replies.values()), stopped()
+    early = [m for m in members if m.name in replies]
+    again = [m for m in early if replies[m.name].outcome.reason is StopReason.TIME_LIMIT]
+    rest = again or declined
+    declined = []
+    for i, member in enumerate(rest):
+        before = replies.get(member.name)
+        known = formula if before is None or before.lowered is None else before.lowered
+        if ends.passed or ask(member, ends.share(1 / (len(rest) - i)), known, choosy=False):
+            break
+    return list(replies.values()), stopped()
 
 
 def _require_agreement(one: Reply, two: Reply) -> None:

@@ -17,6 +17,7 @@ import pickle
 import time
 from collections.abc import Callable, Mapping
 
+from syncoll.clock import is_counted, took
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import BackendError, PluginError, UsageError
 from syncoll.formula import Formula, Limits, Outcome, StopReason, Verdict
@@ -158,6 +159,10 @@ class SolverProcess:
         until: Deadline,
     ) -> Outcome:
         seconds: dict[str, float] = {}
+        if is_counted():  # then no moment ends it but one that the solver counts
+            units = [one for one in (limits.work, limits.seconds, until.seconds) if one is not None]
+            limits = dataclasses.replace(limits, seconds=None, work=min(units, default=None))
+            until = NEVER
         connection = self._ready_connection(limits, should_stop, seconds, until)
         if isinstance(connection, Outcome):
             return connection
@@ -175,6 +180,7 @@ class SolverProcess:
             outcome = answer.outcome
             seconds |= outcome.seconds
             seconds["transfer"] = max(0.0, spent - answer.seconds)
+            took(outcome.work)
             self._check(formula, outcome)
             return dataclasses.replace(outcome, seconds=seconds)
         return self._ended(connection, answer, {**seconds, "solve": spent})
@@ -199,7 +205,7 @@ class SolverProcess:
         connection = self._connection or self._started()
         assert self._loading_since is not None
         # Importing is not limited by the solver's clock, only by common sense.
-        lenient = Limits(seconds=_START_SECONDS, memory_bytes=limits.memory_bytes)
+        lenient = Limits(None if is_counted() else _START_SECONDS, memory_bytes=limits.memory_bytes)
         answer = self._wait(connection, lenient, should_stop, self._loading_since, until)
         self._loading_since = None
         seconds["start"] = time.perf_counter() - began

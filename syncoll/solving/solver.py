@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import syncoll
+from syncoll.clock import is_counted, took
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
 from syncoll.errors import (
     BackendError,
@@ -47,7 +48,15 @@ from syncoll.solving.members import (
     default_threads,
     member_options,
 )
-from syncoll.solving.portfolio import HEAD_START_SECONDS, Reply, ask_one, losses_of, no_answer, race
+from syncoll.solving.portfolio import (
+    HEAD_START_SECONDS,
+    Reply,
+    ask_in_turn,
+    ask_one,
+    losses_of,
+    no_answer,
+    race,
+)
 from syncoll.solving.process import SolverProcess
 from syncoll.solving.pruning import without_useless_sends
 from syncoll.symmetry import Action
@@ -64,6 +73,9 @@ _BYTES_PER_LITERAL = 400
 """Measured on tori with the encodings and backends that come with syncoll: the builder's lists and
 the formula's arrays take 40 to 75 bytes for each literal in this process, a lowering to clauses
 some 200 more, and a worker 200 to 800, the fewer the larger the formula is."""
+
+_UNITS_PER_LITERAL = 1e-6
+"""What it takes to build a formula, to lower it and to pass it on."""
 
 _BYTES_PER_CELL = 40
 """For each chunk and link: the windows of steps, in several arrays."""
@@ -327,6 +339,7 @@ class Solver:
         encoding, options = self._loaded[record.name], self._options_for(record)
         _require_room(encoding, instance, options)
         encoded = encoding.encode(instance, options)
+        took(_UNITS_PER_LITERAL * encoded.formula.size().literals)
         return encoded, time.perf_counter() - began
 
     def _asked(
@@ -368,12 +381,14 @@ class Solver:
             reply = ask_one(members[0], formula, limits, should_stop=stop, until=until)
             lost = losses_of(members[0].name, reply.outcome)
             return reply, replace(reply.outcome, losses=lost)
-        together = min(len(members), self._choice.at_once or len(members))
-        share = replace(limits, threads=max(2, limits.threads - together + 1))
-        replies, interrupted = race(
+        ask = ask_in_turn
+        if not is_counted():
+            together = min(len(members), self._choice.at_once or len(members))
+            ask, limits = race, replace(limits, threads=max(2, limits.threads - together + 1))
+        replies, interrupted = ask(
             members,
             formula,
-            share,
+            limits,
             at_once=self._choice.at_once,
             head_start=self._head_start,
             should_stop=stop,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from syncoll import clock
 from syncoll.bounding import combining, combining_rounds_bound, rounds, rounds_bound
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind, most_variables, num_flows
@@ -79,7 +80,7 @@ def test_what_was_too_large_is_tried_again_where_more_is_allowed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(rounds, "QUICK", (60_000, 5))
-    monkeypatch.setattr(rounds._FlowBounds, "_recent", [])
+    monkeypatch.setattr(clock, "_PROCESS", {})
     needs = [Demand((0,), (1, 2, 3), 1)]
     assert rounds_bound(hub(4), needs, 2, thorough=False, seconds=9.0).rounds == 1
     assert rounds_bound(hub(4), needs, 2, seconds=9.0).rounds == Fraction(3, 2)
@@ -90,8 +91,7 @@ def test_the_larger_relaxation_is_for_the_node_of_which_most_is_proved(
 ) -> None:
     """Once, unless it proved next to nothing more for fewer steps; and for more steps that node
     comes first."""
-    monkeypatch.setattr(combining, "_ratings", {})
-    monkeypatch.setattr(rounds._FlowBounds, "_recent", [])  # what other tests know of line(3)
+    monkeypatch.setattr(clock, "_PROCESS", {})  # what other tests know of line(3)
     asked: list[tuple[int, bool]] = []
 
     def prove(*_: Any, reading: DemandView, node: int, thorough: bool, **__: Any) -> RoundsBound:
@@ -111,7 +111,7 @@ def test_the_larger_relaxation_is_for_the_node_of_which_most_is_proved(
 
 
 def test_how_much_more_copies_prove_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds._FlowBounds, "_recent", [])
+    monkeypatch.setattr(clock, "_PROCESS", {})
     machine, needs = hub(4), [Demand((0,), (1, 2, 3), 1)]
     assert copies_prove(machine, needs, 3) is None
     assert rounds_bound(machine, needs, 2).rounds == Fraction(3, 2)

@@ -22,6 +22,7 @@ FLOORS = (
     "lazy",
     "cores",
     "interrupts",
+    "clock",
     "deadline",
     "memory",
     "model",
@@ -123,7 +124,7 @@ def test_the_checker_of_claims_is_small() -> None:
 
 COMMAND = {
     *("cli", "api", "session", "pages", "documents", "units"),
-    *("interrupts", "deadline", "memory", "lazy"),
+    *("interrupts", "clock", "deadline", "memory", "lazy"),
 }
 """What a command takes beside what it is about."""
 
