@@ -2,7 +2,8 @@
 with exact arithmetic and shortest paths, and makes sure that the bounds, the scope of each point's
 optimality and what is said to be open follow from them.  Needs no solver.
 
-A frontier is compared with the collective of its name, or with that of --collective.  A claim that
+A frontier is compared with the collective of its name, or with that of --collective; its machine is
+the one that the file describes, unless --topology names the one to compare it with.  A claim that
 the file cannot prove is named as not checked, with what would check it, and then the exit code is
 4: where the name stands for no collective or another one, that a bound holds for every number of
 chunks, which follows from the definition; refutations are a solver's word, unless they have a proof
@@ -39,6 +40,7 @@ from syncoll.cli.output import picked, print_json, print_page
 from syncoll.documents.heads import holds_forest
 from syncoll.errors import SpecError, UsageError, VerificationError
 from syncoll.pages import Page
+from syncoll.pages.frontier import machine_words
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
@@ -99,7 +101,9 @@ def _check_forest(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         print_json(document)
     else:
+        machine = "" if arguments.topology is None else found.topology
         page = found.page().text().text("Every tree and every cut holds.")
+        page.text(machine_words(machine))
         for one in document["not_checked"]:
             page.text(f"Not checked: {one['what']}; `{one['how']}` computes it anew.")
         print_page(page)
@@ -196,6 +200,7 @@ def _document(file: Path, checked: syncoll.CheckedResult) -> dict[str, Any]:
         "max_chunks": frontier.max_chunks,
         "scales": checked.scales,
         "compared": checked.compared,
+        "machine": checked.machine,
         "points": [
             {
                 **picked(point, "steps rounds chunks"),

@@ -11,7 +11,7 @@ from syncoll.results.lower_bounds import BOUNDS_ALONE
 from syncoll.trust.claims import Checked
 from syncoll.wording import counted, in_short
 
-__all__ = ["check_page", "frontier_page", "stored_page"]
+__all__ = ["check_page", "frontier_page", "machine_words", "stored_page"]
 
 
 def frontier_page(frontier: Frontier) -> Page:
@@ -99,6 +99,7 @@ def check_page(checked: Checked) -> Page:
     )
     if checked.compared:
         page.text(f"  compared with the definition of {checked.compared}")
+    page.text(f"  {machine_words(checked.machine)}")
     for family in frontier.families:
         page.text(f"  a pipeline checked for every m: {family.words}")
     if checked.proved_by_file:
@@ -126,6 +127,12 @@ def check_page(checked: Checked) -> Page:
             f"R = {answer.rounds}, C = {answer.chunks}"
         )
     return page
+
+
+def machine_words(compared: str) -> str:
+    """Which machine a checked file is about, by the name of the one that it was compared with."""
+    known = "as the file describes it; --topology compares it with the one you mean"
+    return f"machine: {compared or known}"
 
 
 def stored_page(stored: StoredFile) -> Page:

@@ -58,6 +58,7 @@ class Checked:
             is irregular, or none was given.
         unchecked: what is left; empty when everything that the file claims was proved.
         compared: the name of the collective that the file was compared with; empty for none.
+        machine: the name of the topology that the file was compared with; empty for none.
     """
 
     frontier: Frontier
@@ -66,6 +67,7 @@ class Checked:
     scales: str | None = None
     unchecked: tuple[Unchecked, ...] = ()
     compared: str = ""
+    machine: str = ""
 
 
 def check_claims(
@@ -124,6 +126,7 @@ def check_claims(
         None if collective is None or collective.irregular else BY_CUTTING,
         tuple(unchecked(frontier, evidence, on_word, known=collective is not None)),
         "" if collective is None else collective.name,
+        "" if topology is None else topology.name,
     )
 
 

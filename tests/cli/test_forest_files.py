@@ -53,7 +53,9 @@ def test_what_is_saved_is_read_again(name: str, collective: str, run: Run) -> No
     jsonschema.Draft202012Validator(schema("forest")).validate(document)
     checked = run("check", "forest.json", "--topology", name, "--collective", collective)
     assert checked.code == 0
-    assert "Every tree and every cut holds." in checked.out
+    assert "Every tree and every cut holds.\nmachine: " in checked.out
+    assert "as the file describes it" not in checked.out
+    assert "machine: as the file describes it; --topology" in run("check", "forest.json").out
     assert shown.out.splitlines()[:8] == checked.out.splitlines()[:8]
     again = syncoll.load_forest("forest.json").document()
     assert again == {**document, "seconds": again["seconds"]}

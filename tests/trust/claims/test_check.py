@@ -240,6 +240,9 @@ def test_the_command(
     assert "no algorithm of at most 2 steps has a bandwidth cost below 3/2" in said
     assert "for every number of chunks" in said
     assert "everything claimed holds" in said
+    assert "machine: dgx1" in said
+    assert main(["check", str(path), "--collective", "allgather"]) == 0
+    assert "machine: as the file describes it; --topology" in capsys.readouterr().out
     assert main(["check", str(path), "--format", "json", "--collective", "allgather"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert [point["scope"] for point in report["points"]] == ["all", "all"]
