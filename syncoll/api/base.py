@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import fields
+from enum import StrEnum
 from fractions import Fraction
 from functools import cache, wraps
 from operator import index
@@ -35,6 +36,7 @@ __all__ = [
     "Where",
     "bandwidth_of",
     "bytes_of",
+    "choice_of",
     "command",
     "counts_work",
     "data_frame",
@@ -55,6 +57,7 @@ What: TypeAlias = "str | Collective"
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 # Who is asked -------------------------------------------------------------------------------------
@@ -274,6 +277,19 @@ def sizes_of(name: str, sizes: int | str | Iterable[int | str], factor: int = 4)
     if not found:
         raise UsageError(f"{argument(name)}: expected at least one size, of at least 1 byte")
     return list(dict.fromkeys(found))
+
+
+def choice_of(name: str, value: str, kind: type[_Choice]) -> _Choice:
+    """The member of an enumeration that a text names.
+
+    Raises:
+        UsageError: when there is none.
+    """
+    try:
+        return kind(value)
+    except ValueError:
+        known = " or ".join(map(str, kind))
+        raise UsageError(f"{argument(name)}: {value!r}; expected {known}") from None
 
 
 def path_of(name: str, value: object, expected: str = "a path") -> Path:

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from syncoll.api.base import Shown, bandwidth_of, bytes_of, dressed, session_of, size_range, time_of
+from syncoll.api.base import (
+    Shown,
+    bandwidth_of,
+    bytes_of,
+    choice_of,
+    dressed,
+    session_of,
+    size_range,
+    time_of,
+)
 from syncoll.api.frontier import FrontierResult, Source, algorithms_of, frontier_of
 from syncoll.documents import to_text
 from syncoll.errors import UsageError
@@ -15,6 +24,7 @@ from syncoll.pages import Page
 from syncoll.pages.plan import plan_page, plan_title
 from syncoll.planning import (
     PLANNED_SIZES,
+    TIMED_SIZES,
     CostModel,
     Picture,
     Plan,
@@ -27,7 +37,8 @@ from syncoll.planning import (
     require_new_folder,
     write_new_folder,
 )
-from syncoll.simulating import physical_network
+from syncoll.session.progress import counting
+from syncoll.simulating import Semantics, SimulatedSeconds, Timing, physical_network
 
 __all__ = ["PlanResult", "plan"]
 
@@ -98,22 +109,28 @@ def plan(
     alpha: float | str | None = None,
     beta: float | str | None = None,
     overhead: float | str = "0s",
+    timing: Literal["asynchronous", "lockstep"] = "asynchronous",
     size: int | str | Sequence[int | str] = (),
     exports: str | Path | None = None,
     to: str | None = None,
     in_place: bool = False,
     skip_refused: bool = False,
     options: Mapping[str, object] | None = None,
+    progress: str = "auto",
 ) -> PlanResult:
     """Which point of a frontier is the fastest for which message size, with exports of those.
 
     Args:
         source: a frontier, or its file.
-        alpha: the latency of a step, such as ``0.7us``; None where the topology says latencies,
-            for the greatest of them.
+        alpha: what each send takes beside its bytes, such as ``0.7us``, in place of latencies that
+            the topology states; in lockstep the latency of a step, without it the greatest of
+            those.
         beta: what a link of one chunk per round carries, such as ``25GB/s``; None where the
             topology says bandwidths.
         overhead: of each call.
+        timing: when a send leaves, as in `syncoll.simulate`: asynchronous, when its data is there
+            and its lane free, so that times are simulated; lockstep, with all of its step, which
+            takes overhead + S alpha + (R/C) L beta, exactly.
         size: of one node's data, or several, such as ``64MiB``, for which the fastest is asked:
             of each pipeline the member that is the fastest there is planned with, beside those
             for sizes from 1 KiB to 1 GiB.
@@ -123,15 +140,18 @@ def plan(
         in_place: for calls whose input and output are one buffer.
         skip_refused: plan without the algorithms that the format cannot express.
         options: of the exporter, by name.
+        progress: ``auto``, ``live``, ``plain`` or ``none``.
 
     Raises:
-        UsageError: on a number that makes no sense, one that is missing, or no points.
+        UsageError: on a number that makes no sense, one that is missing, no points, or sends that
+            are too many to be simulated.
         ExportError: when the format cannot express what was chosen.
     """
     if exports is not None:
         if to is None:
             raise UsageError("exports need a format, such as to='msccl-xml'")
         require_new_folder(Path(exports))
+    how = choice_of("timing", timing, Timing)
     frontier = frontier_of(source)
     session, algorithms = session_of(frontier), algorithms_of(frontier)
     network = physical_network(
@@ -144,6 +164,13 @@ def plan(
     asked = [size] if isinstance(size, int | str) else list(size)
     wanted = tuple(map(bytes_of, asked))
     algorithms = [*algorithms, *members_for(frontier, model, [*PLANNED_SIZES, *wanted])]
+    times = None
+    if how is Timing.ASYNCHRONOUS:
+        times = SimulatedSeconds(network, Semantics(overhead=call))
+        with counting(progress) as told:
+            for number, one in enumerate(algorithms, 1):
+                times(one, TIMED_SIZES)
+                told(number, len(algorithms), f"simulated {one.where}")
     if to is not None:
         made = export_plan(
             algorithms,
@@ -152,8 +179,9 @@ def plan(
             options or {},
             in_place=in_place,
             skip_refused=skip_refused,
+            simulated=times,
         )
-    chosen = plan_sizes(algorithms, model) if made is None else made.plan
+    chosen = plan_sizes(algorithms, model, times) if made is None else made.plan
     found = dressed(
         PlanResult,
         chosen,

@@ -13,6 +13,7 @@ from syncoll.api.base import (
     What,
     bandwidth_of,
     bytes_of,
+    choice_of,
     dressed,
     session_of,
     sizes_of,
@@ -158,10 +159,10 @@ def simulate(
     algorithms = list(algorithms_of(source))
     topology = algorithms[0].instance.topology
     semantics = Semantics(
-        _choice("timing", timing, Timing),
-        _choice("switching", switching, Switching),
-        _choice("sharing", sharing, Sharing),
-        _choice("injection", injection, Injection),
+        choice_of("timing", timing, Timing),
+        choice_of("switching", switching, Switching),
+        choice_of("sharing", sharing, Sharing),
+        choice_of("injection", injection, Injection),
         None if packet is None else bytes_of(packet),
         bytes_of(header),
         depth,
@@ -201,14 +202,6 @@ def simulate(
         ),
     )
     return dressed(SimulationResult, compared, collective=algorithms[0].instance.collective)
-
-
-def _choice(name: str, value: str, kind: Any) -> Any:
-    try:
-        return kind(value)
-    except ValueError:
-        known = " or ".join(map(str, kind))
-        raise UsageError(f"{argument(name)}: {value!r}; expected {known}") from None
 
 
 def classics_of(

@@ -29,6 +29,7 @@ __all__ = [
     "add_progress",
     "add_solver",
     "add_time_limit",
+    "add_timing",
     "add_work",
     "amount",
     "count",
@@ -198,6 +199,17 @@ def add_progress(parser: argparse._ActionsContainer) -> None:
         choices=("auto", "live", "plain", "none"),
         default="auto",
         help="on standard error (default: auto, which is live on a terminal, else none)",
+    )
+
+
+def add_timing(parser: argparse._ActionsContainer) -> None:
+    """--timing."""
+    parser.add_argument(
+        "--timing",
+        choices=("asynchronous", "lockstep"),
+        default="asynchronous",
+        help="a send leaves when its data is there and its lane is free, or with all of its step "
+        "(default: asynchronous)",
     )
 
 

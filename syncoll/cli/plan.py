@@ -1,12 +1,14 @@
-"""Chooses, for every size of data, the fastest algorithm of a frontier.  One of S steps and R
-rounds with C chunks per node takes
+"""Chooses, for every size of data, the fastest algorithm of a frontier.  Times are simulated, as
+`syncoll simulate` does it: a send leaves when its data is there and its lane is free.  With
+--timing lockstep steps do not overlap, and one of S steps and R rounds with C chunks per node takes
 
   overhead + S * alpha + (R/C) * L * beta
 
---alpha is the latency of a step, a time (ns, us, ms, s).  --beta is given as a bandwidth: what a
-link of one chunk per round carries in a second, in bytes (GB/s = 10^9, GiB/s = 2^30) or bits
-(Gb/s).  Where the machine was described with units, the frontier's file says it and --beta can be
-left out; where it was described with latencies, so can --alpha, which is then the greatest of them.
+--alpha is what each send takes beside its bytes, in lockstep each step, a time (ns, us, ms, s).
+--beta is given as a bandwidth: what a link of one chunk per round carries in a second, in bytes
+(GB/s = 10^9, GiB/s = 2^30) or bits (Gb/s).  Where the machine was described with units, the
+frontier's file says it and --beta can be left out; where it was described with latencies, so can
+--alpha, which in lockstep is then the greatest of them.
 
 L is the data of one node, C chunks of it: each node's input; of broadcast and scatter the root's.
 Of collectives with sizes, such as alltoallv, and of sums, L is one unit; the page says how many of
@@ -37,7 +39,15 @@ from pathlib import Path
 
 import syncoll
 from syncoll.api.base import size_range
-from syncoll.cli.arguments import add_format, add_in_place, output_file, output_folder, size
+from syncoll.cli.arguments import (
+    add_format,
+    add_in_place,
+    add_progress,
+    add_timing,
+    output_file,
+    output_folder,
+    size,
+)
 from syncoll.cli.exits import Exit
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options, flags_given
 from syncoll.cli.output import note, print_json, print_page, print_text
@@ -55,8 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--alpha",
         metavar="TIME",
-        help="latency of a step, such as 0.7us (default: what the file says, if its machine has "
-        "latencies)",
+        help="of each send beside its bytes, in lockstep of each step, such as 0.7us (default: "
+        "what the file says, if its machine has latencies)",
     )
     parser.add_argument(
         "--beta",
@@ -70,6 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="0s",
         help="of each call, whatever the algorithm; moves no crossover (default: 0s)",
     )
+    add_timing(parser)
     parser.add_argument(
         "--size",
         metavar="SIZE",
@@ -93,6 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="draw time and bandwidth over size; a name that ends in .png or .svg",
     )
     add_format(parser)
+    add_progress(parser)
     group = parser.add_argument_group("exports")
     group.add_argument("--to", metavar="FORMAT", help="such as mscclpp or msccl-xml")
     group.add_argument(
@@ -127,11 +139,13 @@ def run(arguments: argparse.Namespace) -> int:
             alpha=arguments.alpha,
             beta=arguments.beta,
             overhead=arguments.overhead,
+            timing=arguments.timing,
             size=arguments.size,
             to=arguments.to,
             in_place=arguments.in_place,
             skip_refused=arguments.skip_refused,
             options=options,
+            progress=arguments.progress,
         )
     except VerificationError as error:
         if output is None:

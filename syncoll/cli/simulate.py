@@ -22,7 +22,7 @@ import argparse
 from pathlib import Path
 
 import syncoll
-from syncoll.cli.arguments import add_format, count, output_file, size
+from syncoll.cli.arguments import add_format, add_timing, count, output_file, size
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import print_json, print_page, print_text
 from syncoll.documents import require_writable
@@ -97,13 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "classic)",
     )
     group = parser.add_argument_group("how the network behaves")
-    group.add_argument(
-        "--timing",
-        choices=("asynchronous", "lockstep"),
-        default="asynchronous",
-        help="a send leaves when its data is there and its lane is free, or with all of its step "
-        "(default: asynchronous)",
-    )
+    add_timing(group)
     group.add_argument(
         "--sharing",
         choices=("in-turn", "fair"),

@@ -38,16 +38,19 @@ _MESSAGES = [
 
 
 class ModelRecord(ClosedRecord, frozen=True):
-    """The cost model; every exact number is a rational as text, such as 7/10000000 or 52500.
+    """How algorithms are timed; exact numbers are rationals as text, such as 7/10000000 or 52500.
 
     Args:
-        alpha: seconds a step.
+        timing: asynchronous: simulated, as `syncoll simulate` does; lockstep: overhead + S alpha +
+            (R/C) L beta.
+        alpha: seconds of a send beside its bytes, in lockstep of a step.
         alpha_from: file: the greatest of the topology's latencies.
         bandwidth: 1/beta: bytes per second of a link that carries one chunk per round.
         bandwidth_from: file: of the topology's units.
         overhead: seconds a call.
     """
 
+    timing: Literal["asynchronous", "lockstep"]
     alpha: Exact
     alpha_from: Literal["command", "file"]
     bandwidth: Exact
@@ -179,12 +182,13 @@ class PlanRecord(ClosedRecord, frozen=True):
         nodes: P.
         sizes: the least and the largest size, of one node's data, for which ends are given; null
             for all.
-        ranges: by size, from 0 to no end; each begins where the one before ends.
+        ranges: by size, from 0 to no end; each begins where the one before ends.  An algorithm may
+            have several.
         never_best: algorithms that are the fastest at no range of sizes.
         exports: of a plan that was exported.
     """
 
-    schema: Literal["syncoll/plan/1"]
+    schema: Literal["syncoll/plan/2"]
     version: str
     topology: str
     collective: str

@@ -65,10 +65,14 @@ def plan_page(
 def plan_title(plan: Plan, frontier: Frontier, *, given: bool, alpha_given: bool = True) -> str:
     """The model in a line."""
     model = plan.model
+    latency = format_time(model.alpha)
+    ranging = plan.timing == "asynchronous" and not alpha_given
+    alpha = f"latencies up to {latency}" if ranging else f"alpha {latency}"
     source = "" if given and alpha_given else f", as {frontier.topology.name} is described"
     overhead = f", {format_time(model.overhead)} a call" if model.overhead else ""
     return (
-        f"{frontier.collective} on {frontier.topology.name}: alpha {format_time(model.alpha)}, "
+        f"{frontier.collective} on {frontier.topology.name}: {plan.timing}, "
+        f"{alpha}, "
         f"a chunk per round at {format_bandwidth(model.bandwidth)}{source}{overhead}"
     )
 
@@ -112,5 +116,5 @@ def _told(one: NeverBest) -> str:
         return text
     where = "as L grows" if one.size is None else f"at L = {format_size(one.size)}"
     if one.slower == 1:
-        return f"{text}; as fast as the best only {where}"
+        return f"{text}; as fast as the best {where}"
     return f"{text}; nearest {where}, where it takes {float(one.slower):.4g} times the best's time"

@@ -11,10 +11,13 @@
     for one in plan.ranges:         # .low .high (of L, exact), .message_range(plan.message)
         ...                         # .algorithm .steps .bandwidth
 
+Here steps are in lockstep; `plan_sizes(algorithms, model, simulated)` compares simulated times.
+
 `plan_document` makes JSON of it, `draw` a picture (with matplotlib), `export_plan` what a runtime
 loads: an export for each algorithm, with size ranges that touch.
 """
 
+from syncoll.planning.crossings import *  # noqa: F403
 from syncoll.planning.exports import *  # noqa: F403
 from syncoll.planning.members import *  # noqa: F403
 from syncoll.planning.picture import *  # noqa: F403

@@ -31,6 +31,7 @@ from syncoll.documents.plan import (
 )
 from syncoll.documents.record import written
 from syncoll.errors import ExportError, UsageError
+from syncoll.planning.crossings import Seconds
 from syncoll.planning.plan import CostModel, NeverBest, Plan, SizeRange, plan_sizes
 from syncoll.plugins import ExporterRecord, ExportRequest
 from syncoll.plugins.exporters import UNLIMITED
@@ -95,10 +96,12 @@ def export_plan(
     *,
     in_place: bool = False,
     skip_refused: bool = False,
+    simulated: Seconds | None = None,
 ) -> PlannedExports:
     """Plans, and exports what is chosen; all of it is verified, written, read back and executed.
 
-    With `skip_refused` it plans without those that the format cannot express.
+    With `skip_refused` it plans without those that the format cannot express; `simulated`: see
+    `plan_sizes`.
 
     Raises:
         UsageError: when there are no algorithms, or the collective has no message by which a
@@ -108,15 +111,20 @@ def export_plan(
         OptionError, VerificationError: see `export_verified`.
     """
     left, refused = list(algorithms), list[tuple[StoredAlgorithm, str]]()
-    done: dict[tuple[int, int, int | None], PlannedExport] = {}
+    done: dict[tuple[int, int, str, int | None], PlannedExport] = {}
     while True:
-        plan = plan_sizes(left, model)
+        plan = plan_sizes(left, model, simulated)
         chosen = _chosen(plan)
+        ranges, exports = Counter(id(one) for one, _, _ in chosen), []
         try:
             for one, least, most in chosen:
-                key = (id(one), least, most)
+                name = label(one, one.instance.collective, in_place=in_place)
+                if ranges[id(one)] > 1:
+                    name = f"{name}-from-{least}"
+                key = (id(one), least, name, most)
                 if key not in done:
-                    done[key] = _exported(one, least, most, record, options, in_place)
+                    done[key] = _exported(one, name, (least, most), record, options, in_place)
+                exports.append(done[key])
         except ExportError as error:
             refused.append((one, str(error)))
             left.remove(one)
@@ -131,13 +139,12 @@ def export_plan(
                     f"none of the algorithms can be exported; the last one: {error}"
                 ) from error
             continue
-        exports = tuple(done[id(one), least, most] for one, least, most in chosen)
         twice = [name for name, n in Counter(f for e in exports for f in e.files).items() if n > 1]
         if twice:
             raise UsageError(
                 f"two algorithms would both be written to {twice[0]}; give them other names"
             )
-        return PlannedExports(plan, record.name, in_place, exports, tuple(refused))
+        return PlannedExports(plan, record.name, in_place, tuple(exports), tuple(refused))
 
 
 def _chosen(plan: Plan) -> list[tuple[StoredAlgorithm, int, int | None]]:
@@ -156,14 +163,14 @@ def _chosen(plan: Plan) -> list[tuple[StoredAlgorithm, int, int | None]]:
 
 def _exported(
     one: StoredAlgorithm,
-    least: int,
-    most: int | None,
+    name: str,
+    sizes: tuple[int, int | None],
     record: ExporterRecord,
     options: Mapping[str, object],
     in_place: bool,
 ) -> PlannedExport:
+    least, most = sizes
     collective, largest = one.instance.collective, UNLIMITED if most is None else most
-    name = label(one, collective, in_place=in_place)
     request = ExportRequest(name, collective, one.instance, one.algorithm, in_place, least, largest)
     handed = export_verified(record, request, options)
     folder = PurePosixPath(ALGORITHMS, *([name] if record.folder else []))
@@ -195,12 +202,14 @@ def plan_document(
     of_alpha: Literal["command", "file"] = "command" if alpha_given else "file"
     document = written(
         PlanRecord(
-            "syncoll/plan/1",
+            "syncoll/plan/2",
             syncoll.__version__,
             frontier.topology.name,
             frontier.collective,
             frontier.topology.num_nodes,
-            ModelRecord(model.alpha, of_alpha, model.bandwidth, origin, model.overhead),
+            ModelRecord(
+                plan.timing, model.alpha, of_alpha, model.bandwidth, origin, model.overhead
+            ),
             MessageRecord(str(message.kind), message.measured, message.per_node, message.words),
             sizes,
             tuple(_range(plan, one, sizes) for one in plan.ranges),

@@ -1,4 +1,6 @@
-"""The lower envelope of a frontier: which algorithm is the fastest for which size, exactly.
+"""Which algorithm of a frontier is the fastest for which size.
+
+Times are simulated (`syncoll.planning.crossings`), or those of steps in lockstep, exactly.
 
 In the alpha-beta model of the SCCL paper (section 3.6; the overhead, that of starting a collective,
 is ours) an algorithm of S steps and R rounds that cuts each node's data of L bytes (of a collective
@@ -9,10 +11,10 @@ with sizes: each unit of L bytes) into C chunks takes
 Alpha is the latency of a step.  Beta is given by its inverse: the bandwidth of a link that carries
 one chunk per round.  What faster and slower links do is in R already.
 
-So an algorithm's time is a straight line over L.  The fastest at each size form the lower envelope
-of these lines, on which R/C falls from range to range.  A point of the frontier may lie above it
-everywhere: no other has both fewer steps and a lower R/C, but at every size one of two others is
-faster.
+In lockstep an algorithm's time is hence a straight line over L.  The fastest at each size form the
+lower envelope of these lines, on which R/C falls from range to range.  A point of the frontier may
+lie above it everywhere: no other has both fewer steps and a lower R/C, but at every size one of two
+others is faster.
 
 Nccl-tests and the runtimes measure a collective by a buffer that may be larger than L: an
 allgather's by its output, which has the inputs of all P nodes.  The two differ by a factor, which
@@ -26,10 +28,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
+from typing import Literal
 
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError
 from syncoll.model import Instance, Topology
+from syncoll.planning.crossings import FAR, Envelope, Seconds, envelope
 from syncoll.runtime import Kind, StandardCollective, kind_of
 
 __all__ = [
@@ -217,12 +221,26 @@ class NeverBest:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Which algorithm for which size: ranges from 0 to no end; the others, by steps."""
+    """Which algorithm for which size.
+
+    Args:
+        model: alpha, beta and the overhead of a call.
+        message: what the collective's message is.
+        ranges: of sizes, from 0 to no end.  Simulated, an algorithm may be the fastest in several.
+        never_best: the others, by steps.
+        simulated: the times that were compared; None for those of the model, in lockstep.
+    """
 
     model: CostModel
     message: MessageMeasure
     ranges: tuple[SizeRange, ...]
     never_best: tuple[NeverBest, ...]
+    simulated: Seconds | None
+
+    @property
+    def timing(self) -> Literal["asynchronous", "lockstep"]:
+        """When a send leaves: when it can, or with all of its step."""
+        return "asynchronous" if self.simulated is not None else "lockstep"
 
     @property
     def crossovers(self) -> tuple[Fraction, ...]:
@@ -241,7 +259,16 @@ class Plan:
 
     def seconds(self, algorithm: StoredAlgorithm, size: Fraction | int) -> Fraction:
         """The time of an algorithm for a size of one node's data."""
-        return self.model.seconds(algorithm.algorithm.steps, algorithm.bandwidth, size)
+        return self.curve(algorithm, [size])[0]
+
+    def curve(
+        self, algorithm: StoredAlgorithm, sizes: Sequence[Fraction | int]
+    ) -> Sequence[Fraction]:
+        """The time of an algorithm for each of some sizes of one node's data."""
+        if self.simulated is not None:
+            return self.simulated(algorithm, sizes)
+        steps, cost = algorithm.algorithm.steps, algorithm.bandwidth
+        return [self.model.seconds(steps, cost, size) for size in sizes]
 
     def algorithm_bandwidth(
         self, algorithm: StoredAlgorithm, size: Fraction | int | None
@@ -251,6 +278,8 @@ class Plan:
         A size of None asks what it comes near to as sizes grow; the answer is None where the time
         is 0, or there is nothing to come near to.
         """
+        if size is None and self.simulated is not None:
+            size = FAR
         if size is None:
             cost = algorithm.bandwidth
             return self.message.per_node * self.model.bandwidth / cost if cost else None
@@ -258,8 +287,15 @@ class Plan:
         return self.message.per_node * size / seconds if seconds else None
 
 
-def plan_sizes(algorithms: Sequence[StoredAlgorithm], model: CostModel) -> Plan:
-    """Chooses the fastest algorithm for each size; of two as fast that of the lower bandwidth cost.
+def plan_sizes(
+    algorithms: Sequence[StoredAlgorithm], model: CostModel, simulated: Seconds | None = None
+) -> Plan:
+    """Chooses the fastest algorithm for each size.
+
+    Of two as fast it is that of fewer steps; by the model alone that of the lower bandwidth cost.
+
+    Args:
+        simulated: what an algorithm takes for some sizes; None for what the model says.
 
     Raises:
         UsageError: when there are none.
@@ -267,21 +303,46 @@ def plan_sizes(algorithms: Sequence[StoredAlgorithm], model: CostModel) -> Plan:
     if not algorithms:
         raise UsageError("there is no algorithm to choose from")
     ordered = sorted(algorithms, key=lambda one: (one.algorithm.steps, one.bandwidth))
-    envelope = [min(ordered, key=lambda one: (one.algorithm.steps * model.alpha, one.bandwidth))]
-    starts = [Fraction(0)]
-    while later := [one for one in ordered if one.bandwidth < envelope[-1].bandwidth]:
-        last = envelope[-1]
+    message = message_of(one.instance for one in ordered)
+    if simulated is None:
+        ranges = _ranges(_lines(ordered, model))
+        chosen = {id(one.algorithm) for one in ranges}
+        rest = tuple(_never_best(one, ranges, model) for one in ordered if id(one) not in chosen)
+        return Plan(model, message, ranges, rest, None)
+    found = envelope(ordered, simulated)
+    ranges = _ranges([(ordered[number], Fraction(low)) for number, low in found.starts])
+    rest = tuple(_apart(ordered, number, found) for number in found.others)
+    return Plan(model, message, ranges, rest, simulated)
+
+
+def _apart(ordered: Sequence[StoredAlgorithm], number: int, found: Envelope) -> NeverBest:
+    """One that is never the fastest."""
+    nearest = found.others[number]
+    if nearest.size is None:
+        last = ordered[found.starts[-1][0]]
+        return NeverBest(ordered[number], last, None, None, nearest.slower)
+    below, above = (ordered[found.fastest(nearest.size + x)] for x in (-1, 1))
+    return NeverBest(ordered[number], below, above, Fraction(nearest.size), nearest.slower)
+
+
+def _ranges(starts: Sequence[tuple[StoredAlgorithm, Fraction]]) -> tuple[SizeRange, ...]:
+    """The ranges of algorithms that are the fastest from a size on."""
+    ends = [*(low for _, low in starts[1:]), None]
+    return tuple(SizeRange(one, low, high) for (one, low), high in zip(starts, ends, strict=True))
+
+
+def _lines(
+    ordered: Sequence[StoredAlgorithm], model: CostModel
+) -> list[tuple[StoredAlgorithm, Fraction]]:
+    """The lower envelope of straight lines: each algorithm with the size from which on it is it."""
+    first = min(ordered, key=lambda one: (one.algorithm.steps * model.alpha, one.bandwidth))
+    found = [(first, Fraction(0))]
+    while later := [one for one in ordered if one.bandwidth < found[-1][0].bandwidth]:
+        last = found[-1][0]
         crossings = [(_crossover(last, one, model), one.bandwidth) for one in later]
         start, cost = min(crossings)
-        envelope.append(later[crossings.index((start, cost))])
-        starts.append(start)
-    ends = [*starts[1:], None]
-    ranges = tuple(
-        SizeRange(one, low, high) for one, low, high in zip(envelope, starts, ends, strict=True)
-    )
-    chosen = {id(one) for one in envelope}
-    rest = tuple(_never_best(one, ranges, model) for one in ordered if id(one) not in chosen)
-    return Plan(model, message_of(one.instance for one in ordered), ranges, rest)
+        found.append((later[crossings.index((start, cost))], start))
+    return found
 
 
 def _crossover(one: StoredAlgorithm, other: StoredAlgorithm, model: CostModel) -> Fraction:

@@ -28,7 +28,7 @@ __all__ = ["draw", "draw_frontier"]
 
 _USUAL_SIZES = (1 << 10, 1 << 30)
 _AROUND_A_CROSSOVER = 16
-_SAMPLES = 400
+_SAMPLES = 200
 _MOST_TICKS = 9
 _MOST_NAMED = 12
 
@@ -121,13 +121,14 @@ def _paint(figure: Figure, plan: Plan, title: str, sizes: tuple[int, int]) -> No
     colours = _colours(len(plan.ranges))
     time, rate = figure.subplots(2, 1, sharex=True)
     figure.suptitle(title, fontsize=10)
-    _curves(time, plan, grid, colours, lambda one, size: _float(plan.seconds(one, size)))
+    _curves(time, plan, grid, colours, lambda size, seconds: _float(seconds))
+    per_node = plan.message.per_node / 10**9
     _curves(
         rate,
         plan,
         grid,
         colours,
-        lambda one, size: _float(plan.algorithm_bandwidth(one, size), Fraction(1, 10**9)),
+        lambda size, seconds: _float(seconds and per_node * size / seconds),
     )
     time.set_yscale("log")
     time.set_ylabel("time")
@@ -166,16 +167,20 @@ def _curves(
     plan: Plan,
     grid: list[Fraction],
     colours: list[Any],
-    value: Callable[[StoredAlgorithm, Fraction], float],
+    value: Callable[[Fraction, Fraction], float],
 ) -> None:
-    """Every algorithm as a thin line, the best at each size as a thick one."""
+    """A value of size and time, of every algorithm as a thin line, of the best as a thick one."""
     xs = [float(size) for size in grid]
+
+    def curve(one: StoredAlgorithm) -> list[float]:
+        return [value(*pair) for pair in zip(grid, plan.curve(one, grid), strict=True)]
+
     for number, one in enumerate(plan.never_best):
-        ys = [value(one.algorithm, size) for size in grid]
+        ys = curve(one.algorithm)
         label = "never the best" if number == 0 else None
         axes.plot(xs, ys, color="0.6", linewidth=0.8, linestyle="--", label=label)
     for number, (best, colour) in enumerate(zip(plan.ranges, colours, strict=True)):
-        ys = [value(best.algorithm, size) for size in grid]
+        ys = curve(best.algorithm)
         axes.plot(xs, ys, color=colour, linewidth=0.8)
         inside = [best.low <= size and (best.high is None or size <= best.high) for size in grid]
         thick = np.where(inside, np.array(ys), np.nan)
@@ -211,6 +216,6 @@ def _time_label(seconds: float, _: object) -> str:
     return f"{seconds * 1e9:g} ns"
 
 
-def _float(value: Fraction | None, factor: Fraction = Fraction(1)) -> float:
+def _float(value: Fraction) -> float:
     """What a logarithmic axis can show; nothing where there is nothing above 0."""
-    return float(value * factor) if value else float("nan")
+    return float(value) if value else float("nan")

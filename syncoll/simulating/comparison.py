@@ -7,14 +7,14 @@ ranks can be compared with a link's bandwidth (its doc/PERFORMANCE.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError
-from syncoll.planning import MessageMeasure, message_of
+from syncoll.planning import MessageMeasure, fastest, message_of
 from syncoll.runtime import Kind
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.semantics import Semantics
@@ -120,11 +120,11 @@ class Comparison:
 
     def best(self, number: int) -> Timed:
         """The fastest algorithm of the frontier for the size of a number."""
-        return min(self.algorithms, key=lambda one: one.seconds[number])
+        return _fastest(self.algorithms, lambda one: one.seconds[number])
 
     def best_classic(self, number: int) -> Timed | None:
         """The fastest classic; None where there is none."""
-        return min(self.classics, key=lambda one: one.seconds[number], default=None)
+        return _fastest(self.classics, lambda one: one.seconds[number]) if self.classics else None
 
     def speedup(self, number: int) -> Fraction | None:
         """The best classic's time over that of the best; None without classics, or without time."""
@@ -137,7 +137,7 @@ class Comparison:
         def seconds(one: Timed) -> Fraction:
             return simulated_seconds(one.algorithm, self.network, self.semantics, [size])[0]
 
-        return min(group, key=seconds, default=None)
+        return _fastest(group, seconds) if group else None
 
     def floor(self, number: int) -> float | None:
         """What no algorithm is faster than, for the size of a number; None where it is unknown."""
@@ -191,6 +191,12 @@ def compare(
         dict(left_out or {}),
         tuple(floors),
     )
+
+
+def _fastest(group: Sequence[Timed], seconds: Callable[[Timed], Fraction]) -> Timed:
+    """The fastest of some; of those that are as fast that of fewer steps, as in a plan."""
+    ordered = sorted(group, key=lambda one: (one.algorithm.steps, one.algorithm.bandwidth))
+    return ordered[fastest([seconds(one) for one in ordered])]
 
 
 def _bus_factor(kind: Kind, nodes: int) -> Fraction | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,10 +29,13 @@ from syncoll.simulating.semantics import Injection, Semantics, Sharing, Timing
 from syncoll.simulating.workload import Workload, workload_of
 from syncoll.wording import counted
 
-__all__ = ["Simulation", "simulate_algorithm", "simulated_seconds"]
+__all__ = ["SimulatedSeconds", "Simulation", "simulate_algorithm", "simulated_seconds"]
 
 _CELLS_AT_ONCE = 1 << 23
 """Sends times sizes that are computed together: some hundred megabytes."""
+
+_MOST_KEPT = 1 << 20
+"""Sends of an algorithm of which the order is kept for further sizes: about a hundred megabytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +75,58 @@ class Simulation:
         )
 
 
+class SimulatedSeconds:
+    """What algorithms take, each size of each of them simulated once.
+
+    Args:
+        network: the lanes, intact.
+        semantics: how it is taken to behave.
+    """
+
+    def __init__(self, network: PhysicalNetwork, semantics: Semantics) -> None:
+        self._intact, self._semantics = network, semantics
+        self._network = semantics.on(network)
+        self._known: dict[StoredAlgorithm, dict[Fraction | int, Fraction]] = {}
+        self._work: dict[StoredAlgorithm, Workload] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is quickly made again, and is large."""
+        return {**vars(self), "_work": {}}
+
+    def __call__(
+        self, stored: StoredAlgorithm, sizes: Sequence[Fraction | int]
+    ) -> tuple[Fraction, ...]:
+        """Seconds for each size of one node's data; exact in lockstep.
+
+        Raises:
+            UsageError: when too many sends have to be listed.
+        """
+        known = self._known.setdefault(stored, {})
+        new = [size for size in dict.fromkeys(sizes) if size not in known]
+        if new:
+            if (work := self._work.get(stored)) is None:
+                work = _workload(stored, self._network, self._semantics)
+                if len(work) <= _MOST_KEPT:
+                    self._work[stored] = work
+            known.update(zip(new, self._computed(stored, work, new), strict=True))
+        return tuple(known[size] for size in sizes)
+
+    def _computed(
+        self, stored: StoredAlgorithm, work: Workload, sizes: Sequence[Fraction | int]
+    ) -> list[Fraction]:
+        network, semantics = self._network, self._semantics
+        chunks = [Fraction(size) / stored.chunks for size in sizes]
+        if semantics.timing is Timing.LOCKSTEP:
+            intact, begin = self._intact, _begin(semantics)
+            steps = (_steps(stored, work, network, intact, semantics, one) for one in chunks)
+            return [sum(each, begin) for each in steps]
+        block = max(1, _CELLS_AT_ONCE // max(1, len(work)))
+        found: list[Fraction] = []
+        for i in range(0, len(chunks), block):
+            found += _totals(_moved(work, network, semantics, chunks[i : i + block]), semantics)
+        return found
+
+
 def simulated_seconds(
     stored: StoredAlgorithm,
     network: PhysicalNetwork,
@@ -83,19 +139,7 @@ def simulated_seconds(
         UsageError: when a lane or a node that the semantics name is not there, or too many sends
             have to be listed.
     """
-    degraded = semantics.on(network)
-    work = _workload(stored, degraded, semantics)
-    chunks = [Fraction(size, stored.chunks) for size in sizes]
-    if semantics.timing is Timing.LOCKSTEP:
-        return tuple(
-            sum(_steps(stored, work, degraded, network, semantics, chunk), _begin(semantics))
-            for chunk in chunks
-        )
-    block = max(1, _CELLS_AT_ONCE // max(1, len(work)))
-    found: list[Fraction] = []
-    for i in range(0, len(chunks), block):
-        found += _totals(_moved(work, degraded, semantics, chunks[i : i + block]), semantics)
-    return tuple(found)
+    return SimulatedSeconds(network, semantics)(stored, sizes)
 
 
 def simulate_algorithm(

@@ -86,14 +86,16 @@ def test_pictures(found: syncoll.FrontierResult, tmp_path: Path) -> None:
 
 
 def test_plans(found: syncoll.FrontierResult, tmp_path: Path) -> None:
-    plan = found.plan(alpha="0.7us", beta="25GB/s")
+    plan = found.plan(alpha="0.7us", beta="25GB/s", timing="lockstep")
     assert [one.steps for one in plan.ranges] == [2, 3]
     assert "51.27 KiB" in repr(plan)
     with pytest.raises(UsageError, match="beta is missing"):
         found.plan(alpha="0.7us")
     found.save(tmp_path / "f.json")
-    again = syncoll.plan(tmp_path / "f.json", alpha="0.7us", beta="25GB/s")
+    again = syncoll.plan(tmp_path / "f.json", alpha="0.7us", beta="25GB/s", timing="lockstep")
     assert repr(again) == repr(plan)
+    with pytest.raises(UsageError, match="timing: 'sync'; expected lockstep or asynchronous"):
+        found.plan(alpha="0.7us", beta="25GB/s", timing="sync")  # type: ignore[arg-type]
 
 
 def test_what_was_searched_is_checked_in_full(

@@ -13,6 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+import syncoll
 from syncoll.cli.main import main
 from syncoll.documents import read_file, schema
 from syncoll.errors import ExportError, VerificationError
@@ -23,9 +24,10 @@ from syncoll_msccl_xml.program import Program, program_of
 
 Run = Callable[..., Any]
 
-MODEL = ("--alpha", "0.7us", "--beta", "25GB/s")
+MODEL = ("--alpha", "0.7us", "--beta", "25GB/s", "--timing", "lockstep")
 CROSSOVER = 52500
 """Of the two points of allgather on dgx1, in bytes of one node: 0.7 us * 25 GB/s / (3/2 - 7/6)."""
+SIMULATED = MODEL[:4]
 
 COLLECTIVES = ["allgather", "gather", "scatter", "alltoall", "broadcast", "reduce"]
 COLLECTIVES += ["reducescatter", "allreduce", "multi_broadcast"]
@@ -68,6 +70,7 @@ def test_what_is_exact_is_exact_in_json(run: Run, files: Path) -> None:
     assert Fraction(document["model"]["alpha"]) == Fraction(7, 10**7)
     assert document["model"]["bandwidth_from"] == "command"
     first, last = document["ranges"]
+    assert document["model"]["timing"] == "lockstep"
     assert (first["from"], first["below"]) == ("0", str(CROSSOVER))
     assert (last["from"], last["below"]) == (str(CROSSOVER), None)
     assert first["message_bytes"] == [0, 8 * CROSSOVER - 1]
@@ -80,14 +83,55 @@ def test_what_is_exact_is_exact_in_json(run: Run, files: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("timing", ["asynchronous", "lockstep"])
+@pytest.mark.parametrize("name", ["allgather", "allreduce", "units"])
+def test_simulate_names_the_same_fastest_and_times(
+    run: Run, frontiers: Path, name: str, timing: str
+) -> None:
+    how = (frontiers / f"{name}.json", *MODEL[:-1], timing, "--overhead", "3us")
+    simulated = run("simulate", *how, "--sizes", "1KiB:1GiB", "--format", "json").json
+    plan = syncoll.plan(how[0], alpha="0.7us", beta="25GB/s", overhead="3us", timing=timing)  # type: ignore[arg-type]
+    assert plan.timing == timing
+    printed = run("plan", *how, "--size", "64KiB").out
+    assert f"{timing}, alpha 700 ns" in printed
+    for number, best in enumerate(simulated["best"]):
+        chosen = plan.best(best["per_node"]).algorithm
+        assert chosen.where == best["best"]
+        for one in simulated["algorithms"]:
+            if one["where"] == chosen.where:
+                seconds = float(plan.seconds(chosen, best["per_node"]))
+                assert one["measurements"][number]["seconds"] == seconds
+
+
+def test_simulated_ranges_meet_where_times_are_equal(run: Run, files: Path) -> None:
+    document = valid(run("plan", files / "frontier.json", *SIMULATED, "--format", "json").json)
+    assert document["schema"] == "syncoll/plan/2"
+    assert document["model"]["timing"] == "asynchronous"
+    first, last = document["ranges"]
+    assert first["below"] == last["from"]
+    (size,) = {end["size"] for end in (first["ends"][1], last["ends"][0])}
+    assert size == last["from"]
+    assert first["ends"][1]["seconds"] == pytest.approx(last["ends"][0]["seconds"], rel=1e-4)
+    # 3 steps and 7/6 of L at 25 GB/s are its time in lockstep; what overlaps is less.
+    lockstep = 3 * 0.7e-6 + 7 / 6 * int(size) / 25e9
+    assert last["ends"][0]["seconds"] <= lockstep
+    assert last["ends"][1]["algbw"] >= 8 * 25e9 * 6 / 7 * (1 - 1e-6)
+
+
+def test_progress(run: Run, files: Path) -> None:
+    result = run("plan", files / "frontier.json", *SIMULATED, "--progress", "plain")
+    assert "2/2 simulated points[1]" in result.err
+    assert run("plan", files / "frontier.json", *MODEL, "--progress", "plain").err == ""
+
+
 def test_what_is_never_the_best_is_told(run: Run, files: Path) -> None:
-    result = run("plan", files / "frontier.json", "--alpha", "0s", "--beta", "25GB/s")
+    result = run("plan", files / "frontier.json", "--alpha", "0s", *MODEL[2:])
     text = "Never the best: points[0], S = 2, R/C = 3/2; nearest as L grows, where it takes 1.286"
     assert text in result.out
     one = read_file(files / "frontier.json").algorithms[0]
     at = NeverBest(one, one, one, Fraction(CROSSOVER), Fraction(13, 11))
     assert "nearest at L = 51.27 KiB, where it takes 1.182 times the best's" in _told(at)
-    assert _told(replace(at, slower=Fraction(1))).endswith("the best only at L = 51.27 KiB")
+    assert _told(replace(at, slower=Fraction(1))).endswith("the best at L = 51.27 KiB")
     assert _told(replace(at, slower=None)) == "points[0], S = 2, R/C = 3/2"
 
 

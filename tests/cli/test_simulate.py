@@ -45,7 +45,9 @@ def test_json_is_what_the_schema_says_and_lockstep_what_the_plan_says(
     lockstep = ("--timing", "lockstep", "--classics", "none", "--overhead", "2us")
     document = run(*command(files, *lockstep, "--format", "json")).json
     jsonschema.Draft202012Validator(schema("simulation")).validate(document)
-    plan = syncoll.plan(files / "frontier.json", alpha="0.7us", beta="25GB/s", overhead="2us")
+    plan = syncoll.plan(
+        files / "frontier.json", alpha="0.7us", beta="25GB/s", overhead="2us", timing="lockstep"
+    )
     assert len(document["algorithms"]) == 2
     for one in document["algorithms"]:
         assert len(one["measurements"]) == 11

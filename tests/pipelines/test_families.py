@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -46,6 +47,7 @@ from syncoll.trust.families import require_family
 from syncoll_pipelines import RECORD
 
 SESSION = Session()
+LOCKSTEP: dict[str, Any] = {"alpha": "0.7us", "beta": "25GB/s", "timing": "lockstep"}
 
 
 def families(topology: Topology, collective: Collective, **options: object) -> list[Family]:
@@ -413,16 +415,16 @@ def test_limits_leave_no_family() -> None:
 def test_plans_runs_and_exports_members(
     saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    how = ("--alpha", "0.7us", "--beta", "25GB/s")
+    how = ("--alpha", "0.7us", "--beta", "25GB/s", "--timing", "lockstep")
     assert main(["plan", str(saved), *how, "--size", "64MiB", "--size", "1KiB"]) == 0
     told = capsys.readouterr().out
     assert "L = 64 MiB: families[0].member(50), S = 53, R/C = 53/153" in told
     assert "L = 1 KiB: points[0], S = 3, R/C = 1" in told
-    plan = syncoll.plan(saved, alpha="0.7us", beta="25GB/s", size=["64MiB"])
+    plan = syncoll.plan(saved, **LOCKSTEP, size=["64MiB"])
     family = plan.frontier.families[0]
     # Sizes that were asked for add to the usual ones: the table holds for all the others too.
-    usual = syncoll.plan(saved, alpha="0.7us", beta="25GB/s")
-    small = syncoll.plan(saved, alpha="0.7us", beta="25GB/s", size="1KiB")
+    usual = syncoll.plan(saved, **LOCKSTEP)
+    small = syncoll.plan(saved, **LOCKSTEP, size="1KiB")
     assert small.document()["ranges"] == usual.document()["ranges"]
     best = plan.best(64 << 20)
     others = [

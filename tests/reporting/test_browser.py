@@ -87,7 +87,7 @@ def test_its_numbers_are_the_file_s(browser: Browser, report: Path, dgx1: Path) 
     best_classic = min(seconds for name, seconds in fastest.items() if "=" not in name)
     assert rows[0][3].startswith(f"{best_classic / min(fastest.values()):.4g}")
     browser.value(
-        "[...document.querySelectorAll('button')].find(b => b.innerText === 'Formula').click()"
+        "[...document.querySelectorAll('button')].find(b => b.innerText === 'Lockstep').click()"
     )
     browser.settle()
     size, times = 1 << 20, {}

@@ -102,7 +102,7 @@ function timesView(choose) {
   const modes = [...(classics.length ? [["speed", "Speed-up"]] : []), ["time", "Time"], ["algbw", "Bandwidth"]];
   at("times-controls").replaceChildren(
     choices("What is shown", modes, state.show, (key) => { state.show = key; paint(); }),
-    ...(times.simulated ? [choices("By what", [["simulator", "Simulated"], ["formula", "Formula"]], state.by, (key) => { state.by = key; paint(); })] : []),
+    ...(times.simulated ? [choices("When a send leaves", [["simulator", "Asynchronous"], ["formula", "Lockstep"]], state.by, (key) => { state.by = key; paint(); })] : []),
     number("α of a step, µs", model.alpha, 1e6, (given) => { model.alpha = given; }),
     number("link of one chunk per round, GB/s", model.bandwidth, 1e-9, (given) => { if (given > 0) model.bandwidth = given; }));
   const sizeWords = make("span", { class: "value" });

@@ -1,0 +1,99 @@
+"""Ranges by times that are known size by size: the fastest at every size, found with few."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+
+from syncoll.documents import StoredAlgorithm
+from syncoll.planning import CostModel, plan_sizes
+from syncoll.planning.crossings import FAR, envelope, fastest
+
+from .conftest import Costs, Make
+
+Line = tuple[int, Fraction]
+"""Seconds at no bytes, seconds for each byte."""
+
+
+class Curves:
+    """Of each algorithm the greatest of some straight lines; it counts the sizes asked for."""
+
+    def __init__(self, algorithms: Sequence[StoredAlgorithm], lines: Sequence[Sequence[Line]]):
+        self.lines = dict(zip(algorithms, lines, strict=True))
+        self.asked = 0
+
+    def __call__(
+        self, one: StoredAlgorithm, sizes: Sequence[Fraction | int]
+    ) -> tuple[Fraction, ...]:
+        self.asked += len(sizes)
+        return tuple(max(a + b * size for a, b in self.lines[one]) for size in sizes)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_it_is_the_fastest_on_both_sides_of_each_crossing(make: Make, seed: int) -> None:
+    rng = random.Random(seed)
+    costs: list[Costs] = [(s, 9 - s, 1) for s in range(1, rng.randint(3, 7))]
+    algorithms = make(costs)
+
+    def line() -> Line:
+        return rng.randint(1, 10**6), Fraction(rng.randint(1, 10**6), 10 ** rng.randint(0, 5))
+
+    curves = Curves(algorithms, [[line() for _ in range(rng.randint(1, 3))] for _ in costs])
+    found = envelope(algorithms, curves)
+    assert curves.asked <= len(costs) * 100
+
+    def best(size: int) -> int:
+        return fastest([curves(one, [size])[0] for one in algorithms])
+
+    for (before, _), (after, low) in pairwise(found.starts):
+        assert (best(low - 1), best(low)) == (before, after)
+    for size in [1 << bits for bits in range(10, 31)]:
+        assert found.fastest(size) == best(size)
+    for number, nearest in found.others.items():
+        at = FAR if nearest.size is None else nearest.size
+        least = min(curves(one, [at])[0] for one in algorithms)
+        assert nearest.slower == curves(algorithms[number], [at])[0] / least > 1
+
+
+def test_straight_lines_cross_where_the_formula_says(make: Make) -> None:
+    """The same ranges as in lockstep, to the byte."""
+    algorithms = make([(2, 3, 2), (3, 7, 6), (4, 5, 4), (7, 1, 1)])
+    model = CostModel(Fraction(7, 10**7), Fraction(23 * 10**9, 7), Fraction(1, 10**6))
+    exact = plan_sizes(algorithms, model)
+    found = plan_sizes(algorithms, model, exact.curve)
+    assert (exact.timing, found.timing) == ("lockstep", "asynchronous")
+    assert [x.algorithm for x in found.ranges] == [x.algorithm for x in exact.ranges]
+    for one, other in zip(found.crossovers, exact.crossovers, strict=True):
+        assert abs(one - other) <= 1
+    (never,), (same,) = found.never_best, exact.never_best
+    assert abs((never.size or 0) - (same.size or 0)) <= 1
+    nearest = (never.algorithm, never.below, never.above)
+    assert nearest == (same.algorithm, same.below, same.above)
+    assert float(never.slower or 0) == pytest.approx(float(same.slower or 0), rel=1e-4)
+    last = found.ranges[-1].algorithm
+    rates = [float(plan.algorithm_bandwidth(last, None) or 0) for plan in (found, exact)]
+    assert rates[0] == pytest.approx(rates[1], rel=1e-6)
+
+
+def test_one_that_is_the_fastest_twice(make: Make) -> None:
+    algorithms = make([(1, 9, 1), (2, 5, 1)])
+    straight, bent = [(100, Fraction(1))], [(150, Fraction(1, 2)), (-(10**6), Fraction(3))]
+    plan = plan_sizes(
+        algorithms, CostModel(Fraction(1), Fraction(1)), Curves(algorithms, [straight, bent])
+    )
+    assert [one.algorithm for one in plan.ranges] == [algorithms[i] for i in (0, 1, 0)]
+    assert plan.crossovers == (101, 500_050)
+    assert plan.never_best == ()
+
+
+def test_of_two_as_fast_it_is_that_of_fewer_steps(make: Make) -> None:
+    algorithms = make([(1, 9, 1), (2, 5, 1)])
+    close = Fraction(1, 10**12)
+    curves = Curves(algorithms, [[(1, Fraction(1))], [(1, 1 - close)]])
+    found = envelope(algorithms, curves)
+    assert found.starts == ((0, 0),)
+    assert found.others[1].slower == 1
