@@ -21,7 +21,7 @@ from syncoll.routing.cuts import cut_ratio
 from syncoll.routing.network import Network
 from syncoll.routing.optimality import Bottleneck, bottleneck, network_of, require_balanced
 from syncoll.routing.reduction import bypass_two_port_switches
-from syncoll.routing.switch_removal import remove_switches
+from syncoll.routing.switch_removal import remove_by_leaves, remove_switches
 from syncoll.trust.forest import verify_forest
 from syncoll_forestcoll.branching import branching
 from syncoll_forestcoll.fixed_k import best_scale
@@ -38,6 +38,9 @@ __all__ = [
     "reducescatter",
     "weighted_broadcast",
 ]
+
+_MOST_GROWN = 64
+"""In networks with more nodes, trees that would be grown one by one are packed leaf by leaf."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,11 +233,17 @@ def weighted_broadcast(
     network = network_of(way.fabric, demand, lambda b: floor(scale * b), way.junctions)
     _require_even(fabric, network, k)
     bypass_two_port_switches(network)
+    whole = network.copy()
     groups = remove_switches(network, guess=guess)
     clock.stop("switches")
     outside = [v for v in network.terminals if v not in way.reach.cut]
     packer = Packer([*groups, outside])
-    packing = packer.pack(network, outermost=True)
+    packing = packer.quickly(network, outermost=True)
+    if packing is None and guess and len(network.terminals) > _MOST_GROWN:
+        leaves = remove_by_leaves(whole)
+        if leaves is not None:
+            network, packer = whole, Packer([*leaves, outside])
+    packing = packing or packer.pack(network, outermost=True)
     forest = forest_of(fabric, optimum.weights, k, scale, packing, way.junctions)
     clock.stop("trees")
     time = verify_forest(forest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from syncoll.routing.network import Network
-from syncoll.routing.reduction import Groups, find_groups, wide_parts
+from syncoll.routing.reduction import Groups, find_groups, is_tight, wide_parts
 from syncoll_forestcoll.packing import Packing, on_paths
 from syncoll_forestcoll.packing_by_groups import pack_by_groups
 from syncoll_forestcoll.packing_by_growth import pack_by_growth
@@ -31,18 +31,21 @@ class Packer:
 
     def pack(self, network: Network, *, outermost: bool = False) -> Packing:
         """All trees of a network in which they fit, on physical paths."""
+        packed = self.quickly(network, outermost=outermost)
+        if packed is None:
+            links = sorted(network.pieces)
+            packed = self._keep(network, links, "growth", pack_by_growth(network, links))
+        return packed
+
+    def quickly(self, network: Network, *, outermost: bool = False) -> Packing | None:
+        """The same, or None where trees have to be grown one by one."""
         links = sorted(network.pieces)
-        key = (
-            tuple(network.demand),
-            tuple((u, v, network.out[u][v]) for u, v in links),
-        )
-        known = self._known.get(key)
+        known = self._known.get(_key(network, links))
         if known is not None:
             return on_paths(network, links, known)
         widest = max(len(network.into[v]) for v in network.terminals)
         large = widest * len(network.terminals) > _LARGE
         packed = None if large else pack_by_order(network, links)
-        way = "order"
         if packed is None:
             groups = self._groups(network, self.groups if outermost else ())
             if groups:
@@ -50,11 +53,13 @@ class Packer:
                 return pack_by_groups(network, groups, self.pack)
             if large:
                 packed = pack_by_order(network, links)
-        if packed is None:
-            way = "growth"
-            packed = pack_by_growth(network, links)
+        return packed and self._keep(network, links, "order", packed)
+
+    def _keep(
+        self, network: Network, links: list[tuple[int, int]], way: str, packed: Packing
+    ) -> Packing:
         self.ways[way] += 1
-        self._known[key] = packed
+        self._known[_key(network, links)] = packed
         return on_paths(network, links, packed)
 
     def _groups(self, network: Network, trusted: Sequence[Sequence[int]]) -> Groups:
@@ -64,7 +69,7 @@ class Packer:
             groups = [[v] for v in network.terminals]
         single = {group[0] for group in groups if len(group) == 1}
         for members in (*trusted, *wide_parts(network)):
-            if single.issuperset(members) and _is_tight(network, members):
+            if single.issuperset(members) and is_tight(network, members):
                 single.difference_update(members)
                 groups = [g for g in groups if len(g) > 1 or g[0] in single] + [sorted(members)]
         covered = {v for g in groups for v in g}
@@ -72,10 +77,6 @@ class Packer:
         return sorted(groups) if 1 < len(groups) < len(network.terminals) else []
 
 
-def _is_tight(network: Network, members: Sequence[int]) -> bool:
-    """Whether the links into a set carry exactly the trees rooted outside."""
-    inside = set(members)
-    entering = sum(c for v in members for u, c in network.into[v].items() if u not in inside)
-    return 1 < len(inside) < len(network.terminals) and entering == network.total - sum(
-        network.demand[v] for v in members
-    )
+def _key(network: Network, links: Sequence[tuple[int, int]]) -> object:
+    """Equal for networks that are packed alike."""
+    return tuple(network.demand), tuple((u, v, network.out[u][v]) for u, v in links)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from fractions import Fraction
 
+from syncoll.deadline import enclosing
 from syncoll.model.fabric import Fabric
 from syncoll.model.forest import Forest
 from syncoll.results.forest import ForestCollective, PackedForest
@@ -14,9 +15,14 @@ from syncoll_forestcoll.shortening import pruned, shortened
 
 __all__ = ["FabricPacker"]
 
-_MOST_CELLS = 1 << 14
+_FEW_CELLS, _MOST_CELLS = 1 << 14, 1 << 19
 """Trees (each counted with its weight) times nodes: in larger forests trees keep their heights."""
 
+_SECONDS_OF_LARGE = 5.0
+"""The work in which those of forests with more than a few are made lower."""
+
+_SHARE_OF_HEIGHTS = 0.6
+"""The part of the time that is left in which trees are made lower."""
 
 _MOST_ROOTS = 32
 """Nodes of the largest network for which the linear program of allreduce is solved."""
@@ -74,6 +80,11 @@ def _packed(fabric: Fabric, plan: Plan) -> PackedForest:
 
 def _low(forest: Forest) -> Forest:
     """The forest with lower trees, unless that would take long."""
-    large = int(forest.multiplicity.sum()) * forest.fabric.num_nodes > _MOST_CELLS
-    better = pruned if large else shortened
-    return better(forest.reversed()).reversed() if forest.inward else better(forest)
+    outward, until = forest.reversed() if forest.inward else forest, enclosing()
+    cells = int(forest.multiplicity.sum()) * forest.fabric.num_nodes
+    if cells > _MOST_CELLS:
+        lower = pruned(outward)
+    else:
+        seconds = None if cells <= _FEW_CELLS else _SECONDS_OF_LARGE
+        lower = shortened(outward, until.share(_SHARE_OF_HEIGHTS).working(seconds))
+    return lower.reversed() if forest.inward else lower

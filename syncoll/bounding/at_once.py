@@ -154,10 +154,12 @@ class _Machine:
         """``[P]``, the set of a cut: each node, all but each, each side, all but each."""
         nodes, sides = self.topology.num_nodes, self.sides
         if number < 2 * nodes:
-            side = np.arange(nodes) == number % nodes
-            return side if number < nodes else ~side
-        kept, number = divmod(number - 2 * nodes, len(sides))
-        return ~sides[number] if kept else sides[number]
+            kept, number = divmod(number, nodes)
+            side: BoolArray = np.arange(nodes) == number
+        else:
+            kept, number = divmod(number - 2 * nodes, len(sides))
+            side = sides[number]
+        return np.logical_not(side) if kept else side
 
     def sends(self, shape: ChunkClasses) -> RoundsBound:
         """The bound of the sends between all nodes, or between boxes."""

@@ -147,8 +147,9 @@ class Network:
         return other
 
     def become(self, other: Network) -> None:
-        """Takes over the links of a network with the same vertices."""
-        self.out, self.into, self.pieces = other.out, other.into, other.pieces
+        """Takes over the links of a network with the same vertices, and others without links."""
+        count = self.num_vertices
+        self.out, self.into, self.pieces = other.out[:count], other.into[:count], other.pieces
 
     def quotient(self, group_of: Sequence[int], num_groups: int) -> Network:
         """The network whose vertices are groups of this one's; links within a group vanish.

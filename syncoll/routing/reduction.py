@@ -21,7 +21,9 @@ __all__ = [
     "Groups",
     "bypass_two_port_switches",
     "find_groups",
+    "is_feasible",
     "is_robust",
+    "is_tight",
     "strong_components",
     "wide_parts",
 ]
@@ -75,6 +77,22 @@ def bypass_two_port_switches(network: Network) -> list[Bypass]:
             network.drop(w, u)
         waiting.extend(v for v in ends if not network.is_terminal[v] and v not in waiting)
     return gone
+
+
+def is_feasible(network: Network) -> bool:
+    """Whether all trees fit: every terminal can receive one unit of each (Theorem 5)."""
+    if all(
+        network.out[u].get(t, 0) >= network.demand[u]
+        for u in network.terminals
+        if network.demand[u]
+        for t in network.terminals
+        if t != u
+    ):
+        return True
+    flow, _ = network.root_flow()
+    source = network.num_vertices
+    sinks = sorted(network.terminals, key=lambda v: sum(network.into[v].values()))
+    return all(flow.maximum(source, v) >= network.total for v in sinks)
 
 
 def find_groups(network: Network, need: int, trust: Iterable[Sequence[int]] = ()) -> Groups:
@@ -208,6 +226,15 @@ def is_robust(
     if tested is not None:
         tested[key] = answer
     return answer
+
+
+def is_tight(network: Network, members: Sequence[int]) -> bool:
+    """Whether the links into a set carry exactly the trees rooted outside."""
+    inside = set(members)
+    entering = sum(c for v in members for u, c in network.into[v].items() if u not in inside)
+    return 1 < len(inside) < len(network.terminals) and entering == network.total - sum(
+        network.demand[v] for v in members
+    )
 
 
 def _is_connected(size: int, arcs: Sequence[tuple[int, int, int]], need: int) -> bool:

@@ -3,35 +3,28 @@
 Groups of vertices that no violated cut can cross are contracted first, so that a switch between
 boxes is removed on a graph whose vertices are boxes, and a switch inside a box on that box alone.
 On each of these small graphs a balanced guess is tried and verified; where it makes a cut worse,
-exact edge splitting takes its place.
+leaf switches are narrowed to what has to pass them, which makes groups of what hangs below, and at
+last exact edge splitting takes its place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
+from syncoll.routing.narrowing import by_leaves
 from syncoll.routing.network import Network, Pieces
-from syncoll.routing.reduction import Groups, find_groups, is_robust, strong_components
+from syncoll.routing.reduction import (
+    Groups,
+    find_groups,
+    is_feasible,
+    is_robust,
+    is_tight,
+    strong_components,
+)
 from syncoll.routing.splitting import split_switch, split_transit
 from syncoll.routing.spreading import balanced_flow, balanced_plan, follow_plan
 
-__all__ = ["bypass_transit", "is_feasible", "remove_switch", "remove_switches"]
-
-
-def is_feasible(network: Network) -> bool:
-    """Whether all trees fit: every terminal can receive one unit of each (Theorem 5)."""
-    if all(
-        network.out[u].get(t, 0) >= network.demand[u]
-        for u in network.terminals
-        if network.demand[u]
-        for t in network.terminals
-        if t != u
-    ):
-        return True
-    flow, _ = network.root_flow()
-    source = network.num_vertices
-    sinks = sorted(network.terminals, key=lambda v: sum(network.into[v].values()))
-    return all(flow.maximum(source, v) >= network.total for v in sinks)
+__all__ = ["bypass_transit", "remove_by_leaves", "remove_switch", "remove_switches"]
 
 
 def remove_switches(network: Network, *, guess: bool = True) -> Groups:
@@ -51,17 +44,18 @@ def remove_switches(network: Network, *, guess: bool = True) -> Groups:
         alone = not any(network.is_terminal[v] for v in group)
         groups += [[v] for v in group] if alone else [group]
     if not any(len(g) > 1 for g in groups) or len(groups) < 2:
-        _remove_all(network, guess, [0] * network.num_vertices)
-        return []
+        return _remove_all(network, guess, lambda _: 0)[1]
     position = [len(groups)] * network.num_vertices
     rank = [0] * network.num_vertices
     for i, group in enumerate(groups):
         for place, v in enumerate(group):
             position[v], rank[v] = i, place
     small = network.quotient(position, len(groups) + 1)
-    loops = _remove_all(small, guess, rank)
+    loops, larger = _remove_all(small, guess, lambda v: rank[network.home[v]])
     _put_back(network, small, loops, position)
-    trusted: Groups = []
+    trusted: Groups = [
+        sorted(v for i in one for v in groups[i] if network.is_terminal[v]) for one in larger
+    ]
     frail: set[int] = set()
     for group in groups:
         inner = [v for v in group if not network.is_terminal[v]]
@@ -71,21 +65,40 @@ def remove_switches(network: Network, *, guess: bool = True) -> Groups:
         spread = guess and len(inner) == 1 and _spread_inside(network, group, inner[0], ends)
         if inner and not spread:
             _remove_inside(network, groups, group, frail, guess)
-            if not is_robust(network, ends, network.need):
+            if not (is_tight(network, ends) or is_robust(network, ends, network.need)):
                 frail.update(ends)
         if len(ends) > 1:
             trusted.append(ends)
     return trusted
 
 
-def _avoid(network: Network, w: int) -> Callable[[int, int], bool]:
-    """Pairs of ports that a switch should rather not join: one box, or two uplinks."""
+def remove_by_leaves(network: Network) -> Groups | None:
+    """Removes all switches in place, of a network with narrowed leaf switches.
+
+    Args:
+        network: see `remove_switches`.
+
+    Returns:
+        groups of terminals that may be worth contracting when trees are packed; None, with nothing
+        changed, when no leaf switch can be narrowed.
+    """
+    groups: Groups = []
+    done = by_leaves(network, lambda narrow: groups.extend(remove_switches(narrow)))
+    return groups if done else None
+
+
+def _avoid(network: Network, w: int, outside: Collection[int] = ()) -> Callable[[int, int], bool]:
+    """Pairs of ports that a switch should rather not join: one box, or two uplinks.
+
+    Args:
+        outside: terminals that are no nodes of the switch: groups that are contracted.
+    """
     ports = {*network.into[w], *network.out[w]}
     widest = max(*network.into[w].values(), *network.out[w].values())
     box = {v: -1 - v for v in ports}
     for i, part in enumerate(strong_components(network, widest + 1)):
         box.update((v, i) for v in part if v in ports)
-    own = {v for v in ports if network.is_terminal[v]}
+    own = {v for v in ports if network.is_terminal[v] and v not in outside}
     mixed = bool(own) and len(own) < len(ports)
 
     def rule(u: int, t: int) -> bool:
@@ -97,10 +110,20 @@ def _avoid(network: Network, w: int) -> Callable[[int, int], bool]:
     return rule
 
 
-def _remove_all(network: Network, guess: bool, rank: Sequence[int]) -> Pieces:
-    """Removes every switch of a graph, those farthest from terminals first; returns loops."""
+def _remove_all(
+    network: Network, guess: bool, rail: Callable[[int], int], outside: Collection[int] = ()
+) -> tuple[Pieces, Groups]:
+    """Removes every switch of a graph, those farthest from terminals first.
+
+    Args:
+        rail: see `follow_plan`.
+        outside: see `_avoid`.
+
+    Returns:
+        loops, and groups of terminals that may be worth contracting when trees are packed.
+    """
     order = _outermost_last(network)
-    avoid = {w: _avoid(network, w) for w in order}
+    avoid = {w: _avoid(network, w, outside) for w in order}
     if guess:
         trial = network.copy()
         if _trim_uplinks(trial) and is_feasible(trial):
@@ -112,15 +135,18 @@ def _remove_all(network: Network, guess: bool, rank: Sequence[int]) -> Pieces:
             plan = balanced_plan(trial, w, avoid[w])
             if plan is None:
                 break
-            follow_plan(trial, w, plan, rank.__getitem__)
+            follow_plan(trial, w, plan, rail)
         else:
             if is_feasible(trial):
                 network.become(trial)
-                return []
+                return [], []
+        groups = remove_by_leaves(network)
+        if groups is not None:
+            return [], groups
     loops: Pieces = []
     for w in order:
-        loops += _remove(network, w, avoid[w], guess and len(order) > 1, rank)
-    return loops
+        loops += _remove(network, w, avoid[w], guess and len(order) > 1, rail)
+    return loops, []
 
 
 def remove_switch(network: Network, w: int) -> None:
@@ -129,7 +155,7 @@ def remove_switch(network: Network, w: int) -> None:
     Args:
         network: one in which all trees fit and every switch receives what it sends.
     """
-    _remove(network, w, _avoid(network, w), True, [0] * network.num_vertices)
+    _remove(network, w, _avoid(network, w), True, lambda _: 0)
 
 
 def bypass_transit(network: Network, w: int) -> bool:
@@ -162,14 +188,18 @@ def bypass_transit(network: Network, w: int) -> bool:
 
 
 def _remove(
-    network: Network, w: int, avoid: Callable[[int, int], bool], guess: bool, rank: Sequence[int]
+    network: Network,
+    w: int,
+    avoid: Callable[[int, int], bool],
+    guess: bool,
+    rail: Callable[[int], int],
 ) -> Pieces:
     """Removes a switch by a balanced guess or else exactly; returns loops."""
     if guess:
         trial = network.copy()
         plan = balanced_plan(trial, w, avoid)
         if plan is not None:
-            follow_plan(trial, w, plan, rank.__getitem__)
+            follow_plan(trial, w, plan, rail)
             if is_feasible(trial):
                 network.become(trial)
                 return []
@@ -214,8 +244,8 @@ def _put_back(network: Network, small: Network, loops: Pieces, position: Sequenc
             network.drop(u, v)
     for pieces in [*small.pieces.values(), loops]:
         for path, units in pieces:
-            if path[0] != path[-1]:
-                network.add(path[0], path[-1], [(path, units)])
+            if network.home[path[0]] != network.home[path[-1]]:
+                network.add(network.home[path[0]], network.home[path[-1]], [(path, units)])
 
 
 def _spread_inside(network: Network, group: Sequence[int], w: int, ends: Sequence[int]) -> bool:
@@ -225,6 +255,10 @@ def _spread_inside(network: Network, group: Sequence[int], w: int, ends: Sequenc
     joins two ports outside the group, which is not for this guess.
     """
     members = set(group)
+    inward = sum(c for v in ends for u, c in network.into[v].items() if u in members)
+    outside = sum(c for u, c in network.into[w].items() if u not in members)
+    if inward - outside < network.need * len(ends):
+        return False  # what comes from outside leaves too little inside
     plan = balanced_plan(network, w, lambda u, t: u not in members and t not in members)
     if plan is None or any(u not in members and t not in members for u, t in plan):
         return False
@@ -257,5 +291,6 @@ def _remove_inside(
         count += not apart
     position = [count if p < 0 else p for p in position]
     local = network.quotient(position, count + 1)
-    loops = _remove_all(local, guess, [0] * network.num_vertices)
+    outside = set(range(count)).difference(position[v] for v in group)
+    loops, _ = _remove_all(local, guess, lambda _: 0, outside)
     _put_back(network, local, loops, position)

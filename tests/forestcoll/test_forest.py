@@ -12,8 +12,8 @@ import pytest
 from syncoll.errors import ModelError, UsageError, VerificationError
 from syncoll.model.fabric import Fabric
 from syncoll.routing.network import Network
+from syncoll.routing.reduction import is_feasible
 from syncoll.routing.splitting import split_switch
-from syncoll.routing.switch_removal import is_feasible
 from syncoll_forestcoll import (
     allgather,
     broadcast,

@@ -14,11 +14,12 @@ from syncoll.routing import bottleneck, route
 from syncoll.routing.merging import merge_switches
 from syncoll.routing.network import Network
 from syncoll.routing.optimality import network_of
+from syncoll.routing.reduction import is_feasible
 from syncoll.routing.retention import keeps_rate
 from syncoll.routing.shortest import shortest_routes
 from syncoll.routing.switch_removal import (
     bypass_transit,
-    is_feasible,
+    remove_by_leaves,
     remove_switch,
     remove_switches,
 )
@@ -66,6 +67,32 @@ def test_removing_all_switches(fabrics: list[Fabric], guess: bool, cuts: Cuts) -
         assert not network.switches()
         check_cuts(network, fabric.num_nodes, cuts)
         check_pieces(network, before)
+
+
+def leaf_spine(rng: Random, most: int) -> Fabric:
+    """Leaves of up to so many nodes, under two spines."""
+    sizes = [rng.randint(2, most) for _ in range(rng.randint(2, 3))]
+    nodes, links, ends = sum(sizes), [], iter(range(sum(sizes)))
+    for i, size in enumerate(sizes):
+        links += [(next(ends), nodes + i, rng.randint(1, 2)) for _ in range(size)]
+        links += [(nodes + i, nodes + len(sizes) + j, rng.randint(1, 3)) for j in range(2)]
+    return Fabric.from_links("leaves", nodes, len(sizes) + 2, links, both_ways=True)
+
+
+def test_removing_switches_leaf_by_leaf(fabrics: list[Fabric], cuts: Cuts) -> None:
+    rng, done = Random(2), 0
+    for fabric in [*fabrics, *(leaf_spine(rng, 3) for _ in range(40))]:
+        network = scaled(fabric)
+        before = {(u, v): units for u, v, units in network.links()}
+        groups = remove_by_leaves(network)
+        if groups is None:
+            assert before == {(u, v): units for u, v, units in network.links()}
+            continue
+        assert not network.switches()
+        check_cuts(network, fabric.num_nodes, cuts)
+        check_pieces(network, before)
+        done += 1
+    assert done > 20
 
 
 def test_removing_switches_one_by_one(fabrics: list[Fabric], cuts: Cuts) -> None:
