@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import fields
@@ -13,7 +17,7 @@ from functools import cache, wraps
 from operator import index
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar, cast
 
 from syncoll import units
 from syncoll.clock import counting as counting_work
@@ -50,6 +54,7 @@ __all__ = [
     "size_range",
     "sizes_of",
     "time_of",
+    "verb",
 ]
 
 Where: TypeAlias = "str | Topology | Fabric"
@@ -57,7 +62,44 @@ What: TypeAlias = "str | Collective"
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_F = TypeVar("_F", bound="Callable[..., Any]")
 _Choice = TypeVar("_Choice", bound=StrEnum)
+
+
+# Keywords that do not exist -----------------------------------------------------------------------
+
+
+def verb(function: _F) -> _F:
+    """A function that answers an unknown keyword with the one that was meant.
+
+    Raises:
+        UsageError: when it is called with a keyword that it does not have.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    named = [one.name for one in parameters if one.kind not in several]
+    rest = next((one for one in parameters if one.kind is one.VAR_KEYWORD), None)
+    options = re.fullmatch(r"Unpack\[(\w+)\]", str(rest.annotation)) if rest else None
+    if rest is not None and options is None:  # any keyword
+        return function
+
+    @wraps(function)
+    def asked(*arguments: Any, **keywords: Any) -> Any:
+        if not keywords.keys() <= set(named):
+            module = sys.modules[function.__module__]
+            known = [*named, *(vars(module)[options[1]].__annotations__ if options else ())]
+            for name in keywords:
+                if name not in known:
+                    raise UsageError(_unknown_keyword(function.__name__, name, known))
+        return function(*arguments, **keywords)
+
+    return cast("_F", asked)
+
+
+def _unknown_keyword(owner: str, name: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(known)}"
+    return f"{owner} has no keyword {name}; {hint}"
 
 
 # Who is asked -------------------------------------------------------------------------------------

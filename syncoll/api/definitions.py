@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from syncoll import documents
-from syncoll.api.base import Shown, What, Where, deadline_of, dressed, session_for
+from syncoll.api.base import Shown, What, Where, deadline_of, dressed, session_for, verb
 from syncoll.deadline import interrupted_at
 from syncoll.errors import UsageError
 from syncoll.importing import import_spec, read_description
@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 
+@verb
 def topology(what: Where) -> Topology:
     """A topology: shipped, of a file, or imported from what a tool says of a machine.
 
@@ -61,6 +62,7 @@ def topology(what: Where) -> Topology:
     return session_for().topology(what)
 
 
+@verb
 def fabric(what: Where) -> Fabric:
     """The physical network of a topology, with its switches.
 
@@ -74,6 +76,7 @@ def fabric(what: Where) -> Fabric:
     return session_for().fabric(what)
 
 
+@verb
 def collective(what: What, *values: object, **named: object) -> Collective:
     """A collective: shipped, of a file, or several combined.
 
@@ -97,6 +100,7 @@ def collective(what: What, *values: object, **named: object) -> Collective:
     return session_for().collective(what, *values, **named)
 
 
+@verb
 def import_topology(
     importer: str,
     file: str | Path,
@@ -125,6 +129,7 @@ def import_topology(
     return import_spec(record, text, label, given, name=name or "", others=importers)
 
 
+@verb
 def check_spec(file: str | Path) -> CheckReport:
     """What a spec file defines, and every error in it.
 
@@ -138,21 +143,25 @@ def check_spec(file: str | Path) -> CheckReport:
     return check_file(str(file), session_for().specs, as_topology)
 
 
+@verb
 def list_specs() -> Page:
     """The topologies, collectives, relations and searches that come with syncoll."""
     return specs_page(session_for().specs)
 
 
+@verb
 def list_plugins(*, options: bool = False) -> Page:
     """What is installed, licensed and able to run here; also the options of each where asked."""
     return plugins_page(session_for().plugins, options=options)
 
 
+@verb
 def discover() -> PluginManager:
     """The installed encodings, backends and spec libraries."""
     return PluginManager.discover()
 
 
+@verb
 def show(
     what: str | Path | Topology | Fabric | Collective | Shown,
     *,
@@ -202,6 +211,7 @@ class SymmetryResult(Shown, Symmetry):
         return symmetry_record(self)
 
 
+@verb
 def symmetry_of(
     topology: Where, collective: What | None = None, *, time_limit: float | str | None = None
 ) -> SymmetryResult:
@@ -229,6 +239,7 @@ def symmetry_of(
     return dressed(SymmetryResult, find_symmetry(where, what.name, table, until))
 
 
+@verb
 def open_store(store: str | Path | None = None) -> Store:
     """The store of answers: to `describe`, `clear` and close, best in a ``with``.
 
@@ -245,6 +256,7 @@ def open_store(store: str | Path | None = None) -> Store:
     return found
 
 
+@verb
 def file_schema(kind: str) -> Mapping[str, Any]:
     """The JSON Schema of a kind of file, such as ``frontier``.
 

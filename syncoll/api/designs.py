@@ -19,6 +19,7 @@ from syncoll.api.base import (
     reading,
     seconds_of,
     session_for,
+    verb,
 )
 from syncoll.designing import Design, Question
 from syncoll.designing.folder import DesignFolder
@@ -148,6 +149,7 @@ class DesignResult(Shown, Design):
         }
 
 
+@verb
 @counts_work
 def design(
     topologies: Where | Sequence[Where],

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from syncoll.api.base import Shown, What, Where, bytes_of, session_for, session_of
+from syncoll.api.base import Shown, What, Where, bytes_of, session_for, session_of, verb
 from syncoll.api.frontier import Source, algorithms_of
 from syncoll.documents import StoredAlgorithm, StoredFile, read_file, remove_empty
 from syncoll.errors import ExportError, UncheckedError, UsageError, VerificationError
@@ -39,6 +39,7 @@ class ExportResult(Shown, SavedExport):
         return page
 
 
+@verb
 def export(
     source: Source,
     to: str,
@@ -144,6 +145,7 @@ def _make_folder(out: Path) -> bool:
     return new
 
 
+@verb
 def verify(
     path: str | Path,
     *,

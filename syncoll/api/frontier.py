@@ -23,6 +23,7 @@ from syncoll.api.base import (
     dressed,
     path_of,
     session_of,
+    verb,
 )
 from syncoll.documents import StoredAlgorithm, StoredFile
 from syncoll.errors import SyncollError, UsageError, VerificationError
@@ -222,6 +223,7 @@ class FrontierResult(Shown, Frontier):
         """What each point takes on its physical network; see `syncoll.simulate`."""
         return syncoll.simulate(self, **how)
 
+    @verb
     def plot(
         self,
         *,
@@ -254,6 +256,7 @@ class FrontierResult(Shown, Frontier):
         """
         documents.write_document(Path(path), self.document())
 
+    @verb
     def prove(self, folder: str | Path, *, time_limit: float | str | None = None) -> FrontierResult:
         """The same with a proof file in a folder for each refutation that a claim rests on.
 
@@ -263,6 +266,7 @@ class FrontierResult(Shown, Frontier):
         proved = session_of(self).prove(self, Path(folder), None, deadline_of(time_limit))
         return replace(self, evidence=proved.evidence)
 
+    @verb
     def check(
         self,
         collective: What | None = None,
@@ -285,6 +289,7 @@ class FrontierResult(Shown, Frontier):
 Source = str | Path | StoredFile | FrontierResult | AlgorithmVerbs | Point
 
 
+@verb
 def load(path: str | Path) -> FrontierResult | StoredResult:
     """What a file of ours holds; its algorithms are replayed before anyone sees them.
 
@@ -342,6 +347,7 @@ def algorithms_of(source: Source) -> Sequence[StoredAlgorithm]:
     return [StoredAlgorithm(one.instance, one.algorithm, one.where) for one in each]
 
 
+@verb
 def check(
     source: str | Path | StoredFile | Frontier | LowerBounds,
     collective: What | None = None,

@@ -16,6 +16,7 @@ from syncoll.api.base import (
     session_of,
     size_range,
     time_of,
+    verb,
 )
 from syncoll.api.frontier import FrontierResult, Source, algorithms_of, frontier_of
 from syncoll.documents import to_text
@@ -103,6 +104,7 @@ class PlanResult(Shown, Plan):
         write_new_folder(Path(folder), {"index.json": index, **files})
 
 
+@verb
 def plan(
     source: Source,
     *,

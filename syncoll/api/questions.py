@@ -22,6 +22,7 @@ from syncoll.api.base import (
     reading,
     session_for,
     session_of,
+    verb,
 )
 from syncoll.deadline import interrupted_at
 from syncoll.documents.forest import forest_document
@@ -84,6 +85,7 @@ class SolutionResult(Shown, Solution):
         """Whether there is an algorithm."""
         return self.algorithm is not None
 
+    @verb
     def prove(self, folder: str | Path, *, time_limit: float | str | None = None) -> Refuting:
         """Writes a proof that others can check that there is no such algorithm; solves once more.
 
@@ -157,6 +159,7 @@ class BoundsResult(Shown, LowerBounds):
         """
         documents.write_document(Path(path), self.document())
 
+    @verb
     def check(self, collective: What | None = None, topology: Where | None = None) -> CheckedResult:
         """Checks every certificate, without any solver; see `syncoll.check`.
 
@@ -197,6 +200,7 @@ class ExplanationResult(Shown, Explanation):
         return explanation_page(self)
 
 
+@verb
 @counts_work
 def solve(
     topology: Where,
@@ -248,6 +252,7 @@ def _single(settings: SettingsOptions) -> Session:
     return session_for(settings)
 
 
+@verb
 @counts_work
 def bounds(
     topology: Where,
@@ -284,6 +289,7 @@ def bounds(
     return dressed(BoundsResult, found)
 
 
+@verb
 def forest(
     topology: Where,
     collective: str = "allgather",
@@ -316,6 +322,7 @@ def forest(
     return dressed(ForestsResult, found)
 
 
+@verb
 def load_forest(path: str | Path, topology: Where | None = None) -> ForestsResult:
     """Forests that were saved, every tree and every cut of them checked anew.
 
@@ -336,6 +343,7 @@ def load_forest(path: str | Path, topology: Where | None = None) -> ForestsResul
     return dressed(ForestsResult, read_forests(path_of("path", path), network))
 
 
+@verb
 def explain(
     topology: Where,
     collective: What,

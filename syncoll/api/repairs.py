@@ -17,6 +17,7 @@ from syncoll.api.base import (
     reading,
     seconds_of,
     session_for,
+    verb,
 )
 from syncoll.api.frontier import FrontierResult, Source, frontier_of
 from syncoll.api.searches import SearchOptions, searched
@@ -105,6 +106,7 @@ def loss_entry(loss: Any) -> dict[str, Any]:
     }
 
 
+@verb
 @counts_work
 def repair(
     source: Source,
@@ -218,6 +220,7 @@ class SurveyResult(Shown, Survey):
         }
 
 
+@verb
 @counts_work
 def survey(
     source: Source,

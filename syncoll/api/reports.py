@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from syncoll.api.base import Shown, What, Where, bandwidth_of, dressed, session_of, time_of
+from syncoll.api.base import Shown, What, Where, bandwidth_of, dressed, session_of, time_of, verb
 from syncoll.api.frontier import AlgorithmVerbs, FrontierResult, Source
 from syncoll.api.simulations import classics_of
 from syncoll.documents import StoredAlgorithm, StoredFile, read_file, write_atomically, write_folder
@@ -88,6 +88,7 @@ class ReportResult(Shown):
         write_atomically(Path(path), self.html)
 
 
+@verb
 def report(
     source: Source,
     path: str | Path | None = None,

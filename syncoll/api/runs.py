@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from syncoll.api.base import Shown, bytes_of, dressed, seconds_of, session_for, sizes_of
+from syncoll.api.base import Shown, bytes_of, dressed, seconds_of, session_for, sizes_of, verb
 from syncoll.api.frontier import Source, algorithms_of
 from syncoll.errors import UsageError
 from syncoll.mpi import Comparison, Job, Result, run_job
@@ -55,6 +55,7 @@ class MpiResult(Shown, Comparison):
         return mpi_page(self.job, replace(self.result, comparisons=(self,)))
 
 
+@verb
 def run(
     source: Source,
     size: int | str | None = None,

@@ -22,6 +22,7 @@ from syncoll.api.base import (
     session_for,
     size_range,
     time_of,
+    verb,
 )
 from syncoll.api.frontier import FrontierResult
 from syncoll.deadline import Deadline, Reserve
@@ -70,6 +71,7 @@ _STYLES = ("auto", "live", "plain", "none")
 _LIMITS = ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "work", "point_limit")
 
 
+@verb
 @counts_work
 def pareto(
     topology: Where,
@@ -155,6 +157,7 @@ class SearchOptions(SettingsOptions, total=False):
     point_limit: float | str | None
 
 
+@verb
 @counts_work
 def search(
     what: str | SearchRequest,

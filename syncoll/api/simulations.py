@@ -18,6 +18,7 @@ from syncoll.api.base import (
     session_of,
     sizes_of,
     time_of,
+    verb,
 )
 from syncoll.api.frontier import FrontierResult, Source, algorithms_of, frontier_of, load
 from syncoll.documents import StoredAlgorithm, write_atomically
@@ -105,6 +106,7 @@ class SimulationResult(Shown, Comparison):
         return chosen
 
 
+@verb
 def simulate(
     source: Source,
     *,

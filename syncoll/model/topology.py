@@ -100,7 +100,7 @@ class Topology:
         cls,
         name: str,
         num_nodes: int,
-        bandwidth: Mapping[Link, int | Fraction],
+        bandwidth: Mapping[Link, int | Fraction] | Iterable[Link],
         shared: Iterable[tuple[Iterable[Link], int | Fraction]] = (),
         *,
         unbounded: Iterable[Link] = (),
@@ -110,15 +110,17 @@ class Topology:
         Args:
             name: how people call it.
             num_nodes: P.
-            bandwidth: chunks per round of each directed link.
+            bandwidth: chunks per round of each directed link; a list of links gives each of them 1.
             shared: further elements of B: (links, chunks per round).
             unbounded: links without a bandwidth of their own; a shared bound must contain each.
 
         Raises:
-            ModelError: see the class.
+            ModelError: see the class; also when a list has a link twice, or something else.
 
         Examples:
             >>> from syncoll.api import Topology
+            >>> Topology.from_links("line", 2, [(0, 1), (1, 0)]).links
+            ((0, 1), (1, 0))
             >>> wires = {(0, 1): 2, (1, 2): 2, (0, 2): 1}
             >>> triangle = Topology.from_links("triangle", 3, wires, [(wires, 3)])
             >>> triangle.links
@@ -126,6 +128,8 @@ class Topology:
             >>> [(len(bound.links), str(bound.chunks_per_round)) for bound in triangle.bounds]
             [(1, '2'), (1, '1'), (1, '2'), (3, '3')]
         """
+        if not isinstance(bandwidth, Mapping):
+            bandwidth = _one_each(name, bandwidth)
         links = tuple(sorted({*bandwidth, *unbounded}))
         bounds = [
             BandwidthBound((link,), rational_bandwidth(name, bandwidth[link]))
@@ -139,12 +143,16 @@ class Topology:
         return cls(name, num_nodes, links, tuple(bounds))
 
     @classmethod
-    def from_matrix(cls, name: str, matrix: npt.ArrayLike) -> Topology:
+    def from_matrix(cls, name: str | npt.ArrayLike, matrix: npt.ArrayLike | str) -> Topology:
         """Builds a topology from bandwidths ``matrix[source, destination]``, 0 for no link.
+
+        The name may stand before the matrix or behind it.
 
         Raises:
             ModelError: when the matrix is not square, or see the class.
         """
+        if not isinstance(name, str):
+            name, matrix = str(matrix), name
         array = np.asarray(matrix)
         if array.ndim != 2 or array.shape[0] != array.shape[1]:
             raise ModelError(
@@ -160,11 +168,16 @@ class Topology:
 
     @classmethod
     def from_networkx(
-        cls, graph: nx.Graph[Any], name: str = "", *, bandwidth: str = "bandwidth"
+        cls,
+        graph: nx.Graph[Any] | str,
+        name: str | nx.Graph[Any] = "",
+        *,
+        bandwidth: str = "bandwidth",
     ) -> Topology:
         """Builds a topology from a networkx graph; its nodes are numbered in iteration order.
 
-        An undirected edge becomes two links.  Parallel edges of a multigraph add up.
+        An undirected edge becomes two links.  Parallel edges of a multigraph add up.  The name may
+        stand before the graph or behind it.
 
         Args:
             graph: any networkx graph.
@@ -172,8 +185,16 @@ class Topology:
             bandwidth: the edge attribute with the chunks per round, 1 where it is missing.
 
         Raises:
-            ModelError: see the class.
+            ModelError: see the class; also when there is no graph.
         """
+        if isinstance(graph, str):
+            graph, name = name, graph
+        if isinstance(graph, str) or not hasattr(graph, "edges") or not isinstance(name, str):
+            raise ModelError(
+                f"{graph!r} and {name!r} are not a networkx graph and its name",
+                None,
+                'Topology.from_networkx(graph, "name")',
+            )
         name = name or str(graph.name) or "graph"
         number = {node: i for i, node in enumerate(graph.nodes)}
         total: dict[Link, Fraction] = {}
@@ -295,3 +316,20 @@ class Topology:
 def _frozen(array: IntArray) -> IntArray:
     array.setflags(write=False)
     return array
+
+
+def _one_each(name: str, links: Iterable[Link]) -> dict[Link, int | Fraction]:
+    """A chunk per round for each link of a list."""
+    found: dict[Link, int | Fraction] = {}
+    for link in links:
+        pair = isinstance(link, tuple | list) and len(link) == 2
+        if not pair or tuple(link) in found:
+            what = "is listed twice" if pair else "is not (source, destination)"
+            raise ModelError(
+                f"topology {name}: link {link!r} {what}",
+                None,
+                "each link once as (source, destination), or a mapping "
+                "{(source, destination): chunks per round}",
+            )
+        found[link[0], link[1]] = 1
+    return found
