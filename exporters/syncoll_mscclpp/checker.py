@@ -19,6 +19,7 @@ from syncoll_mscclpp.reading import (
     specification_of,
     threads_of,
     units_of,
+    within_boxes_of,
 )
 from syncoll_threadblocks import OwnSpecification, Promise, Specification, execute, schedule
 from syncoll_threadblocks.matching import require_matched
@@ -56,6 +57,7 @@ class MscclppChecker:
             _facts(plan, found),
             found is not None,
             links=links_of(plan),
+            within_boxes=within_boxes_of(plan),
             num_chunks=found.num_chunks if isinstance(found, OwnSpecification) else None,
         )
 

@@ -7,7 +7,7 @@ __all__ = ["CHANNELS", "OPTIONS", "SMALL"]
 CHANNELS = ("auto", "memory", "port", "switch")
 """Written by the GPU itself over NVLink or xGMI; or by a proxy, over InfiniBand as well; or copied
 and added up by NVSwitches with NVLink SHARP; or the last where the algorithm counts on it and it
-can be said, else the first."""
+can be said, else the first within a box and the second where a network is between."""
 
 SMALL = 1 << 16
 """Bytes up to which messages go by packets, if nothing else is said."""
@@ -18,7 +18,7 @@ OPTIONS = (
         "auto",
         "who moves the data: the GPU itself (memory), a proxy on the host (port), or the GPU "
         "through switches that copy and add up (switch); auto: switch where the algorithm counts "
-        "on that and it can be said, else memory",
+        "on that and it can be said, else memory within a box and port where a network is between",
         choices=CHANNELS,
     ),
     Option("threads", 1024, "threads of a thread block, a multiple of 32", low=32, high=1024),

@@ -45,14 +45,12 @@ class Stages:
         lowered: the messages of its parts, and what ranks do with them.
         events: what goes through switches.
         scratch: chunks of scratch, as many at each rank.
-        box: ``[P]``, the least rank of the box that each rank is in.
         chunks: how many chunks go through switches.
     """
 
     lowered: LoweredAlgorithm
     events: tuple[Event, ...]
     scratch: int
-    box: IntArray
     chunks: int
 
 
@@ -79,7 +77,7 @@ def staged(request: ExportRequest, layout: Layout) -> Stages:
             "switch"
         )
     lowered, events, scratch = _placed(request, algorithm, layout, ways)
-    return Stages(lowered, events, scratch, finder.box, through)
+    return Stages(lowered, events, scratch, through)
 
 
 def _placed(

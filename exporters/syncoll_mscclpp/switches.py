@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from syncoll.errors import ExportError
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm, Topology
+from syncoll.model.boxes import shared_memory_boxes
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import Kind, Layout
 from syncoll_mscclpp.ways import around_one_switch
@@ -131,13 +132,14 @@ def _ways(instance: Instance, algorithm: Algorithm) -> list[_Way]:
         algorithm = algorithm.expanded()
     found: list[_Way] = []
     around: set[_Way] = set()
+    box = shared_memory_boxes(instance.topology)
     order = np.argsort(algorithm.sends[:, 0], kind="stable")
     ends = np.searchsorted(algorithm.sends[order, 0], np.arange(instance.num_chunks + 1))
     for chunk in range(instance.num_chunks):
         way = _way(instance, algorithm, chunk, order[ends[chunk] : ends[chunk + 1]])
         found.append(way)
         if way not in around:
-            _require_switch(instance.topology, chunk, way)
+            _require_switch(instance.topology, box, chunk, way)
             around.add(way)
     return found
 
@@ -178,12 +180,12 @@ def _way(instance: Instance, algorithm: Algorithm, chunk: int, own: IntArray) ->
     return _Way(group, root, sums=True)
 
 
-def _require_switch(topology: Topology, chunk: int, way: _Way) -> None:
-    """Passes a group around one switch, where the machine says what its switches do."""
-    if not topology.counts_copies or len(way.group) == 1:
-        return
+def _require_switch(topology: Topology, box: IntArray, chunk: int, way: _Way) -> None:
+    """Passes a group in one box, around one switch where the machine says what its switches do."""
     hub = way.group[0] if way.root is None else way.root
-    if not around_one_switch(topology, hub, way.group, way.sums):
+    together = len(set(box[list(way.group)].tolist())) == 1
+    told = topology.counts_copies and len(way.group) > 1
+    if not together or (told and not around_one_switch(topology, hub, way.group, way.sums)):
         what = "adds up and copies" if way.sums else "copies"
         raise ExportError(
             f"chunk {chunk} is of ranks {', '.join(map(str, way.group))}, between which no switch "

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.model import Algorithm, Counting, Instance, Topology
-from syncoll.model.boxes import connected_by
+from syncoll.model.boxes import boxes_by_copies, shared_memory_boxes
 from syncoll.runtime import Buffer, Layout, Slot
 from syncoll_mscclpp.events import Event, Group
 
@@ -102,11 +102,8 @@ class Ways:
         self.instance = instance
         self.layout = layout
         self.topology = instance.topology
-        counted = np.zeros(len(self.topology.links), dtype=bool)
-        for bound, links in zip(self.topology.bounds, self.topology.bound_links, strict=True):
-            if bound.counts is not Counting.SENDS:
-                counted[links] = True
-        self.box = connected_by(self.topology, counted)
+        self.box = boxes_by_copies(self.topology)
+        self.memory = shared_memory_boxes(self.topology)
         self.known: dict[tuple[int, Group, bool], bool] = {}
 
     def of(self, algorithm: Algorithm) -> list[Way]:
@@ -132,10 +129,11 @@ class Ways:
         return found.by_itself()
 
     def around(self, root: int, group: Group, *, sums: bool = False) -> bool:
-        """Whether a group is around one switch."""
+        """Whether a group is around one switch of its box; a network may have some as well."""
         key = root, group, sums
         if key not in self.known:
-            self.known[key] = around_one_switch(self.topology, root, group, sums)
+            together = len(set(self.memory[list(group)].tolist())) == 1
+            self.known[key] = together and around_one_switch(self.topology, root, group, sums)
         return self.known[key]
 
 

@@ -7,12 +7,13 @@ else to scratch.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
 
 from syncoll.errors import ExportError
+from syncoll.model.boxes import shared_memory_boxes
 from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll.runtime import (
     Buffer,
@@ -48,17 +49,18 @@ class MscclppExporter:
         """See `syncoll.plugins.Exporter`."""
         kind, why = str(options["channel"]), ""
         collective = kind_of(request.instance)
-        _require_known(collective, request, kind)
+        _require_known(collective, request)
         _require_options(options)
+        channels = _Channels(request, kind)
         if kind == "switch" or (kind == "auto" and counts_on_switches(request)):
             try:
                 return _through_switches(request, options)
             except ExportError as error:
                 if kind == "switch":
-                    raise ExportError(f"{error}; expected channel=memory") from error
+                    other = "auto" if channels.between else "memory"
+                    raise ExportError(f"{error}; expected channel={other}") from error
                 why = str(error)
-        kind = "memory" if kind == "auto" else kind
-        program, packets = _program(request, kind, options)
+        program, packets = _program(request, channels, options)
         lowered = program.lowered
         scratch = packets.scratch if packets else [one.scratch_chunks for one in lowered.ranks]
         room = max(scratch) * (2 if packets else 1)
@@ -68,9 +70,11 @@ class MscclppExporter:
             for rank, one in enumerate(program.ranks)
         ]
         blocks = _blocks(gpus) if program.split else 0
-        notes = [*_notes(request, collective, blocks, sizes, {kind}, options)]
+        kinds = {kind for one in program.ranks for kind in one.peers}
+        notes = [*_notes(request, collective, blocks, sizes, kinds, options)]
         if why:
-            notes.append(f"by memory channels, as it cannot be said by switch channels: {why}")
+            by = " and ".join(sorted(kinds))
+            notes.append(f"by {by} channels, as it cannot be said by switch channels: {why}")
         if packets:
             notes.append("by packets (protocol LL), which is for small messages")
         return Exported(
@@ -145,12 +149,8 @@ def _in_stages(
 ) -> Exported:
     """A plan by switch channels within boxes, and port channels between them."""
     stages = staged(request, layout)
-
-    def kind(one: int, other: int) -> str:
-        return "memory" if stages.box[one] == stages.box[other] else "port"
-
-    most = int(options["blocks"])
-    program = program_of(stages.lowered, kind, most, events=stages.events)
+    channels, most = _Channels(request, "auto"), int(options["blocks"])
+    program = program_of(stages.lowered, channels.kind, most, events=stages.events)
     sizes = Sizes(layout, stages.scratch, request, int(options["alignment"]))
     gpus = [
         _gpu(rank, one, sizes.buffers[rank], stages.scratch)
@@ -168,8 +168,64 @@ def _in_stages(
     return Exported(_file(request, layout, options, sizes, gpus), tuple(notes), in_switches=True)
 
 
+class _Channels:
+    """Which kind of channel joins two ranks.
+
+    Args:
+        request: an algorithm; where a send of it passes a network, memory channels cannot.
+        chosen: auto, memory or port.
+
+    Raises:
+        ExportError: when memory channels are to do what they cannot, or port channels are needed
+            for what they cannot say.
+    """
+
+    def __init__(self, request: ExportRequest, chosen: str) -> None:
+        topology = request.instance.topology
+        self.chosen, self.box = chosen, shared_memory_boxes(topology)
+        self.between: tuple[int, int] | None = None
+        if self.box.any():
+            ends = request.algorithm.sends[:, 1:3]
+            passing = ends[self.box[ends[:, 0]] != self.box[ends[:, 1]]]
+            self.between = tuple(passing[0].tolist()) if len(passing) else None
+        if chosen == "memory" and self.between is not None:
+            raise ExportError(
+                "memory channels do not pass a network, and {} has only a network between ranks "
+                "{} and {}, which have something to send; expected channel=auto, which takes port "
+                "channels there, or channel=port".format(topology.name, *self.between)
+            )
+        ports = chosen == "port" or self.between is not None
+        if request.in_place and ports and kind_of(request.instance).kind is Kind.GATHER:
+            raise ExportError(
+                "gather in place cannot be said in MSCCL++ with port channels: the input begins "
+                "elsewhere at each rank, and a proxy takes it from the beginning of the "
+                "allocation; export it out of place"
+                + (", or with memory channels" if self.between is None else "")
+            )
+
+    def kind(self, one: int, other: int) -> str:
+        """Of the channels between two ranks."""
+        if self.chosen == "auto":
+            return "memory" if self.box[one] == self.box[other] else "port"
+        return self.chosen
+
+    def require_packets(self) -> None:
+        """Passes where packets can go.
+
+        Raises:
+            ExportError: where they would have to go over port channels.
+        """
+        if self.chosen == "port":
+            raise ExportError("packets go over memory channels only; expected channel=memory")
+        if self.between is not None:
+            raise ExportError(
+                "packets go over memory channels only, and only a network joins ranks {} and {}; "
+                "expected packets=no".format(*self.between)
+            )
+
+
 def _program(
-    request: ExportRequest, kind: str, options: Mapping[str, OptionValue]
+    request: ExportRequest, channels: _Channels, options: Mapping[str, OptionValue]
 ) -> tuple[Program, Packets | None]:
     """The program, and how it is done by packets; None if it is not.
 
@@ -177,36 +233,25 @@ def _program(
         ExportError: when packets were asked for over port channels, or a limit is exceeded.
     """
     wanted, most = options["packets"], int(options["blocks"])
-    if wanted == "yes" and kind != "memory":
-        raise ExportError("packets go over memory channels only; expected channel=memory")
-    small = kind == "memory" and request.max_bytes <= SMALL
+    if wanted == "yes":
+        channels.require_packets()
+    small = request.max_bytes <= SMALL and channels.chosen != "port" and not channels.between
     if wanted == "yes" or (wanted == "auto" and small):
         lowered = lower(request)
         packets = packets_of(lowered)
         try:
-            return program_of(lowered, _always(kind), most, packets), packets
+            return program_of(lowered, channels.kind, most, packets), packets
         except ExportError:
             if wanted == "yes":
                 raise
-    return program_of(lower(request, zero_copy=True), _always(kind), most), None
+    return program_of(lower(request, zero_copy=True), channels.kind, most), None
 
 
-def _always(kind: str) -> Callable[[int, int], str]:
-    """The same kind of channel between any two ranks."""
-    return lambda _one, _other: kind
-
-
-def _require_known(collective: StandardCollective, request: ExportRequest, kind: str) -> None:
+def _require_known(collective: StandardCollective, request: ExportRequest) -> None:
     if request.in_place and collective.kind is Kind.SCATTER:
         raise ExportError(
             "scatter in place cannot be said in MSCCL++: the output begins elsewhere at each rank, "
             "and the runtime adds the offset of the rank that writes; export it out of place"
-        )
-    if request.in_place and collective.kind is Kind.GATHER and kind == "port":
-        raise ExportError(
-            "gather in place cannot be said in MSCCL++ with port channels: the input begins "
-            "elsewhere at each rank, and a proxy takes it from the beginning of the allocation; "
-            "export it out of place, or with memory channels"
         )
 
 
@@ -345,6 +390,8 @@ def _notes(
         )
     else:
         yield "all ranks must pass buffers at the same offset within their allocations"
+    if {"memory", "port"} <= kinds:
+        yield "by memory channels within a box, and by port channels where a network is between"
     if "switch" in kinds:
         yield (
             "by switch channels, which need GPUs around NVSwitches with NVLink SHARP, and buffers "

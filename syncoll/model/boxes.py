@@ -1,16 +1,27 @@
-"""Boxes: what wide links connect, on machines with narrower ones between them."""
+"""Boxes: what wide links connect, on machines with narrower ones between them.
+
+A physical network also tells which nodes share memory, and which only a network joins
+(`shared_memory_boxes`).
+"""
 
 from __future__ import annotations
+
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.model.bandwidth import Counting
+from syncoll.model.fabric import Fabric
 from syncoll.model.topology import Topology
 
-__all__ = ["boxes_by_width", "connected_by"]
+__all__ = ["boxes_by_copies", "boxes_by_width", "connected_by", "shared_memory_boxes"]
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+
+_NETWORK, _PCIE = "network", "pcie"
+"""Words of labels."""
 
 
 def boxes_by_width(topology: Topology, most: int) -> list[IntArray]:
@@ -44,7 +55,63 @@ def connected_by(topology: Topology, links: BoolArray) -> IntArray:
         links: ``[L]``, which ones.
     """
     ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)[links]
-    label = np.arange(topology.num_nodes)
+    return _components(topology.num_nodes, ends)
+
+
+def boxes_by_copies(topology: Topology) -> IntArray:
+    """``[P]``: the least of the nodes that each shares switches which copy or add up with."""
+    counted = np.zeros(len(topology.links), dtype=bool)
+    for bound, links in zip(topology.bounds, topology.bound_links, strict=True):
+        if bound.counts is not Counting.SENDS:
+            counted[links] = True
+    return connected_by(topology, counted)
+
+
+def shared_memory_boxes(topology: Topology) -> IntArray:
+    """``[P]``: the least node of the box that each node is in, where the rest is a network.
+
+    A link whose label has the word *network* is outside of all boxes.  Where no label has it, a
+    switch belongs to the network if a node's link to it is narrower than another link of that node
+    and its label does not have the word *PCIe*.
+
+    A topology without a physical network is one box, or, where its bounds count copies, has those
+    of its switches.  So is one in which nothing belongs to a network.
+    """
+    fabric, nodes = topology.fabric, topology.num_nodes
+    if fabric is None and topology.counts_copies:
+        return boxes_by_copies(topology)
+    if fabric is None or not fabric.num_switches:
+        return np.zeros(nodes, dtype=np.int64)
+    outside = _outside(fabric)
+    inside = [
+        (one.source, one.destination)
+        for one in fabric.links
+        if _NETWORK not in one.label.lower() and not outside & {one.source, one.destination}
+    ]
+    ends = np.array(inside, dtype=np.int64).reshape(-1, 2)
+    return _components(fabric.num_vertices, ends)[:nodes]
+
+
+def _outside(fabric: Fabric) -> set[int]:
+    """The switches of the network, where no label of a link tells them."""
+    if any(_NETWORK in one.label.lower() for one in fabric.links):
+        return set()
+    nodes = fabric.num_nodes
+    widest: dict[int, Fraction] = {}
+    for one in fabric.links:
+        widest[one.source] = max(widest.get(one.source, one.bandwidth), one.bandwidth)
+    return {
+        one.destination
+        for one in fabric.links
+        if one.source < nodes <= one.destination
+        and one.bandwidth < widest[one.source]
+        and _PCIE not in one.label.lower()
+    }
+
+
+def _components(vertices: int, ends: IntArray) -> IntArray:
+    """``[V]``: the least of the vertices that each is connected with."""
+    label = np.arange(vertices)
     while True:  # the least number on either end of a link, until nothing changes
         nearer = label.copy()
         np.minimum.at(nearer, ends[:, 0], label[ends[:, 1]])

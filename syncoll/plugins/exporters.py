@@ -104,6 +104,8 @@ class CheckedExport:
         result_checked: whether the result was compared with what it should be; False where neither
             the files nor an instance say what that is.
         links: the pairs of ranks, source and destination, between which data go.
+        within_boxes: what joins two ranks and passes no network, such as ``memory channel``, with
+            the ranks; empty where the format does not say.
         all_nodes: whether the files have something for each rank, so that `num_nodes` is exact, and
             not only the largest rank that is named.
         num_chunks: how many chunks there are in all, or that there are at least so many; None where
@@ -120,6 +122,7 @@ class CheckedExport:
     facts: Mapping[str, int | str]
     result_checked: bool = True
     links: frozenset[tuple[int, int]] = frozenset()
+    within_boxes: frozenset[tuple[str, int, int]] = frozenset()
     all_nodes: bool = True
     num_chunks: int | None = None
     steps: int | None = None
@@ -129,7 +132,17 @@ class CheckedExport:
     def __post_init__(self) -> None:
         count = fields.or_none(fields.at_least(0, fields.whole))
         links = fields.Field(_are_links, "a frozenset of pairs of ranks")
-        fields.check_fields(self, links=links, num_chunks=count, steps=count, rounds=count)
+        within = fields.Field(_are_named_links, "a frozenset of a name and a pair of ranks each")
+        fields.check_fields(
+            self, links=links, within_boxes=within, num_chunks=count, steps=count, rounds=count
+        )
+
+
+def _are_named_links(value: object) -> bool:
+    return isinstance(value, frozenset) and all(
+        isinstance(one, tuple) and isinstance(one[0], str) and _are_links(frozenset({one[1:]}))
+        for one in value
+    )
 
 
 def _are_links(value: object) -> bool:

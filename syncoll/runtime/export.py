@@ -17,6 +17,7 @@ from syncoll.plugins import (
     OptionValue,
     resolve_options,
 )
+from syncoll.runtime.exported import require_in_boxes
 from syncoll.trust import require_valid
 
 __all__ = [
@@ -72,6 +73,7 @@ def export_verified(
     exported = record.load().export(request, options)
     try:
         checked = record.load_checker().check(exported.files, options, request.instance)
+        require_in_boxes(checked, request.instance.topology)
     except VerificationError as error:
         raise VerificationError(
             f"what exporter {record.name} wrote for {request.name} does not pass its checker, so "

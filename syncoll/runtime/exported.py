@@ -15,11 +15,12 @@ from syncoll.errors import (
     VerificationError,
 )
 from syncoll.model import Collective, Instance, Topology
+from syncoll.model.boxes import shared_memory_boxes
 from syncoll.plugins import CheckedExport, ExporterRecord, PluginManager, resolve_options
 from syncoll.trust.same_problem import require_same_topology
-from syncoll.wording import argument
+from syncoll.wording import argument, counted
 
-__all__ = ["VerifiedExports", "exporter_of", "ours_first", "verify_exports"]
+__all__ = ["VerifiedExports", "exporter_of", "ours_first", "require_in_boxes", "verify_exports"]
 
 _LARGEST_FILE = 1 << 30
 """Bytes of a file that is read."""
@@ -192,6 +193,24 @@ def _require_links(found: CheckedExport, topology: Topology) -> None:
         raise VerificationError(
             f"data go from rank {source} to rank {destination}, and {topology.name} has no link "
             "there"
+        )
+    require_in_boxes(found, topology)
+
+
+def require_in_boxes(found: CheckedExport, topology: Topology) -> None:
+    """Passes an export that needs nothing between ranks but what a network has, if one joins them.
+
+    Raises:
+        VerificationError: naming the first two ranks of different boxes for which it does.
+    """
+    box = shared_memory_boxes(topology)
+    between = sorted(one for one in found.within_boxes if box[one[1]] != box[one[2]])
+    if between:
+        (name, source, destination), more = between[0], len(between) - 1
+        raise VerificationError(
+            f"a {name} joins ranks {source} and {destination}"
+            + f" (and {counted(more, 'other pair')})" * (more > 0)
+            + f", between which {topology.name} has only a network"
         )
 
 

@@ -13,6 +13,7 @@ from syncoll_mscclpp.reading.rules import (
     require_sizes,
     specification_of,
     units_of,
+    within_boxes_of,
 )
 from syncoll_mscclpp.reading.threads import Threads, threads_of
 
@@ -27,4 +28,5 @@ __all__ = [
     "specification_of",
     "threads_of",
     "units_of",
+    "within_boxes_of",
 ]

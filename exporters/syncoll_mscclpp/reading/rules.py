@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NoReturn, Protocol
 
 from syncoll.errors import UncheckedError, VerificationError
@@ -24,6 +25,7 @@ __all__ = [
     "require_sizes",
     "specification_of",
     "units_of",
+    "within_boxes_of",
 ]
 
 _MOST_OPERATIONS = 64
@@ -143,6 +145,18 @@ def links_of(plan: Plan) -> frozenset[tuple[int, int]]:
                         for owner, _ in owners(plan, gpu, block, op, one, fail):
                             found.add((owner.id, gpu.id) if comes else (gpu.id, owner.id))
     return frozenset((a, b) for a, b in found if a != b)
+
+
+def within_boxes_of(plan: Plan) -> frozenset[tuple[str, int, int]]:
+    """The ranks that memory and switch channels join, which are set up within a box only."""
+    joined = [("memory", gpu.id, peer) for gpu in plan.gpus for peer in gpu.channels["memory"]]
+    joined += [
+        ("switch", *pair)
+        for gpu in plan.gpus
+        for group in gpu.switches
+        for pair in pairwise(group.ranks)
+    ]
+    return frozenset((f"{name} channel", min(a, b), max(a, b)) for name, a, b in joined)
 
 
 def units_of(plan: Plan) -> tuple[int, ...]:

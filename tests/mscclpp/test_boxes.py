@@ -1,0 +1,165 @@
+"""Plans for several boxes: memory and switch channels within each, port channels between them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from syncoll.errors import ExportError, VerificationError
+from syncoll.model import Algorithm, Fabric, Instance, Topology
+from syncoll.model.boxes import shared_memory_boxes
+from syncoll.plugins import ExportRequest, PluginManager
+from syncoll.routing import as_topology
+from syncoll.runtime import export_verified
+from syncoll.runtime.exported import verify_exports
+from syncoll.spec import SpecLibrary
+from syncoll_mscclpp import RECORD
+from tests.mscclpp.test_writer import export, one_step
+
+LIBRARY = SpecLibrary.load(
+    [record.folder for record in PluginManager.discover().spec_libraries.values()]
+)
+
+
+def cluster(label: str = "", inside: str = "") -> Topology:
+    """Three GPUs around a switch, two joined by a link, and one alone; all on one network."""
+    box = [(n, 6, 100, inside) for n in (0, 1, 2)] + [(3, 4, 80, inside)]
+    links = [*box, *((n, 7, 10, label) for n in range(6))]
+    fabric = Fabric.from_links("pods", 6, 2, [link[:3] for link in links], both_ways=True)
+    labels = {tuple(sorted(link[:2])): link[3] for link in links}
+    named = (
+        replace(x, label=labels[min(x.source, x.destination), max(x.source, x.destination)])
+        for x in fabric.links
+    )
+    return as_topology(replace(fabric, links=tuple(named)))
+
+
+def allgather(topology: Topology) -> tuple[Instance, Algorithm]:
+    pre = np.eye(topology.num_nodes, dtype=bool)
+    return one_step(pre, np.ones_like(pre), topology)
+
+
+def reached(plan: dict[str, Any], kind: str) -> set[tuple[int, int]]:
+    return {
+        (gpu["id"], peer)
+        for gpu in plan["gpus"]
+        for one in gpu["channels"]
+        if one["channel_type"] == kind
+        for peer in one["connected_to"]
+    }
+
+
+@pytest.mark.parametrize("label", ["", "Network of GPU 1"])
+def test_port_channels_pass_the_network(label: str) -> None:
+    topology = cluster(label)
+    plan, handed = export(allgather(topology))
+    within = {(a, b) for box in ((0, 1, 2), (3, 4)) for a in box for b in box if a != b}
+    every = {(a, b) for a in range(6) for b in range(6) if a != b}
+    assert reached(plan, "memory") == within
+    assert reached(plan, "port") == every - within
+    assert any("port channels where a network is between" in one for one in handed.exported.notes)
+    plan, _ = export(allgather(topology), channel="port")
+    assert reached(plan, "port") == every
+
+
+def test_one_box_needs_no_port_channels() -> None:
+    for topology in (replace(cluster(), fabric=None), cluster("PCIe", "NVLink")):
+        plan, handed = export(allgather(topology))
+        assert not reached(plan, "port")
+        assert not any("port" in one for one in handed.exported.notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"channel": "memory"}, "only a network between ranks 0 and 3.*expected channel=auto"),
+        ({"packets": "yes"}, "only a network joins ranks 0 and 3; expected packets=no"),
+        ({"channel": "switch"}, "between which no switch of pods copies; expected channel=auto"),
+    ],
+)
+def test_what_passes_no_network_is_refused(options: dict[str, str], complaint: str) -> None:
+    with pytest.raises(ExportError, match=complaint):
+        export(allgather(cluster()), **options)
+
+
+def test_small_messages_go_by_packets_within_a_box_alone() -> None:
+    assert export(allgather(cluster()), sizes=(0, 1 << 10))[0]["protocol"] == "Simple"
+    plain = replace(cluster(), fabric=None)
+    assert export(allgather(plain), sizes=(0, 1 << 10))[0]["protocol"] == "LL"
+
+
+def test_gather_in_place_is_refused_where_a_network_is_between() -> None:
+    pre = np.eye(6, dtype=bool)
+    post = np.zeros_like(pre)
+    post[:, 0] = True
+    case = one_step(pre, post, cluster())
+    with pytest.raises(ExportError, match=r"export it out of place$"):
+        export(case, in_place=True)
+    assert export(case)[1].checked.collective == "gather"
+
+
+def test_what_stays_in_boxes_may_take_memory_channels() -> None:
+    pre, post = np.eye(6, dtype=bool), np.zeros((6, 6), dtype=bool)
+    post[:3, :3] = post[3:5, 3:5] = post[5, 5] = True
+    plan, _ = export(one_step(pre, post, cluster()), channel="memory")
+    assert reached(plan, "memory")
+    assert not reached(plan, "port")
+
+
+def test_verify_finds_a_plan_whose_channels_pass_a_network(tmp_path: Path) -> None:
+    topology = cluster()
+    blind = export_verified(
+        RECORD, ExportRequest("a", "x", *allgather(replace(topology, fabric=None))), {}
+    )
+    (content,) = blind.exported.files.values()
+    path = tmp_path / "plan.json"
+    path.write_bytes(content)
+    found = verify_exports(path, RECORD, {}, topology=topology)
+    ((_, reason),) = found.wrong
+    assert reason == (
+        "a memory channel joins ranks 0 and 3 (and 10 other pairs), between which pods has only a "
+        "network"
+    )
+    assert verify_exports(path, RECORD, {}).ok
+    plan, _ = export(allgather(topology))
+    path.write_text(json.dumps(plan))
+    assert verify_exports(path, RECORD, {}, topology=topology).ok
+
+
+def test_what_the_writer_should_not_write_is_not_handed_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("syncoll_mscclpp.writer._Channels.kind", lambda *_: "memory")
+    with pytest.raises(VerificationError, match="a memory channel joins ranks 0 and 3"):
+        export(allgather(cluster()))
+
+
+@pytest.mark.parametrize(
+    ("machine", "boxes"),
+    [
+        ("dgx_h100(boxes=2)", [8, 8]),
+        ("dgx_h100(boxes=2,rails=false,nvls=true)", [8, 8]),
+        ("a100(boxes=2)", [8, 8]),
+        ("mi300x(boxes=2)", [8, 8]),
+        ("mi250(boxes=2,gpus=8)", [8, 8]),
+        (
+            "leaf_spine([[2,2],[3],[1,1]],cards=[25,50,10],uplinks=[[9,9],[9,9],[9,0]])",
+            [2, 2, 3, 1, 1],
+        ),
+        ("mi250", [16]),
+        ("p2_16xlarge", [16]),
+        ("nvl72(gpus=9)", [9]),
+        ("fat_tree(2)", [4]),
+        ("dgx1", [8]),
+        ("ring(5)", [5]),
+    ],
+)
+def test_boxes_of_known_machines(machine: str, boxes: list[int]) -> None:
+    topology = as_topology(LIBRARY.topology(machine))
+    _, sizes = np.unique(shared_memory_boxes(topology), return_counts=True)
+    assert sizes.tolist() == boxes
