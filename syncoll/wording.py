@@ -13,6 +13,7 @@ __all__ = [
     "argument",
     "arguments_as_options",
     "counted",
+    "gap",
     "in_short",
     "nearness",
     "where_typed",
@@ -43,13 +44,24 @@ def nearness(cost: Fraction, bound: Fraction) -> str:
 
     >>> nearness(Fraction(7, 6), Fraction(15, 13)), nearness(Fraction(2), Fraction(2))
     ('within 1.1 %', 'optimal')
+    >>> nearness(Fraction(11), Fraction(5))
+    'within 2.2x'
     """
     if cost <= bound:
         return "optimal"
-    if not bound:
-        return "no bound"
-    percent = 100 * float(cost / bound - 1)
-    return f"within {percent:.0f} %" if percent >= 100 else f"within {percent:.2g} %"
+    return f"within {gap(float(cost), float(bound))}" if bound else "no bound"
+
+
+def gap(cost: float, bound: float) -> str:
+    """How far a cost is above a bound that is above 0: in percent, from 100 on as a factor.
+
+    >>> gap(1.07, 1), gap(2.2, 1), gap(120, 0.1), gap(1 + 1e-9, 1)
+    ('7 %', '2.2x', '1200x', '0 %')
+    """
+    ratio = cost / bound
+    if (percent := 100 * (ratio - 1)) < 99.5:
+        return f"{max(0.0, round(percent, 6)):.2g} %"
+    return f"{ratio:.2g}x" if ratio < 100 else f"{ratio:.0f}x"
 
 
 def in_short(numbers: Sequence[int]) -> str:

@@ -185,9 +185,12 @@ def simulate(
         model = CostModel(network.greatest_latency, network.unit, semantics.overhead)
         algorithms += members_for(frontier_of(source), model, chosen)
     found, reasons = classics_of(session_of(source), algorithms[0].instance, classics, collective)
-    least_steps, least_cost = 0, Fraction(0)
-    if isinstance(source, FrontierResult) and source.evidence and source.max_chunks is None:
-        least_steps, least_cost = source.least_steps, source.least_bandwidth
+    least_steps, least_cost, by_steps = 0, Fraction(0), list[tuple[int, Fraction]]()
+    if isinstance(source, FrontierResult) and source.evidence:
+        least_steps = source.least_steps
+        if source.max_chunks is None:
+            least_cost, proofs = source.least_bandwidth, source.evidence.proofs
+            by_steps = [(one.steps, one.bound) for one in proofs if one.bound_chunks is None]
     compared = compare(
         algorithms,
         found,
@@ -201,6 +204,7 @@ def simulate(
             chosen,
             least_steps=least_steps,
             least_cost=least_cost,
+            by_steps=by_steps if semantics.timing is Timing.LOCKSTEP else None,
         ),
     )
     return dressed(SimulationResult, compared, collective=algorithms[0].instance.collective)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from syncoll.pages.page import Page
 from syncoll.simulating import Comparison, Semantics, Sharing, Timed, Timing
 from syncoll.units import format_bandwidth, format_size, format_time
-from syncoll.wording import counted
+from syncoll.wording import counted, gap
 
 __all__ = ["fastest_page", "semantics_words", "simulation_page"]
 
@@ -123,7 +123,10 @@ def _add_fastest(page: Page, compared: Comparison) -> None:
     classic = ("fastest classic", ">time", ">speed-up") if compared.classics else ()
     used = len(columns) + len(classic)
     page.table((*columns, *classic), [row[:used] for row in _best_rows(compared)])
-    page.text("at least: what no algorithm can be faster than, by latencies and the proved bound")
+    how = "by latencies and the proved bound"
+    if compared.semantics.timing is Timing.LOCKSTEP:
+        how = "by latencies and what is proved for each number of steps"
+    page.text(f"at least: what no algorithm can be faster than, {how}")
 
 
 def _best_rows(compared: Comparison) -> Iterator[tuple[object, ...]]:
@@ -135,7 +138,7 @@ def _best_rows(compared: Comparison) -> Iterator[tuple[object, ...]]:
             best.name,
             format_time(best.seconds[number]),
             "-" if not floor else format_time(Fraction(floor).limit_denominator(10**15)),
-            "-" if not floor else f"{(float(best.seconds[number]) / floor - 1) * 100:.2g} %",
+            "-" if not floor else gap(float(best.seconds[number]), floor),
             "-" if classic is None else classic.name,
             "-" if classic is None else format_time(classic.seconds[number]),
             "-" if speedup is None else f"{float(speedup):.2f}",

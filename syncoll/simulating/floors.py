@@ -3,17 +3,20 @@
 Two things take time whatever is done: the way from where data is to the farthest node that needs
 it, and the bytes that must pass the bottleneck.  The first is a shortest path by latencies.  The
 second is the proved bound on R/C, which says how many rounds some bound of B is busy at least,
-where the lanes are no faster than B has them.
+where the lanes are no faster than B has them.  In lockstep steps do not overlap, and both add up:
+with at most S steps R/C is no lower than what is proved for S.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.bounding import bound_at_once
+from syncoll.certificates import ChunkClasses
 from syncoll.model import UNREACHABLE, Instance, ranges
 from syncoll.simulating.network import PhysicalNetwork
 
@@ -36,6 +39,7 @@ def floors(
     *,
     least_steps: int = 0,
     least_cost: Fraction = Fraction(0),
+    by_steps: Iterable[tuple[int, Fraction]] | None = None,
 ) -> tuple[float, ...]:
     """Seconds that every algorithm of the collective takes, for each size of one node's data.
 
@@ -44,8 +48,13 @@ def floors(
     Args:
         instance: whose pre and post say what must get where; C does not matter.
         least_steps: proved: no algorithm has fewer.
-        least_cost: proved: no algorithm has a lower R/C, for any C.
+        least_cost: proved: no algorithm has a lower R/C, for any C; 0 for the best of some cuts.
+        by_steps: for steps in lockstep, by S: proved: no algorithm of at most S steps has a lower
+            R/C, for any C.
     """
+    if not least_cost and instance.chunks:
+        shape = ChunkClasses.of(instance, instance.chunks, combining=instance.combining)
+        least_cost = bound_at_once(instance.topology, shape).rounds / instance.chunks
     links = np.array([float(x) for x in network.link_latencies])
     if not len(links):
         return (0.0,) * len(sizes)
@@ -53,7 +62,20 @@ def floors(
     far = max(_farthest(instance, links), least_steps * float(links.min())) * _ROUNDING
     rate = float(least_cost) * _agreement(network) / float(network.unit)
     last = float(network.alpha) + min(lanes)
-    return tuple(max(far, (last + rate * size) * _ROUNDING) if rate else far for size in sizes)
+    found = [max(far, (last + rate * size) * _ROUNDING) if rate else far for size in sizes]
+    if by_steps is None:
+        return tuple(found)
+    # A step with sends takes at least the least latency, and its rounds at the rate of the bounds.
+    least: list[tuple[int, Fraction]] = []
+    steps = least_steps
+    for most, cost in by_steps:
+        least.append((steps, cost))
+        steps = most + 1
+    least.append((steps, least_cost))
+    latencies = np.array([number for number, _ in least]) * float(links.min())
+    rates = np.array([float(cost / network.unit) for _, cost in least])
+    lockstep = [float((latencies + rates * size).min()) * _ROUNDING for size in sizes]
+    return tuple(map(max, found, lockstep))
 
 
 def _farthest(instance: Instance, latencies: FloatArray) -> float:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from random import Random
 
 import pytest
 
 import syncoll
 from syncoll.model import Topology
+from syncoll.wording import gap
 from tests.oracles.fabrics import random_fabric
 
 QUICK = {"progress": "none", "backend": "all_pairs"}
@@ -69,3 +73,43 @@ def test_one_node_alone_takes_no_time() -> None:
     found = syncoll.pareto(alone, "allgather", progress="none")
     compared = syncoll.simulate(found, alpha="1us", beta="1GB/s", sizes=[4], classics=False)
     assert compared.floor(0) == 0
+
+
+@pytest.mark.parametrize("timing", ["asynchronous", "lockstep"])
+def test_an_algorithm_without_a_frontier_is_bounded_by_cuts(timing: str, tmp_path: Path) -> None:
+    """Each node of a ring must get three parts through links of which two lead to it."""
+    one = tmp_path / "one.json"
+    syncoll.solve("ring(4)", "allgather", chunks=2, steps=2, rounds=3).save(one)
+    frontier = syncoll.pareto("ring(4)", "allgather", progress="none", max_chunks=2)
+    unproved = replace(frontier, evidence=None, least_bandwidth=Fraction(0), least_steps=0)
+    for source in (one, unproved):
+        found = syncoll.simulate(
+            source, alpha="1us", beta="1GB/s", sizes=["1MiB"], classics=False, timing=timing
+        )  # type: ignore[call-overload]
+        assert found.floor(0) == pytest.approx(1e-6 + Fraction(3, 2) * (1 << 20) / 1e9)
+
+
+def test_in_lockstep_the_bounds_for_each_number_of_steps_count() -> None:
+    """On two triangles that share a node every point is optimal for its S, so that nothing is
+    faster at any size than the best of them."""
+    edges = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2)]
+    links = {ends: 1 for a, b in edges for ends in ((a, b), (b, a))}
+    found = syncoll.pareto(
+        Topology.from_links("bow tie", 5, links), "broadcast(root=0)", progress="none", max_steps=4
+    )
+    proofs = [found.proof(point) for point in found]
+    assert all(proof is not None and proof.bound == proof.best for proof in proofs)
+    how = {"alpha": "1us", "beta": "1GB/s", "classics": False, "timing": "lockstep"}
+    compared = syncoll.simulate(found, sizes=[1, 1000, 2000], **how)  # type: ignore[arg-type]
+    for number in range(3):
+        assert compared.floor(number) == pytest.approx(float(compared.best(number).seconds[number]))
+
+
+def test_a_large_gap_is_a_factor() -> None:
+    assert [gap(one, 2.0) for one in (2, 2 + 4e-9, 2.2, 3.98, 4, 9, 2e6)] == [
+        *("0 %", "0 %", "10 %", "99 %", "2x", "4.5x", "1000000x"),
+    ]
+    found = syncoll.pareto("hub(6)", "allreduce", progress="none", backend="all_pairs")
+    slow = replace(found, points=found.points[1:])  # of two steps, where one is possible
+    shown = str(slow.simulate(alpha="1us", beta="25GB/s", sizes=[1], classics=False))
+    assert re.search(r"points\[0\] +2 us +1 us +2x\n", shown)
