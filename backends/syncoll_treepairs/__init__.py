@@ -3,7 +3,8 @@
 Every chunk is collected along a tree (or a forest) into one node, or into a few that exchange what
 they have, and spread along another.  Which trees, which core and which steps is chosen together by
 a linear program over all such ways to sum a chunk (column generation), so that data still being
-summed and data already summed share the links of a step.
+summed and data already summed share the links of a step.  Where the core is all nodes its exchange
+is an allreduce in the fewest steps, which seed `exchange` proposes at once.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from syncoll.plugins import Answer, Option, Seed, SeedRecord, hookimpl
 if TYPE_CHECKING:
     from syncoll.model import Collective, Topology
 
-__all__ = ["RECORD", "load", "syncoll_seeds"]
+__all__ = ["EXCHANGE", "RECORD", "load", "load_exchange", "syncoll_seeds"]
 
 
 def load() -> Seed:
@@ -25,8 +26,15 @@ def load() -> Seed:
     return TreePairSeed()
 
 
+def load_exchange() -> Seed:
+    """The exchange of all nodes."""
+    from syncoll_treepairs.exchange import ExchangeSeed
+
+    return ExchangeSeed()
+
+
 def _fits(topology: Topology, collective: Collective) -> Answer:
-    from syncoll_treepairs.seed import fits
+    from syncoll_treepairs.fitting import fits
 
     return fits(topology, collective)
 
@@ -45,8 +53,16 @@ RECORD = SeedRecord(
     resumes=True,
 )
 
+EXCHANGE = SeedRecord(
+    name="exchange",
+    summary="all nodes exchange along shortest paths: allreduce in as many steps as the diameter",
+    load=load_exchange,
+    fits=_fits,
+    first_seconds=0.01,
+)
+
 
 @hookimpl
 def syncoll_seeds() -> list[SeedRecord]:
-    """This seed."""
-    return [RECORD]
+    """Both seeds."""
+    return [RECORD, EXCHANGE]

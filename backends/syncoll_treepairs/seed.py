@@ -13,26 +13,17 @@ import numpy as np
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology
-from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
+from syncoll.plugins import OptionValue, Proposal, SeedLimits
 from syncoll.results import Family
-from syncoll_treepairs.dealing import Dealt, algorithm_of, deal, few_chunks, own_sends
+from syncoll_treepairs.dealing import Dealt, algorithm_of, deal, own_sends
+from syncoll_treepairs.exchange import fewest_steps
 from syncoll_treepairs.families import family_of
+from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS, chunks_of, fits
 from syncoll_treepairs.machine import Machine
 from syncoll_treepairs.packing import Packing, whenever
-from syncoll_treepairs.pairs import Pair
-from syncoll_treepairs.shortest_paths import everywhere
 from syncoll_treepairs.waves import WavePacking, waves
 
-__all__ = ["TreePairSeed", "fits"]
-
-_MOST_CELLS = 1 << 22
-"""The largest table of links and nodes."""
-
-_MOST_CONTRIBUTIONS = 1 << 28
-"""Sends, without those that symmetry makes of others, times nodes, of an algorithm at most."""
-
-_FEW_CHUNKS = 24
-"""C of the first algorithm of the fewest steps at most, in times of the least."""
+__all__ = ["TreePairSeed"]
 
 _SHARE, _LEAST_SECONDS, _DEAL_SECONDS = 0.2, 0.5, 1.5
 _NEAR_LEAST = 1.0005
@@ -66,25 +57,6 @@ _GAIN = 0.999
 Turns = Generator[Proposal | None, SeedLimits | None, None]
 
 
-def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether every node contributes to every chunk and needs it."""
-    if not collective.combining:
-        return Answer(False, "it does not combine")
-    if topology.num_nodes < 3:
-        return Answer(False, "fewer than three nodes have nothing to choose")
-    if len(topology.links) * topology.num_nodes > _MOST_CELLS:
-        return Answer(False, "the network is too large for its tables of links and nodes")
-    chunks = collective.least_chunks(topology.num_nodes)
-    if chunks is None:
-        return Answer(False, "no C is admitted that is tried")
-    if collective.irregular:
-        return Answer(False, "a larger C may do something else than cut the chunks of the least C")
-    table = collective.tabulate(topology.num_nodes, chunks)
-    if not (table.pre.all() and table.post.all()):
-        return Answer(False, "not every node contributes to every chunk and needs it")
-    return Answer(True)
-
-
 class TreePairSeed:
     """Proposes what pairs of timed trees can be packed into."""
 
@@ -102,40 +74,24 @@ class TreePairSeed:
         until = limits.deadline()
         if until.is_never:
             until = NEVER.sooner(float(options["seconds"]))
-        nodes, least = topology.num_nodes, collective.least_chunks(topology.num_nodes)
-        assert least is not None
-        multiple = len(collective.tabulate(nodes, least))
-        per = Fraction(multiple, least)
-        first = self._fewest_steps(topology, limits, multiple, per, until)
-        if first is not None:
-            algorithm = own_sends(topology, first).tightened(topology)
-            yield Proposal(int(first.chunks / per), algorithm, "sums along shortest paths")
+        nodes = topology.num_nodes
+        multiple, per = chunks_of(topology, collective)
+        known = fewest_steps(topology, limits, multiple, per, until)  # see `ExchangeSeed`
+        if known is not None:
+            algorithm = own_sends(topology, known).tightened(topology)
+            yield Proposal(int(known.chunks / per), algorithm, "an exchange of all nodes")
         machine = Machine(topology, NEVER.working(_SYMMETRY_SECONDS), multiple)
         sends = 2 * nodes + max((len(core.sends) for core in machine.exchanges), default=0)
         most = min(
             int((limits.max_chunks or int(options["chunks"])) * per),
-            machine.order * max(1, _MOST_CONTRIBUTIONS // (sends * nodes)),
+            machine.order * max(1, MOST_CONTRIBUTIONS // (sends * nodes)),
         )
         if most >= machine.least_chunks:
             in_waves = int(options["chunks"])
             run = _Run(machine, collective, per, limits, until, most, in_waves)
-            if first is not None:
-                run.best[run.least_steps] = first.bandwidth
+            if known is not None:
+                run.best[run.least_steps] = known.bandwidth
             yield from run.proposals()
-
-    @staticmethod
-    def _fewest_steps(
-        topology: Topology, limits: SeedLimits, multiple: int, per: Fraction, until: Deadline
-    ) -> Dealt | None:
-        """Exchanges of all nodes for a few chunks, in as many steps as the diameter."""
-        if limits.max_steps is not None and limits.max_steps < topology.distances.max():
-            return None
-        pairs = [Pair(core.sends, core, core.steps) for core in everywhere(topology)]
-        if not pairs:
-            return None
-        room = _MOST_CONTRIBUTIONS // max(len(pair.sends) * topology.num_nodes for pair in pairs)
-        most = min(room, int((limits.max_chunks or _FEW_CHUNKS) * per), _FEW_CHUNKS * multiple)
-        return few_chunks(topology, pairs, most, multiple, until)
 
 
 class _Run:

@@ -37,7 +37,7 @@ from syncoll.searching.seed_run import within
 from syncoll.searching.seeding import arrived, is_small, next_round
 from syncoll.searching.turns import SeedTurns
 
-__all__ = ["Composing", "Known", "PartSearch", "SearchTask"]
+__all__ = ["Composing", "Known", "PartSearch", "SearchTask", "share_of_first_look"]
 
 _DIRECT_MULTIPLES = 12
 """The limit on C of the direct search, in multiples of the least C."""
@@ -58,9 +58,9 @@ _SHARE_OF_SEEDS = (0.35, 0.4)
 """The part of the time in which seeds construct the whole before that, on a small machine and on
 others."""
 
-_SHARE_OF_FIRST_LOOK, _WIDE = 0.12, 6_000
+_SHARE_OF_FIRST_LOOK, _SECONDS_OF_FIRST_LOOK, _WIDE = 0.12, 2.0, 6_000
 """Where links times nodes are more than this, the part after which they have it only if what they
-found is not far from what is proved."""
+found is not far from what is proved; and the seconds that a quick one needs on a busy machine."""
 
 _SHARE_OF_BOUNDS = 0.12
 """On a large machine, the part of the time in which their points are bounded before the parts: in
@@ -238,7 +238,8 @@ class Composing:
         """The first turn of the seeds of the whole: as long as it is worth while."""
         large = not is_small(self.request.topology)
         until = self.deadline.share(_SHARE_OF_SEEDS[large])
-        look = self.deadline.share(_SHARE_OF_FIRST_LOOK) if self._is_wide else until
+        first = share_of_first_look(self.deadline.left()) if self._is_wide else 1.0
+        look = self.deadline.share(min(_SHARE_OF_SEEDS[large], first))
         turns = SeedTurns(self.seeds, self.request, look, self._take, self.deadline)
         self._turn(lambda: turns.first(alone=alone))
         go_on = self._is_wide and not self.seeds.is_aside  # there they do by themselves
@@ -526,3 +527,8 @@ class Composing:
             )
         )
         return replace(frontier, complete=frontier.complete or not frontier.open)
+
+
+def share_of_first_look(seconds: float) -> float:
+    """The part of the time in which seeds begin on a wide machine, of so many seconds."""
+    return max(_SHARE_OF_FIRST_LOOK, _SECONDS_OF_FIRST_LOOK / max(_SECONDS_OF_FIRST_LOOK, seconds))

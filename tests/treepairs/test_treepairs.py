@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import islice, takewhile
+from itertools import takewhile
+from math import inf
 from random import Random
 
 import networkx as nx
@@ -18,11 +19,13 @@ from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
 from syncoll.routing import as_topology
 from syncoll.scheduling.arborescence import cheapest_arborescence
+from syncoll.searching import AnswerSource, ChosenSeed, SearchRequest, Seeding, search
+from syncoll.searching.composing import share_of_first_look
 from syncoll.spec import SpecLibrary
 from syncoll.testing.instances import connected_topology, random_topology
 from syncoll.trust import require_valid
 from syncoll.trust.families import require_family
-from syncoll_treepairs import RECORD
+from syncoll_treepairs import EXCHANGE, RECORD
 from syncoll_treepairs.combs import combs
 from syncoll_treepairs.dealing import algorithm_of, deal
 from syncoll_treepairs.families import family_of
@@ -89,14 +92,13 @@ def test_no_packing_costs_less_than_the_bound() -> None:
     assert met > 0
 
 
-def first_proposal(
+def exchange(
     topology: Topology, limits: SeedLimits | None = None, collective: str = "allreduce"
 ) -> Proposal | None:
-    """The first proposal of the seed, verified."""
+    """What seed `exchange` proposes, verified."""
     asked = SPECS.collective(collective)
-    options = resolve_options(RECORD.options, {}, "seed treepairs")
-    made = RECORD.load().propose(topology, asked, limits or SeedLimits(), options)
-    return next(iter(verified(islice(made, 1), topology, asked)), None)
+    made = EXCHANGE.load().propose(topology, asked, limits or SeedLimits(), {})
+    return next(iter(verified(made, topology, asked)), None)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,7 @@ def test_products_in_the_fewest_steps(
     moved = np.random.default_rng(3).permutation(topology.num_nodes).tolist()
     links = {(moved[a], moved[b]): 1 for a, b in topology.links}
     for one in (topology, Topology.from_links("moved", topology.num_nodes, links)):
-        found = first_proposal(one)
+        found = exchange(one)
         assert found is not None
         assert found.algorithm.steps == one.distances.max()
         bandwidth = F(found.algorithm.rounds, found.chunks)
@@ -142,7 +144,7 @@ def test_slow_dimensions_have_less_in_each_step() -> None:
         for line in lines.tolist():
             for a, b in zip(line, line[1:] + line[:1], strict=True):
                 links[a, b] = links[b, a] = width
-    found = first_proposal(Topology.from_links("uneven", 16, links))
+    found = exchange(Topology.from_links("uneven", 16, links))
     assert found is not None
     assert (found.algorithm.steps, F(found.algorithm.rounds, found.chunks)) == (4, F(1))
 
@@ -152,7 +154,7 @@ def test_slow_dimensions_have_less_in_each_step() -> None:
 )
 def test_other_networks_in_the_fewest_steps(network: str) -> None:
     topology = on(network)
-    found = first_proposal(topology)
+    found = exchange(topology)
     assert found is not None
     assert found.algorithm.steps == topology.distances.max()
     if found.algorithm.steps == 2 and network == "slim_fly(5)":
@@ -169,18 +171,18 @@ def test_random_networks_in_the_fewest_steps() -> None:
         cases.append(Topology.from_links("cubic", 20, links))
     for topology in cases:
         if topology.num_nodes > 2:
-            found = first_proposal(topology)
+            found = exchange(topology)
             assert found is not None
             assert found.algorithm.steps == topology.distances.max()
 
 
 def test_the_fewest_steps_within_limits() -> None:
     topology = on("torus(4,6)")
-    one = first_proposal(topology, SeedLimits(max_chunks=1))
+    one = exchange(topology, SeedLimits(max_chunks=1))
     assert one is not None
     assert (one.chunks, one.algorithm.steps, one.algorithm.rounds) == (1, 5, 5)
-    assert first_proposal(topology, SeedLimits(max_steps=4, seconds=1.0)) is None
-    three = first_proposal(topology, None, "3 * allreduce")
+    assert exchange(topology, SeedLimits(max_steps=4, seconds=1.0)) is None
+    three = exchange(topology, None, "3 * allreduce")
     assert three is not None
     assert F(three.algorithm.rounds, three.chunks) == 3 * F(3, 2)
 
@@ -193,6 +195,19 @@ def packed(machine: Machine, steps: int) -> Packing:
     while not packing.rested:
         packing.improve(NEVER)
     return packing
+
+
+def test_a_search_has_the_fewest_steps_at_once() -> None:
+    """Searches wait for quick seeds, however busy the machine is; a short one at least 2 s."""
+    assert EXCHANGE.by_default
+    assert EXCHANGE.first_seconds <= 0.1
+    assert [share_of_first_look(seconds) for seconds in (1.0, 8.0, 60.0, inf)] == [
+        *(1.0, 0.25, 0.12, 0.12)
+    ]
+    seeding = Seeding([ChosenSeed(EXCHANGE, {}, named=True)])
+    request = SearchRequest(on("torus(8,8)"), SPECS.collective("allreduce"), max_steps=8)
+    frontier = search(request, AnswerSource(None, seeding=seeding))
+    assert [(p.steps, p.bandwidth, p.chunks) for p in frontier.points] == [(8, 2, 4)]
 
 
 def test_exchanges_of_all_nodes_mix_with_pairs_of_trees() -> None:

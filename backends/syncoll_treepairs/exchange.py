@@ -1,0 +1,65 @@
+"""The exchange of all nodes as a seed: allreduce in as many steps as the diameter, at once.
+
+It is a seed of its own because a search asks quick seeds first, and waits for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+from syncoll.deadline import Deadline
+from syncoll.errors import ModelError
+from syncoll.model import Collective, Topology
+from syncoll.plugins import OptionValue, Proposal, SeedLimits
+from syncoll_treepairs.dealing import Dealt, few_chunks, own_sends
+from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS, chunks_of, fits
+from syncoll_treepairs.pairs import Pair
+from syncoll_treepairs.shortest_paths import everywhere
+
+__all__ = ["ExchangeSeed", "fewest_steps"]
+
+_MOST_CHUNKS = 24
+"""C at most, in times of the least."""
+
+
+class ExchangeSeed:
+    """Proposes an allreduce in as many steps as the diameter, of a few chunks."""
+
+    def propose(
+        self,
+        topology: Topology,
+        collective: Collective,
+        limits: SeedLimits,
+        options: Mapping[str, OptionValue],
+    ) -> Iterator[Proposal]:
+        """See `syncoll.plugins.Seed`."""
+        answer = fits(topology, collective)
+        if not answer.ok:
+            raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
+        multiple, per = chunks_of(topology, collective)
+        dealt = fewest_steps(topology, limits, multiple, per, limits.deadline())
+        if dealt is not None:
+            algorithm = own_sends(topology, dealt).tightened(topology)
+            note = "all nodes exchange along shortest paths"
+            yield Proposal(int(dealt.chunks / per), algorithm, note)
+
+
+def fewest_steps(
+    topology: Topology, limits: SeedLimits, multiple: int, per: Fraction, until: Deadline
+) -> Dealt | None:
+    """Exchanges of all nodes; None where they have too many sends or the limits allow none.
+
+    Args:
+        multiple: of which the number of chunks is a multiple.
+        per: chunks of the collective for each that C counts.
+        until: when to be content.
+    """
+    if limits.max_steps is not None and limits.max_steps < topology.distances.max():
+        return None
+    pairs = [Pair(core.sends, core, core.steps) for core in everywhere(topology)]
+    if not pairs:
+        return None
+    room = MOST_CONTRIBUTIONS // max(len(pair.sends) * topology.num_nodes for pair in pairs)
+    most = min(room, int((limits.max_chunks or _MOST_CHUNKS) * per), _MOST_CHUNKS * multiple)
+    return few_chunks(topology, pairs, most, multiple, until)

@@ -1,0 +1,43 @@
+"""What the seeds of this package fit: every node contributes to every chunk and needs it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from syncoll.model import Collective, Topology
+from syncoll.plugins import Answer
+
+__all__ = ["MOST_CONTRIBUTIONS", "chunks_of", "fits"]
+
+MOST_CONTRIBUTIONS = 1 << 28
+"""Sends, without those that symmetry makes of others, times nodes, of an algorithm at most."""
+
+_MOST_CELLS = 1 << 22
+"""The largest table of links and nodes."""
+
+
+def fits(topology: Topology, collective: Collective) -> Answer:
+    """Whether every node contributes to every chunk and needs it."""
+    if not collective.combining:
+        return Answer(False, "it does not combine")
+    if topology.num_nodes < 3:
+        return Answer(False, "fewer than three nodes have nothing to choose")
+    if len(topology.links) * topology.num_nodes > _MOST_CELLS:
+        return Answer(False, "the network is too large for its tables of links and nodes")
+    chunks = collective.least_chunks(topology.num_nodes)
+    if chunks is None:
+        return Answer(False, "no C is admitted that is tried")
+    if collective.irregular:
+        return Answer(False, "a larger C may do something else than cut the chunks of the least C")
+    table = collective.tabulate(topology.num_nodes, chunks)
+    if not (table.pre.all() and table.post.all()):
+        return Answer(False, "not every node contributes to every chunk and needs it")
+    return Answer(True)
+
+
+def chunks_of(topology: Topology, collective: Collective) -> tuple[int, Fraction]:
+    """Of which the number of chunks is a multiple, and chunks for each that C counts."""
+    least = collective.least_chunks(topology.num_nodes)
+    assert least is not None  # `fits` looked
+    multiple = len(collective.tabulate(topology.num_nodes, least))
+    return multiple, Fraction(multiple, least)
