@@ -56,6 +56,8 @@ def fits(topology: Topology, collective: Collective) -> Answer:
         return Answer(False, "it combines; trees move data, and the search turns them round")
     if topology.num_nodes < 2:
         return Answer(False, "a single node has nobody to send to")
+    if collective.irregular:
+        return Answer(False, "a larger C may do something else than cut the chunks of the least C")
     fabric = _fabric(topology)
     if fabric is None:
         return Answer(

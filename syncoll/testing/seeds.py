@@ -9,6 +9,7 @@ from itertools import islice, product
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from syncoll.errors import OptionError, VerificationError
 from syncoll.model import Collective, RelationTable, Topology
@@ -70,8 +71,9 @@ def _questions(counts_copies: bool) -> Sequence[tuple[Topology, Collective]]:
         return list(product(topologies, [specs.collective(name) for name in collectives]))
 
     # The uneven ones come first, so that each check that takes every nth has one of them.
-    odd = (as_topology(specs.topology("line(3)")), Collective("odd", _odd))
-    return [*asked(_ON_FOUR, _UNEVEN), odd, *asked(names, _COLLECTIVES)]
+    line = as_topology(specs.topology("line(3)"))
+    odd = [(line, Collective(one.__name__, one)) for one in (_odd, _moving_root, _more_roots)]
+    return [*asked(_ON_FOUR, _UNEVEN), *odd, *asked(names, _COLLECTIVES)]
 
 
 def _odd(nodes: int, chunks: int) -> RelationTable:
@@ -80,6 +82,21 @@ def _odd(nodes: int, chunks: int) -> RelationTable:
     pre, post = (np.zeros((chunks, nodes), dtype=np.bool_) for _ in range(2))
     pre[:, 0] = post[:, 0] = post[0] = True
     return RelationTable(pre, post)
+
+
+def _moving_root(nodes: int, chunks: int) -> RelationTable:
+    """A broadcast from a root that depends on C."""
+    return _broadcast(nodes, np.full(chunks, (chunks - 1) % nodes))
+
+
+def _more_roots(nodes: int, chunks: int) -> RelationTable:
+    """Broadcasts of which a larger C has more roots."""
+    return _broadcast(nodes, np.arange(chunks) // 2 % nodes)
+
+
+def _broadcast(nodes: int, roots: npt.NDArray[np.int64]) -> RelationTable:
+    pre = np.arange(nodes) == roots[:, None]
+    return RelationTable(pre, np.ones_like(pre))
 
 
 def _proposals(
