@@ -190,7 +190,9 @@ def show(
         what = str(what)
         kind = kind_of(session.specs, what)
         if kind == "file":
-            return stored_page(documents.read_file(Path(what)))
+            return stored_page(
+                documents.read_file(Path(what), (*documents.KINDS, "forest"), "show")
+            )
         doc = session.specs.definition(kind, what).doc  # type: ignore[arg-type]
         what = session.topology(what) if kind == "topology" else session.collective(what)
     if isinstance(what, Collective):

@@ -68,7 +68,7 @@ def export(
         ExportError: when the format cannot express one of them.
         UsageError: when a file cannot be written.
     """
-    algorithms, session = algorithms_of(source), session_of(source)
+    algorithms, session = algorithms_of(source, "export"), session_of(source)
     if not isinstance(to, str):
         raise UsageError(f"{to!r} is not the name of an exporter")
     done = export_each(
@@ -233,7 +233,7 @@ def verified(
         raise UsageError(f"{file} is not an export; options of formats say nothing about it")
     if chunks is not None:
         raise UsageError(f"{file} says its C itself; {argument('chunks')} is for exports")
-    stored = read_file(file)
+    stored = read_file(file, taker="verify")
     if stored.kind == "refutation":  # whose check needs encodings and lowerings too
         from syncoll.proofs.refutation import check_refutation
 

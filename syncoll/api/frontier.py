@@ -301,7 +301,12 @@ def load(path: str | Path) -> FrontierResult | StoredResult:
         VerificationError: when an algorithm or a claim in it does not hold.
         UsageError: when there is no algorithm in it, or it is no path.
     """
-    stored = documents.read_file(path_of("path", path))
+    return loaded(path, "load")
+
+
+def loaded(path: str | Path, taker: str) -> FrontierResult | StoredResult:
+    """The same for another verb, which errors name; see `load`."""
+    stored = documents.read_file(path_of("path", path), documents.WITH_ALGORITHMS, taker)
     if stored.frontier is not None:
         return dressed(FrontierResult, stored.claims(), session=session_of(None))
     if not stored.algorithms:
@@ -310,15 +315,15 @@ def load(path: str | Path) -> FrontierResult | StoredResult:
     return dressed(StoredResult, stored.algorithms[0])
 
 
-def frontier_of(source: Source) -> FrontierResult:
-    """A frontier with points, out of a file or as it is.
+def frontier_of(source: Source, taker: str = "") -> FrontierResult:
+    """A frontier with points, out of a file or as it is; `taker`: the verb that takes it.
 
     Raises:
         UsageError: when there is no frontier, or no point in it.
     """
     name = "" if isinstance(source, Frontier | AlgorithmVerbs | StoredFile) else f"{source}: "
     if isinstance(source, str | Path):
-        source = documents.read_file(Path(source))
+        source = documents.read_file(Path(source), ("frontier",), taker)
     if isinstance(source, StoredFile) and source.frontier is not None:
         source = dressed(FrontierResult, source.frontier, session=session_of(None))
     if not isinstance(source, FrontierResult):
@@ -332,18 +337,18 @@ def frontier_of(source: Source) -> FrontierResult:
     return source
 
 
-def algorithms_of(source: Source) -> Sequence[StoredAlgorithm]:
-    """The points of a frontier, or the algorithm of a file or an answer.
+def algorithms_of(source: Source, taker: str) -> Sequence[StoredAlgorithm]:
+    """The points of a frontier, or the algorithm of a file or an answer, for a verb (`taker`).
 
     Raises:
         UsageError: when a frontier has none.
     """
-    found = load(source) if isinstance(source, str | Path) else source
+    found = loaded(source, taker) if isinstance(source, str | Path) else source
     if isinstance(found, StoredFile):
         return found.algorithms
     if isinstance(found, Point) and not isinstance(found, AlgorithmVerbs):  # a family's member
         return [StoredAlgorithm(found.instance, found.algorithm, "member")]
-    each = [found] if isinstance(found, AlgorithmVerbs) else frontier_of(found)
+    each = [found] if isinstance(found, AlgorithmVerbs) else frontier_of(found, taker)
     return [StoredAlgorithm(one.instance, one.algorithm, one.where) for one in each]
 
 
@@ -377,7 +382,7 @@ def check(
     if isinstance(source, StoredFile):
         return _checked(source.claims(), collective, proofs, topology)
     path = path_of("source", source, "a frontier, bounds, or a path of their file")
-    stored = documents.read_file(path)  # which replays
+    stored = documents.read_file(path, ("frontier", "forest"), "check")  # which replays
     try:
         return _checked(stored.claims(), collective, proofs, topology)
     except VerificationError as error:

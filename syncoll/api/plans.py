@@ -154,8 +154,8 @@ def plan(
             raise UsageError("exports need a format, such as to='msccl-xml'")
         require_new_folder(Path(exports))
     how = choice_of("timing", timing, Timing)
-    frontier = frontier_of(source)
-    session, algorithms = session_of(frontier), algorithms_of(frontier)
+    frontier = frontier_of(source, "plan")
+    session, algorithms = session_of(frontier), algorithms_of(frontier, "plan")
     network = physical_network(
         frontier.topology,
         None if alpha is None else time_of("alpha", alpha),

@@ -162,7 +162,7 @@ def repair(
     damages = [parse_damage(text) for text in _listed("without", without)]
     damages += [parse_damage(text, slow=True) for text in _listed("slow", slow)]
     with reading(until):
-        whole = frontier_of(source)
+        whole = frontier_of(source, "repair")
         meant = collective_meant(session, whole, collective)
         machine, rest = left(whole.topology, damages, meant, session.collective)
         seeds = known_seeds(machine, meant, rest, whole.points, whole.families)
@@ -268,7 +268,7 @@ def survey(
     session, until = session_for(settings), deadline_of(time_limit, work=work)
     seconds = seconds_of(search_limit)
     with reading(until):
-        whole = frontier_of(source)
+        whole = frontier_of(source, "a survey")
         meant = collective_meant(session, whole, collective)
     folder = None if output is None else FrontierFolder(Path(output), session.tell)
     if folder is not None:

@@ -10,7 +10,14 @@ from pathlib import Path
 from syncoll.api.base import Shown, What, Where, bandwidth_of, dressed, session_of, time_of, verb
 from syncoll.api.frontier import AlgorithmVerbs, FrontierResult, Source
 from syncoll.api.simulations import classics_of
-from syncoll.documents import StoredAlgorithm, StoredFile, read_file, write_atomically, write_folder
+from syncoll.documents import (
+    WITH_ALGORITHMS,
+    StoredAlgorithm,
+    StoredFile,
+    read_file,
+    write_atomically,
+    write_folder,
+)
 from syncoll.errors import UsageError, VerificationError
 from syncoll.model import Topology
 from syncoll.pages import Page
@@ -175,7 +182,7 @@ def _subject(source: Source, collective: What | None, topology: Where | None) ->
     """What is to be shown, verified."""
     name = ""
     if isinstance(source, str | Path):
-        name, source = Path(source).name, read_file(Path(source))
+        name, source = Path(source).name, read_file(Path(source), WITH_ALGORITHMS, "report")
     if isinstance(source, StoredFile):
         try:
             return _of_file(source, name, collective, topology)

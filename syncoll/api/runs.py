@@ -103,7 +103,7 @@ def run(
     except ValueError:
         raise UsageError(f"op {op!r} is not one of {', '.join(ReduceOp)}") from None
     require_whole("seed", seed)
-    kind, algorithms = SHORT_TYPES.get(dtype, dtype), algorithms_of(source)
+    kind, algorithms = SHORT_TYPES.get(dtype, dtype), algorithms_of(source, "run")
     only_mpi = {"ranks": ranks, "sizes": sizes, "repeats": repeats, "time_limit": time_limit}
     for name, value in only_mpi.items():
         if value is not None and via == "memory":

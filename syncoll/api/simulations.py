@@ -20,7 +20,7 @@ from syncoll.api.base import (
     time_of,
     verb,
 )
-from syncoll.api.frontier import FrontierResult, Source, algorithms_of, frontier_of, load
+from syncoll.api.frontier import FrontierResult, Source, algorithms_of, frontier_of, loaded
 from syncoll.documents import StoredAlgorithm, write_atomically
 from syncoll.errors import SpecError, UsageError
 from syncoll.model import Instance
@@ -157,8 +157,8 @@ def simulate(
         UsageError: on a number that makes no sense, one that is missing, or nothing to simulate.
     """
     if isinstance(source, str) or hasattr(source, "__fspath__"):
-        source = load(source)  # type: ignore[arg-type]
-    algorithms = list(algorithms_of(source))
+        source = loaded(source, "simulate")  # type: ignore[arg-type]
+    algorithms = list(algorithms_of(source, "simulate"))
     topology = algorithms[0].instance.topology
     semantics = Semantics(
         choice_of("timing", timing, Timing),

@@ -29,7 +29,7 @@ from syncoll.cli.exits import Exit
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options
 from syncoll.cli.output import note, picked, print_json, print_text, write_bytes
 from syncoll.cli.points import add_point, chosen
-from syncoll.documents import StoredAlgorithm, StoredFile, read_file
+from syncoll.documents import WITH_ALGORITHMS, StoredAlgorithm, StoredFile, read_file
 from syncoll.errors import ExportError, UsageError
 from syncoll.plugins import ExporterRecord
 from syncoll.plugins.exporters import UNLIMITED
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     largest = UNLIMITED if arguments.max_bytes is None else arguments.max_bytes
     if arguments.min_bytes > largest:
         raise UsageError(f"--min-bytes {arguments.min_bytes} is more than --max-bytes {largest}")
-    stored = read_file(arguments.file)
+    stored = read_file(arguments.file, WITH_ALGORITHMS, "export")
     taken = chosen(stored, arguments.point, arguments.file, "export")
     if arguments.output[0] == STANDARD_OUTPUT:
         _require_one_file(arguments, record, len(taken))

@@ -35,7 +35,7 @@ from syncoll.cli.arguments import add_format, amount, count, duration, size
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import note, picked, print_json, print_page, print_text
 from syncoll.cli.points import add_point, chosen
-from syncoll.documents import StoredFile, read_file
+from syncoll.documents import WITH_ALGORITHMS, StoredFile, read_file
 from syncoll.errors import ExecutionError
 from syncoll.pages.execution import execution_page, mpi_page
 from syncoll.wording import counted
@@ -111,7 +111,7 @@ def _dtype(text: str) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
-    stored = read_file(arguments.file)
+    stored = read_file(arguments.file, WITH_ALGORITHMS, "run")
     if arguments.point is not None:
         taken = chosen(stored, arguments.point, arguments.file, "run")
         stored = replace(stored, algorithms=taken)

@@ -103,12 +103,15 @@ def run(arguments: argparse.Namespace) -> int:
             )
         from syncoll.cli.tables import show_ni_tables
 
-        show_ni_tables(documents.read_file(Path(what)), arguments.format)
+        show_ni_tables(
+            documents.read_file(Path(what), documents.WITH_ALGORITHMS, "show --as"),
+            arguments.format,
+        )
     elif arguments.format != "json":
         sizes = {"nodes": arguments.nodes, "chunks": arguments.chunks}
         print_page(syncoll.show(what, **sizes, width=width()))
     elif kind == "file":
-        print_json(documents.read_file(Path(what)).document)
+        print_json(documents.read_file(Path(what), taker="show").document)
     elif kind == "topology":
         topology = session.topology(what)
         print_json(

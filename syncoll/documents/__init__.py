@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         write_folder,
     )
     from syncoll.documents.document import KINDS, VERSION, schema
+    from syncoll.documents.heads import WITH_ALGORITHMS
     from syncoll.documents.indented import to_text
     from syncoll.documents.outcome import algorithm_document, outcome_document
     from syncoll.documents.stored import StoredAlgorithm, StoredFile, load_text, read_file
@@ -23,6 +24,7 @@ else:
         {
             "atomic": "remove_empty require_writable write_atomically write_document write_folder",
             "document": "KINDS VERSION schema",
+            "heads": "WITH_ALGORITHMS",
             "indented": "to_text",
             "outcome": "algorithm_document outcome_document",
             "stored": "StoredAlgorithm StoredFile load_text read_file",
@@ -33,6 +35,7 @@ else:
 __all__ = [
     "KINDS",
     "VERSION",
+    "WITH_ALGORITHMS",
     "StoredAlgorithm",
     "StoredFile",
     "algorithm_document",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from msgspec import UNSET
 
 from syncoll.documents.garbage import collected_later
+from syncoll.documents.heads import require_kind
 from syncoll.documents.json_text import JsonTextError, compact_text, parse_json
 from syncoll.documents.problem import VERSION
 from syncoll.documents.record import read_record
@@ -80,13 +81,18 @@ def _record(kind: str) -> Any:
     return getattr(import_module(f"syncoll.documents.{module}"), name)
 
 
-def read_document(path: Path) -> Document:
+def read_document(path: Path, kinds: Sequence[str] = KINDS, taker: str = "") -> Document:
     """The content of a file of ours.
+
+    Args:
+        path: of the file.
+        kinds: that are taken.
+        taker: the verb that takes them, for errors.
 
     Raises:
         FileFormatError: when it cannot be read or is not such a file, with the reason.
     """
-    return parse_document(read_text(path), str(path))
+    return parse_document(read_text(path), str(path), kinds, taker)
 
 
 def read_text(path: Path) -> str:
@@ -106,8 +112,8 @@ def read_text(path: Path) -> str:
 
 
 @collected_later()
-def parse_document(text: str, name: str) -> Document:
-    """The content of a text; `name` stands in errors.
+def parse_document(text: str, name: str, kinds: Sequence[str] = KINDS, taker: str = "") -> Document:
+    """The content of a text; `name` stands in errors, and see `read_document`.
 
     Raises:
         FileFormatError: see `read_document`.
@@ -119,7 +125,7 @@ def parse_document(text: str, name: str) -> Document:
     except JsonTextError as error:
         place = f"{name}:{error.line}:{error.column}" if error.line else name
         raise FileFormatError(f"{place}: {error}") from None
-    kind, version = _kind(entries, name)
+    kind, version = _kind(entries, name, kinds, taker)
     _require_shallow(entries, name)
     record = read_record(entries, _record(kind), name)
     for brings, newer in ((2, _of_version_2), (3, _of_version_3), (5, _of_version_5)):
@@ -198,12 +204,13 @@ def _has_runs(classes: Iterable[Any]) -> bool:
     )
 
 
-def _kind(document: object, name: str) -> tuple[str, int]:
+def _kind(document: object, name: str, kinds: Sequence[str], taker: str) -> tuple[str, int]:
     """The kind of a document, and its version."""
     if not isinstance(document, dict) or not isinstance(document.get("schema"), str):
         raise FileFormatError(
             f'{name}: not a file of syncoll\'s; expected an object with "schema": "syncoll/…"'
         )
+    require_kind(document["schema"], name, kinds, taker)
     match = re.fullmatch(r"syncoll/([a-z]+)/([1-9][0-9]{0,8})", document["schema"])
     if match is None or match[1] not in KINDS:
         known = ", ".join(f"syncoll/{kind}/{VERSION}" for kind in KINDS)

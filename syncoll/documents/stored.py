@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from syncoll.documents.document import Document, digest, parse_document, read_document
+from syncoll.documents.document import KINDS, Document, digest, parse_document, read_document
 from syncoll.documents.frontier import frontier_of
 from syncoll.documents.problem import algorithm_of, instance_of, topology_of
 from syncoll.errors import FileFormatError, ModelError, VerificationError
@@ -70,8 +70,13 @@ class StoredFile:
         return self.frontier
 
 
-def read_file(path: Path) -> StoredFile:
+def read_file(path: Path, kinds: Sequence[str] = KINDS, taker: str = "") -> StoredFile:
     """Reads a file and verifies every algorithm in it.
+
+    Args:
+        path: of the file.
+        kinds: that are taken; all by default.
+        taker: the verb that takes them, for errors.
 
     Raises:
         FileFormatError: when it is not a file of ours, or contradicts itself.
@@ -92,7 +97,7 @@ def read_file(path: Path) -> StoredFile:
         >>> stored.instance.collective, stored.algorithm.sends.tolist()
         ('broadcast', [[0, 0, 1, 0], [0, 1, 2, 1]])
     """
-    return _load(read_document(path), str(path))
+    return _load(read_document(path, kinds, taker), str(path))
 
 
 def load_text(text: str, name: str) -> StoredFile:

@@ -250,5 +250,5 @@ def test_files_that_are_none(run: Run) -> None:
     assert result.code == 2
     assert "torn.json:1:" in result.err
     run("pareto", "ring(3)", "allgather", "-o", "frontier.json")
-    with pytest.raises(FileFormatError, match="schema"):
+    with pytest.raises(FileFormatError, match="this is a frontier; expected a forest"):
         syncoll.load_forest("frontier.json")

@@ -309,7 +309,7 @@ def test_bad_requests(
 def test_other_files(run: Run, files: Path, tmp_path: Path) -> None:
     result = run("plan", files / "sat.json", *MODEL)
     assert result.code == 2
-    assert "it holds no frontier (its kind is outcome)" in result.err
+    assert "this is an outcome; plan takes a frontier" in result.err
     assert "no such file" in run("plan", "none.json", *MODEL).err.lower()
     document = json.loads((files / "frontier.json").read_text())
     for key in ("digest", "evidence", "between"):
