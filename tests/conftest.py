@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import itertools
 import os
 import signal
-import time
-from collections.abc import Iterator
-from types import SimpleNamespace
+from collections.abc import Callable, Iterator
 
 import pytest
+
+from syncoll.clock import counting, now
 
 # A job that a shell started in the background, or nohup, inherits signals that are ignored, and so
 # would the processes of the tests that send them one.  A handler here is the default there.
@@ -15,25 +14,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
 
-_SECONDS_PER_LOOK = 1e-4
-
 
 @pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Deadlines go by clocks that only move when they are looked at.
-
-    A limit of seconds is a number of looks then, the same on every machine whatever else it does.
+def counted_work() -> Iterator[Callable[[], float]]:
+    """Work is counted: a limit of seconds is one of work, the same on every machine whatever else
+    it does.  Gives the clock; a look at it counts too.
     """
-    count = itertools.count()
-
-    def look(*_: object) -> float:
-        return next(count) * _SECONDS_PER_LOOK
-
-    clocks = ("perf_counter", "process_time", "thread_time", "clock_gettime")
-    same = {"pthread_getcpuclockid": getattr(time, "pthread_getcpuclockid", None)}
-    monkeypatch.setattr(
-        "syncoll.deadline.time", SimpleNamespace(**same, **dict.fromkeys(clocks, look))
-    )
+    with counting():
+        yield now
 
 
 # What a test finds out must not come from what an earlier run kept in the user's cache.

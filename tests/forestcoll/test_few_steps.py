@@ -92,7 +92,7 @@ def test_two_boxes_in_three_steps_come_to_what_is_proved() -> None:
     assert Fraction(23, 86) <= best.bandwidth <= Fraction(23, 86) * Fraction(101, 100)
 
 
-@pytest.mark.usefixtures("looks")
+@pytest.mark.usefixtures("counted_work")
 def test_it_becomes_better_in_turns_and_ends() -> None:
     topology, asked = as_topology(boxes(4)), SPECS.collective("broadcast")
     few = FewSteps(topology, asked, SeedLimits(), idle=False)

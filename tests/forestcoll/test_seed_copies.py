@@ -16,6 +16,8 @@ from syncoll_forestcoll.seed import ForestSeed, fits
 from tests.forestcoll.test_branching import boxes, fabric_of, nvls
 from tests.oracles.proposals import verified
 
+pytestmark = pytest.mark.usefixtures("counted_work")
+
 _LIBRARIES = PluginManager.discover().spec_libraries.values()
 SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
 

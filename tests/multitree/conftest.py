@@ -21,8 +21,8 @@ def specs() -> SpecLibrary:
     return SpecLibrary.load([record.folder for record in records])
 
 
-@pytest.fixture(scope="session")
-def propose(specs: SpecLibrary) -> Callable[..., list[Proposal]]:
+@pytest.fixture
+def propose(specs: SpecLibrary, counted_work: Callable[[], float]) -> Callable[..., list[Proposal]]:
     """All proposals, each valid, in the fewest rounds, and dominated by none before it."""
 
     def ask(
@@ -35,7 +35,7 @@ def propose(specs: SpecLibrary) -> Callable[..., list[Proposal]]:
         wanted = specs.collective(collective) if isinstance(collective, str) else collective
         record = syncoll_multitree.RECORD
         values = resolve_options(record.options, options, "seed multitree")
-        limits = limits or SeedLimits(seconds=2.0)
+        limits = limits or SeedLimits(seconds=0.2)
         proposals = list(record.load().propose(network, wanted, limits, values))
         seen: list[tuple[int, int, int]] = []
         for proposal in proposals:

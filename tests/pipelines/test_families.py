@@ -15,6 +15,7 @@ import syncoll
 from syncoll.bounding import rounds_bound
 from syncoll.certificates.classes import demands
 from syncoll.cli.main import main
+from syncoll.clock import counting
 from syncoll.documents import read_file
 from syncoll.errors import FileFormatError, ModelError, UsageError, VerificationError
 from syncoll.formula import Limits
@@ -55,10 +56,11 @@ def families(topology: Topology, collective: Collective, **options: object) -> l
     seed = RECORD.load()
     values = resolve_options(RECORD.options, {"seconds": 5.0, "cells": 300, **options}, "pipelines")
     found: list[Family] = []
-    for proposal in seed.propose(topology, collective, SeedLimits(seconds=1.5), values):
-        assert proposal.family is not None
-        if proposal.family not in found:
-            found.append(proposal.family)
+    with counting():
+        for proposal in seed.propose(topology, collective, SeedLimits(seconds=0.5), values):
+            assert proposal.family is not None
+            if proposal.family not in found:
+                found.append(proposal.family)
     return found
 
 

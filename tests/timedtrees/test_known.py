@@ -16,6 +16,8 @@ from syncoll_timedtrees.problem import Problem
 from syncoll_timedtrees.program import Packing
 from syncoll_timedtrees.trees import TimedTree
 
+pytestmark = pytest.mark.usefixtures("counted_work")
+
 SESSION = Session()
 
 

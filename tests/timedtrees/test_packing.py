@@ -23,6 +23,8 @@ from syncoll_timedtrees.problem import Problem
 from syncoll_timedtrees.program import Packing
 from syncoll_timedtrees.rounding import Dealer, promising
 
+pytestmark = pytest.mark.usefixtures("counted_work")
+
 _LIBRARIES = PluginManager.discover().spec_libraries.values()
 SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
 
@@ -132,7 +134,7 @@ def test_proposals_come_near_and_keep_limits() -> None:
 def test_it_goes_on_when_it_is_asked_again() -> None:
     where, asked = as_topology(SPECS.topology("a100(boxes=2)")), SPECS.collective("allgather")
     options = resolve_options(RECORD.options, {}, "seed timedtrees")
-    first = SeedLimits(until=NEVER.sooner(0.2))
+    first = SeedLimits(until=NEVER.sooner(0.02))
     turns = RECORD.load().propose(where, asked, first, options)
     found = []
     while (one := next(turns)) is not None:

@@ -23,6 +23,8 @@ from syncoll_treepacking.low_height import low_trees
 from syncoll_treepacking.oracle import ArborescenceOracle, Column, SpanningTreeOracle
 from syncoll_treepacking.search import pack
 
+pytestmark = pytest.mark.usefixtures("counted_work")
+
 Found = list[tuple[int, int, int]]
 
 
@@ -39,7 +41,7 @@ def proposals(
     found: Found = []
     assert syncoll_treepacking.RECORD.fits(topology, collective).ok
     seed = syncoll_treepacking.RECORD.load()
-    limits = SeedLimits(max_chunks=48, seconds=1.5) if limits is None else limits
+    limits = SeedLimits(max_chunks=48, seconds=0.15) if limits is None else limits
     for proposal in seed.propose(topology, collective, limits, {"seconds": 1.0}):
         algorithm: Algorithm = proposal.algorithm.tightened(topology)
         steps, rounds = algorithm.steps, algorithm.rounds
@@ -82,14 +84,14 @@ def test_a_line_allreduces_at_one_round_a_chunk(library: SpecLibrary) -> None:
 
 
 def test_dgx1_allreduce_nears_the_packing(library: SpecLibrary) -> None:
-    limits = SeedLimits(max_chunks=400, seconds=10.0)
+    limits = SeedLimits(max_chunks=400, seconds=1.0)
     found = proposals(library.topology("dgx1"), library.collective("allreduce"), limits)
     assert min(Fraction(r, c) for _, r, c in found) < Fraction(7, 24) * Fraction(4, 3)
     assert min(s for s, _, _ in found) == 4  # twice the diameter
 
 
 def test_limits_are_kept(library: SpecLibrary) -> None:
-    limits = SeedLimits(max_steps=5, max_rounds=7, max_chunks=6, seconds=2.0)
+    limits = SeedLimits(max_steps=5, max_rounds=7, max_chunks=6, seconds=0.2)
     for asked in ("broadcast", "allgather", "allreduce"):
         found = proposals(library.topology("dgx1"), library.collective(asked), limits)
         assert found

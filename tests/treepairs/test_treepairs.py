@@ -37,6 +37,8 @@ from syncoll_treepairs.packing import Packing, whenever
 from syncoll_treepairs.waves import WavePacking, waves
 from tests.oracles.proposals import verified
 
+pytestmark = pytest.mark.usefixtures("counted_work")
+
 F = Fraction
 
 _LIBRARIES = PluginManager.discover().spec_libraries.values()
