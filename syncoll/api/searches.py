@@ -104,8 +104,9 @@ def pareto(
         collective: a name or an object.
         strategy: ``certified``, or ``paper`` for Algorithm 1 of the SCCL paper.
         k: only k-synchronous algorithms, R <= S + k.
-        max_steps: S at most; None for 3 more than the least possible.
-        max_rounds: R at most; None for no limit.
+        max_steps: S at most; None for 3 more than the least possible.  Where no algorithm has so
+            few, the result has no points and says so in `impossible`, at once.
+        max_rounds: R at most; None for no limit.  Likewise.
         max_chunks: C at most; None for 24 times the least possible, up to 96 times where the
             bound's denominator asks for it, and what seeds construct.
         time_limit: seconds for all of it, or a text such as ``2min``; None to go on while that

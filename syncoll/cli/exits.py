@@ -13,7 +13,8 @@ class Exit(IntEnum):
     OK = 0
     """Found, or proved."""
     IMPOSSIBLE = 1
-    """Proved impossible (``solve`` with the verdict unsat), or found to be wrong (``verify``)."""
+    """Proved impossible (``solve`` with the verdict unsat, a search whose limits no algorithm can
+    keep), or found to be wrong (``verify``)."""
     BAD_INPUT = 2
     """Bad input or usage."""
     UNDECIDED = 3

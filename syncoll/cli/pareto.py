@@ -13,8 +13,9 @@ algorithm shown has passed an independent verifier.
 
 The search improves its points for as long as a gap to a proved bound is open; Ctrl-C and
 --time-limit end it with what is known so far, which says what is not settled and how near it is.
-Exit codes: 0 searched to the end or points found; 2 bad input; 3 stopped by a limit without a
-point; 130 Ctrl-C, and the frontier is saved even without -o.
+Exit codes: 0 searched to the end or points found; 1 proved impossible (--max-steps or --max-rounds
+is below what distances and cuts prove), before anything is searched; 2 bad input; 3 stopped by a
+limit without a point; 130 Ctrl-C, and the frontier is saved even without -o.
 """
 
 from __future__ import annotations

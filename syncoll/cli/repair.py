@@ -139,6 +139,8 @@ def run(arguments: argparse.Namespace) -> int:
         return Exit.INTERRUPTED
     if frontier.unsaved:
         return Exit.BAD_INPUT
+    if frontier.impossible:
+        return Exit.IMPOSSIBLE
     return Exit.OK if frontier else Exit.UNDECIDED
 
 

@@ -50,10 +50,14 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         "--max-steps",
         type=amount,
         metavar="S",
-        help="S at most (default: 3 more than the least possible)",
+        help="S at most (default: 3 more than the least possible); exit code 1 at once where no "
+        "algorithm has so few",
     )
     group.add_argument(
-        "--max-rounds", type=amount, metavar="R", help="R at most (default: no limit)"
+        "--max-rounds",
+        type=amount,
+        metavar="R",
+        help="R at most (default: no limit); exit code 1 at once where cuts rule out so few",
     )
     group.add_argument(
         "--max-chunks",
@@ -141,6 +145,8 @@ def run_search(
         return Exit.BAD_INPUT
     if frontier:
         return Exit.OK
+    if frontier.impossible:
+        return Exit.IMPOSSIBLE
     undecided = not frontier.complete or any(one.most_steps is not None for one in frontier.open)
     seeds_alone = arguments.session.asks_seeds_alone(backend())
     return Exit.UNDECIDED if undecided or seeds_alone else Exit.OK

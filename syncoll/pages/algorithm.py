@@ -73,10 +73,11 @@ def solution_page(solution: Solution) -> Page:
             page.text(f"Found among what a group of order {solution.restriction.order} keeps.")
     elif outcome.verdict is Verdict.UNSAT:
         page.text(f"unsat: {question} has no algorithm.")
-        if instance.steps < instance.least_steps:
-            page.text(
+        if min(instance.steps, instance.rounds) < instance.least_steps:
+            noun = "step" if instance.steps < instance.least_steps else "round"
+            return page.text(
                 f"No algorithm with C = {instance.chunks} has fewer than "
-                f"{counted(instance.least_steps, 'step')}."
+                f"{counted(instance.least_steps, noun)}."
             )
     elif outcome.reason is StopReason.NOT_SYMMETRIC:
         page.text(f"unknown: {question} has no symmetric algorithm; others may exist.")

@@ -50,6 +50,8 @@ def frontier_page(frontier: Frontier) -> Page:
             page.table((">steps S", ">R/C at least"), [(p.steps, p.bound) for p in proofs])
         stopped = "" if frontier.complete else "; more may be provable, but it was stopped"
         page.text(f"Lower bounds alone: no algorithms were looked for{stopped}.")
+    elif frontier.impossible:
+        page.text(f"Impossible: {frontier.impossible}.")
     else:
         families = len(frontier.families)
         pipelines = f" and {counted(families, 'pipeline')}" if families else ""
@@ -70,7 +72,7 @@ def frontier_page(frontier: Frontier) -> Page:
     if ruled_out:
         among = "" if most is None else f" with C <= {most}"
         page.text(f"No algorithm{among} has {' or '.join(ruled_out)}.")
-    if frontier.open and not alone:
+    if frontier.open and not (alone or frontier.impossible):
         page.text("Not settled:" if most is None else f"Not settled, with C <= {most}:")
         for line in open_lines(frontier):
             page.text(f"  {line}")

@@ -19,7 +19,7 @@ from syncoll.errors import UsageError
 from syncoll.results.frontier import Costs
 from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.request import Candidate, SearchRequest, Strategy
-from syncoll.wording import counted
+from syncoll.wording import argument, counted
 
 __all__ = ["CandidateSource"]
 
@@ -89,6 +89,32 @@ class CandidateSource:
             self.request.max_chunks is not None
             or self.request.strategy is not Strategy.PAPER
             or self.bounds.irregular
+        )
+
+    @property
+    def impossible(self) -> str:
+        """That no algorithm keeps the limits on S and R, in words, where distances and cuts prove
+        it at once; empty otherwise.
+        """
+        steps, rounds = self.request.max_steps, self.request.max_rounds
+        if steps is not None and steps < self.least_steps:
+            return (
+                f"no algorithm has fewer than {counted(self.least_steps, 'step')}, and "
+                f"{argument('max_steps', steps)} asks for fewer"
+            )
+        if rounds is None:
+            return ""
+        with self.bounds.at_once():
+            least = min(
+                max(self.bounds.least_steps(c), ceil(self.bounds.bandwidth(c) * c))
+                for c in self.measured()
+            )
+        if rounds >= least:
+            return ""
+        among = f" with C <= {self.max_chunks}" if self.bounds.irregular else ""
+        return (
+            f"no algorithm{among} has fewer than {counted(least, 'round')}, and "
+            f"{argument('max_rounds', rounds)} asks for fewer"
         )
 
     def least_bandwidth_of(self, steps: int | None) -> Fraction:

@@ -18,7 +18,7 @@ from syncoll.searching.families import known_cost
 from syncoll.searching.request import Strategy
 from syncoll.searching.seeding import is_small
 
-__all__ = ["evidence_of", "gaps_are_open", "with_claims"]
+__all__ = ["evidence_of", "gaps_are_open", "with_claims", "without_algorithms"]
 
 _NO_BOUND = "no time for a bound of its own"
 _ONLY_CUTS = "no time for a bound beyond cuts"
@@ -109,6 +109,22 @@ def evidence_of(
         Distance.of(bounds.reach(nearest)),
         bounds.certificates(source.measured(), None),
         tuple(proofs),
+    )
+
+
+def without_algorithms(frontier: Frontier, source: CandidateSource) -> Frontier:
+    """The same where no algorithm keeps the limits, with what distances and cuts prove."""
+    bounds, least = source.bounds, source.least_steps
+    with bounds.at_once():
+        evidence, low = evidence_of(source, frontier, ()), source.least_bandwidth
+    return replace(
+        frontier,
+        open=(OpenClaim(least, None, low, None, source.impossible),),
+        least_steps=least,
+        least_bandwidth=low,
+        left_out=source.left_out,
+        evidence=evidence,
+        impossible=source.impossible,
     )
 
 

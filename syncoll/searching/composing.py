@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Protocol
 
-from syncoll.clock import now
+from syncoll.clock import limit_in_words, now
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.errors import LocatedError, SyncollError, UsageError
 from syncoll.model import Collective
@@ -129,7 +129,7 @@ class Composing:
         frontiers: PartSearch,
         task: SearchTask,
         known: Known | None = None,
-        late: str = "time limit",
+        late: str = "",
     ) -> None:
         self.frontiers, self.request = frontiers, task.request
         self.answers, self.observer = frontiers.answers, frontiers.observer
@@ -149,7 +149,7 @@ class Composing:
         )
         self.seeds = self.answers.seeding.run(request.topology, request.collective)
         self._again = Deadline.after(_SAVE_SECONDS)
-        self.complete, self.interrupted, self._late = True, False, late
+        self.complete, self.interrupted, self._late = True, False, late or limit_in_words()
         self._scopes: list[str] = []
         self._in_parts = False  # then what is observed is about these
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import takewhile
 
-from syncoll.clock import now
+from syncoll.clock import limit_in_words, now
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 from syncoll.formula import Verdict
 from syncoll.results import Solution
@@ -116,7 +116,7 @@ def search_points(
                 beside.first()
                 run.run()
         except OutOfTimeError:
-            known.stopped = "time limit"
+            known.stopped = limit_in_words()
         except KeyboardInterrupt:
             run.stop_soon(INTERRUPTED)
         except MemoryError as error:

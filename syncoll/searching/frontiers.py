@@ -29,6 +29,7 @@ from syncoll.results.frontier import Frontier, OpenClaim, Point
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import CandidateSource
+from syncoll.searching.claims import without_algorithms
 from syncoll.searching.composing import Composing, Known, SearchTask
 from syncoll.searching.decompose import Decomposition
 from syncoll.searching.driver import OUT_OF_MEMORY, search_points
@@ -78,7 +79,7 @@ def search(
     with counting() if counts else nullcontext():
         if deadline is None:
             deadline = Deadline.after(request.time_limit if request.work is None else request.work)
-        return _Frontiers(source, observer or Observer()).search(
+        return _ruled_out(request, source) or _Frontiers(source, observer or Observer()).search(
             SearchTask(request, deadline, on_points)
         )
 
@@ -89,6 +90,29 @@ def _require_room(request: SearchRequest) -> None:
     least = collective.least_chunks(nodes)
     if least is not None:
         collective.tabulate(nodes, least).starts.require_dense()
+
+
+def _ruled_out(request: SearchRequest, answers: AnswerSource) -> Frontier | None:
+    """That no algorithm keeps the limits, where that is known before anything is searched."""
+    if request.max_steps is None and request.max_rounds is None:
+        return None
+    began = time.perf_counter()
+    source = CandidateSource(
+        request, BoundsTable(request.topology, request.collective, answers.prove)
+    )
+    if not source.impossible:
+        return None
+    limits = request.max_steps, request.max_chunks
+    found = Frontier(
+        request.topology,
+        request.collective.name,
+        (),
+        (),
+        source.scope,
+        answers.settings(request, request.k, *limits),
+    )
+    found = without_algorithms(found, source)
+    return replace(found, seconds=time.perf_counter() - began)
 
 
 class _Frontiers(Decomposition[SearchTask, Frontier]):

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from syncoll.clock import limit_in_words
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, Point
 from syncoll.searching.answers import AnswerSource
@@ -151,7 +152,8 @@ class KnownFrontier:
         """Why something better may exist for this S, or beyond all that were searched."""
         step = next((one for one in self.steps if one.steps == steps), None)
         # A frontier that is passed on while the search goes on reads as if its time were over.
-        stopped = self.stopped or "time limit"
+        limit = limit_in_words()
+        stopped = self.stopped or limit
         if step is None:
             limited = steps is None and self.request.max_steps is not None
             if not limited and (self.current is not None or self.stopped):
@@ -166,7 +168,7 @@ class KnownFrontier:
             return "solvers were asked about fewer steps; --max-steps has them asked about more"
         whys = joined(part for why in step.undecided.values() for part in why.split("; "))
         if step is self.current:
-            return "; ".join([stopped, *(w for w in whys if not w.startswith("time limit"))])
+            return "; ".join([stopped, *(w for w in whys if not w.startswith(limit))])
         if not whys and not self.may_serve(step.steps):
             return "of no use for the sizes asked for"
         return "; ".join(whys) or "too many candidates were not decided at once"

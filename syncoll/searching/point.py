@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 
 from syncoll.clock import is_counted
 from syncoll.deadline import NEVER, Deadline
-from syncoll.formula import StopReason, Verdict
+from syncoll.formula import Outcome, StopReason, Verdict
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.model.chunk_lookup import part_chunks
 from syncoll.model.derived import dual_instance
 from syncoll.results import Solution
+from syncoll.results.solution import NO_FORMULA
 from syncoll.searching.decompose import Decomposition, composed, inverted_solution
 from syncoll.solving import Solver
 from syncoll.symmetry import Action, FreeGroup, free_symmetry
@@ -58,6 +59,16 @@ def solve_one(
         BackendError: when the backend's answer turns out to be wrong.
     """
     instance = collective.instantiate(topology, chunks=chunks, steps=steps, rounds=rounds)
+    if min(steps, rounds) < instance.least_steps:  # a step without rounds does nothing
+        return Solution(
+            instance,
+            Outcome(Verdict.UNSAT),
+            None,
+            solver.encoding_for(instance).name,
+            solver.backend_name,
+            NO_FORMULA,
+            NO_FORMULA,
+        )
     return _One(solver, deadline.sooner(seconds), symmetric).answer(instance, collective)
 
 

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from typing import NamedTuple
 
+from syncoll.clock import limit_in_words
 from syncoll.deadline import Deadline
 from syncoll.formula import StopReason, Verdict
 from syncoll.results import Solution
@@ -130,8 +131,9 @@ class Trials:
 def why_undecided(solution: Solution) -> str:
     """Why a solver did not decide a candidate, in words."""
     outcome = solution.outcome
-    text = f"{outcome.reason} of backend {solution.backend}"
     timed_out = outcome.reason is StopReason.TIME_LIMIT
+    reason = limit_in_words() if timed_out else outcome.reason
+    text = f"{reason} of backend {solution.backend}"
     if outcome.losses:
         lost = [loss.partition(":")[0] for loss in outcome.losses]
         return "; ".join(dict.fromkeys([*lost, text] if timed_out else lost))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
+from syncoll.clock import limit_in_words
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.results import Frontier, OpenClaim
 from syncoll.searching import OUT_OF_MEMORY, AnswerSource, Observer, SearchRequest, search
@@ -44,7 +45,7 @@ def search_to_the_end(
     except KeyboardInterrupt:
         pass
     except OutOfTimeError:
-        interrupted, reason = False, "time limit"
+        interrupted, reason = False, limit_in_words()
     except MemoryError as error:  # outside of what the search itself could go on without
         interrupted, reason = False, OUT_OF_MEMORY
         answers.lost(f"{reason}: {error}")

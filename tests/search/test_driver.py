@@ -358,7 +358,7 @@ class TestStopped:
         self, solver: Solver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         clock = [0.0]
-        monkeypatch.setattr("syncoll.searching.driver.time.perf_counter", lambda: clock[0])
+        monkeypatch.setattr("syncoll.clock.time.perf_counter", lambda: clock[0])
 
         def rule(instance: Instance) -> Outcome | None:
             if instance.steps >= 3:

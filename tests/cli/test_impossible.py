@@ -1,0 +1,76 @@
+"""Limits that no algorithm can keep: said at once, with the least that one needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import syncoll
+from syncoll.solving import Solver
+
+Run = Callable[..., Any]
+
+COLLECTIVES = [
+    *("allgather", "broadcast(root=1)", "gather", "scatter", "alltoall", "reduce"),
+    *("reducescatter", "allreduce", "2 * allgather + alltoall", "allgatherv([1,2,1,1,0])"),
+    *("allreduce within [[0,1,2],[3,4]]", "reduce + allgather"),
+]
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No solver may be asked."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a solver was asked")
+
+    monkeypatch.setattr(Solver, "solve", refuse)
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_fewer_steps_than_distances(collective: str, run: Run) -> None:
+    least = syncoll.bounds("line(5)", collective, max_steps=0).steps
+    done = run("pareto", "line(5)", collective, "--max-steps", str(least - 1))
+    assert done.code == 1
+    words = f"Impossible: no algorithm has fewer than {least} steps, and --max-steps {least - 1} "
+    assert words in done.out
+    with_one_more = syncoll.pareto("line(5)", collective, max_steps=least - 1, progress="none")
+    assert with_one_more.impossible
+    assert not with_one_more.points
+
+
+@pytest.mark.usefixtures("alone")
+def test_fewer_rounds_than_cuts(run: Run, tmp_path: Path) -> None:
+    """On a line of five a link at an end brings what the four others have."""
+    file = str(tmp_path / "f.json")
+    done = run("pareto", "line(5)", "allgather", "--max-rounds", "3", "-o", file)
+    assert done.code == 1
+    assert "no algorithm has fewer than 4 rounds, and --max-rounds 3 asks for fewer" in done.out
+    checked = run("check", file, "--collective", "allgather")
+    assert checked.code == 0
+    assert "bandwidth cost below 4" in checked.out
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize(("steps", "rounds"), [(3, 9), (9, 3)])
+def test_a_single_question(steps: int, rounds: int, run: Run) -> None:
+    numbers = ("-C", "5", "-S", str(steps), "-R", str(rounds))
+    done = run("solve", "line(5)", "allreduce", *numbers)
+    assert done.code == 1
+    noun = "steps" if steps < 4 else "rounds"
+    assert f"No algorithm with C = 5 has fewer than 4 {noun}." in done.out
+
+
+def test_what_is_just_possible_is_searched(run: Run) -> None:
+    done = run("pareto", "line(3)", "allgather", "--max-steps", "2", "--max-rounds", "2")
+    assert done.code == 0
+    assert "1 verified point" in done.out
+
+
+@pytest.mark.parametrize("command", ["pareto", "search"])
+def test_help_names_the_code(command: str, run: Run) -> None:
+    assert "exit code 1 at once" in " ".join(run(command, "--help").out.split())
