@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from syncoll.model import Collective, Topology
+from syncoll.model import UNREACHABLE, Collective, Topology
 from syncoll.plugins import Answer
 
 __all__ = ["MOST_CONTRIBUTIONS", "chunks_of", "fits"]
@@ -24,6 +24,8 @@ def fits(topology: Topology, collective: Collective) -> Answer:
         return Answer(False, "fewer than three nodes have nothing to choose")
     if len(topology.links) * topology.num_nodes > _MOST_CELLS:
         return Answer(False, "the network is too large for its tables of links and nodes")
+    if topology.distances.max() == UNREACHABLE:
+        return Answer(False, "not every node reaches every other")
     chunks = collective.least_chunks(topology.num_nodes)
     if chunks is None:
         return Answer(False, "no C is admitted that is tried")

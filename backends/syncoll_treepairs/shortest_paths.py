@@ -11,7 +11,9 @@ the others; with the sums that is neighbour exchange (Chen and Yuan, 2005): half
 both ways at once.  Several orders of the dimensions, each for a part of the data, load all
 dimensions in every step.  A core may also have only some of the places of each dimension, a single
 one, two neighbours or every k-th of a ring: fewer sends, and some steps to get there and back.
-Elsewhere all nodes exchange, along trees that take links in the order of some random priorities.
+Elsewhere all nodes exchange, along trees that take links in the order of random priorities, the
+same for those that a free group of automorphisms makes alike: on circulants and twisted tori the
+trees of all nodes are images of one.
 """
 
 from __future__ import annotations
@@ -22,9 +24,12 @@ from itertools import permutations, product
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.deadline import NEVER
 from syncoll.model import Topology
+from syncoll.symmetry import free_symmetry
 from syncoll.symmetry.products import Product, find_products
 from syncoll_treepairs.cores import Core
+from syncoll_treepairs.group import least_of_orbits, link_map
 
 __all__ = ["everywhere", "exchanges"]
 
@@ -37,9 +42,12 @@ _MOST_CONTRIBUTIONS = 1 << 26
 _ALL_ORDERS = 3
 """Dimensions of which all orders are tried; of more only those that begin with each in turn."""
 
-_PRIORITIES, _MANY_PAIRS = 8, 1 << 18
+_PRIORITIES, _MANY_PAIRS = 16, 1 << 18
 """Orders of the links that are tried where they form no product: fewer where so many pairs of
 nodes in all of them are looked at."""
+
+_SYMMETRY_SECONDS = 0.5
+"""What the search for that group may take."""
 
 _MOST_NODES, _MOST_CORES, _MOST_SENT = 256, 512, 1 << 20
 """Up to so many nodes there are cores of some of them, and so many; and sends times nodes of what
@@ -47,23 +55,20 @@ packings choose from."""
 
 
 def everywhere(topology: Topology) -> Iterator[Core]:
-    """Exchanges of all nodes, in as many steps as the diameter; none with too many sends."""
-    if topology.distances.max() >= topology.num_nodes:
-        return  # not every node reaches every other
+    """Exchanges of all nodes, in as many steps as the diameter; none with too many sends.
+
+    Args:
+        topology: every node of which reaches every other.
+    """
     products = find_products(topology)
     for one in products:
         yield from _of_product(topology, one, [[np.ones(size, dtype=bool)] for size in one.sizes])
     if not products:
-        nodes = topology.num_nodes
-        random = np.random.default_rng(nodes)
-        for _ in range(max(1, min(_PRIORITIES, _MANY_PAIRS // nodes**2))):
-            order = random.permutation(len(topology.links))
-            parents = _by_priority(topology, order)
-            yield from _exchange(topology, parents, np.ones(nodes, dtype=bool))
+        yield from _of_group(topology, some=False)
 
 
 def exchanges(topology: Topology) -> Iterator[Core]:
-    """Those of all nodes, and where the links form a product of some places of each dimension.
+    """Those of all nodes, of some places of each dimension of a product, elsewhere of subgroups.
 
     On large networks packings do without.
     """
@@ -71,10 +76,36 @@ def exchanges(topology: Topology) -> Iterator[Core]:
     if 2 * nodes**2 > _MOST_SENT:
         return
     yield from (one for one in everywhere(topology) if len(one.sends) * nodes <= _MOST_SENT)
-    if nodes <= _MOST_NODES:
-        for one in find_products(topology)[:1]:
-            kinds = zip(one.kinds, one.sizes, strict=True)
-            yield from _of_product(topology, one, [_some(kind, size) for kind, size in kinds])
+    if nodes > _MOST_NODES:
+        return
+    products = find_products(topology)
+    for one in products[:1]:
+        kinds = zip(one.kinds, one.sizes, strict=True)
+        yield from _of_product(topology, one, [_some(kind, size) for kind, size in kinds])
+    if not products:
+        yield from _of_group(topology, some=True)
+
+
+def _of_group(topology: Topology, *, some: bool) -> Iterator[Core]:
+    """Exchanges along trees that a free group of automorphisms takes to each other.
+
+    Args:
+        some: of the images of one node under subgroups; if not, of all nodes.
+    """
+    nodes = topology.num_nodes
+    random = np.random.default_rng(nodes)
+    group = free_symmetry(topology, until=NEVER.working(_SYMMETRY_SECONDS))
+    maps = [link_map(topology, images) for images in group.generators]
+    kinds = np.unique(least_of_orbits(len(topology.links), maps), return_inverse=True)[1]
+    cores = [np.arange(nodes)]
+    if some:
+        cores = [np.sort(one.elements[:, 0]) for one in group.chain() if one.order < nodes]
+    for members in cores:
+        core = np.isin(np.arange(nodes), members)
+        for _ in range(max(1, min(_PRIORITIES, _MANY_PAIRS // nodes**2))):
+            rank = np.argsort(random.permutation(kinds.max() + 1))
+            parents = _by_priority(topology, np.argsort(rank[kinds], kind="stable"))
+            yield from _exchange(topology, parents[members], core)
 
 
 def _some(kind: str, size: int) -> list[BoolArray]:

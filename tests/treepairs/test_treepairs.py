@@ -163,6 +163,19 @@ def test_other_networks_in_the_fewest_steps(network: str) -> None:
         assert F(found.algorithm.rounds, found.chunks) == 2
 
 
+@pytest.mark.parametrize(
+    ("network", "most"),
+    [("circulant(16,1,4)", 3), ("circulant(40,1,6)", 5), ("tpu_v4(4,4,8,true)", 9)],
+)
+def test_networks_whose_nodes_are_alike_in_the_fewest_steps(network: str, most: int) -> None:
+    """The trees of all nodes are images of one: with others each link had far more to carry."""
+    topology = on(network)
+    found = exchange(topology)
+    assert found is not None
+    assert found.algorithm.steps == topology.distances.max()
+    assert F(found.algorithm.rounds, found.chunks) <= most
+
+
 def test_random_networks_in_the_fewest_steps() -> None:
     """Links one way or of several bandwidths, and graphs of a degree that form no product."""
     random = Random(5)
@@ -228,6 +241,8 @@ def test_exchanges_of_all_nodes_mix_with_pairs_of_trees() -> None:
         ("torus(8,8)", {10: F(5, 4), 11: F(11, 16), 12: F(9, 16)}),
         # A plane collects, exchanges in 2 steps and spreads: 18 + 36 + 18 sends over 162 links.
         ("torus(3,3,3)", {3: F(1), 4: F(4, 9)}),
+        # The images of a node under a subgroup exchange.
+        ("circulant(64,1,8)", {9: F(21, 8), 11: F(8, 5)}),
     ],
 )
 def test_some_places_of_each_dimension_exchange(network: str, costs: dict[int, Fraction]) -> None:
@@ -460,6 +475,9 @@ def test_what_it_is_not_for() -> None:
         answer = RECORD.fits(on("ring(4)"), SPECS.collective(collective))
         assert not answer.ok
         assert why in answer.reason
+    one_way = Topology.from_links("one way", 3, {(0, 1): 1, (1, 2): 1})
+    for record in (RECORD, EXCHANGE):
+        assert "reaches" in record.fits(one_way, SPECS.collective("allreduce")).reason
     assert "fewer than three" in RECORD.fits(on("ring(2)"), SPECS.collective("allreduce")).reason
 
 
