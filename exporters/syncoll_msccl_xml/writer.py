@@ -142,22 +142,20 @@ class _Writing:
 
     @property
     def _max_bytes(self) -> int:
-        if self.request.max_bytes >= UNLIMITED:
-            if self._min_bytes >= self.runtime.most_bytes:
+        request, runtime, shares = self.request, self.runtime, self._shares
+        end = int(runtime.exclusive_end)
+        largest = request.max_bytes // shares + end
+        if request.max_bytes >= UNLIMITED:
+            largest = runtime.most_bytes
+            if self._min_bytes >= largest:
                 raise ExportError(
-                    f"{self.runtime.title} needs a largest size, for which it reserves memory; "
-                    f"without one it would be {self.runtime.most_bytes} bytes, and the smallest is "
-                    f"{self._min_bytes}: say --max-bytes"
+                    f"{runtime.title} needs a largest size, for which it reserves memory; without "
+                    f"one it would be {largest} bytes, and the smallest is {self._min_bytes}: say "
+                    "--max-bytes"
                 )
-            return self.runtime.most_bytes
-        most = self.request.max_bytes // self._shares
-        if most == 0 and self._shares > 1 and not self.runtime.exclusive_end:
-            raise ExportError(
-                f"{self._collective.kind} of at most {self.request.max_bytes} bytes is less than a "
-                f"byte for each of {self._shares} ranks, and {self.runtime.title} takes a largest "
-                "size of 0 for no limit"
-            )
-        return most + int(self.runtime.exclusive_end)
+        if request.max_bytes or end:  # else there is no limit
+            request.require_multiple(self._loop_chunks * shares, (largest - end) * shares)
+        return largest
 
     def notes(self) -> Iterator[str]:
         """What a user should know."""

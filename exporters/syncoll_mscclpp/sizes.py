@@ -61,3 +61,4 @@ class Sizes:
                 f"a smallest message of {request.min_bytes} bytes is beyond what the runtime can "
                 f"compare with; it is at most {most}"
             )
+        request.require_multiple(message * alignment, self.largest * message // self.measured)

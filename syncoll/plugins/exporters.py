@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from syncoll.errors import PluginError, VerificationError
+from syncoll.errors import ExportError, PluginError, VerificationError
 from syncoll.plugins import fields
 from syncoll.plugins.guard import Answer, GuardedQuestion, Loader, Recogniser, Returns, guard
 from syncoll.plugins.options import Option, OptionValue, check_table
@@ -55,6 +55,26 @@ class ExportRequest:
     in_place: bool = False
     min_bytes: int = 0
     max_bytes: int = UNLIMITED
+
+    def require_multiple(self, unit: int, most: int = UNLIMITED) -> None:
+        """Passes when a message in the range has a size that a runtime takes for the algorithm.
+
+        Args:
+            unit: it takes multiples of that many bytes.
+            most: and no more bytes.
+
+        Raises:
+            ExportError: naming the nearest sizes out of the range.
+        """
+        least, most = max(1, self.min_bytes), min(most, self.max_bytes)
+        if most // unit * unit >= least:
+            return
+        below, above = most // unit * unit, -(-least // unit) * unit
+        near = f"the nearest are {below} and {above}" if below else f"the least is {above}"
+        raise ExportError(
+            f"no message of {self.min_bytes} to {most} bytes is a multiple of {unit} bytes, which "
+            f"the runtime needs for this algorithm, so that it would never run; {near} bytes"
+        )
 
 
 @dataclass(frozen=True)

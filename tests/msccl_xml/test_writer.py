@@ -443,6 +443,22 @@ def test_size_range(dialect: str, low: int, high: int, written: tuple[int, int])
     assert (int(algo.get("minBytes", "")), int(algo.get("maxBytes", ""))) == written
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_range_needs_a_size_that_fits(dialect: str) -> None:
+    """A multiple of 12 elements, of at least a byte each."""
+    wanted = request(*tree("allgather", ring(4), 3))
+    with pytest.raises(ExportError, match=r"of 50 to 59 bytes .* nearest are 48 and 60 bytes"):
+        write(replace(wanted, min_bytes=50, max_bytes=59), dialect=dialect)
+    with pytest.raises(ExportError, match="the least is 12 bytes"):
+        write(replace(wanted, max_bytes=11), dialect=dialect)
+    text = text_of(write(replace(wanted, min_bytes=50, max_bytes=60), dialect=dialect))
+    check = RECORD.load_checker().check
+    assert check({"x.xml": text.encode()}, {"dialect": dialect}).num_nodes == 4
+    text = re.sub('maxBytes="6.', 'maxBytes="59', text)
+    with pytest.raises(VerificationError, match="nchunksperloop = 12, so that it is never chosen"):
+        check({"x.xml": text.encode()}, {"dialect": dialect})
+
+
 def test_a_range_without_an_end_beyond_the_usual_one() -> None:
     """The runtime reserves memory for the largest size, so one that is huge cannot be made up."""
     wanted = replace(request(*tree("allgather", ring(3), 1)), min_bytes=1 << 30)

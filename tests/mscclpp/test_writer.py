@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from syncoll.errors import ExportError, OptionError
+from syncoll.errors import ExportError, OptionError, VerificationError
 from syncoll.model import Algorithm, BoolArray, Instance, Topology, compose, invert
 from syncoll.plugins import ExportRequest
 from syncoll.plugins.exporters import UNLIMITED
@@ -282,6 +282,25 @@ def test_sizes(kind: Kind, measured: int) -> None:
         export(case, sizes=(1 << 40, UNLIMITED))
     _, handed = export(case, sizes=(0, 1 << 40))
     assert any("32 bits" in note for note in handed.exported.notes)
+
+
+def test_a_range_needs_a_size_that_fits() -> None:
+    case = direct(Kind.ALLREDUCE, 4, share=43)
+    unit = 16 * 4 * 43
+    below = (1 << 20) // unit * unit
+    message = (
+        f"no message of 1048576 to 1048576 bytes is a multiple of {unit} bytes, .*"
+        f"the nearest are {below} and {below + unit} bytes"
+    )
+    with pytest.raises(ExportError, match=message):
+        export(case, sizes=(1 << 20, 1 << 20))
+    with pytest.raises(ExportError, match=f"the least is {unit} bytes"):
+        export(case, sizes=(0, unit - 1))
+    plan, _ = export(case, sizes=(below, 1 << 20))
+    assert plan["min_message_size"] == below
+    plan["min_message_size"] += 1
+    with pytest.raises(VerificationError, match=f"multiple of {unit} bytes.* never runs"):
+        RECORD.load_checker().check({"x.json": json.dumps(plan).encode()}, {})
 
 
 def test_what_lies_side_by_side_moves_at_once() -> None:

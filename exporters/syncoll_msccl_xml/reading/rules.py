@@ -141,6 +141,12 @@ def _require_header(algorithm: Algorithm, dialect: Dialect) -> None:
     if most < least or (dialect.exclusive_end and most == least):
         what = "below" if dialect.exclusive_end else "of at most"
         fail(f"no message has at least minBytes = {least} and is {what} maxBytes = {most}")
+    most -= dialect.exclusive_end
+    if most // algorithm.nchunksperloop * algorithm.nchunksperloop < max(1, least):
+        fail(
+            f"no message of {least} to {most} bytes is a multiple of nchunksperloop = "
+            f"{algorithm.nchunksperloop}, so that it is never chosen"
+        )
 
 
 def _require_placement(algorithm: Algorithm, dialect: Dialect, fail: _Fail) -> None:

@@ -56,6 +56,7 @@ def require_loadable(plan: Plan) -> None:
     for rank, gpu in enumerate(plan.gpus):
         if gpu.id != rank:
             raise VerificationError(f"gpus[{rank}]: id is {gpu.id}; it must be {rank}, its place")
+    _require_some_size(plan)
     for gpu in plan.gpus:
         _require_gpu(plan, gpu)
         _require_barriers(gpu)
@@ -197,6 +198,19 @@ def flat(block: Block) -> Iterator[tuple[int, Operation, bool]]:
 def peers_of(gpu: Gpu, block: Block, kind: str, channel: int) -> int:
     """The rank at the other end of a thread block's channel."""
     return gpu.channels[kind][block.channels[kind][channel]]
+
+
+def _require_some_size(plan: Plan) -> None:
+    """Passes a plan that some message fits: each rank's has whole chunks, all of one size."""
+    whole = plan.collective == "allgather"
+    chunks = [max(1, gpu.output_chunks if whole else gpu.input_chunks) for gpu in plan.gpus]
+    least = max(1, -(-plan.min_size // (plan.alignment * min(chunks))))
+    if least * plan.alignment * max(chunks) > plan.max_size:
+        raise VerificationError(
+            f"no message of {plan.min_size} to {plan.max_size} bytes is a multiple of "
+            f"{plan.alignment * max(chunks)} bytes, the alignment of {max(chunks)} chunks, so that "
+            "the plan never runs"
+        )
 
 
 def _require_header(plan: Plan) -> None:
