@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from syncoll.plugins import Exported, ExportRequest, OptionValue
+from syncoll.plugins.exporters import PLACE
 from syncoll.runtime import (
     Action,
     GraphNode,
@@ -71,11 +72,11 @@ class ChakraExporter:
 def _use(request: ExportRequest, layout: Layout) -> tuple[str, ...]:
     kind = layout.collective.kind
     if (key := _SYSTEM_KEYS.get(kind)) is not None:
-        return (f'in the system file of ASTRA-sim: "{key}": ["FOLDER/{request.name}"]',)
+        return (f'in the system file of ASTRA-sim: "{key}": ["{PLACE}/{request.name}"]',)
     keys = ", ".join(_SYSTEM_KEYS.values())
     return (
         f"ASTRA-sim has custom algorithms under the keys {keys} only; to play this {kind}, give it "
-        f'as one of these, and simulate that collective: ["FOLDER/{request.name}"]',
+        f'as one of these, and simulate that collective: ["{PLACE}/{request.name}"]',
     )
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from syncoll.errors import ExportError
 from syncoll.plugins import Exported, ExportRequest, OptionValue
+from syncoll.plugins.exporters import PLACE
 from syncoll.runtime import (
     Action,
     GraphNode,
@@ -59,9 +60,8 @@ class GoalExporter:
             float(options["reduction"]),
             options["nics"] == "peer",
         )
-        name = request.name
-        use = f"to play it: txt2bin -i {name}.goal -o {name}.bin, then LogGOPSim -f {name}.bin"
-        return Exported({f"{name}.goal": writer.text().encode()}, (use, *sizes.notes))
+        use = f"to play it: txt2bin -i {PLACE} -o {PLACE}.bin, then LogGOPSim -f {PLACE}.bin"
+        return Exported({f"{request.name}.goal": writer.text().encode()}, (use, *sizes.notes))
 
 
 def _runs(numbers: Sequence[int]) -> str:

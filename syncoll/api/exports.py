@@ -131,7 +131,8 @@ def export_each(
             if made:
                 remove_empty(out)
             raise
-        yield one, ExportResult(tuple(files), done)
+        written = files[0].parent if record.folder else files[0]
+        yield one, ExportResult(tuple(files), done.placed(written))
 
 
 def _make_folder(out: Path) -> bool:

@@ -200,6 +200,6 @@ def _print_exports(made: PlannedExports, folder: Path) -> None:
         print_text(f"  {where}: messages of {one.min_bytes} {end} bytes")
         checked = one.handed_out.checked
         print_text(f"    executed: {checked.format}, {checked.collective}")
-    notes = (note for one in made.exports for note in one.handed_out.exported.notes)
+    notes = (note for one in made.exports for note in one.notes(folder))
     for text in dict.fromkeys(notes):
         print_text(f"  note: {text}")

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, Literal
 
 import syncoll
@@ -62,6 +62,11 @@ class PlannedExport:
     max_bytes: int | None
     files: tuple[str, ...]
     handed_out: HandedOut
+
+    def notes(self, folder: PurePath) -> tuple[str, ...]:
+        """What a user should know, where the index is in `folder`."""
+        place = folder.joinpath(*PurePosixPath(self.files[0]).parts[:2])
+        return self.handed_out.placed(place).exported.notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,7 +271,7 @@ def _export(one: PlannedExport) -> ExportRecord:
         checked.format,
         checked.collective,
         dict(checked.facts),
-        tuple(one.handed_out.exported.notes),
+        one.notes(PurePosixPath()),
     )
 
 

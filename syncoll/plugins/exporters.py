@@ -29,6 +29,9 @@ __all__ = [
     "ExporterRecord",
 ]
 
+PLACE = "{place}"
+"""In a note: where the files of an export are."""
+
 UNLIMITED = (1 << 63) - 1
 """A largest message size that stands for no limit."""
 
@@ -84,7 +87,8 @@ class Exported:
     Args:
         files: content by name; one file has the name that the exporter would give it, several are
             to lie in one folder.
-        notes: what a user should know, a sentence each.
+        notes: what a user should know, a sentence each.  `PLACE` in them stands for the file that
+            is written, or for the folder of several.
         in_switches: whether what counts as one send is one there, copied or added up by switches.
     """
 

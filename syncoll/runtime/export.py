@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from syncoll.documents import StoredAlgorithm, write_atomically, write_folder
 from syncoll.errors import ExportError, UsageError, VerificationError
@@ -17,6 +17,7 @@ from syncoll.plugins import (
     OptionValue,
     resolve_options,
 )
+from syncoll.plugins.exporters import PLACE
 from syncoll.runtime.exported import require_in_boxes
 from syncoll.trust import require_valid
 
@@ -42,6 +43,11 @@ class HandedOut:
 
     exported: Exported
     checked: CheckedExport
+
+    def placed(self, place: PurePath) -> HandedOut:
+        """The same with notes that name the file, or the folder, where it is written."""
+        notes = tuple(note.replace(PLACE, str(place)) for note in self.exported.notes)
+        return replace(self, exported=replace(self.exported, notes=notes))
 
 
 def export_verified(

@@ -130,5 +130,7 @@ class MessageSizes:
     def notes(self) -> tuple[str, ...]:
         """What a user should know about them."""
         each, more = divmod(self.size, self.count)
-        text = f"the message has {self.size} bytes in {self.count} chunks of {each}"
+        text = f"the message has {self.size} bytes"
+        if self.count > 1:
+            text += f" in {self.count} chunks of {each}"
         return (f"{text} or {each + 1}, as it does not divide evenly" if more else text,)

@@ -277,6 +277,27 @@ def test_what_was_not_checked_is_not_said_to_be(run: Run, files: Path, tmp_path:
     assert "--proto is an option of msccl-xml; exporter csv has no such option" in refused.err
 
 
+@pytest.mark.parametrize(
+    ("format_", "out", "named"),
+    [
+        ("goal", "other.txt", ["txt2bin -i other.txt -o other.txt.bin"]),
+        ("goal", "out", [f"txt2bin -i out/{name[:-4]}.goal -o" for name in NAMES]),
+        ("chakra", "out", [f'["out/{name[:-4]}/{name[:-4]}"]' for name in NAMES]),
+    ],
+)
+def test_notes_name_what_was_written(
+    run: Run, files: Path, format_: str, out: str, named: list[str]
+) -> None:
+    point = ("--point", "0") if out.endswith(".txt") else ()
+    to = (files / "frontier.json", "--to", format_, "-o", out)
+    result = run("export", *to, *point)
+    for one in named:
+        assert one in result.out
+    assert "{" not in result.out
+    planned = run("plan", *to[:3], "--alpha", "1us", "--beta", "1GB/s", "-o", "planned")
+    assert f"planned/algorithms/{NAMES[0][:-4]}" in planned.out
+
+
 @pytest.mark.parametrize("format_", ["msccl-xml", "mscclpp", "chakra", "goal", "csv", "parquet"])
 def test_exports_are_compared_with_what_is_meant(
     format_: str, run: Run, files: Path, tmp_path: Path
