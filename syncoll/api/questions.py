@@ -303,8 +303,9 @@ def forest(
 
     Args:
         topology: a name, a network with switches, or a topology.
-        collective: ``allgather``, ``reducescatter``, ``allreduce``, ``broadcast`` or ``reduce``.
-        root: of broadcast and reduce.
+        collective: ``allgather``, ``reducescatter``, ``allreduce``, ``broadcast`` or ``reduce``;
+            ``broadcast(root=3)`` has its root.
+        root: of broadcast and reduce; None for the one in the name, or node 0.
         k: trees for each root; None for as many as the optimum needs.
         backend: the seed that packs; None for the first that can.
         time_limit: seconds for all of it, or a text such as ``2min``.

@@ -8,8 +8,8 @@ says GB/s, else in chunks per round: then P / throughput is the least bandwidth 
 allgather.
 
   syncoll forest dgx1
-  syncoll forest "torus(4,4)" --collective broadcast --root 5 --trees
-  syncoll forest dgx1 --collective allreduce --fixed-k 2
+  syncoll forest "torus(4,4)" "broadcast(root=5)" --trees
+  syncoll forest dgx1 allreduce --fixed-k 2
   syncoll forest "torus(8,8)" --format json -o forest.json
 
 --format json has for each tree the edges [sender, receiver, path] from the root on; in paths and in
@@ -38,22 +38,25 @@ from syncoll.cli.arguments import (
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import note, print_result
 from syncoll.documents import require_writable
+from syncoll.errors import UsageError
+from syncoll.session.packing import forest_collective
 from syncoll.wording import counted
 
 __all__ = ["add_arguments", "run"]
-
-_COLLECTIVES = ("allgather", "reducescatter", "allreduce", "broadcast", "reduce")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
     parser.add_argument("topology", metavar="TOPOLOGY", help='such as dgx1, "ring(8)", FILE:NAME')
     parser.add_argument(
-        "--collective",
-        choices=_COLLECTIVES,
-        default="allgather",
-        metavar="NAME",
-        help=f"{', '.join(_COLLECTIVES)} (default: allgather)",
+        "collective",
+        nargs="?",
+        metavar="COLLECTIVE",
+        help="allgather, reducescatter, allreduce, broadcast or reduce, also with its root: "
+        '"broadcast(root=3)" (default: allgather)',
+    )
+    parser.add_argument(
+        "--collective", dest="named", metavar="COLLECTIVE", help="the same as an option"
     )
     parser.add_argument(
         "--root", type=amount, metavar="N", help="of broadcast and reduce (default: 0)"
@@ -78,20 +81,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="save what --format json prints; - for standard output",
     )
     add_progress(parser)
-    parser.set_defaults(kinds={"topology": "topology"})
+    parser.set_defaults(kinds={"topology": "topology"}, intermixed="collective")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
     json_for_dash(arguments)
+    collective = arguments.collective or arguments.named or "allgather"
+    if arguments.named not in (None, collective):
+        raise UsageError(f"{collective} and --collective {arguments.named}: give one of them")
+    forest_collective(collective, arguments.root)  # before anything that takes long
     if arguments.output is not None:
         require_writable(arguments.output)
     fabric = syncoll.fabric(arguments.topology)
-    what = f"forest of {arguments.collective} on {fabric.name}"
+    what = f"forest of {collective} on {fabric.name}"
     with _progress(arguments.progress, f"{what}, {counted(fabric.num_nodes, 'node')}"):
         result = syncoll.forest(
             fabric,
-            arguments.collective,
+            collective,
             root=arguments.root,
             k=arguments.fixed_k,
             backend=arguments.backend,

@@ -42,8 +42,15 @@ class Parser(argparse.ArgumentParser):
         parsed.words = words
         command: argparse.ArgumentParser = getattr(parsed, "parser", self)
         if (intermixed := getattr(parsed, "intermixed", None)) is not None:
-            getattr(parsed, intermixed).extend(word for word in rest if not word.startswith("-"))
+            more = [word for word in rest if not word.startswith("-")]
             rest = [word for word in rest if word.startswith("-")]
+            taken = getattr(parsed, intermixed)
+            if isinstance(taken, list):
+                taken.extend(more)
+            else:
+                if taken is None and more:
+                    setattr(parsed, intermixed, more.pop(0))
+                rest += more
         if rest:
             command.error(
                 _unknown(sorted(rest, key=lambda word: not word.startswith("-"))[0], command)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,7 +20,9 @@ from syncoll.wording import argument
 if TYPE_CHECKING:
     from syncoll.session.session import Session
 
-__all__ = ["pack_forests", "require_root"]
+__all__ = ["forest_collective", "pack_forests"]
+
+_NAME = re.compile(r"\s*(\w+)\s*(?:\(\s*(?:root\s*=\s*)?([0-9]{1,9})\s*\)\s*)?")
 
 
 def pack_forests(
@@ -35,7 +38,7 @@ def pack_forests(
     for name, value, least in (("root", root, 0), ("k", fixed_k, 1)):
         if value is not None:
             require_whole(name, value, least)
-    kind = require_root(collective, root)
+    kind, root = forest_collective(collective, root)
     candidates = _seeds(session.plugins, backend)
     if root is not None and not 0 <= root < fabric.num_nodes:
         raise UsageError(
@@ -58,22 +61,31 @@ def pack_forests(
     return replace(found, any_roots=any_roots)
 
 
-def require_root(collective: str, root: int | None) -> ForestCollective:
-    """The collective of a name, for which it makes sense to give this root.
+def forest_collective(
+    collective: str, root: int | None = None
+) -> tuple[ForestCollective, int | None]:
+    """The collective of a name such as ``allgather`` or ``broadcast(root=3)``, and its root.
 
     Raises:
-        UsageError: when it does not, or there is no such collective.
+        UsageError: when forests are not packed for it, or it has no root or another one.
     """
-    try:
-        kind = ForestCollective(collective)
-    except ValueError:
-        known = ", ".join(ForestCollective)
-        raise UsageError(f"{collective!r} is not one of {known}, for which forests are") from None
+    match = _NAME.fullmatch(collective) if isinstance(collective, str) else None
+    if match is None or match[1] not in tuple(ForestCollective):
+        *others, last = ForestCollective
+        raise UsageError(
+            f"forests are not packed for {collective!r}; they are for {', '.join(others)} and "
+            f"{last}. Algorithms for other collectives are found by pareto"
+        )
+    kind = ForestCollective(match[1])
+    if match[2] is not None:
+        if root not in (None, int(match[2])):
+            raise UsageError(f"{argument('root', root)}, but the root of {collective} is another")
+        root = int(match[2])
     if root is not None and not kind.rooted:
         raise UsageError(
             f"{argument('root')} means nothing to {kind}, of which every node is a root"
         )
-    return kind
+    return kind, root
 
 
 def _packer(candidates: Sequence[SeedRecord], tell: Callable[[str], None]) -> ForestPacker:

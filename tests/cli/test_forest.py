@@ -181,9 +181,38 @@ def test_saving(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "collective", "root"),
+    [
+        (["ring(5)", "allreduce"], "allreduce", None),
+        (["ring(5)", "broadcast(root=3)"], "broadcast", 3),
+        (["ring(5)", "reduce( 2 )"], "reduce", 2),
+        (["ring(5)", "--fixed-k", "1", "broadcast"], "broadcast", 0),
+        (["ring(5)", "--collective", "broadcast(4)"], "broadcast", 4),
+        (["ring(5)", "broadcast(1)", "--root", "1"], "broadcast", 1),
+    ],
+)
+def test_the_collective_stands_behind_the_topology(
+    words: list[str], collective: str, root: int | None, run: Run
+) -> None:
+    found = run("forest", *words, "--format", "json").json
+    assert found["collective"] == collective
+    if root is not None:
+        assert {tree["root"] for tree in found["trees"]} == {root}
+
+
+@pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["dgx1", "--collective", "alltoall"], ["there is no 'alltoall'", "choose from allgather"]),
+        (["dgx1", "alltoall"], ["not packed for 'alltoall'; they are for allgather, reduces"]),
+        (["dgx1", "allgather(2)"], ["--root means nothing to allgather"]),
+        (["dgx1", "broadcast(8)"], ["--root 8", "nodes 0 to 7"]),
+        (
+            ["dgx1", "broadcast(root=2)", "--root", "3"],
+            ["the root of broadcast(root=2) is"],
+        ),
+        (["dgx1", "reduce", "--collective", "broadcast"], ["give one of them"]),
+        (["dgx1", "reduce", "broadcast"], ["'broadcast' is one argument too many"]),
+        (["dgx1", "--collective", "alltoall"], ["not packed for 'alltoall'"]),
         (["dgx1", "--root", "2"], ["--root means nothing to allgather"]),
         (["dgx1", "--collective", "reduce", "--root", "8"], ["--root 8", "nodes 0 to 7"]),
         (["dgx1", "--fixed-k", "0"], ["at least 1"]),
