@@ -101,6 +101,7 @@ def test_one_more_link_is_no_worse() -> None:
         one_more_link=True,
         synthesise=True,
         search_limit=0.5,
+        work=100,
         store="none",
     )
     base, *others = (one for one in found.assessed if one.no_better_than is None)
@@ -126,7 +127,7 @@ def test_frontiers_are_kept_and_checked(tmp_path: Path, capsys: pytest.CaptureFi
     assert told["ring(4)"]["allgather"]["points"] == [{"steps": 2, "bandwidth": "3/2"}]
     assert told["line(4)"]["allgather"]["points"] == [{"steps": 3, "bandwidth": "3"}]
     assert main(["check", folder]) in (0, 4)
-    assert "2 frontiers checked" in capsys.readouterr().out
+    assert "Checked: 2 files with 2 points" in capsys.readouterr().out
     assert main(command) == 0  # from what is there
     assert capsys.readouterr().out == before
 

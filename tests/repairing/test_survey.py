@@ -279,7 +279,7 @@ def test_a_failure_interrupted_before_its_first_algorithm_had_no_turn(whole: Pat
 
 
 def test_it_ends_with_its_time(whole: Path) -> None:
-    found = syncoll.survey(whole, time_limit=1e-6, progress="none", backend="multitree")
+    found = syncoll.survey(whole, work=1e-6, progress="none", backend="multitree")
     assert not found.complete
     assert not found.worst
     page = str(found.page())
