@@ -104,7 +104,7 @@ def test_what_was_proved_before_a_worker_died_is_kept(
     monkeypatch.setattr(assessing, "lower_bounds", lower_bounds)
     assert main([*COMMAND, "-o", str(folder)]) == 0
     assert main(["check", str(folder)]) == 0
-    assert "5 frontiers checked" in capsys.readouterr().out
+    assert "Checked: 5 files" in capsys.readouterr().out
 
 
 def test_a_cluster_without_workers_is_given_up(
