@@ -118,8 +118,8 @@ def test_the_checker_of_claims_is_small() -> None:
     assert len(files) > 20, done.stderr
     floors = {floor_of(file) for file in files}
     assert floors <= TRUSTED | {"lazy", "documents", "__init__"}
-    assert len(files) <= 58
-    assert sum(len(file.read_text().splitlines()) for file in files) <= 10500
+    assert len(files) <= 59
+    assert sum(len(file.read_text().splitlines()) for file in files) <= 10600
 
 
 COMMAND = {
@@ -132,7 +132,7 @@ COMMAND = {
 @pytest.mark.parametrize(
     ("command", "more"),
     [
-        ("check", set()),
+        ("check", {"plugins", "spec"}),  # for the collective of the name in the file
         ("verify", {"plugins", "runtime"}),  # a file may be one of an exporter's
     ],
 )
