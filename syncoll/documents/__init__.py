@@ -12,8 +12,7 @@ if TYPE_CHECKING:
         write_document,
         write_folder,
     )
-    from syncoll.documents.document import KINDS, VERSION, schema
-    from syncoll.documents.heads import WITH_ALGORITHMS
+    from syncoll.documents.document import KINDS, VERSION, WITH_ALGORITHMS, schema
     from syncoll.documents.indented import to_text
     from syncoll.documents.outcome import algorithm_document, outcome_document
     from syncoll.documents.stored import StoredAlgorithm, StoredFile, load_text, read_file
@@ -23,8 +22,7 @@ else:
         __name__,
         {
             "atomic": "remove_empty require_writable write_atomically write_document write_folder",
-            "document": "KINDS VERSION schema",
-            "heads": "WITH_ALGORITHMS",
+            "document": "KINDS VERSION WITH_ALGORITHMS schema",
             "indented": "to_text",
             "outcome": "algorithm_document outcome_document",
             "stored": "StoredAlgorithm StoredFile load_text read_file",

@@ -18,16 +18,27 @@ from typing import Any, NamedTuple
 from msgspec import UNSET
 
 from syncoll.documents.garbage import collected_later
-from syncoll.documents.heads import require_kind
 from syncoll.documents.json_text import JsonTextError, compact_text, parse_json
 from syncoll.documents.problem import VERSION
 from syncoll.documents.record import read_record
 from syncoll.errors import FileFormatError
 
-__all__ = ["KINDS", "VERSION", "Document", "digest", "parse_document", "read_document", "schema"]
+__all__ = [
+    "KINDS",
+    "VERSION",
+    "WITH_ALGORITHMS",
+    "Document",
+    "digest",
+    "parse_document",
+    "read_document",
+    "schema",
+]
 
 KINDS = ("frontier", "outcome", "algorithm", "refutation")
 """The kinds of files that are read."""
+
+WITH_ALGORITHMS = ("frontier", "outcome", "algorithm")
+"""The kinds of files that may hold algorithms to run, export, simulate or report."""
 
 _RECORDS = {
     "frontier": ("frontier", "FrontierFile"),
@@ -210,9 +221,11 @@ def _kind(document: object, name: str, kinds: Sequence[str], taker: str) -> tupl
         raise FileFormatError(
             f'{name}: not a file of syncoll\'s; expected an object with "schema": "syncoll/…"'
         )
-    require_kind(document["schema"], name, kinds, taker)
     match = re.fullmatch(r"syncoll/([a-z]+)/([1-9][0-9]{0,8})", document["schema"])
-    if match is None or match[1] not in KINDS:
+    if match is None or match[1] not in kinds or match[1] not in KINDS:
+        from syncoll.documents.heads import refuse_kind
+
+        refuse_kind(document["schema"], name, kinds, taker)
         known = ", ".join(f"syncoll/{kind}/{VERSION}" for kind in KINDS)
         raise FileFormatError(
             f"{name}: unknown schema {document['schema'][:60]!r}; this syncoll reads {known}"

@@ -1,4 +1,4 @@
-"""What a file says of itself at its beginning: which kind it is, and which kinds a reader takes."""
+"""What a file says of itself at its beginning: of which kind it is."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from pathlib import Path
 
 from syncoll.errors import FileFormatError
 
-__all__ = ["WITH_ALGORITHMS", "holds_forest", "require_kind"]
-
-WITH_ALGORITHMS = ("frontier", "outcome", "algorithm")
-"""The kinds of files that may hold algorithms to run, export, simulate or report."""
+__all__ = ["holds_forest", "kind_in", "noun_of", "refuse_kind"]
 
 _HEAD = 1 << 16
 _SCHEMA = re.compile(r"syncoll/([a-z-]+)/[1-9][0-9]{0,8}")
@@ -46,18 +43,31 @@ _PRINTED_BY = {
 """For each kind that is only printed, with --format json, the command that prints it."""
 
 
-def holds_forest(path: Path) -> bool:
-    """Whether a file says of itself, at its beginning, that it is a forest's."""
+def kind_in(path: Path) -> str:
+    """The kind that a file says, at its beginning, that it is; empty for one that is not ours."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)
     except (OSError, ValueError):
-        return False
-    return re.search(rb'"schema"\s*:\s*"syncoll/forest/', head) is not None
+        return ""
+    match = re.search(rb'"schema"\s*:\s*"syncoll/([a-z-]+)/', head)
+    return match[1].decode() if match else ""
 
 
-def require_kind(schema: object, name: str, kinds: Sequence[str], taker: str = "") -> None:
-    """Passes kinds that are taken, and schemas that are not ours.
+def holds_forest(path: Path) -> bool:
+    """Whether a file says of itself, at its beginning, that it is a forest's."""
+    return kind_in(path) == "forest"
+
+
+def noun_of(kind: str) -> str:
+    """A file of a kind in words; empty for a kind that there is not."""
+    if kind in _PRINTED_BY:
+        return f"what `syncoll {_PRINTED_BY[kind]} --format json` prints"
+    return _NOUNS.get(kind, "")
+
+
+def refuse_kind(schema: object, name: str, kinds: Sequence[str], taker: str = "") -> None:
+    """Says of a kind of ours which it is, and which are taken.
 
     Args:
         schema: the entry of a document.
@@ -66,15 +76,11 @@ def require_kind(schema: object, name: str, kinds: Sequence[str], taker: str = "
         taker: the verb that takes them.
 
     Raises:
-        FileFormatError: on another kind of ours, naming it and those that are taken.
+        FileFormatError: unless the kind is taken, or none of ours.
     """
     match = _SCHEMA.fullmatch(schema) if isinstance(schema, str) else None
-    if match is None or match[1] in kinds:
-        return
-    found = _NOUNS.get(match[1])
-    if match[1] in _PRINTED_BY:
-        found = f"what `syncoll {_PRINTED_BY[match[1]]} --format json` prints"
-    if found is not None:
+    found = "" if match is None or match[1] in kinds else noun_of(match[1])
+    if found:
         *others, last = [_NOUNS[kind] for kind in kinds]
         words = f"{', '.join(others)} or {last}" if others else last
         raise FileFormatError(

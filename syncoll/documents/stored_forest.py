@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from syncoll.documents.document import read_text
 from syncoll.documents.forest import ForestNetworkRecord, ForestRecord, PhaseRecord, TreeRecord
-from syncoll.documents.heads import require_kind
+from syncoll.documents.heads import refuse_kind
 from syncoll.documents.json_text import JsonTextError, parse_json
 from syncoll.documents.record import read_record
 from syncoll.errors import FileFormatError, ModelError, VerificationError
@@ -49,7 +49,7 @@ def read_forests(path: Path, network: Fabric | None = None) -> Forests:
         place = f"{name}:{error.line}:{error.column}" if error.line else name
         raise FileFormatError(f"{place}: {error}") from None
     if isinstance(entries, dict):
-        require_kind(entries.get("schema"), name, ("forest",))
+        refuse_kind(entries.get("schema"), name, ("forest",))
     record = read_record(entries, ForestRecord, name)
     try:
         fabric = _fabric(record, network)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from syncoll.spec.module import Module, make_module, suggest
@@ -126,6 +127,11 @@ class ForeignFiles:
             raise span.error(f"there is no file {file}", "an existing file")
         if _is_folder(file):
             raise span.error(f"{file} is a folder", "a file in it")
+        from syncoll.documents.heads import kind_in, noun_of
+
+        ours = noun_of(kind_in(Path(file)))
+        if ours:
+            raise span.error(f"{file} is {ours}, not a {kind}", f"the name of a {kind}")
         expected = "`file.syncoll:name`: the name of a file in syncoll's language ends in .syncoll"
         if kind != "topology":
             raise span.error(f"{file} is not a .syncoll file", expected)

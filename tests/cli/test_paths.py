@@ -24,6 +24,7 @@ FILES = {
     "graph.json": '{"nodes": [{"id": 0}, {"id": 1}], "links": [{"source": 0, "target": 1}]}',
     "notes.txt": "Hello.\n",
     "empty.txt": "",
+    "frontier.json": '{"schema": "syncoll/frontier/5", "nodes": 3, "links": []}',
 }
 
 
@@ -53,6 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("graph.json", "for the importer node-link", "`node-link:graph.json`"),
         ("notes.txt", "notes.txt is not a .syncoll file", "`IMPORTER:notes.txt`, with one of amd"),
         ("empty.txt", "empty.txt is not a .syncoll file", "`IMPORTER:empty.txt`, with one of amd"),
+        ("frontier.json", "frontier.json is a frontier, not a topology", "the name of a topology"),
         ("sub.d", "sub.d is a folder", "a file in it"),
     ],
 )
