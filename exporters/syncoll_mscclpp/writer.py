@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from syncoll.errors import ExportError
-from syncoll.model.boxes import shared_memory_boxes
 from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll.runtime import (
     Buffer,
@@ -26,6 +25,7 @@ from syncoll.runtime import (
     lower,
 )
 from syncoll.wording import counted
+from syncoll_mscclpp.channels import Channels
 from syncoll_mscclpp.options import SMALL
 from syncoll_mscclpp.packets import Packets, packets_of
 from syncoll_mscclpp.program import Program, RankProgram, program_of
@@ -51,7 +51,7 @@ class MscclppExporter:
         collective = kind_of(request.instance)
         _require_known(collective, request)
         _require_options(options)
-        channels = _Channels(request, kind)
+        channels = Channels(request, kind)
         if kind == "switch" or (kind == "auto" and counts_on_switches(request)):
             try:
                 return _through_switches(request, options)
@@ -149,7 +149,7 @@ def _in_stages(
 ) -> Exported:
     """A plan by switch channels within boxes, and port channels between them."""
     stages = staged(request, layout)
-    channels, most = _Channels(request, "auto"), int(options["blocks"])
+    channels, most = Channels(request, "auto"), int(options["blocks"])
     program = program_of(stages.lowered, channels.kind, most, events=stages.events)
     sizes = Sizes(layout, stages.scratch, request, int(options["alignment"]))
     gpus = [
@@ -168,64 +168,8 @@ def _in_stages(
     return Exported(_file(request, layout, options, sizes, gpus), tuple(notes), in_switches=True)
 
 
-class _Channels:
-    """Which kind of channel joins two ranks.
-
-    Args:
-        request: an algorithm; where a send of it passes a network, memory channels cannot.
-        chosen: auto, memory or port.
-
-    Raises:
-        ExportError: when memory channels are to do what they cannot, or port channels are needed
-            for what they cannot say.
-    """
-
-    def __init__(self, request: ExportRequest, chosen: str) -> None:
-        topology = request.instance.topology
-        self.chosen, self.box = chosen, shared_memory_boxes(topology)
-        self.between: tuple[int, int] | None = None
-        if self.box.any():
-            ends = request.algorithm.sends[:, 1:3]
-            passing = ends[self.box[ends[:, 0]] != self.box[ends[:, 1]]]
-            self.between = tuple(passing[0].tolist()) if len(passing) else None
-        if chosen == "memory" and self.between is not None:
-            raise ExportError(
-                "memory channels do not pass a network, and {} has only a network between ranks "
-                "{} and {}, which have something to send; expected channel=auto, which takes port "
-                "channels there, or channel=port".format(topology.name, *self.between)
-            )
-        ports = chosen == "port" or self.between is not None
-        if request.in_place and ports and kind_of(request.instance).kind is Kind.GATHER:
-            raise ExportError(
-                "gather in place cannot be said in MSCCL++ with port channels: the input begins "
-                "elsewhere at each rank, and a proxy takes it from the beginning of the "
-                "allocation; export it out of place"
-                + (", or with memory channels" if self.between is None else "")
-            )
-
-    def kind(self, one: int, other: int) -> str:
-        """Of the channels between two ranks."""
-        if self.chosen == "auto":
-            return "memory" if self.box[one] == self.box[other] else "port"
-        return self.chosen
-
-    def require_packets(self) -> None:
-        """Passes where packets can go.
-
-        Raises:
-            ExportError: where they would have to go over port channels.
-        """
-        if self.chosen == "port":
-            raise ExportError("packets go over memory channels only; expected channel=memory")
-        if self.between is not None:
-            raise ExportError(
-                "packets go over memory channels only, and only a network joins ranks {} and {}; "
-                "expected packets=no".format(*self.between)
-            )
-
-
 def _program(
-    request: ExportRequest, channels: _Channels, options: Mapping[str, OptionValue]
+    request: ExportRequest, channels: Channels, options: Mapping[str, OptionValue]
 ) -> tuple[Program, Packets | None]:
     """The program, and how it is done by packets; None if it is not.
 

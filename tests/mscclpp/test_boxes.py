@@ -134,7 +134,7 @@ def test_verify_finds_a_plan_whose_channels_pass_a_network(tmp_path: Path) -> No
 def test_what_the_writer_should_not_write_is_not_handed_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("syncoll_mscclpp.writer._Channels.kind", lambda *_: "memory")
+    monkeypatch.setattr("syncoll_mscclpp.channels.Channels.kind", lambda *_: "memory")
     with pytest.raises(VerificationError, match="a memory channel joins ranks 0 and 3"):
         export(allgather(cluster()))
 

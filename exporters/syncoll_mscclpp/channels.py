@@ -1,0 +1,66 @@
+"""Channels: memory channels within a box, and port channels where a network is between."""
+
+from __future__ import annotations
+
+from syncoll.errors import ExportError
+from syncoll.model.boxes import shared_memory_boxes
+from syncoll.plugins import ExportRequest
+from syncoll.runtime import Kind, kind_of
+
+__all__ = ["Channels"]
+
+
+class Channels:
+    """Which kind of channel joins two ranks.
+
+    Args:
+        request: an algorithm; where a send of it passes a network, memory channels cannot.
+        chosen: auto, memory or port.
+
+    Raises:
+        ExportError: when memory channels are to do what they cannot, or port channels are needed
+            for what they cannot say.
+    """
+
+    def __init__(self, request: ExportRequest, chosen: str) -> None:
+        topology = request.instance.topology
+        self.chosen, self.box = chosen, shared_memory_boxes(topology)
+        self.between: tuple[int, int] | None = None
+        if self.box.any():
+            ends = request.algorithm.sends[:, 1:3]
+            passing = ends[self.box[ends[:, 0]] != self.box[ends[:, 1]]]
+            self.between = tuple(passing[0].tolist()) if len(passing) else None
+        if chosen == "memory" and self.between is not None:
+            raise ExportError(
+                "memory channels do not pass a network, and {} has only a network between ranks "
+                "{} and {}, which have something to send; expected channel=auto, which takes port "
+                "channels there, or channel=port".format(topology.name, *self.between)
+            )
+        ports = chosen == "port" or self.between is not None
+        if request.in_place and ports and kind_of(request.instance).kind is Kind.GATHER:
+            raise ExportError(
+                "gather in place cannot be said in MSCCL++ with port channels: the input begins "
+                "elsewhere at each rank, and a proxy takes it from the beginning of the "
+                "allocation; export it out of place"
+                + (", or with memory channels" if self.between is None else "")
+            )
+
+    def kind(self, one: int, other: int) -> str:
+        """Of the channels between two ranks."""
+        if self.chosen == "auto":
+            return "memory" if self.box[one] == self.box[other] else "port"
+        return self.chosen
+
+    def require_packets(self) -> None:
+        """Passes where packets can go.
+
+        Raises:
+            ExportError: where they would have to go over port channels.
+        """
+        if self.chosen == "port":
+            raise ExportError("packets go over memory channels only; expected channel=memory")
+        if self.between is not None:
+            raise ExportError(
+                "packets go over memory channels only, and only a network joins ranks {} and {}; "
+                "expected packets=no".format(*self.between)
+            )
