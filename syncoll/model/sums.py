@@ -56,12 +56,15 @@ class Term:
         weight: how many units of it.
         groups: P to the groups of nodes on each of which it is asked for; None for all nodes.
         origin: where a spec file names it.
+        name: how people call it with its weight and groups; empty for its weight and the
+            collective's name.
     """
 
     collective: Collective
     weight: int = 1
     groups: Groups | None = None
     origin: Origin | None = None
+    name: str = ""
 
 
 def within(collective: Collective, groups: object, name: str = "") -> Collective:
@@ -122,9 +125,11 @@ def sum_of(terms: Sequence[Term], name: str = "", origin: Origin | None = None) 
                 term.origin or origin,
                 "a collective that means the same for every C",
             )
-        spelled.append(f"{term.weight} * {own.name}" if term.weight > 1 else own.name)
+        weighted = f"{term.weight} * {own.name}" if term.weight > 1 else own.name
+        spelled.append(term.name or weighted)
     shares = _TermShares(tuple(terms), origin)
-    return _made([term.collective for term in terms], shares, name or " + ".join(spelled), origin)
+    collectives = [term.collective for term in terms]
+    return _made(collectives, shares, name or " + ".join(spelled), origin, spelled)
 
 
 def checked_groups(
@@ -205,9 +210,17 @@ _Shares = Callable[[int], Sequence[_Share] | None]
 
 
 def _made(
-    collectives: Sequence[Collective], shares: _Shares, name: str, origin: Origin | None
+    collectives: Sequence[Collective],
+    shares: _Shares,
+    name: str,
+    origin: Origin | None,
+    names: Sequence[str] = (),
 ) -> Collective:
-    """The sum of some shares of collectives, with the structure that they have in common."""
+    """The sum of some shares of collectives, with the structure that they have in common.
+
+    Args:
+        names: of the terms; empty for those of the collectives.
+    """
     parts = tuple(collectives)
     combining = any(part.combining for part in parts)
     whole = _Sum(parts, shares, name, origin, combining)
@@ -223,8 +236,10 @@ def _made(
     terms: tuple[Collective, ...] = ()
     if len(parts) > 1 and dual is None and not ways:
         alone = [_OneTerm(shares, number) for number in range(len(parts))]
+        called = names or [part.name for part in parts]
         terms = tuple(
-            _made([part], one, part.name, origin) for part, one in zip(parts, alone, strict=True)
+            _made([part], one, own, origin)
+            for part, one, own in zip(parts, alone, called, strict=True)
         )
     return Collective(
         name,

@@ -288,7 +288,7 @@ class _Combiner:
         call: Origin | None,
     ) -> tuple[Collective, int]:
         """The sum of the terms of a node, each with its weight and its groups."""
-        terms, names, total = [], [], 1
+        terms, total = [], 1
         for part in node.terms if isinstance(node, syntax.Sum) else (node,):
             origin = call or part.span.origin
             weight, inner = 1, part
@@ -302,15 +302,13 @@ class _Combiner:
             total += size
             if total > MAX_PARTS:
                 raise _too_many(part.span)
-            terms.append(Term(own, weight, groups, origin))
             loose = isinstance(inner, syntax.Sum | syntax.Weighted) or (
                 isinstance(inner, syntax.Within) and weight > 1
             )
             spelled = f"({own.name})" if loose else own.name
             before = f"{weight} * " if weight > 1 else ""
-            names.append(f"{before}{spelled}{behind}")
-        origin = call or node.span.origin
-        return sum_of(terms, name or " + ".join(names), origin), total
+            terms.append(Term(own, weight, groups, origin, f"{before}{spelled}{behind}"))
+        return sum_of(terms, name or "", call or node.span.origin), total
 
     def _gone(self, node: syntax.Without, scope: NameScope) -> list[int]:
         """The nodes behind ``without``."""

@@ -177,6 +177,17 @@ def test_from_python() -> None:
     assert rows.in_units
 
 
+def test_terms_are_called_as_they_were_written() -> None:
+    text = "2 * reduce(1) within [[0,1]] + alltoall + 3 * (allgather + alltoall)"
+    written = LIBRARY.collective(text)
+    made = LIBRARY.collective("reduce(1)").within([[0, 1]])
+    assert [term.name for term in written.terms] == [
+        "2 * reduce(root=1) within [[0,1]]", "alltoall", "3 * (allgather + alltoall)"
+    ]  # fmt: skip
+    assert " + ".join(term.name for term in written.terms) == written.name
+    assert (2 * made + LIBRARY.collective("alltoall")).terms[0].name == f"2 * {made.name}"
+
+
 def test_pieces_of_a_chunk_stand_together() -> None:
     table = LIBRARY.collective("allgather within [[2, 0]]").tabulate(3, 2)
     assert table.pre.argmax(axis=1).tolist() == [2, 2, 0, 0]
