@@ -18,6 +18,7 @@ import pytest
 
 from syncoll.errors import VerificationError
 from syncoll_msccl_xml import RECORD
+from tests.msccl_xml.conftest import Tb, write
 
 DEPTH = {"Simple": 2, "LL": 8, "LL128": 8}
 
@@ -27,9 +28,20 @@ class WrongError(Exception):
 
 
 class Simulation:
-    """One run of a file with one placement, one size of pieces and one series of dice."""
+    """One run of a file with one placement, one size of pieces and one series of dice.
 
-    def __init__(self, text: str, in_place: bool, piece: int, dice: random.Random) -> None:
+    With `open_sends` a send raises its flag before it reads, as RCCL's may under LL.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        in_place: bool,
+        piece: int,
+        dice: random.Random,
+        open_sends: bool = False,
+    ) -> None:
+        self.open_sends = open_sends
         self.algo = ElementTree.fromstring(text)
         self.dice = dice
         self.coll = self.algo.attrib["coll"]
@@ -96,6 +108,11 @@ class Simulation:
                     values = self.queues[into].pop(0)
                     if len(values) != size:
                         raise WrongError("count")
+                if kind == "s" and self.open_sends:
+                    if int(a["hasdep"], 0):
+                        self.flags[rank, number] = position
+                    for _ in range(self.dice.randrange(12)):
+                        yield True
                 src, dst = int(a["srcoff"], 0) + start, int(a["dstoff"], 0) + start
                 if kind not in ("r", "rcs"):
                     values = self.plus(values, self.read(rank, a["srcbuf"], src, size))
@@ -174,7 +191,12 @@ class Simulation:
 
 
 def simulate(
-    text: str, root: int, runs: int, dice: random.Random, pieces: tuple[int, ...] = (1, 2, 71)
+    text: str,
+    root: int,
+    runs: int,
+    dice: random.Random,
+    pieces: tuple[int, ...] = (1, 2, 71),
+    open_sends: bool = False,
 ) -> list[str]:
     """What each of several runs came to; "" for a right one."""
     algo = ElementTree.fromstring(text).attrib
@@ -183,7 +205,8 @@ def simulate(
     for run in range(runs):
         for in_place in placements:
             try:
-                simulation = Simulation(text, in_place, pieces[run % len(pieces)], dice)
+                piece = pieces[run % len(pieces)]
+                simulation = Simulation(text, in_place, piece, dice, open_sends)
                 simulation.run()
                 simulation.require_result(root)
                 results.append("")
@@ -267,6 +290,30 @@ def test_the_simulator_agrees_on_right_files(
     text = algorithms[name](*SMALL[name])
     root = int(check(text).get("root", 0))
     assert set(simulate(text, root, 30, random.Random(name))) == {""}
+
+
+def test_what_rccl_runs_under_ll_reads_what_it_sends_in_time() -> None:
+    """Two ranks exchange two chunks in place; each overwrites what it sends behind a later step."""
+    gpus = []
+    for r in range(2):
+        sender, receiver = Tb(1 - r, -1), Tb(-1, 1 - r)
+        for chunk in ("0", "1"):
+            sender.add("s", f"i{chunk}", f"s{chunk}", flag=1)
+        sender.add("cpy", "i1", "s2", flag=1)
+        for chunk, later in (("0", 1), ("1", 2)):
+            receiver.add("r", f"i{chunk}", f"s{chunk}")
+            receiver.add("re", f"s{chunk}", f"i{chunk}", dep=(0, later))
+        gpus.append([sender, receiver])
+    text = write("allreduce", 2, (2, 2, 3), gpus, inplace=1, proto="LL")
+    dice, late = random.Random(0), 0
+    for mutant in (text, *mutants(text)):
+        try:
+            check(mutant, "rccl")
+        except VerificationError as error:
+            late += "does not say that all was read" in str(error)
+        else:
+            assert set(simulate(mutant, 0, 12, dice, open_sends=True)) == {""}, mutant
+    assert late >= 4
 
 
 @pytest.mark.parametrize("name", sorted(SMALL))
