@@ -12,7 +12,6 @@ from fractions import Fraction
 import networkx as nx
 import pytest
 
-from syncoll.clock import counting
 from syncoll.model import Topology
 from syncoll.searching import AnswerSource, SearchRequest
 from syncoll.solving import Solver
@@ -51,8 +50,7 @@ def no_claim_is_false(topology: Topology, collective: str, solver: Solver) -> No
         point_limit=1.0,
         time_limit=3.0,
     )
-    with counting():
-        assert examine(request, AnswerSource(solver, seeding=seeding()))
+    assert examine(request, AnswerSource(solver, seeding=seeding()))
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
@@ -63,7 +61,7 @@ def test_up_to_three_nodes(topology: Topology, collective: str, solver: Solver) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "topology", [g for i, g in enumerate(graphs(4)) if EVERY or i % 8 in (0, 7)], ids=str
+    "topology", [g for i, g in enumerate(graphs(4)) if EVERY or i % 4 in (0, 3)], ids=str
 )
 def test_four_nodes(topology: Topology, solver: Solver) -> None:
     for collective in COLLECTIVES:
