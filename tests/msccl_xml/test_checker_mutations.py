@@ -306,6 +306,8 @@ def test_what_rccl_runs_under_ll_reads_what_it_sends_in_time() -> None:
         gpus.append([sender, receiver])
     text = write("allreduce", 2, (2, 2, 3), gpus, inplace=1, proto="LL")
     dice, late = random.Random(0), 0
+    early = text.replace('deps="2"', 'deps="1"')  # the send of the chunk itself
+    assert "result" in simulate(early, 0, 60, dice, open_sends=True)
     for mutant in (text, *mutants(text)):
         try:
             check(mutant, "rccl")
