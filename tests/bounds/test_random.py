@@ -35,7 +35,7 @@ def instances(count: int) -> Iterator[tuple[int, Instance]]:
 
 
 def test_never_above_the_least_rounds() -> None:
-    count = 150
+    count = 80
     checked = met = fractional = several = 0
     for seed, instance in instances(count):
         try:
@@ -65,9 +65,9 @@ def test_never_above_the_least_rounds() -> None:
 def test_never_above_the_least_rounds_of_any_steps() -> None:
     """The bound for any number of steps holds for each of them."""
     checked = 0
-    for seed, instance in instances(40):
+    for seed, instance in instances(15):
         steady = rounds_bound(instance.topology, demands(instance)).rounds
-        for steps in range(instance.least_steps, instance.least_steps + 4):
+        for steps in range(instance.least_steps, instance.least_steps + 3):
             try:
                 truth = least_rounds(replace(instance, steps=steps), MOST_ROUNDS)
             except TooLargeError:
@@ -75,7 +75,7 @@ def test_never_above_the_least_rounds_of_any_steps() -> None:
             if truth is not None:
                 assert steady <= truth, seed
                 checked += 1
-    assert checked >= 100
+    assert checked >= 30
 
 
 def test_the_optimum_is_proved_exactly() -> None:
@@ -127,7 +127,7 @@ def test_larger_instances_are_unsat_below_the_bound() -> None:
     manager = PluginManager.discover()
     checked = met = 0
     with Solver(manager, limits=Limits(seconds=30, threads=2)) as solver:
-        for seed in range(70):
+        for seed in range(40):
             instance = random_instance(seed, least_nodes=5, most_nodes=7, most_chunks=12)
             if instance.steps < instance.least_steps:
                 continue

@@ -74,7 +74,7 @@ def tree(
 
 def test_bounds_hold() -> None:
     rng, met, fewer = random.Random(3), 0, 0
-    for _ in range(60):
+    for _ in range(30):
         topology, chunks = machine(rng), rng.randint(1, 3)
         algorithm = by_trees(rng, topology, chunks)
         every = np.ones((chunks, topology.num_nodes), dtype=bool)
@@ -100,5 +100,5 @@ def test_bounds_hold() -> None:
             Certificate(shape, bound).check(topology)
             met += bound.rounds == algorithm.rounds
         assert bound_at_once(topology, shape).rounds <= algorithm.rounds
-    assert fewer > 5
+    assert fewer > 2
     assert met > 1

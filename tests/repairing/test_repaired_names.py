@@ -11,12 +11,10 @@ from syncoll.cli.main import main
 
 BY_NAME = [
     ("allreduce", "allreduce"),
-    ("alltoallv([[0,1,2,3],[1,0,1,1],[1,1,0,1],[1,2,1,0]])", None),
     (
         "allgather within [[0,1],[2,3]] + 2 * alltoall",
         "allgather within [[0],[1,2]] + 2 * alltoall without node 1",
     ),
-    ("(allgather + alltoall) within [[0,1,2,3]]", None),
     ("allgather within [[i, i + P div 2] for i in range(P div 2)]", None),
 ]
 

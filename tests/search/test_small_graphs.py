@@ -12,6 +12,7 @@ from fractions import Fraction
 import networkx as nx
 import pytest
 
+from syncoll.clock import counting
 from syncoll.model import Topology
 from syncoll.searching import AnswerSource, SearchRequest
 from syncoll.solving import Solver
@@ -47,10 +48,11 @@ def no_claim_is_false(topology: Topology, collective: str, solver: Solver) -> No
         SPECS.collective(collective),
         # Of the nodes C of a scatter is a multiple; without a limit there are pipelines.
         max_chunks={"gather": 2, "scatter": topology.num_nodes}.get(collective),
-        point_limit=1.0,
-        time_limit=3.0,
+        point_limit=0.2,
+        time_limit=0.6,
     )
-    assert examine(request, AnswerSource(solver, seeding=seeding()))
+    with counting():
+        assert examine(request, AnswerSource(solver, seeding=seeding()))
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
@@ -61,7 +63,7 @@ def test_up_to_three_nodes(topology: Topology, collective: str, solver: Solver) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "topology", [g for i, g in enumerate(graphs(4)) if EVERY or i % 4 in (0, 3)], ids=str
+    "topology", [g for i, g in enumerate(graphs(4)) if EVERY or i % 8 in (0, 7)], ids=str
 )
 def test_four_nodes(topology: Topology, solver: Solver) -> None:
     for collective in COLLECTIVES:
