@@ -126,9 +126,10 @@ class _Machine:
             return best
         tail, head = self.ends.T[::-1] if against else self.ends.T
         share, sides = self.covers.share, self.sides
-        amounts = [_around(demands, nodes), amounts_across(sides, demands)]
-        amounts.append(amounts_across(~sides, demands))
-        rooms = [np.bincount(end, share, minlength=nodes) for end in (tail, head)]
+        amounts = [_around(demands, nodes)]
+        if len(sides):
+            amounts += [amounts_across(sides, demands), amounts_across(~sides, demands)]
+        rooms = [self.covers.around(end, nodes) for end in (tail, head)]
         for a, b in ((tail, head), (head, tail)):
             rooms.append(np.array([share[side[a] & ~side[b]].sum() for side in sides]))
         amount, room = np.concatenate(amounts), np.concatenate(rooms)

@@ -176,7 +176,11 @@ def _questions(
     other S last, and then they have less of it.
     """
     late_until = NEVER if thorough else deadline.share(_SHARE_OF_UNLIKELY)
-    reversed_topology = topology.reversed()
+    try:
+        with interrupted_at(deadline):
+            reversed_topology = topology.reversed()
+    except OutOfTimeError:
+        return
     late: list[_Question] = []
     seen: set[int] = set()
     for reading, node in readings:

@@ -19,6 +19,7 @@ from syncoll.model.rows import ranges
 __all__ = ["Covers"]
 
 IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 
 _MOST_EXACT = 1_000
 """Covers of more links are greedy ones."""
@@ -60,6 +61,19 @@ class Covers:
     def cost(self, cover: tuple[int, ...]) -> Fraction:
         """Chunks per round of the bounds of a cover together."""
         return sum((self.topology.bounds[i].chunks_per_round for i in cover), Fraction(0))
+
+    def around(self, group: IntArray, count: int) -> FloatArray:
+        """``[count]``: what covers of the links in each group cost at least.
+
+        Args:
+            group: ``[L]``, the group that each link is in.
+        """
+        link = np.repeat(np.arange(len(group)), self._counts)
+        keys = self._bound * count + group[link]
+        _, key, sizes = np.unique(keys, return_inverse=True, return_counts=True)
+        part = np.full(len(group), np.inf)
+        np.minimum.at(part, link, self.rates[self._bound] / sizes[key])
+        return np.bincount(group, weights=part, minlength=count).astype(np.float64)
 
     def least(self, links: IntArray) -> tuple[int, ...] | None:
         """A cover of some links that costs as little as is found in the limits.

@@ -242,7 +242,7 @@ class Collective:
         table = self._table(topology, chunks)
         if not table.ends.sets.any():
             raise nothing_to_do(self.name, self.origin)
-        Reach(topology, table, self.combining).require(self.name, self.origin)
+        Reach.of(topology, table, self.combining).require(self.name, self.origin)
         return table
 
     def instantiate(self, topology: Topology, *, chunks: int, steps: int, rounds: int) -> Instance:

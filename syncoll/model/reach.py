@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,21 @@ class Reach:
     topology: Topology
     table: RelationTable
     combining: bool
+
+    _last: ClassVar[Reach | None] = None
+
+    @classmethod
+    def of(cls, topology: Topology, table: RelationTable, combining: bool) -> Reach:
+        """The same as the last one of the same objects, with what was computed of it."""
+        last = cls._last
+        if (
+            last is None
+            or last.topology is not topology
+            or last.table is not table
+            or last.combining != combining
+        ):
+            last = cls._last = cls(topology, table, combining)
+        return last
 
     @cached_property
     def distances(self) -> IntArray:

@@ -80,6 +80,7 @@ def shortest_routes(
             before, count = _search(source, onward, num_nodes, least)
             if len(paths) + len(ends) > most:
                 return None
+            looked: set[int] = set()
             for end in ends:
                 if count[end] == 1:
                     path = [end]
@@ -87,6 +88,11 @@ def shortest_routes(
                         path.append(before[path[-1]][0])
                     paths[source, end] = tuple(number.get(v, v) for v in reversed(path))
                     continue
+                (last, *others) = before[end]
+                if not others:  # routes to all nodes that only this switch leads to part alike
+                    if last in looked:
+                        continue
+                    looked.add(last)
                 for vertex, transit in _partings(source, end, before, count, num_nodes).items():
                     switch = number.get(vertex, vertex)
                     if switch not in partings or (transit and not partings[switch].transit):

@@ -139,7 +139,7 @@ class BoundsTable:
     def reach(self, chunks: int) -> Reach:
         """How far what is asked for with C = `chunks` is."""
         table = self.collective.table_on(self.topology, chunks)
-        return Reach(self.topology, table, self.collective.combining)
+        return Reach.of(self.topology, table, self.collective.combining)
 
     def until(self, deadline: Deadline) -> None:
         """From now on bounds are begun until then."""

@@ -75,7 +75,7 @@ def lower_bounds(
         chunks = CandidateSource(SearchRequest(topology, collective), bounds).least_chunks
     # Distances and cuts come whatever the time.
     table, combining = collective.table_on(topology, chunks), collective.combining
-    reach = Reach(topology, table, combining)
+    reach = Reach.of(topology, table, combining)
     least = reach.least_steps
     shape = ChunkClasses.of(table, chunks, combining=combining)
     needs = () if combining else shape.demands(DemandView.MOVING)
