@@ -170,7 +170,7 @@ class Relaxation:
     def _arcs(self) -> list[IntArray]:
         return [self._useful(commodity) for commodity in self.commodities]
 
-    def fits(self, most_columns: int, deadline: Deadline = NEVER) -> bool:
+    def fits(self, most_columns: float, deadline: Deadline = NEVER) -> bool:
         """Whether the linear program has about so many variables at most; nothing is built.
 
         Raises:

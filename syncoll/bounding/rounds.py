@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -69,6 +69,7 @@ def rounds_bound(
     reading: DemandView = DemandView.MOVING,
     node: int | None = None,
     more_than: Fraction = Fraction(0),
+    left_out: Callable[[], None] = lambda: None,
 ) -> RoundsBound:
     """The best bound on R that cuts and relaxations prove in the time, exact and certified.
 
@@ -80,10 +81,12 @@ def rounds_bound(
         reading: what the demands are, for the record.
         node: what the demands are about, for the record.
         more_than: only a bound above this is of use: others are not looked for.
+        left_out: is called where a program is left out that would be solved with more time.
     """
     if not demands:
         return RoundsBound(Fraction(0), steps, None, reading, node)
     known = _FlowBounds.of(topology, DemandList.of(demands))
+    known.left_out = left_out
     bound = known.bound(steps, thorough=thorough, seconds=seconds, more_than=more_than)
     return replace(bound, reading=reading, node=node)
 
@@ -114,6 +117,7 @@ class _FlowBounds:
         self.several = bool((demands.second_node < 0).any())
         self.separate = all(len(members) == 1 for members in topology.bound_links)
         self.any_steps = RoundsBound(Fraction(0), None, None)
+        self.left_out: Callable[[], None] = lambda: None
         self._began = False
         self._quotient: Quotient | None = None
         self._ceilings: list[tuple[int, float]] = []
@@ -162,7 +166,7 @@ class _FlowBounds:
                     if self._settled(steps, best):
                         break
         except OutOfTimeError:
-            pass  # what is proved so far holds
+            self.left_out()  # what is proved so far holds
         except MemoryError:
             on_refusal(
                 f"no memory was left for the bound on R for {_of(steps)}: a weaker one stands in"
@@ -209,9 +213,6 @@ class _FlowBounds:
         network = TimeExpandedNetwork.of(self.topology, steps)
         built, solved_columns = THOROUGH if thorough else QUICK
         first = THOROUGH[0]
-        if deadline.seconds is not None:  # what would not even be built in the time is not begun
-            left = int(deadline.seconds * _BUILT_PER_SECOND)
-            built, first = min(built, left), min(first, left)
         if self.several:
             for bound in self._flows_together(network, best, first, deadline):
                 best = bound
@@ -326,8 +327,13 @@ class _FlowBounds:
             and copies
             and any(s <= steps and left <= 2 * t and most <= n for s, t, n in self._given_up)
         ):
+            self.left_out()
             return  # a smaller one was too large
-        if not relaxation.fits(limits[0], deadline):
+        # What would not even be built in the time is not begun.
+        in_time = min(limits[0], left * _BUILT_PER_SECOND)
+        if not relaxation.fits(in_time, deadline):
+            if in_time < limits[0] and relaxation.fits(limits[0], deadline):
+                self.left_out()
             return
         if why := budget().lacks(relaxation.needed_bytes, f"the bound on R for {_of(steps)}"):
             on_refusal(f"{why}: skipped; weaker bounds take its place")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
 
 from syncoll.bounding import (
     bound_at_once,
@@ -84,7 +86,11 @@ def lower_bounds(
         last = least + num_steps - 1
     proving = _Proving(topology, shape, needs, until)
     any_steps = proving.bound(None, max(0, last - least + 1), bound_at_once(topology, shape))
-    by_steps = list(proving.by_steps(range(least, last + 1), any_steps).items())
+    found = proving.by_steps(range(least, last + 1), any_steps)
+    any_steps = found.pop(None)
+    by_steps = [
+        (s, max(any_steps, bound, key=_rounds)) for s, bound in found.items() if s is not None
+    ]
     late, interrupted = proving.late_in_words(), proving.interrupted
     if late:
         why = "it was interrupted" if interrupted else "the time was over"
@@ -122,27 +128,30 @@ class _Proving:
         self.late: set[int | None] = set()
         self.interrupted = False
 
-    def by_steps(self, steps: Sequence[int], any_steps: RoundsBound) -> dict[int, RoundsBound]:
-        """The bounds for so many steps, in ascending order; those that were late have another try
-        with what is left.
+    def by_steps(
+        self, steps: Sequence[int], any_steps: RoundsBound
+    ) -> dict[int | None, RoundsBound]:
+        """The bounds for so many steps, in ascending order, and for any number (None); those that
+        were late have another try with what is left.
 
         Args:
-            any_steps: the bound for any number of steps, which stands in.
+            any_steps: the bound for any number of steps so far, which stands in.
         """
-        found: dict[int, RoundsBound] = {}
+        found: dict[int | None, RoundsBound] = {None: any_steps}
         settled = False
         for i, s in enumerate(steps):
             # Where S steps need no more rounds than any number of steps, more steps do not either.
             found[s] = any_steps if settled else self.bound(s, len(steps) - 1 - i, any_steps)
             settled |= found[s] is any_steps and s not in self.late
-        again = [s for s in steps if s in self.late]
+        again = [one for one in found if one in self.late]
         while again and not (self.interrupted or self._until.is_never or self._until.passed):
-            again = [s for s in again if self._seconds(len(again) - 1) >= _MORE * self._had[s]]
-            for i, s in enumerate(again):
-                self.late.discard(s)
-                bound = self.bound(s, len(again) - 1 - i, any_steps)
-                found[s] = max(found[s], bound, key=lambda one: one.rounds)
-            again = [s for s in again if s in self.late]
+            each = self._seconds(len(again) - 1)
+            again = [one for one in again if each >= _MORE * self._had[one]]
+            for i, one in enumerate(again):
+                self.late.discard(one)
+                bound = self.bound(one, len(again) - 1 - i, found[None])
+                found[one] = max(found[one], bound, key=_rounds)
+            again = [one for one in again if one in self.late]
         return found
 
     def bound(self, steps: int | None, others: int, known: RoundsBound) -> RoundsBound:
@@ -174,6 +183,10 @@ class _Proving:
 
     def _proved(self, steps: int | None, known: RoundsBound) -> RoundsBound:
         began, seconds = now(), self._had[steps]
+
+        def left_out() -> None:
+            self.late.add(steps)
+
         if self._shape.combining:
             bound = combining_rounds_bound(
                 self._topology,
@@ -181,9 +194,12 @@ class _Proving:
                 steps,
                 seconds=seconds,
                 known=None if steps is None else known,
+                prove=partial(rounds_bound, left_out=left_out),
             )
         else:
-            bound = rounds_bound(self._topology, self._needs, steps, seconds=seconds)
+            bound = rounds_bound(
+                self._topology, self._needs, steps, seconds=seconds, left_out=left_out
+            )
         if now() - began >= seconds:
             self.late.add(steps)
         # Where a bound for so many steps did not come in time, that for any number holds too.
@@ -202,6 +218,10 @@ class _Proving:
             words += _in_words(run)
             run = [s, s]
         return (*words, *_in_words(run))
+
+
+def _rounds(bound: RoundsBound) -> Fraction:
+    return bound.rounds
 
 
 def _in_words(run: Sequence[int]) -> list[str]:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from syncoll import bounds, pareto
+from syncoll import bounds, clock, pareto, topology
 from syncoll import collective as named
 from syncoll.bounding import bound_at_once
 from syncoll.certificates import Certificate, ChunkClasses
@@ -87,3 +87,15 @@ def test_boxes_that_narrow_links_join() -> None:
     assert bound.rounds == 1
     assert isinstance(bound.certificate, PartitionCertificate | CutCertificate)
     Certificate(shape, bound).check(machine)
+
+
+def test_what_is_left_out_for_want_of_time_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where no time passes: programs that would not be built in the time are not begun."""
+    machine, asked = topology("dgx1"), named("broadcast")
+    found = lower_bounds(machine, asked, until=Deadline.after(10_000))
+    assert found.late == ()
+    monkeypatch.setattr("syncoll.bounding.rounds._BUILT_PER_SECOND", 0)
+    clock.remembered("recent bounds", list).clear()
+    left_out = lower_bounds(machine, asked, until=Deadline.after(10_000))
+    assert left_out.late == ("any number of steps", "2 to 5 steps")
+    assert left_out.any_steps.rounds <= found.any_steps.rounds
