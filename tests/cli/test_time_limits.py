@@ -42,15 +42,13 @@ def test_bounds_that_did_not_come_are_named(run: Any, monkeypatch: pytest.Monkey
     from syncoll.bounding import rounds_bound
     from syncoll.certificates import RoundsBound
 
-    def slow(topology: Any, needs: Any, steps: int | None, seconds: float) -> RoundsBound:
+    def slow(topology: Any, needs: Any, steps: int | None, seconds: float, **_: Any) -> RoundsBound:
         if steps is None:
             return rounds_bound(topology, needs, None)
-        monkeypatch.setattr(
-            "syncoll.searching.lower_bounds.time.perf_counter", lambda: before + seconds
-        )
+        monkeypatch.setattr(clock, lambda: before + seconds)
         return RoundsBound(rounds_bound(topology, needs, steps).rounds * 0, steps, None)
 
-    clock = "syncoll.searching.lower_bounds.time.perf_counter"
+    clock = "syncoll.searching.lower_bounds.now"
     before = time.perf_counter()
     monkeypatch.setattr("syncoll.searching.lower_bounds.rounds_bound", slow)
     monkeypatch.setattr(clock, lambda: before)
