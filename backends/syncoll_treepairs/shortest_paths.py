@@ -13,12 +13,14 @@ dimensions in every step.  A core may also have only some of the places of each 
 one, two neighbours or every k-th of a ring: fewer sends, and some steps to get there and back.
 Elsewhere all nodes exchange, along trees that take links in the order of random priorities, the
 same for those that a free group of automorphisms makes alike: on circulants and twisted tori the
-trees of all nodes are images of one.
+trees of all nodes are images of one.  Or each step has links of one kind, as on dragonflies within
+the groups, between them, and within them again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import permutations, product
 
 import numpy as np
@@ -46,6 +48,9 @@ _PRIORITIES, _MANY_PAIRS = 16, 1 << 18
 """Orders of the links that are tried where they form no product: fewer where so many pairs of
 nodes in all of them are looked at."""
 
+_MOST_STAGES, _MOST_TRIED = 16, 1 << 32
+"""Sequences of kinds of links, one a step, that are tried; and times the cube of the nodes."""
+
 _SYMMETRY_SECONDS = 0.5
 """What the search for that group may take."""
 
@@ -64,6 +69,7 @@ def everywhere(topology: Topology) -> Iterator[Core]:
     for one in products:
         yield from _of_product(topology, one, [[np.ones(size, dtype=bool)] for size in one.sizes])
     if not products:
+        yield from _by_stages(topology)
         yield from _of_group(topology, some=False)
 
 
@@ -105,7 +111,53 @@ def _of_group(topology: Topology, *, some: bool) -> Iterator[Core]:
         for _ in range(max(1, min(_PRIORITIES, _MANY_PAIRS // nodes**2))):
             rank = np.argsort(random.permutation(kinds.max() + 1))
             parents = _by_priority(topology, np.argsort(rank[kinds], kind="stable"))
-            yield from _exchange(topology, parents[members], core)
+            yield from _exchange(topology, parents[members], topology.distances[members], core)
+
+
+def _by_stages(topology: Topology) -> Iterator[Core]:
+    """Exchanges of all nodes in which each step has links of one kind: within the boxes of a
+    cluster or the groups of a dragonfly, and between them.
+    """
+    nodes, steps = topology.num_nodes, int(topology.distances.max())
+    every = np.ones(nodes, dtype=bool)
+    kinds = _link_kinds(topology)
+    count = int(kinds.max()) + 1
+    tried = count**steps
+    if count == 1 or tried > _MOST_STAGES or tried * nodes**3 > _MOST_TRIED:
+        return
+    ends = [np.array(topology.links)[kinds == kind] for kind in range(count)]
+    near = np.repeat(np.eye(nodes, dtype=np.float32)[None], count, axis=0)
+    for one, some in zip(near, ends, strict=True):
+        one[some[:, 0], some[:, 1]] = 1
+    for order in product(range(count), repeat=steps):
+        reached = near[order[0]]
+        for kind in order[1:]:
+            reached = (reached @ near[kind] > 0).astype(np.float32)
+        if not reached.all():
+            continue
+        depth = np.where(np.eye(nodes, dtype=bool), 0, steps + 1)
+        parents = np.zeros((nodes, nodes), dtype=np.int64)
+        for step, kind in enumerate(order):
+            for before, node in ends[kind].tolist():
+                new = (depth[:, before] <= step) & (depth[:, node] > step + 1)
+                depth[new, node], parents[new, node] = step + 1, before
+        yield from _exchange(topology, parents, depth, every)
+
+
+def _link_kinds(topology: Topology) -> IntArray:
+    """``[L]``: links of the same bandwidths whose ends have as many neighbours in common."""
+    near = (topology.distances == 1).astype(np.float32)
+    common = near @ near
+    rates: list[list[Fraction]] = [[] for _ in topology.links]
+    for bound, links in zip(topology.bounds, topology.bound_links, strict=True):
+        for link in links.tolist():
+            rates[link].append(bound.chunks_per_round)
+    number: dict[tuple[object, ...], int] = {}
+    found = [
+        number.setdefault((int(common[a, b]), *sorted(some)), len(number))
+        for (a, b), some in zip(topology.links, rates, strict=True)
+    ]
+    return np.array(found, dtype=np.int64)
 
 
 def _some(kind: str, size: int) -> list[BoolArray]:
@@ -137,7 +189,7 @@ def _of_product(
                 for (kind, size), some in zip(kinds, chosen, strict=True)
             ]
             parents = _along(factors, where, order, ways, np.flatnonzero(core))
-            for found in _exchange(topology, parents, core):
+            for found in _exchange(topology, parents, topology.distances[core], core):
                 key = found.nodes, found.sends
                 if key not in made:
                     made.add(key)
@@ -198,24 +250,26 @@ def _by_priority(topology: Topology, order: IntArray) -> IntArray:
     return parents
 
 
-def _exchange(topology: Topology, parents: IntArray, core: BoolArray) -> Iterator[Core]:
+def _exchange(
+    topology: Topology, parents: IntArray, depth: IntArray, core: BoolArray
+) -> Iterator[Core]:
     """An exchange along trees, with parts added up on the way; none where it has too many sends.
 
     Args:
-        parents: ``[K, P]``, for each source and node the node before it, nearer by a link.
+        parents: ``[K, P]``, for each source and node the node before it.
+        depth: ``[K, P]``, more than that of the node before.
         core: ``[P]``, the K sources, which are to be reached.
     """
     nodes, members = topology.num_nodes, np.flatnonzero(core)
-    far = topology.distances[members]
-    steps = int(far[:, members].max())
+    steps = int(depth[:, members].max())
     number = np.zeros((nodes, nodes), dtype=np.int64)
     number[tuple(np.array(topology.links).T)] = np.arange(len(topology.links))
-    height = np.where(core[None, :], 0, -1) + np.zeros_like(far)
-    for source, node in _by_value(far):
+    height = np.where(core[None, :], 0, -1) + np.zeros_like(depth)
+    for source, node in _by_value(depth):
         on_way = height[source, node] >= 0
         source, node = source[on_way], node[on_way]
         np.maximum.at(height, (source, parents[source, node]), height[source, node] + 1)
-    arrival = np.where((height >= 0) & (far > 0), steps - height, 0)
+    arrival = np.where((height >= 0) & (depth > 0), steps - height, 0)
     random = np.random.default_rng(nodes)
     onward = np.zeros((len(members), nodes), dtype=np.int64)
     """Random numbers, added up modulo 2^64, of the sends by which parts leave nodes."""

@@ -163,9 +163,17 @@ def test_other_networks_in_the_fewest_steps(network: str) -> None:
         assert F(found.algorithm.rounds, found.chunks) == 2
 
 
+def test_a_dragonfly_in_the_fewest_steps() -> None:
+    """Within the groups, between them, and within them again: a chunk a link in each step."""
+    for network in ("dragonfly(4,2,9)", "dragonfly(4,1,5)"):
+        found = exchange(on(network))
+        assert found is not None
+        assert (found.algorithm.steps, found.algorithm.rounds, found.chunks) == (3, 3, 1)
+
+
 @pytest.mark.parametrize(
     ("network", "most"),
-    [("circulant(16,1,4)", 3), ("circulant(40,1,6)", 5), ("tpu_v4(4,4,8,true)", 9)],
+    [("circulant(16,1,4)", 2), ("circulant(40,1,6)", 4), ("tpu_v4(4,4,8,true)", 8)],
 )
 def test_networks_whose_nodes_are_alike_in_the_fewest_steps(network: str, most: int) -> None:
     """The trees of all nodes are images of one: with others each link had far more to carry."""
