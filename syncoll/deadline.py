@@ -37,6 +37,7 @@ __all__ = [
     "interrupted_at",
 ]
 
+_SLOWEST = 10  # times as long as its work takes what runs on a busy machine
 _GRACE_SECONDS = 0.2  # for what looks at its deadline to end by itself, with what it has
 
 
@@ -106,8 +107,10 @@ class Deadline:
         return replace(self, ends=ends if self.ends is None else min(ends, self.ends))
 
     def granting(self, seconds: float) -> Deadline:
-        """This, or so many seconds of work where less time is left."""
-        return self if self.left() >= seconds else NEVER.working(seconds)
+        """This, or so many seconds of work where less time is left, if they come soon enough."""
+        if self.left() >= seconds:
+            return self
+        return NEVER.sooner(_SLOWEST * seconds).working(seconds)
 
     def share(self, part: float) -> Deadline:
         """When this part of what is left is over."""

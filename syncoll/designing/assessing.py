@@ -18,6 +18,10 @@ from syncoll.solving.executor_name import HERE, ExecutorName
 
 __all__ = ["Assessing", "assess"]
 
+LEAST_SECONDS = 2.0
+"""So much work goes to finding a few machines, and to what is proved of them at once, whatever the
+limit of time."""
+
 _SECONDS_EACH = 20.0
 """For the bounds of one collective on one candidate."""
 
@@ -60,7 +64,8 @@ def assess(
 ) -> Assessing:
     """The bounds of all collectives on all candidates.
 
-    Ctrl-C and the deadline end it with those that were found.
+    Ctrl-C and the deadline end it with those that were found; at the deadline what is proved at
+    once of a few others comes, too.
 
     Args:
         where: who proves them.
@@ -84,7 +89,7 @@ def assess(
         tasks = [
             _Task(i, collective, candidates[i].topology, steps, until) for i, collective in waiting
         ]
-        for task, answer in answers(_bounds, tasks, where, until):
+        for task, answer in answers(_bounds, tasks, where, until.granting(LEAST_SECONDS)):
             position, name = task.position, task.collective.name
             found = Proved.of(answer) if isinstance(answer, LowerBounds) else answer
             result.take(position, name, found)

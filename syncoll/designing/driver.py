@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
-from syncoll.designing.assessing import Assessing, assess
+from syncoll.designing.assessing import LEAST_SECONDS, Assessing, assess
 from syncoll.designing.candidates import Candidate, find_candidates
 from syncoll.designing.design import Design, Others, Question
 from syncoll.designing.folder import DesignFolder
@@ -101,6 +101,7 @@ def design(families: Sequence[Family | Machine], question: Question, work: Work)
     conditions = [part for text in question.conditions for part in conditions_of(text)]
     enough = 2 if question.one_more_link else None  # a second one is refused
     until = work.until if question.one_more_link else work.until.share(_PART_FOR_MEMBERS)
+    until = until.granting(LEAST_SECONDS)
     with interrupted_at(until):
         made = find_candidates(
             families, conditions, question.collectives, question.most, until, enough, work.told

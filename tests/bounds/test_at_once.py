@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from syncoll import bounds, clock, pareto, topology
+from syncoll import bounds, clock, design, pareto, topology
 from syncoll import collective as named
 from syncoll.bounding import bound_at_once
 from syncoll.certificates import Certificate, ChunkClasses
@@ -69,6 +69,9 @@ def test_every_command_has_them() -> None:
     assert not found.points
     assert found.least_bandwidth == F(45, 16)
     assert bounds(machine, "alltoall", time_limit=0).bandwidth == F(45, 16)
+    machines = design("torus(a,b)", "allgather", where="a * b == 8", time_limit=0, progress="none")
+    costs = {one.candidate.name: one.bounds["allgather"].bandwidth for one in machines.assessed}
+    assert costs == {"torus(1,8)": F(7, 2), "torus(2,4)": F(7, 3)}
 
 
 def test_boxes_that_narrow_links_join() -> None:
