@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 
+import hypothesis
 import pytest
 
 from syncoll.clock import counting, now
@@ -23,6 +24,12 @@ def counted_work() -> Iterator[Callable[[], float]]:
     with counting():
         yield now
 
+
+# Neither the time of an example nor that of making it says anything on a busy machine.
+hypothesis.settings.register_profile(
+    "suite", deadline=None, max_examples=50, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("suite")
 
 # What a test finds out must not come from what an earlier run kept in the user's cache.
 os.environ["SYNCOLL_STORE"] = "none"

@@ -103,7 +103,7 @@ def test_the_more_symmetric_the_smaller() -> None:
 def test_random_instances() -> None:
     """Irregular machines have few symmetries, but copies of chunks, ports and links."""
     reduced = 0
-    for seed in range(1200):
+    for seed in range(600):
         instance = random_instance(seed, most_chunks=4)
         needs = demands(instance)
         if not needs or instance.steps < instance.least_steps:
@@ -119,7 +119,7 @@ def test_random_instances() -> None:
         assert small is not None
         assert small.value == pytest.approx(whole.value, rel=1e-7, abs=1e-9), seed
         assert_optimal(program, reduction.expand(small), whole.value)
-    assert reduced >= 20
+    assert reduced >= 8
 
 
 def blown_up(rng: np.random.Generator) -> LinearProgram:

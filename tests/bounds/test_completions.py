@@ -135,7 +135,7 @@ def least_sends(topology: Topology, pre: int, post: int, steps: int) -> int | No
 def test_no_algorithm_needs_fewer_sends() -> None:
     """On small machines whose sends share one bus, where R counts them, by brute force."""
     checked, met = 0, [0, 0]
-    for seed in range(13):
+    for seed in range(7):
         machine = random_topology(seed, least_nodes=3, most_nodes=4)
         nodes, links = machine.num_nodes, list(machine.links)[:8]
         loose = dict.fromkeys(links, 1000)
@@ -157,7 +157,7 @@ def test_no_algorithm_needs_fewer_sends() -> None:
                         better = divided(topology, shape(pre, post), found[1], until, F(truth + 2))
                         assert better is None or better[0] <= truth, (seed, pre, post, steps)
                 checked += 1
-    assert checked > 25
+    assert checked > 12
     assert min(met) > checked / 2
 
 

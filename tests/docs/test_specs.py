@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 
 import pytest
 
 from syncoll.plugins import PluginManager
-from syncoll.spec import SpecLibrary, check_file
+from syncoll.spec import CheckReport, SpecLibrary, check_file
 
 from .conftest import PAGES, WALKED, blocks, name_of, spans
 
@@ -33,11 +34,17 @@ def library() -> SpecLibrary:
     return SpecLibrary.load([record.folder for record in records])
 
 
+@functools.cache
+def checked(file: Path, library: SpecLibrary) -> CheckReport:
+    """Every definition is tried, which takes long for all of a page."""
+    return check_file(str(file), library)
+
+
 @pytest.mark.parametrize("file", EXPANDED)
 def test_a_file_is_right_and_every_definition_is_tried(
     file: str, folder: Path, library: SpecLibrary
 ) -> None:
-    report = check_file(str(folder / file), library)
+    report = checked(folder / file, library)
     assert not report.errors
     defined = {definition.name for definition in report.definitions} - NOT_EXPANDED
     assert defined == {re.split(r"\W", name)[0] for name in EXPANDED[file]}
@@ -51,7 +58,7 @@ def test_a_definition_expands(
 ) -> None:
     reference = f"{folder / file}:{name}"
     plain = re.split(r"\W", name)[0]
-    report = check_file(str(folder / file), library)
+    report = checked(folder / file, library)
     kind = next(d.kind for d in report.definitions if d.name == plain)
     if kind == "topology":
         assert library.topology(reference).links

@@ -178,13 +178,13 @@ def test_an_irregular_leaf_spine() -> None:
 @pytest.mark.parametrize(
     ("fabric", "algbw"),
     [
-        (a100(128), Fraction(1024 * 200, 1016)),  # eight cards a box
+        (a100(32), Fraction(256 * 200, 248)),  # eight cards a box
         (mi250(64), Fraction(1024 * 256, 1008)),  # sixteen shares of the switch a box
-        (torus(32, 32), Fraction(1024 * 4, 1023)),
+        (torus(16, 16), Fraction(256 * 4, 255)),
     ],
     ids=lambda x: getattr(x, "name", ""),
 )
-def test_a_thousand_nodes(fabric, algbw) -> None:
+def test_up_to_a_thousand_nodes(fabric, algbw) -> None:
     plan = allgather(fabric)
     assert plan.algbw == algbw
     assert plan.is_optimal

@@ -21,7 +21,7 @@ from tests.oracles.fabrics import random_fabric
 
 @pytest.mark.parametrize("guess", [True, False], ids=["guessing", "exact"])
 @pytest.mark.parametrize("irregular", [False, True], ids=["regular", "irregular"])
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", range(4))
 def test_forests_attain_the_worst_cut(brute_force, block, irregular, guess) -> None:
     for seed in range(25):
         random = Random(1000 * block + seed)

@@ -73,7 +73,7 @@ def random_sizes(rng: random.Random, nodes: int) -> np.ndarray:
 
 def test_random_machines_and_matrices_come_near_what_is_proved() -> None:
     rng = random.Random(11)
-    for _ in range(8):
+    for _ in range(4):
         topology = random_tiers(rng)
         assert Tiers.of(topology) is not None
         sizes = random_sizes(rng, topology.num_nodes)

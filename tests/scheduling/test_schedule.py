@@ -69,7 +69,7 @@ def torus(*sides: int) -> Topology:
 
 def test_random_trees_on_random_topologies() -> None:
     count = 0
-    for seed in range(60):
+    for seed in range(30):
         forest = random_forest(seed)
         if forest is None:
             continue
@@ -83,11 +83,11 @@ def test_random_trees_on_random_topologies() -> None:
         least = busiest(forest.topology, results[-1].algorithm.sends) / results[-1].chunks
         assert min(cost for _, cost in seen) >= least
         count += len(results)
-    assert count > 90
+    assert count > 45
 
 
 def test_the_first_result_has_the_fewest_steps() -> None:
-    for seed in range(60):
+    for seed in range(30):
         forest = random_forest(seed)
         if forest is None:
             continue

@@ -343,7 +343,7 @@ def test_thousands_of_texts(tmp_path: Path, library: SpecLibrary) -> None:
 
 def test_random_bytes(tmp_path: Path, library: SpecLibrary) -> None:
     draw = random.Random(6)
-    for _ in range(300):
+    for _ in range(100):
         path = tmp_path / "bytes.syncoll"
         path.write_bytes(draw.randbytes(draw.randrange(200)))
         with no_hang(repr(path.read_bytes())):

@@ -164,7 +164,7 @@ def collective(text: str, folder: Path, library: SpecLibrary) -> Collective:
 
 
 @settings(
-    max_examples=200,
+    max_examples=100,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

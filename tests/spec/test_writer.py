@@ -43,7 +43,7 @@ def read(text: str, folder: Path, library: SpecLibrary) -> Topology:
 
 
 @settings(
-    max_examples=120,
+    max_examples=60,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -24,7 +24,7 @@ SESSION = Session()
 def proposed(topology: Topology, collective: Collective) -> list[Proposal]:
     """What the seed finds in a second, the best last."""
     options = resolve_options(RECORD.options, {}, "timedtrees")
-    asked = SeedLimits(seconds=1.0, max_steps=4, max_chunks=24)
+    asked = SeedLimits(seconds=0.1, max_steps=4, max_chunks=24)
     found = RECORD.load().propose(topology, collective, asked, options)
     return [one for one in found if one is not None]
 

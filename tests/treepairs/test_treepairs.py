@@ -519,7 +519,7 @@ def test_waves_for_every_number_of_them() -> None:
     assert family is not None
     require_family(family)
     assert packing.value <= family.limit <= packing.value * 1.01
-    limits = SeedLimits(seconds=2.0)
+    limits = SeedLimits(seconds=0.5)
     options = resolve_options(RECORD.options, {}, "seed treepairs")
     made = RECORD.load().propose(topology, asked, limits, options)
     with_one = [one for one in made if one is not None and one.family is not None]
@@ -528,7 +528,7 @@ def test_waves_for_every_number_of_them() -> None:
         assert one.family is not None
         member = one.family.member(one.family.first)
         assert (member.chunks, member.steps) == (one.chunks, one.algorithm.steps)
-    few = SeedLimits(seconds=2.0, max_steps=12, max_chunks=20)
+    few = SeedLimits(seconds=0.5, max_steps=12, max_chunks=20)
     made = RECORD.load().propose(topology, asked, few, options)
     assert all(one.chunks <= 20 for one in made if one is not None)
 
