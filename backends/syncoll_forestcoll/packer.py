@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from fractions import Fraction
 
-from syncoll.deadline import enclosing
+from syncoll.deadline import OutOfTimeError, enclosing, interrupted_at
 from syncoll.model.fabric import Fabric
 from syncoll.model.forest import Forest
 from syncoll.results.forest import ForestCollective, PackedForest
+from syncoll.routing.optimality import bottleneck
+from syncoll.trust.forest import verify_packed
 from syncoll_forestcoll import Plan, allgather, allreduce, broadcast, reduce, reducescatter
 from syncoll_forestcoll.allreduce_program import allreduce_bounds
+from syncoll_forestcoll.quick import quick_forest
 from syncoll_forestcoll.shortening import pruned, shortened
 
 __all__ = ["FabricPacker"]
@@ -40,19 +44,20 @@ class FabricPacker:
         fixed_k: int | None = None,
     ) -> tuple[PackedForest, ...]:
         """See `syncoll.plugins.ForestPacker`."""
-        match collective:
-            case ForestCollective.ALLGATHER:
-                plans = [allgather(fabric, fixed_k=fixed_k)]
-            case ForestCollective.REDUCESCATTER:
-                plans = [reducescatter(fabric, fixed_k=fixed_k)]
-            case ForestCollective.BROADCAST:
-                plans = [broadcast(fabric, root, fixed_k=fixed_k)]
-            case ForestCollective.REDUCE:
-                plans = [reduce(fabric, root, fixed_k=fixed_k)]
-            case ForestCollective.ALLREDUCE:
-                both = allreduce(fabric, fixed_k=fixed_k)
-                plans = [both.reducescatter, both.allgather]
-        return tuple(_packed(fabric, plan) for plan in plans)
+        began, until = time.perf_counter(), enclosing()
+        at_once: tuple[PackedForest, ...] = ()
+        if not until.is_never and fixed_k is None:
+            at_once = _at_once(fabric, collective, root)
+            # To check them once more, and to show them, takes no longer than it took so far.
+            until = until.before(time.perf_counter() - began)
+        try:
+            with interrupted_at(until):
+                plans = _plans(fabric, collective, root, fixed_k)
+                return tuple(_packed(fabric, plan) for plan in plans)
+        except OutOfTimeError:
+            if not at_once:
+                raise
+            return at_once
 
     def any_roots(self, fabric: Fabric) -> tuple[Fraction, Fraction] | None:
         """See `syncoll.plugins.ForestPacker`."""
@@ -60,6 +65,49 @@ class FabricPacker:
             return None
         found = allreduce_bounds(fabric)
         return found.at_least, found.at_most
+
+
+def _plans(
+    fabric: Fabric, collective: ForestCollective, root: int, fixed_k: int | None
+) -> list[Plan]:
+    """The optimal forests, one for each phase."""
+    match collective:
+        case ForestCollective.ALLGATHER:
+            return [allgather(fabric, fixed_k=fixed_k)]
+        case ForestCollective.REDUCESCATTER:
+            return [reducescatter(fabric, fixed_k=fixed_k)]
+        case ForestCollective.BROADCAST:
+            return [broadcast(fabric, root, fixed_k=fixed_k)]
+        case ForestCollective.REDUCE:
+            return [reduce(fabric, root, fixed_k=fixed_k)]
+    both = allreduce(fabric, fixed_k=fixed_k)
+    return [both.reducescatter, both.allgather]
+
+
+def _at_once(fabric: Fabric, collective: ForestCollective, root: int) -> tuple[PackedForest, ...]:
+    """Forests for each phase that are better than none, with the cut that bounds all."""
+    phases = [collective]
+    if collective is ForestCollective.ALLREDUCE:
+        phases = [ForestCollective.REDUCESCATTER, ForestCollective.ALLGATHER]
+    found = []
+    for phase in phases:
+        began = time.perf_counter()
+        inward = phase in (ForestCollective.REDUCESCATTER, ForestCollective.REDUCE)
+        where = fabric.reversed() if inward else fabric
+        weights = [int(not phase.rooted or v == root) for v in range(fabric.num_nodes)]
+        forest, optimum = quick_forest(where, weights), bottleneck(where, weights)
+        everything = frozenset(range(fabric.num_vertices))
+        packed = PackedForest(
+            phase,
+            replace(forest.reversed(), fabric=fabric) if inward else forest,
+            optimum.algbw,
+            everything - optimum.cut if inward else optimum.cut,
+            {"at once": time.perf_counter() - began},
+            in_time=False,
+        )
+        verify_packed(packed, fabric, root if phase.rooted else None)
+        found.append(packed)
+    return tuple(found)
 
 
 def _packed(fabric: Fabric, plan: Plan) -> PackedForest:

@@ -308,7 +308,8 @@ def forest(
         root: of broadcast and reduce; None for the one in the name, or node 0.
         k: trees for each root; None for as many as the optimum needs.
         backend: the seed that packs; None for the first that can.
-        time_limit: seconds for all of it, or a text such as ``2min``.
+        time_limit: seconds for all of it, or a text such as ``2min``; by then the best trees so far
+            are given.
 
     Raises:
         SyncollError: as `pareto`.

@@ -70,7 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--backend", metavar="NAME", help="the seed that packs them (default: the one that can)"
     )
-    add_time_limit(parser, "; exit code 3 when there is no forest by then (default: none)")
+    add_time_limit(
+        parser, "; by then the best trees so far are given, exit code 3 without any (default: none)"
+    )
     parser.add_argument("--trees", action="store_true", help="list every tree")
     add_format(parser)
     parser.add_argument(

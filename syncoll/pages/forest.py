@@ -60,7 +60,9 @@ def _show_phase(page: Page, phase: PackedForest, result: Forests) -> None:
         page.text(f"{that} is {share:.1%} of what the network admits, {_rate(phase.bound, unit)}:")
     for line in _bottleneck(phase, unit):
         page.text(f"  {line}")
-    if not optimal and phase.fabric.copies and result.fixed_k is None and not result.stored:
+    if not optimal and not phase.in_time:
+        page.text("The time was over before better trees were packed.")
+    elif not optimal and phase.fabric.copies and result.fixed_k is None and not result.stored:
         # With a number of trees that was asked for others may well be faster.
         able = "adds up" if phase.reduces else "copies"
         page.text(

@@ -46,6 +46,7 @@ class PackedForest:
         cut: vertices that do not include all compute nodes.  Everything that starts in it has to
             leave it; when reducing, everything that is to be reduced outside.
         seconds: for each stage how long it took.
+        in_time: whether the packing came to its end; without it better trees may be packed.
     """
 
     collective: ForestCollective
@@ -53,6 +54,7 @@ class PackedForest:
     bound: Fraction
     cut: frozenset[int]
     seconds: Mapping[str, float]
+    in_time: bool = True
 
     @property
     def fabric(self) -> Fabric:

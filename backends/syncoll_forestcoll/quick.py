@@ -1,0 +1,121 @@
+"""Trees at once, for where there is no time to pack better ones.
+
+Nodes at one switch are a cluster.  The data of each root goes once into every cluster, to one node
+that passes it on to the others; the nodes that do so take turns, and routes take the links with the
+least load.  Where a route passes nodes on its way, nodes are reached from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from syncoll.model.fabric import Fabric
+from syncoll.model.forest import Forest
+from syncoll.routing.optimality import check_collective
+
+__all__ = ["quick_forest"]
+
+_Path = tuple[int, ...]
+
+
+def quick_forest(fabric: Fabric, weights: Sequence[int]) -> Forest:
+    """Spanning trees, one for each root, in time linear in their links.
+
+    Args:
+        fabric: any fabric in which every root reaches every compute node.
+        weights: for each compute node the share of the data that starts there.
+
+    Raises:
+        ModelError: see `check_collective`.
+    """
+    weights = check_collective(fabric, weights)
+    drawing = _Drawing(fabric)
+    roots = [v for v, weight in enumerate(weights) if weight]
+    routes: dict[_Path, int] = {}
+    entering = np.full((len(roots), fabric.num_nodes), -1, dtype=np.int32)
+    for row, root in enumerate(roots):
+        for path in drawing.tree(root, weights[root]):
+            entering[row, path[-1]] = routes.setdefault(path, len(routes))
+    bandwidths = fabric.bandwidths
+    scale = max(Fraction(load) / bandwidths[ends] for ends, load in drawing.load.items())
+    return Forest(
+        fabric,
+        weights,
+        1,
+        scale,
+        np.array(roots, dtype=np.int32),
+        np.array([weights[v] for v in roots], dtype=np.int64),
+        tuple(routes),
+        entering,
+    )
+
+
+class _Drawing:
+    """Trees one after the other, with the load of all.
+
+    Attributes:
+        load: the trees on each link.
+    """
+
+    def __init__(self, fabric: Fabric) -> None:
+        self.fabric = fabric
+        self.load: dict[tuple[int, int], int] = dict.fromkeys(fabric.bandwidths, 0)
+        self.cost = {ends: 1 / float(b) for ends, b in fabric.bandwidths.items()}
+        self.out: list[list[int]] = [[] for _ in range(fabric.num_vertices)]
+        widest: dict[int, tuple[Fraction, int]] = {}
+        for (u, v), bandwidth in fabric.bandwidths.items():
+            self.out[u].append(v)
+            if u < fabric.num_nodes <= v and (v, u) in fabric.bandwidths:
+                widest[u] = max(widest.get(u, (bandwidth, v)), (bandwidth, v))
+        self.clusters: dict[int, list[int]] = {}
+        for node in range(fabric.num_nodes):
+            switch = widest[node][1] if node in widest else -1 - node
+            self.clusters.setdefault(switch, []).append(node)
+        self.passed = [0] * fabric.num_nodes
+
+    def tree(self, root: int, weight: int) -> list[_Path]:
+        """The routes of a tree, by each of which one node is entered."""
+        before = self._before(root)
+        found: list[_Path] = []
+        for switch, members in self.clusters.items():
+            entry = root if root in members else min(members, key=self.passed.__getitem__)
+            way = (root,) if entry == root else self._way(before, entry)
+            if way[0] != root:  # it passes nodes, which have the data before
+                found += [self._way(before, node) for node in members]
+                continue
+            if entry != root:
+                found.append(way)
+            self.passed[entry] += weight * (len(members) - 1)
+            found += [(entry, switch, node) for node in members if node != entry]
+        for path in found:
+            for ends in pairwise(path):
+                self.load[ends] += weight
+        return found
+
+    def _before(self, root: int) -> list[list[int]]:
+        """For each vertex those before it on shortest paths."""
+        before: list[list[int]] = [[] for _ in self.out]
+        seen, front = {root}, [root]
+        while front:
+            fresh: list[int] = []
+            for u in front:
+                for v in self.out[u]:
+                    if v not in seen:
+                        if not before[v]:
+                            fresh.append(v)
+                        before[v].append(u)
+            seen.update(fresh)
+            front = fresh
+        return before
+
+    def _way(self, before: list[list[int]], node: int) -> _Path:
+        """The last part of a shortest path to a node: from the node before it."""
+        path = [node]
+        while len(path) == 1 or path[-1] >= self.fabric.num_nodes:
+            v = path[-1]
+            path.append(min(before[v], key=lambda u: self.load[u, v] * self.cost[u, v]))
+        return tuple(reversed(path))
