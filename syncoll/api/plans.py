@@ -25,7 +25,6 @@ from syncoll.pages import Page
 from syncoll.pages.plan import plan_page, plan_title
 from syncoll.planning import (
     PLANNED_SIZES,
-    TIMED_SIZES,
     CostModel,
     Picture,
     Plan,
@@ -170,9 +169,11 @@ def plan(
     if how is Timing.ASYNCHRONOUS:
         times = SimulatedSeconds(network, Semantics(overhead=call))
         with counting(progress) as told:
-            for number, one in enumerate(algorithms, 1):
-                times(one, TIMED_SIZES)
-                told(number, len(algorithms), f"simulated {one.where}")
+            times.told = lambda number, one: told(
+                number, len(algorithms), f"simulating {one.where}"
+            )
+            plan_sizes(algorithms, model, times)  # which it remembers
+        times.told = None
     if to is not None:
         made = export_plan(
             algorithms,

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -34,8 +34,8 @@ __all__ = ["SimulatedSeconds", "Simulation", "simulate_algorithm", "simulated_se
 _CELLS_AT_ONCE = 1 << 23
 """Sends times sizes that are computed together: some hundred megabytes."""
 
-_MOST_KEPT = 1 << 20
-"""Sends of an algorithm of which the order is kept for further sizes: about a hundred megabytes."""
+_MOST_KEPT = 1 << 23
+"""Sends of which the order is kept for further sizes: less than a gigabyte."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +88,8 @@ class SimulatedSeconds:
         self._network = semantics.on(network)
         self._known: dict[StoredAlgorithm, dict[Fraction | int, Fraction]] = {}
         self._work: dict[StoredAlgorithm, Workload] = {}
+        self.told: Callable[[int, StoredAlgorithm], None] | None = None
+        """Is given each algorithm when it is asked for first, and how many others were before."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is quickly made again, and is large."""
@@ -101,12 +103,14 @@ class SimulatedSeconds:
         Raises:
             UsageError: when too many sends have to be listed.
         """
+        if stored not in self._known and self.told is not None:
+            self.told(len(self._known), stored)
         known = self._known.setdefault(stored, {})
         new = [size for size in dict.fromkeys(sizes) if size not in known]
         if new:
             if (work := self._work.get(stored)) is None:
                 work = _workload(stored, self._network, self._semantics)
-                if len(work) <= _MOST_KEPT:
+                if sum(map(len, self._work.values())) + len(work) <= _MOST_KEPT:
                     self._work[stored] = work
             known.update(zip(new, self._computed(stored, work, new), strict=True))
         return tuple(known[size] for size in sizes)

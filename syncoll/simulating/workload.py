@@ -185,15 +185,16 @@ def _parts(sends: IntArray, carried: BoolArray, nodes: int) -> tuple[IntArray, I
     """For each send those to its source, in earlier steps, whose contributions it carries."""
     chunks, compact = np.unique(sends[:, 0], return_inverse=True)
     del chunks
-    brought, taken = compact * nodes + sends[:, 2], compact * nodes + sends[:, 1]
-    order = np.argsort(brought, kind="stable")  # by step within each
+    places = compact * nodes
+    when = sends[:, 3]
+    steps = int(when.max(initial=0)) + 1
+    brought, taken = (places + sends[:, 2]) * steps + when, (places + sends[:, 1]) * steps
+    order = np.argsort(brought, kind="stable")
     ordered = brought[order]
-    low, high = np.searchsorted(ordered, taken), np.searchsorted(ordered, taken, side="right")
+    low, high = np.searchsorted(ordered, taken), np.searchsorted(ordered, taken + when)
     counts = high - low
     owner = np.repeat(np.arange(len(sends)), counts)
     part = order[ranges(low, counts)]
-    keep = sends[part, 3] < sends[owner, 3]
-    owner, part = owner[keep], part[keep]
     inside = np.empty(len(owner), dtype=bool)
     block = max(1, _CELLS_AT_ONCE // max(1, nodes))
     for i in range(0, len(owner), block):
