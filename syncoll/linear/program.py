@@ -28,6 +28,9 @@ IntArray = npt.NDArray[np.int64]
 Entries = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 """How many entries each new column (or row) has, in which rows (or columns), and their values."""
 
+_UNITS_PER_ENTRY = 2e-7
+"""What it takes to put an entry of a program in its place, and to look at it in a round."""
+
 _NO_ENTRIES: Entries = ((), (), ())
 
 WORTHWHILE = 0.7
@@ -222,6 +225,7 @@ class LinearProgram:
             OutOfTimeError: when even the reduction took longer.
         """
         deadline = Deadline.after(seconds)
+        took(_UNITS_PER_ENTRY * len(self.values))
         reduction = self.reduced(deadline) if len(self.values) >= REDUCE_ENTRIES else None
         program = self if reduction is None else reduction.program
         if most_columns is not None and len(program.costs) > most_columns:
@@ -294,6 +298,7 @@ class LinearProgram:
             salt = generator.integers(1 << 63, dtype=np.uint64)
             for words in refine(graph, mix(kinds.astype(np.uint64) + salt), (num_rows,)):
                 deadline.check()
+                took(_UNITS_PER_ENTRY * len(self.values))
                 if len(np.unique(words[num_rows:])) > worthwhile * len(self.costs):
                     return None
             rows, columns = numbered(words[:num_rows]), numbered(words[num_rows:])

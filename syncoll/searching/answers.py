@@ -88,6 +88,13 @@ class AnswerSource:
         """How many instances are worth asking for at once."""
         return 1 if self.pool is None else self.pool.width
 
+    def begin(self) -> None:
+        """Starts the solver, which loads while something else is done; not before the first point
+        is there, for on a busy machine it would take the time of that.
+        """
+        if self.solver is not None and self.pool is None:
+            self.solver.start()
+
     def ask(
         self,
         instance: Instance,

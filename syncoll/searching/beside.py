@@ -111,6 +111,7 @@ class SeedsBeside:
             self._known.trials.known.add(point)
             if self._source.keeps(point):
                 merged_it = self._known.merge(point)
+                self._known.answers.begin()
                 new |= merged_it
                 least = self._source.least_chunks  # whose shape stands for every C, also in files
                 if point.steps <= self._source.least_steps and self._bounds.is_met(least):

@@ -170,16 +170,15 @@ class Composing:
             return self._so_far(self._scope(self._scopes))
 
     def _frontier(self) -> Frontier:
-        request, source, bounds = self.request, self.source, self.bounds
+        request = self.request
         self.observer.began(request.collective.name)
-        if not self.deadline.is_never:
-            # Now, for there may be no time in the end, and it is what most claims rest on.
-            bounds.deadline = self.deadline.share(_SHARE_OF_FIRST_BOUND)
-            self.observer.bounded(None, source.least_bandwidth)
-            self._bound_until(self.deadline)
-        alone = self.answers.solver is None
+        alone, small = self.answers.solver is None, is_small(request.topology)
+        if not small:
+            self._turn(self._bound_first)
         # What seeds construct for the whole need not be composed.
         self._construct(alone=alone)
+        if small:  # where the first point comes sooner than a linear program
+            self._turn(self._bound_first)
         self._in_parts = True
         self._compose_all()
         self._in_parts = False
@@ -202,6 +201,15 @@ class Composing:
     def close(self) -> None:
         """Seeds of the whole propose nothing more."""
         self.seeds.close()
+
+    def _bound_first(self) -> None:
+        """Bounds R/C before the parts are searched, for there may be no time in the end, and it is
+        what most claims rest on.
+        """
+        if not (self.deadline.is_never or self.interrupted):
+            self.bounds.deadline = self.deadline.share(_SHARE_OF_FIRST_BOUND)
+            self.observer.bounded(None, self.source.least_bandwidth)
+            self._bound_until(self.deadline)
 
     def _interrupt(self) -> None:
         """A person does not wait for what takes long to prove."""
@@ -338,9 +346,10 @@ class Composing:
         before = self.points
         for point in points:
             if self._admits(point):
-                self.points = merged(self.points, point)
-        if self.points is not before and not self._in_parts:
-            self.observer.found(tuple(self.points))
+                known, self.points = self.points, merged(self.points, point)
+                if self.points is not known and not self._in_parts:
+                    self.observer.found(tuple(self.points))
+                self.answers.begin()
         return self.points is not before
 
     def _compose_all(self) -> None:

@@ -85,14 +85,25 @@ def second_look(source: CandidateSource, step: StepState) -> Passes:
     yield _untried(source, step, None), limit or _QUICK_SECONDS
 
 
+def few_chunks_again(source: CandidateSource, step: StepState) -> Passes:
+    """What is undecided with few chunks, with much more time: a search with a larger limit on C has
+    many cheaper candidates, and finds at least what one with a smaller limit does.
+    """
+    if source.request.strategy is Strategy.PAPER or source.request.point_limit is not None:
+        return
+    most = _FEW_MULTIPLES * source.least_chunks
+    yield _undecided(source, step, most), _THOROUGH_SECONDS
+
+
 def last_look(source: CandidateSource, step: StepState) -> Passes:
-    """What is undecided, with much more time; then larger candidates of the same costs."""
+    """What else is undecided, with much more time; then larger candidates of the same costs."""
     limit = source.request.point_limit
     if source.request.strategy is Strategy.PAPER:
         return
     if limit is None:
-        again = [c for c in step.undecided if _may_return(source, step, c)]
-        yield sorted(again, key=lambda c: (c.bandwidth, c.chunks)), _THOROUGH_SECONDS
+        again = _undecided(source, step, source.max_chunks)
+        few = _FEW_MULTIPLES * source.least_chunks
+        yield [c for c in again if c.chunks > few], _THOROUGH_SECONDS
     # Without a limit on R candidates have no end, but none beyond these is a larger one.
     most = max((c.bandwidth for c in step.undecided), default=Fraction(0))
     rest = takewhile(lambda c: c.bandwidth <= most, source.candidates(step.steps, step.best))
@@ -103,6 +114,7 @@ def last_look(source: CandidateSource, step: StepState) -> Passes:
 LOOKS: tuple[Callable[[CandidateSource, StepState], Passes], ...] = (
     first_look,
     second_look,
+    few_chunks_again,
     last_look,
 )
 """At every S, one after the other."""
@@ -113,6 +125,12 @@ def _untried(
 ) -> Iterator[Candidate]:
     candidates = source.candidates(step.steps, step.best, multiples)
     return (c for c in candidates if c not in step.tried and not step.is_larger(c))
+
+
+def _undecided(source: CandidateSource, step: StepState, most: int) -> list[Candidate]:
+    """Those of at most so many chunks, in ascending order of R/C."""
+    again = [c for c in step.undecided if c.chunks <= most and _may_return(source, step, c)]
+    return sorted(again, key=lambda c: (c.bandwidth, c.chunks))
 
 
 def _may_return(source: CandidateSource, step: StepState, candidate: Candidate) -> bool:

@@ -48,7 +48,7 @@ def open_answers(
             pool = stack.enter_context(
                 open_pool(where, solvers, jobs=jobs, manager=plugins, tell=session.tell)
             )
-        solver = stack.enter_context(Solver(plugins, solvers, start=pool is None))
+        solver = stack.enter_context(Solver(plugins, solvers, start=False))
         if store is None:
             yield AnswerSource(solver, pool=pool, seeding=seeding)
             return

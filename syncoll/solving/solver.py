@@ -74,7 +74,7 @@ _BYTES_PER_LITERAL = 400
 the formula's arrays take 40 to 75 bytes for each literal in this process, a lowering to clauses
 some 200 more, and a worker 200 to 800, the fewer the larger the formula is."""
 
-_UNITS_PER_LITERAL = 1e-6
+_UNITS_PER_LITERAL = 3e-7
 """What it takes to build a formula, to lower it and to pass it on."""
 
 _BYTES_PER_CELL = 40
@@ -162,13 +162,17 @@ class Solver:
             for record in self.backends
         }
         if start:
-            self._members[self.backend.name].process.start()
+            self.start()
 
     def __enter__(self) -> Solver:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def start(self) -> None:
+        """Starts the first backend's worker, which loads while the caller goes on."""
+        self._members[self.backend.name].process.start()
 
     def close(self) -> None:
         """Ends every worker process."""

@@ -226,6 +226,21 @@ class TestUnknown:
             assert again is not None
             assert again > first
 
+    @pytest.mark.parametrize("most", [4, 32])
+    def test_few_chunks_have_their_time_whatever_the_limit(self, most: int, solver: Solver) -> None:
+        """Cheaper candidates with more chunks, of which there are many, do not take it."""
+        hard, asked = (2, 5, 3), list[tuple[int, int, int]]()
+
+        def rule(instance: Instance) -> Outcome | None:
+            asked.append((instance.steps, instance.rounds, instance.chunks))
+            return None if asked.count(hard) == 2 and asked[-1] == hard else unknown()
+
+        frontier, told = run(solver, rule, replace(DGX1, max_steps=2, max_chunks=most))
+        assert (2, F(5, 3)) in costs(frontier)
+        if most > 4:
+            cheaper = {key for key in told.asked if F(key[1], key[2]) < F(5, 3) and key[2] > 4}
+            assert len(cheaper) >= 16
+
     def test_a_limit_for_each_point_is_kept(self, solver: Solver) -> None:
         request = replace(DGX1, point_limit=1.25, max_steps=3, max_rounds=9)
         _, told = run(solver, lambda _: unknown(), request)

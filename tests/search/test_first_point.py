@@ -1,0 +1,57 @@
+"""The first point of a small machine comes before anything that takes time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import syncoll
+from syncoll.results.frontier import Point
+from syncoll.searching import Observer
+from syncoll.searching.bounds_table import BoundsTable
+from syncoll.searching.seed_process import SeedProcess
+from syncoll.solving.process import SolverProcess
+
+
+class FirstPoint(Observer):
+    """Knows whether there is a point, and what was done before."""
+
+    def __init__(self) -> None:
+        self.found_one = False
+        self.before: list[str] = []
+
+    def found(self, points: tuple[Point, ...]) -> None:
+        self.found_one |= bool(points)
+
+    def watched(self, name: str, function: Any) -> Any:
+        def call(*args: Any, **keywords: Any) -> Any:
+            if not self.found_one:
+                self.before.append(name)
+            return function(*args, **keywords)
+
+        return call
+
+
+@pytest.mark.parametrize(
+    "collective", ["allgather", "broadcast", "alltoall", "reducescatter", "allreduce"]
+)
+@pytest.mark.parametrize("machine", ["ring(4)", "mesh(2,3)"])
+def test_no_bound_by_a_linear_program_and_no_process_comes_first(
+    machine: str, collective: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = FirstPoint()
+    for of, name in (
+        (BoundsTable, "_rounds"),
+        (SolverProcess, "_started"),
+        (SeedProcess, "__init__"),
+    ):
+        monkeypatch.setattr(of, name, seen.watched(f"{of.__name__}.{name}", getattr(of, name)))
+    found = syncoll.pareto(machine, collective, work=0.5, progress=seen)
+    assert found.points
+    assert seen.before == []
+
+
+@pytest.mark.parametrize("collective", ["allgather", "gather", "allreduce"])
+def test_a_little_work_is_enough(collective: str) -> None:
+    assert syncoll.pareto("hypercube(3)", collective, work=0.3, progress="none").points
