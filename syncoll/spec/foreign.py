@@ -24,7 +24,7 @@ _REFERENCE = re.compile(
 
 _CALL = re.compile(r"[A-Za-z_]\w*(?:\s*\(.*\))?", re.DOTALL | re.ASCII)
 _NAMED = re.compile(r"(?P<file>.+):\s*" + _CALL.pattern, re.DOTALL | re.ASCII)
-_PATH = re.compile(r"""^[.~]|[/\\]|\.[A-Za-z]\w{0,9}\s*$""")
+_PATH = re.compile(r"""^[.~]|\\|(?<!\d)/|/(?!\d)|\.[A-Za-z]\w{0,9}\s*$""")  # 1/2 is a number
 _OPERAND = re.compile(r"(?<=[+*])\s+(?P<file>\S+)")
 _exists, _is_file, _is_folder = os.path.exists, os.path.isfile, os.path.isdir
 """False, where those of pathlib raise, for a text that is too long for a path."""

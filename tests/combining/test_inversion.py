@@ -21,7 +21,8 @@ def _spreading(rng: random.Random) -> tuple[Instance, Algorithm]:
     for row in pre:
         row[rng.randrange(nodes)] = True
     post = np.array([[rng.random() < 0.7 for _ in range(nodes)] for _ in pre])
-    post[0, rng.randrange(nodes)] = True
+    for row in post:  # in the inverse every chunk has a contributor
+        row[rng.randrange(nodes)] = True
     return random_trees(rng, topology, "random", pre, post)
 
 
