@@ -72,7 +72,7 @@ def process(tmp_path: Path) -> Run:
     return call
 
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 class Background:
@@ -141,7 +141,7 @@ def all_end() -> Callable[[list[psutil.Process]], None]:
     """Waits until processes have ended; fails where one survives."""
 
     def wait(processes: list[psutil.Process]) -> None:
-        end = time.monotonic() + 10.0
+        end = time.monotonic() + PATIENCE
         while left := [p for p in processes if _lives(p)]:
             assert time.monotonic() < end, f"alive: {left}"
             time.sleep(0.02)

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals"
 
 Run = Callable[..., Any]
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 class Running:

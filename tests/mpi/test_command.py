@@ -158,7 +158,7 @@ class Background:
             start_new_session=True,
         )
         self.ranks: list[psutil.Process] = []
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while not self._at_work():
             assert self.process.poll() is None, self.process.communicate()
             assert time.monotonic() < end
@@ -186,11 +186,11 @@ class Background:
 
     def result(self) -> tuple[int, str]:
         """Exit code and errors."""
-        _, err = self.process.communicate(timeout=30)
+        _, err = self.process.communicate(timeout=120)
         return self.process.returncode, err
 
     def require_all_gone(self) -> None:
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while any(rank.is_running() and rank.status() != "zombie" for rank in self.ranks):
             assert time.monotonic() < end, "a rank is left"
             time.sleep(0.05)

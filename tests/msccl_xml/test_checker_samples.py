@@ -647,7 +647,7 @@ def test_ten_thousands_of_steps_take_seconds(algorithms: Algorithms) -> None:
     start = time.process_time()
     result = check(text, "msccl")
     assert int(result.facts["steps"]) > 11_000
-    assert time.process_time() - start < 8
+    assert time.process_time() - start < 60
 
 
 def test_the_checker_shares_no_code_with_the_writer() -> None:

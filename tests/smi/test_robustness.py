@@ -72,7 +72,7 @@ def test_mutations(name: str) -> None:
     imported = refused = 0
     for _ in range(150):
         broken = mutated(text, rng)
-        began = time.perf_counter()
+        began = time.process_time()
         told = ""
         try:
             import_spec(record, broken, "t.txt", {}, others=RECORDS)
@@ -80,7 +80,7 @@ def test_mutations(name: str) -> None:
         except ImportFormatError as error:
             told = str(error)
             refused += 1
-        assert time.perf_counter() - began < 5
+        assert time.process_time() - began < 5
         assert not told or told.startswith("t.txt")
         assert len(told) < 1500
     assert min(imported, refused) > 5
@@ -110,10 +110,10 @@ def test_mutations(name: str) -> None:
     ids=range(16),
 )
 def test_large_nonsense_is_refused_soon(record: ImporterRecord, text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(ImportFormatError):
         import_spec(record, text, "t.txt", {}, others=RECORDS)
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.skipif(not DUMPS.is_dir(), reason="the dumps are not beside the repository")

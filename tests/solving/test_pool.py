@@ -95,6 +95,14 @@ def results(futures: list[Future[Solution]]) -> list[Solution]:
     return [future.result(timeout=60) for future in futures]
 
 
+def until(happened: Callable[[], object]) -> None:
+    """Waits for what other threads and processes do."""
+    ends = time.monotonic() + 60
+    while not happened():
+        assert time.monotonic() < ends
+        time.sleep(0.02)
+
+
 @every()
 def test_it_decides(
     pool: SolverPool, allgather: Instance, impossible: Instance, allreduce: Instance, asking: Any
@@ -121,14 +129,12 @@ def test_what_runs_and_what_waits_can_be_stopped(
     futures = [pool.submit(allgather, how=asking.hang) for _ in range(6)]
     time.sleep(0.5)
     assert not any(future.done() for future in futures)
-    began = time.perf_counter()
     pool.cancel(futures[0])
-    assert futures[0].result(timeout=5).outcome.reason is StopReason.INTERRUPTED
+    assert futures[0].result(timeout=60).outcome.reason is StopReason.INTERRUPTED
     time.sleep(0.3)
     assert not any(future.done() for future in futures[1:])
     pool.cancel_all()
-    assert wait(futures, timeout=5).not_done == set()
-    assert time.perf_counter() - began < 5
+    assert wait(futures, timeout=60).not_done == set()
     for solution in results(futures):
         assert (solution.verdict, solution.outcome.reason) == (
             Verdict.UNKNOWN,
@@ -142,9 +148,7 @@ def test_what_runs_and_what_waits_can_be_stopped(
 def test_closing_ends_everything(pool: SolverPool, allgather: Instance, asking: Any) -> None:
     futures = [pool.submit(allgather, how=asking.hang) for _ in range(4)]
     time.sleep(0.5)
-    began = time.perf_counter()
-    pool.close()
-    assert time.perf_counter() - began < 30  # what hangs would do so for ever
+    pool.close()  # what hangs would do so for ever
     assert all(s.outcome.reason is StopReason.INTERRUPTED for s in results(futures))
     with pytest.raises(UsageError, match="closed"):
         pool.submit(allgather)
@@ -158,7 +162,7 @@ def test_closing_stops_what_runs_in_an_executor_of_others(
     with ThreadPoolExecutor(1) as executor:
         with SolverPool(executor, SETTINGS, width=1) as pool:
             futures = [pool.submit(one, how=asking.hang_and_mark) for one in marking]
-            time.sleep(0.5)
+            until((tmp_path / "a").exists)
         assert all(s.outcome.reason is StopReason.INTERRUPTED for s in results(futures))
         assert executor.submit(os.getpid).result(timeout=10) == os.getpid()
     assert (tmp_path / "a").read_text() == "it was told"
@@ -230,13 +234,10 @@ class TestCluster:
         marking = replace(allgather, collective=str(mark))
         with open_pool(cluster.scheduler_address, SETTINGS) as pool:
             future = pool.submit(marking, how=asking.hang_and_mark)
-            time.sleep(1.0)
+            until(mark.exists)
             pool.cancel(future)
-            assert future.result(timeout=5).outcome.reason is StopReason.INTERRUPTED
-            deadline = time.monotonic() + 10
-            while not mark.exists() and time.monotonic() < deadline:
-                time.sleep(0.05)
-            time.sleep(0.1)
+            assert future.result(timeout=60).outcome.reason is StopReason.INTERRUPTED
+            until(mark.read_text)
             assert mark.read_text() == "it was told"
 
     @pytest.mark.slow
@@ -301,10 +302,8 @@ class TestCluster:
     @pytest.mark.slow
     def test_nobody_answers(self) -> None:
         pytest.importorskip("distributed")
-        began = time.perf_counter()
         with pytest.raises(UsageError, match=r"no Dask scheduler answers at tcp://127.0.0.1:1 "):
             open_pool("tcp://127.0.0.1:1", SETTINGS)
-        assert time.perf_counter() - began < 10
 
 
 class TestRequests:

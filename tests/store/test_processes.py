@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -114,21 +114,31 @@ def test_a_writer_waits_for_another(path: Path, answer: Answer) -> None:
     instance, algorithm = random_case(random.Random(0))
     holds = textwrap.dedent(
         """
-        import sqlite3, sys, time
+        import sqlite3, sys
         other = sqlite3.connect(sys.argv[1], isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         print("locked", flush=True)
-        time.sleep(0.5)
+        sys.stdin.readline()
         other.execute("COMMIT")
         """
     )
-    with Store.open(path, patience=20) as store:
+    with Store.open(path, patience=120) as store:
         process = subprocess.Popen(
-            [sys.executable, "-c", holds, str(path)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", holds, str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert process.stdout is not None
         assert process.stdout.readline() == "locked\n"
-        began = time.monotonic()
+        released = threading.Event()
+
+        def release() -> None:
+            released.set()
+            process.communicate("\n")
+
+        timer = threading.Timer(0.3, release)
+        timer.start()
         assert store.keep_answer(instance, "x", answer(algorithm))
-        assert time.monotonic() - began > 0.2
-        process.communicate()
+        assert released.is_set()
+        timer.join()
