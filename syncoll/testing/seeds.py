@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.clock import counting
 from syncoll.errors import OptionError, VerificationError
 from syncoll.model import Collective, RelationTable, Topology
 from syncoll.plugins import PluginManager, Proposal, SeedLimits, SeedRecord, resolve_options
@@ -105,17 +106,19 @@ def _proposals(
     collective: Collective,
     limits: SeedLimits | None = None,
     given: Mapping[str, object] | None = None,
+    most: int = _MOST,
 ) -> list[Proposal]:
-    """What it proposes, where it fits; each is verified."""
+    """What it proposes, where it fits; each is verified.  Work is counted, not seconds."""
     fits = record.fits(topology, collective)
     demand(not fits.failed, f"fits: {fits.reason}")
     demand(fits.ok or bool(fits.reason), f"{collective.name} on {topology.name}: no, and no reason")
     if not fits.ok:
         return []
     options = resolve_options(record.options, given or {}, f"seed {record.name}")
-    within = limits or SeedLimits(seconds=0.5)
-    turns = record.load().propose(topology, collective, within, options)
-    made = [one for one in islice(turns, _MOST) if one is not None]  # it may pause
+    within = limits or SeedLimits(seconds=0.1)
+    with counting():
+        turns = record.load().propose(topology, collective, within, options)
+        made = [one for one in islice(turns, most) if one is not None]  # it may pause
     for one in made:
         steps, rounds = one.algorithm.steps, one.algorithm.rounds
         try:
@@ -139,7 +142,7 @@ def check_proposals(record: SeedRecord) -> None:
 def check_repeatable(record: SeedRecord) -> None:
     """The first proposal for a question is the same each time."""
     for question in _questions(record.counts_copies)[::5]:
-        firsts = [_proposals(record, *question)[:1] for _ in range(2)]
+        firsts = [_proposals(record, *question, most=1) for _ in range(2)]
         same = [[(p.chunks, p.algorithm) for p in made] for made in firsts]
         where = f"{question[1].name} on {question[0].name}"
         demand(same[0] == same[1], f"{where}: two runs begin with different algorithms")
