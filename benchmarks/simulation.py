@@ -23,7 +23,7 @@ import syncoll
 from syncoll.deadline import Deadline
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import SyncollError
-from syncoll.planning import members_for, unit_bandwidth
+from syncoll.planning import CostModel, members_for, unit_bandwidth
 from syncoll.plugins import resolve_options
 from syncoll.searching import ChosenSeed, constructed
 from syncoll.session import Session
@@ -134,8 +134,7 @@ def _compared(session: Session, machine: str, collective: str) -> Comparison:
     network = physical_network(topology, ALPHA, unit_bandwidth(topology) or BETA)
     frontier = syncoll.pareto(machine, collective, time_limit=SEARCH_SECONDS)
     stored = [StoredAlgorithm(p.instance, p.algorithm, p.where) for p in frontier]
-    model = syncoll.plan(frontier, alpha=float(ALPHA), beta=float(network.unit)).model
-    stored += members_for(frontier, model, SIZES)
+    stored += members_for(frontier, CostModel(ALPHA, network.unit), SIZES)
     classics, _ = session.classics(
         topology, session.collective(collective), seconds=CLASSIC_SECONDS
     )

@@ -1,4 +1,4 @@
-"""A plan carried out: an export for each algorithm, and the document ``syncoll/plan/1`` as index.
+"""A plan carried out: an export for each algorithm, and the document ``syncoll/plan/2`` as index.
 
 The size ranges of the exports touch.  They lie in a folder of their own, ``algorithms``: some
 runtimes load every file of a folder, and would stumble over an index among them.
