@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
@@ -28,6 +29,9 @@ _SECONDS_OF_LARGE = 5.0
 _SHARE_OF_HEIGHTS = 0.6
 """The part of the time that is left in which trees are made lower."""
 
+_SHARE_AT_ONCE = 0.3
+"""The part of the time in which trees are drawn that stand in for better ones."""
+
 _MOST_ROOTS = 32
 """Nodes of the largest network for which the linear program of allreduce is solved."""
 
@@ -47,7 +51,8 @@ class FabricPacker:
         began, until = time.perf_counter(), enclosing()
         at_once: tuple[PackedForest, ...] = ()
         if not until.is_never and fixed_k is None:
-            at_once = _at_once(fabric, collective, root)
+            with suppress(OutOfTimeError), interrupted_at(until.share(_SHARE_AT_ONCE)):
+                at_once = _at_once(fabric, collective, root)
             # To check them once more, and to show them, takes no longer than it took so far.
             until = until.before(time.perf_counter() - began)
         try:

@@ -270,7 +270,8 @@ def bounds(
         collective: a name or an object.
         chunks: C; None for the least for which the collective is defined.
         max_steps: bounds for S up to this; None for 3 beyond the least.
-        time_limit: seconds for all of it, or a text such as ``2min``.
+        time_limit: seconds for all of it, or a text such as ``2min``; distances and cuts come in
+            any case.
         work: units of work in place of `time_limit`, see `pareto`.
 
     Raises:
