@@ -39,6 +39,7 @@ from syncoll.planning import (
 )
 from syncoll.session.progress import counting
 from syncoll.simulating import Semantics, SimulatedSeconds, Timing, physical_network
+from syncoll.wording import argument
 
 __all__ = ["PlanResult", "plan"]
 
@@ -172,7 +173,11 @@ def plan(
             times.told = lambda number, one: told(
                 number, len(algorithms), f"simulating {one.where}"
             )
-            plan_sizes(algorithms, model, times)  # which it remembers
+            try:
+                plan_sizes(algorithms, model, times)  # which it remembers
+            except UsageError as error:
+                hint = f"{argument('timing', 'lockstep')} plans without a simulation"
+                raise UsageError(f"{error}; {hint}") from error
         times.told = None
     if to is not None:
         made = export_plan(

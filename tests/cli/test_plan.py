@@ -16,7 +16,7 @@ import pytest
 import syncoll
 from syncoll.cli.main import main
 from syncoll.documents import read_file, schema
-from syncoll.errors import ExportError, VerificationError
+from syncoll.errors import ExportError, UsageError, VerificationError
 from syncoll.pages.plan import _told
 from syncoll.planning import NeverBest
 from syncoll.plugins import ExportRequest
@@ -116,6 +116,19 @@ def test_simulated_ranges_meet_where_times_are_equal(run: Run, files: Path) -> N
     lockstep = 3 * 0.7e-6 + 7 / 6 * int(size) / 25e9
     assert last["ends"][0]["seconds"] <= lockstep
     assert last["ends"][1]["algbw"] >= 8 * 25e9 * 6 / 7 * (1 - 1e-6)
+
+
+def test_sends_that_are_too_many_to_simulate(
+    run: Run, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_many(*_: object, **__: object) -> None:
+        raise UsageError("at most 5 sends can be listed")
+
+    monkeypatch.setattr("syncoll.simulating.simulation.workload_of", too_many)
+    result = run("plan", files / "frontier.json", *SIMULATED)
+    assert result.code == 2
+    assert "at most 5 sends can be listed; --timing lockstep plans without" in result.err
+    assert run("plan", files / "frontier.json", *MODEL).code == 0
 
 
 def test_progress(run: Run, files: Path) -> None:
