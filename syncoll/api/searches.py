@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -25,7 +25,7 @@ from syncoll.api.base import (
     verb,
 )
 from syncoll.api.frontier import FrontierResult
-from syncoll.deadline import Deadline, Reserve
+from syncoll.deadline import Deadline, Reserve, interrupted_at
 from syncoll.documents import (
     StoredAlgorithm,
     frontier_document,
@@ -33,7 +33,7 @@ from syncoll.documents import (
     write_document,
 )
 from syncoll.documents.written_problem import rows_written
-from syncoll.errors import UsageError
+from syncoll.errors import OutOfTimeError, UsageError
 from syncoll.model import Algorithm, Topology
 from syncoll.results import Frontier
 from syncoll.searching import Aim, AnswerSource, ChosenSeed, Observer, SearchRequest, Strategy
@@ -64,8 +64,9 @@ written, and the most that is kept free for it of the time: what a slow machine 
 _FEW_SENDS = 100_000
 """A file of fewer says nothing of how long each takes."""
 
-_SHARE_BEFORE_ORDER = 0.9
-"""The part of a time limit after which a search ends whose chunks are to be put in an order."""
+_SHARE_BEFORE_ORDER, _SHARE_OF_ORDER = 0.85, 0.4
+"""The part of a time limit after which a search ends whose chunks are to be put in an order, and
+the part of the rest which that may take; what is left is for showing what the points take."""
 
 _STYLES = ("auto", "live", "plain", "none")
 _LIMITS = ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "work", "point_limit")
@@ -313,7 +314,7 @@ def searched(
                 also=also,
             )
     if network is not None and request.aim is not None and not found.interrupted:
-        found = _by_urgency(found, network, request.aim, after)
+        found = _by_urgency(found, network, request.aim, after.share(_SHARE_OF_ORDER))
     unproved = ""
     if proofs is not None and not found.interrupted:
         try:
@@ -370,10 +371,12 @@ def _by_urgency(found: Frontier, network: PhysicalNetwork, aim: Aim, until: Dead
     points = []
     for i, point in enumerate(found.points):
         stored = StoredAlgorithm(point.instance, point.algorithm, f"points[{i}]")
-        algorithm = by_urgency(stored, network, Semantics(), sizes, until)
-        if algorithm is not None:
-            require_valid(point.instance, algorithm)
-            point = replace(point, algorithm=algorithm)
+        with suppress(OutOfTimeError), interrupted_at(until):
+            until.check()
+            algorithm = by_urgency(stored, network, Semantics(), sizes, until)
+            if algorithm is not None:
+                require_valid(point.instance, algorithm)
+                point = replace(point, algorithm=algorithm)
         points.append(point)
     return replace(found, points=tuple(points))
 

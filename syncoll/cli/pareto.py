@@ -24,9 +24,12 @@ import argparse
 from typing import Any
 
 import syncoll
+from syncoll.api.base import deadline_of
 from syncoll.cli.arguments import add_problem, add_solver
 from syncoll.cli.output import note, picked, print_page
 from syncoll.cli.search_command import add_search, run_search
+from syncoll.deadline import interrupted_at
+from syncoll.errors import OutOfTimeError
 
 __all__ = ["add_arguments", "run"]
 
@@ -75,6 +78,11 @@ def _show_times(frontier: syncoll.FrontierResult, arguments: argparse.Namespace)
     from syncoll.pages.simulation import fastest_page
 
     times = {"sizes": arguments.optimise_for, "alpha": arguments.alpha, "beta": arguments.beta}
-    found = syncoll.simulate(frontier, **times, factor=2, classics=False)
-    print_page(fastest_page(found))
+    try:
+        with interrupted_at(deadline_of(arguments.time_limit)):
+            page = fastest_page(syncoll.simulate(frontier, **times, factor=2, classics=False))
+    except OutOfTimeError:
+        note("syncoll: there was no time to simulate what the points take; `syncoll simulate` does")
+        return
+    print_page(page)
     note("`syncoll simulate` tells more of a saved frontier, with the classics beside it")

@@ -113,6 +113,11 @@ def search_points(
             if stopped:
                 run.stop_soon(stopped)
             else:
+                if not (is_small(request.topology) or bounds.irregular):
+                    with (
+                        bounds.at_once()
+                    ):  # what claims rest on takes its time; in the end it is late
+                        known.bounded(None, source.least_bandwidth)
                 beside.first()
                 run.run()
         except OutOfTimeError:

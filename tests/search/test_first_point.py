@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from fractions import Fraction
+from typing import Any, ClassVar
 
 import pytest
 
@@ -55,3 +56,20 @@ def test_no_bound_by_a_linear_program_and_no_process_comes_first(
 @pytest.mark.parametrize("collective", ["allgather", "gather", "allreduce"])
 def test_a_little_work_is_enough(collective: str) -> None:
     assert syncoll.pareto("hypercube(3)", collective, work=0.3, progress="none").points
+
+
+def test_a_large_machine_has_its_cut_first() -> None:
+    """In the end there is no time for it."""
+
+    class Order(Observer):
+        events: ClassVar[list[str]] = []
+
+        def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
+            self.events.append("bounded")
+
+        def found(self, points: tuple[Point, ...]) -> None:
+            self.events.append("found")
+
+    found = syncoll.pareto("torus(6,8)", "allgather", work=0.3, progress=Order())
+    assert found.points
+    assert Order.events[0] == "bounded"

@@ -1,0 +1,29 @@
+"""With --optimise-for, too, --time-limit holds: simulations have what is left of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from syncoll import simulating
+from syncoll.errors import OutOfTimeError
+
+Run = Callable[..., Any]
+
+
+def late(*_: object, **__: object) -> None:
+    raise OutOfTimeError("the time limit was reached")
+
+
+def test_points_stay_where_there_is_no_time_to_simulate(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simulating, "by_urgency", late)
+    monkeypatch.setattr("syncoll.simulate", late)
+    sizes = ("--optimise-for", "64KiB:1MiB", "--alpha", "1us", "--beta", "25GB/s")
+    done = run("pareto", "mesh(2,3)", "allgather", "--time-limit", "1h", *sizes)
+    assert done.code == 0
+    assert "verified point" in done.out
+    assert "there was no time to simulate what the points take" in done.err
