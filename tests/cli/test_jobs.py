@@ -202,7 +202,7 @@ def test_solvers_share_the_cores(
     monkeypatch.setattr("syncoll.session.answers.open_pool", noted)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(24)), raising=False)
     monkeypatch.setattr("os.cpu_count", lambda: 24)
-    assert run(*SEARCHES["broadcast"], "--max-steps", "1", *how).code in (0, 2, 3)
+    assert run(*SEARCHES["broadcast"], "--max-steps", "2", *how).code == 0
     assert given == [(jobs, min(8, 24 // jobs))]
 
 

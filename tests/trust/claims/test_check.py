@@ -391,4 +391,4 @@ def test_not_a_frontier(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     main(["solve", "ring(4)", "allgather", "-C", "1", "-S", "2", "-R", "2", "-o", str(path)])
     capsys.readouterr()
     assert main(["check", str(path)]) == 2
-    assert "not a frontier but an outcome" in capsys.readouterr().err
+    assert "this is an outcome; check takes a frontier" in capsys.readouterr().err
