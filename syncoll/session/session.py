@@ -363,7 +363,8 @@ class Session(Names):
             )
         long = topology.num_nodes > _MOST_NODES_AT_LENGTH and collective.combining
         seconds = _SECONDS_EACH_BEYOND if long else _SECONDS_EACH
-        share = "" if until.is_never else f"a share of {argument('time_limit')}, and "
+        limit = argument("work" if is_counted() else "time_limit")
+        share = "" if until.is_never else f"a share of {limit}, and "
         return replace(found, had=f"each bound had {share}at most {seconds} s")
 
     def design(
