@@ -95,18 +95,22 @@ def ctrl_c() -> Iterator[None]:
     ):
         yield
         return
-    waiting, ended = threading.Event(), threading.Event()
+    waiting, ended, sending = threading.Event(), threading.Event(), threading.Lock()
 
     def repeat() -> None:
-        if not ended.wait(AGAIN_SECONDS):
-            waiting.clear()
-            signal.pthread_kill(main.ident or 0, number)
+        ended.wait(AGAIN_SECONDS)
+        with sending:
+            if not ended.is_set():
+                waiting.clear()
+                signal.pthread_kill(main.ident or 0, number)
 
     def later() -> None:
         waiting.set()
         threading.Thread(target=repeat, daemon=True).start()
 
     def interrupt(_: int, frame: FrameType | None) -> None:
+        if ended.is_set():
+            return  # one that was repeated for what has come to its end
         if waiting.is_set() or may_raise(frame):
             raise KeyboardInterrupt
         later()
@@ -120,6 +124,7 @@ def ctrl_c() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(number, signal.default_int_handler)
         ended.set()
+        with sending:  # none is sent after this, and one that was sent is handled
+            signal.signal(number, signal.default_int_handler)
         sys.unraisablehook = hook
