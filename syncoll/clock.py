@@ -15,13 +15,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import lru_cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["counting", "is_counted", "limit_in_words", "now", "remembered", "took", "worked"]
+__all__ = [
+    "counting",
+    "is_counted",
+    "limit_in_words",
+    "now",
+    "remembered",
+    "remembering",
+    "took",
+    "worked",
+]
 
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 _UNITS_PER_LOOK = 1e-4
+_MOST_REMEMBERED = 32
 
 
 @dataclass(eq=False)
@@ -75,6 +87,18 @@ def remembered(name: str, make: Callable[[], _T]) -> _T:
         memory[name] = make()
     found: _T = memory[name]
     return found
+
+
+def remembering(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Keeps the last answers of a function whose limits are those of a clock, see `remembered`."""
+
+    @wraps(function)
+    def ask(*args: _P.args, **keywords: _P.kwargs) -> _T:
+        name = f"{function.__module__}.{function.__qualname__}"
+        known = remembered(name, lambda: lru_cache(maxsize=_MOST_REMEMBERED)(function))
+        return known(*args, **keywords)
+
+    return ask
 
 
 @contextmanager

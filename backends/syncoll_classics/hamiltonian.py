@@ -8,13 +8,12 @@ proves that there is none.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import gcd
 
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.clock import now
+from syncoll.clock import now, remembering
 from syncoll.model import Topology
 from syncoll_classics.grid import Grid, recognise_grid
 
@@ -31,7 +30,7 @@ _MOST_LINKS = 20_000
 """Links up to which CP-SAT is asked."""
 
 
-@lru_cache(maxsize=32)
+@remembering
 def a_cycle(topology: Topology, seconds: float = 1.0) -> Cycle | str:
     """A Hamiltonian cycle, or in words why there is none to offer.
 

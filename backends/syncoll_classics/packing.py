@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 
-from syncoll.clock import now
+from syncoll.clock import now, remembering
 from syncoll.model import Topology
 from syncoll_classics.hamiltonian import Cycle, a_cycle, known_cycles
 from syncoll_classics.pricing import priced_rings
@@ -62,7 +61,7 @@ class RingSet:
         return found
 
 
-@lru_cache(maxsize=32)
+@remembering
 def pack_rings(topology: Topology, seconds: float) -> tuple[RingSet, ...]:
     """The best sets of rings that are found in the time, each with more of them a round.
 

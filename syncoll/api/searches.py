@@ -25,6 +25,7 @@ from syncoll.api.base import (
     verb,
 )
 from syncoll.api.frontier import FrontierResult
+from syncoll.clock import now
 from syncoll.deadline import Deadline, Reserve, interrupted_at
 from syncoll.documents import (
     StoredAlgorithm,
@@ -258,19 +259,19 @@ def searched(
     """
     failures, reserve = [""], Reserve()
     rows: dict[int, tuple[Algorithm, int]] = {}
-    started, seldom, rate = time.perf_counter(), Deadline.after(0.0), _SECONDS_A_SEND
+    started, seldom, rate = now(), Deadline.after(0.0), _SECONDS_A_SEND
 
     def keep_now_and_then(frontier: Frontier) -> None:
         """Saves, if that takes a small part of the time: files may have millions of sends."""
         nonlocal seldom, rate
-        began, sends = time.perf_counter(), sum(p.algorithm.num_listed for p in frontier.points)
+        began, sends = now(), sum(p.algorithm.num_listed for p in frontier.points)
         if output is not None and not until.is_never:
             needed = _SECONDS_AT_THE_END * sends + _SECONDS_A_ROW * rows_of(frontier)
             reserve.seconds = min(needed, most)
         expected = _TIMES_A_SAVE * rate * sends
         if seldom.passed and expected <= min(began - started, until.left()):
             keep(frontier)
-            spent = time.perf_counter() - began
+            spent = now() - began
             rate = max(rate, spent / (sends + _FEW_SENDS))
             seldom = Deadline.after(_TIMES_A_SAVE * spent)
 
