@@ -95,8 +95,9 @@ def remembering(function: Callable[_P, _T]) -> Callable[_P, _T]:
     @wraps(function)
     def ask(*args: _P.args, **keywords: _P.kwargs) -> _T:
         name = f"{function.__module__}.{function.__qualname__}"
-        known = remembered(name, lambda: lru_cache(maxsize=_MOST_REMEMBERED)(function))
-        return known(*args, **keywords)
+        known: Any = remembered(name, lambda: lru_cache(maxsize=_MOST_REMEMBERED)(function))
+        found: _T = known(*args, **keywords)
+        return found
 
     return ask
 
