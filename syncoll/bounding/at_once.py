@@ -22,6 +22,7 @@ from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.classes import ChunkClasses, Demand, DemandList, DemandView
 from syncoll.certificates.cuts import CutCertificate
 from syncoll.certificates.partition import PartitionCertificate, sends_between
+from syncoll.clock import remembered
 from syncoll.model import BoolArray, Counting, Topology
 from syncoll.model.boxes import boxes_by_width
 
@@ -36,6 +37,9 @@ _MOST_WIDTHS = 3
 _MOST_CELLS = 1 << 27
 """So many links, times sets of nodes, are looked at; sets of few nodes go first."""
 
+_REMEMBERED = 4
+"""So many topologies are kept at hand, with their sets of nodes."""
+
 _MOST_COVERED = 1 << 20
 """Cuts are given a cover, in the order of what they may prove, until these have so many links."""
 
@@ -46,7 +50,7 @@ def bound_at_once(topology: Topology, shape: ChunkClasses) -> RoundsBound:
     What one node contributes to a combining collective must get into every other node, and what
     another contributes out of it, so that the readings of one node say it of all.
     """
-    known = _Machine(topology)
+    known = _Machine.of(topology)
     if not shape.combining:
         return known.cut(shape.demands(DemandView.MOVING))
     if shape.ends_alone:
@@ -64,11 +68,22 @@ def bound_at_once(topology: Topology, shape: ChunkClasses) -> RoundsBound:
 
 def least_cut(topology: Topology, demands: Sequence[Demand]) -> RoundsBound:
     """The bound of the best of these cuts."""
-    return _Machine(topology).cut(demands)
+    return _Machine.of(topology).cut(demands)
 
 
 class _Machine:
     """The sets of nodes of a topology around which there may be a narrow cut."""
+
+    @classmethod
+    def of(cls, topology: Topology) -> _Machine:
+        """That of one of the last topologies, or a new one."""
+        recent: list[_Machine] = remembered("machines with cuts", list)
+        for one in recent:
+            if one.topology is topology:
+                return one
+        made = cls(topology)
+        recent[:] = [made, *recent[: _REMEMBERED - 1]]
+        return made
 
     def __init__(self, topology: Topology) -> None:
         self.topology = topology

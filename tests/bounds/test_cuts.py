@@ -15,6 +15,7 @@ from syncoll.bounding.covers import Covers
 from syncoll.bounding.cuts import ALL_SUBSETS, find_cut
 from syncoll.certificates import Demand, PriceCertificate, demands
 from syncoll.certificates.cuts import CutCertificate
+from syncoll.clock import remembered
 from syncoll.errors import VerificationError
 from syncoll.model import BandwidthBound, Collective, Topology
 from syncoll.testing.brute_force import TooLargeError, least_rounds
@@ -158,6 +159,7 @@ def test_prices_suggest_a_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     assert topology.num_nodes > ALL_SUBSETS
     needs = demands(alltoall().tabulate(16, 16))
     assert least_cut(topology, needs).rounds == 128
+    remembered("machines with cuts", list).clear()
     monkeypatch.setattr("syncoll.bounding.at_once.boxes_by_width", lambda *_: [])
     bound = rounds_bound(topology, needs)
     assert isinstance(bound.certificate, PriceCertificate)
