@@ -224,7 +224,7 @@ def test_time_that_runs_out_costs_no_point(
 ) -> None:
     monkeypatch.syspath_prepend(str(sleepy))
     monkeypatch.setenv("SLEEPY_FOLDER", str(tmp_path))
-    result = run(*PARETO, "--time-limit", "3", "--format", "json")
+    result = run(*PARETO, "--time-limit", "8", "--format", "json")
     assert result.code == 0
     assert [p["bandwidth"] for p in result.json["points"]] == ["3/2"]
     assert not result.json["complete"]

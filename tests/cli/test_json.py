@@ -104,7 +104,7 @@ def test_the_frontier(run: Run, tmp_path: Path) -> None:
     [
         ([], "sat", 0),
         (["-R", "1"], "unsat", 1),
-        (["-C", "64", "-S", "6", "-R", "80", "--time-limit", "2"], "unknown", 3),
+        (["-C", "64", "-S", "6", "-R", "80", "--work", "0.1"], "unknown", 3),
     ],
 )
 def test_the_outcome(change: list[str], verdict: str, code: int, run: Run) -> None:

@@ -28,7 +28,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Json]:
         "unsat": ["solve", "ring(4)", "allgather", "-C", "1", "-S", "1", "-R", "1"],
         "unknown": [
             *("solve", "hypercube(4)", "alltoall", "-C", "16", "-S", "8", "-R", "8"),
-            *("--time-limit", "0.5"),  # with less a busy machine makes no instance
+            *("--work", "0.01"),
         ],
     }
     result: dict[str, Json] = {}

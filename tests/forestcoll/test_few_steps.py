@@ -86,7 +86,7 @@ def test_two_boxes_in_three_steps_come_to_what_is_proved() -> None:
         "broadcast",
         backend="forestcoll",
         max_steps=3,
-        time_limit=10,
+        work=5,
     )
     (best,) = [point for point in found.points if point.steps == 3]
     assert Fraction(23, 86) <= best.bandwidth <= Fraction(23, 86) * Fraction(101, 100)

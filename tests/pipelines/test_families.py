@@ -96,7 +96,7 @@ def test_the_fastest_member_is_the_fastest_of_all_members(cube: Family) -> None:
 
 
 def test_runs_backwards_as_a_reduce(cube: Family) -> None:
-    found = syncoll.pareto("hypercube(3)", "reduce", backend="pipelines", time_limit=3)
+    found = syncoll.pareto("hypercube(3)", "reduce", backend="pipelines", work=3)
     (family,) = found.families
     assert family.head is not None
     assert family.tail is None
@@ -376,9 +376,7 @@ def test_no_family_begins_beyond_what_files_may_have(every_second: Family) -> No
 
 
 def test_limits_leave_no_family() -> None:
-    found = syncoll.pareto(
-        "hypercube(3)", "broadcast", backend="pipelines", max_steps=5, time_limit=2
-    )
+    found = syncoll.pareto("hypercube(3)", "broadcast", backend="pipelines", max_steps=5, work=2)
     assert not found.families
     assert max(p.steps for p in found.points) == 5
     solved = syncoll.pareto("ring(4)", "broadcast", max_steps=3)

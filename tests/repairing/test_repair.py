@@ -194,9 +194,7 @@ def test_a_matrix_without_a_file_is_given_again(tmp_path: Path) -> None:
 )
 def test_pipelines_that_still_work_are_kept(collective: str, kept: str, gone: str) -> None:
     """A broadcast never sends to its root."""
-    whole = syncoll.pareto(
-        "ring(4)", collective, backend="pipelines", progress="none", time_limit=3
-    )
+    whole = syncoll.pareto("ring(4)", collective, backend="pipelines", progress="none", work=3)
     (family,) = whole.families
     done = syncoll.repair(whole, kept, backend="ring", progress="none")
     (same,) = done.frontier.families

@@ -25,7 +25,7 @@ def test_a_repair_can_be_repaired(
 ) -> None:
     whole, first, second = (str(tmp_path / f"{i}.json") for i in range(3))
     machine = "fully_connected(4)"
-    limits = ["--time-limit", "15s", "--max-steps", "2", "--progress", "none"]
+    limits = ["--work", "15", "--max-steps", "2", "--progress", "none"]
     assert main(["pareto", machine, name, "-o", whole, *limits]) == 0
     assert main(["repair", whole, "--without", "node 1", "-o", first, *limits]) == 0
     slow = ["--without", "node 0", "--slow", "link 1->2 by 2"]
@@ -53,8 +53,8 @@ def test_a_repair_of_a_repair_from_python() -> None:
     whole = syncoll.pareto(
         "fully_connected(4)", syncoll.collective("alltoallv", sizes), progress="none"
     )
-    once = syncoll.repair(whole, "node 1", progress="none", time_limit=15).frontier
-    twice = syncoll.repair(once, "node 1", slow="link 0->2 by 2", progress="none", time_limit=15)
+    once = syncoll.repair(whole, "node 1", progress="none", work=15).frontier
+    twice = syncoll.repair(once, "node 1", slow="link 0->2 by 2", progress="none", work=15)
     name = "alltoallv([[0,1,2,3],[1,0,1,1],[1,1,0,1],[1,2,1,0]]) without node 1 without node 1"
     assert twice.frontier.collective == name
     assert twice.frontier.topology.name == (

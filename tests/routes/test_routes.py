@@ -103,7 +103,7 @@ def test_waves_are_chunks_of_the_collective_however_many_there_are() -> None:
     sizes = [[0, 0, 3, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
     sizes[3][1] = 2
     collective = syncoll.collective("alltoallv", sizes)
-    found = syncoll.pareto(topology, collective, backend="routes", time_limit=9)
+    found = syncoll.pareto(topology, collective, backend="routes", work=9)
     check_claims(found, topology=topology, collective=collective)
     (family,) = found.families
     assert family.limit == found.least_bandwidth

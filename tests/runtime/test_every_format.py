@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from syncoll.clock import counting
 from syncoll.errors import ExportError
 from syncoll.model import Algorithm
 from syncoll.plugins import ExporterRecord, ExportRequest, PluginManager
@@ -78,7 +79,8 @@ def some_points(topology: str, collective: str, solver: Solver) -> tuple[Point, 
         point_limit=0.25,
         max_chunks=None,
     )
-    points = search(request, AnswerSource(solver, seeding=seeding)).points
+    with counting():
+        points = search(request, AnswerSource(solver, seeding=seeding)).points
     return tuple(sorted(points, key=lambda point: len(point.algorithm.sends))[:2])
 
 
