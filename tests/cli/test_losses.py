@@ -46,8 +46,8 @@ def test_solve_shows_no_stacks(
     backend: str, run: Run, counted: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COUNTED_CRASHES", "SIGSEGV")
-    hard = ("hypercube(4)", "alltoall", "-C", "16", "-S", "4", "-R", "7", "--time-limit", "5")
-    result = run("solve", *hard, "--backend", backend)
+    hard = ("hypercube(4)", "alltoall", "-C", "16", "-S", "4", "-R", "7", "--time-limit", "4")
+    result = run("solve", *hard, "--threads", "1", "--backend", backend)
     assert result.code == 3
     assert "the process of backend counted was killed by signal 11 (SIGSEGV)" in result.out
     for word in ("Fatal Python error", 'File "', "thread"):
