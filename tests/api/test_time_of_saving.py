@@ -8,6 +8,7 @@ import pytest
 
 import syncoll
 from syncoll.api import searches
+from syncoll.clock import counting, now
 
 
 @pytest.mark.parametrize("saved", [False, True])
@@ -18,9 +19,11 @@ def test_a_search_ends_in_time_to_be_saved(
     monkeypatch.setattr(searches, "_SECONDS_AT_THE_END", 1.0)
     monkeypatch.setattr(searches, "_MOST_AT_THE_END", 0.5)
     output = tmp_path / "f.json" if saved else None
-    found = syncoll.pareto(
-        "mi250(boxes=1)", "allgather", time_limit=5, output=output, progress="none"
-    )
+    with counting():
+        found = syncoll.pareto(
+            "mi250(boxes=1)", "allgather", time_limit=1, output=output, progress="none"
+        )
+        spent = now()
     assert found.points
     assert not found.complete
-    assert (found.seconds < 3.9) is saved
+    assert (spent < 0.8) is saved
