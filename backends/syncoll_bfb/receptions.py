@@ -66,7 +66,7 @@ def receptions(topology: Topology, group: FreeGroup, sources: IntArray) -> Itera
         if (to_node < 0).any():
             raise ModelError(f"node {node} cannot be reached from every node", topology.origin)
         if not to_node.any():
-            continue  # chunks start here alone, and there may be no link to this node
+            continue  # chunks start here only; no link may lead to this node
         nearer = np.stack([towards(w)[sources] == to_node - 1 for w in senders.tolist()], axis=1)
         for step in range(int(to_node.max())):
             there = to_node == step + 1

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 _MOST_GROWN = 64
-"""In networks with more nodes, trees that would be grown one by one are packed leaf by leaf."""
+"""In larger networks, leaves are packed separately instead of growing trees one by one."""
 
 
 @dataclass(frozen=True, eq=False)

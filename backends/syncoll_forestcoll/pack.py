@@ -38,7 +38,7 @@ class Packer:
         return packed
 
     def quickly(self, network: Network, *, outermost: bool = False) -> Packing | None:
-        """The same, or None where trees have to be grown one by one."""
+        """A packing, or None where trees must be grown one by one."""
         links = sorted(network.pieces)
         known = self._known.get(_key(network, links))
         if known is not None:
@@ -78,5 +78,5 @@ class Packer:
 
 
 def _key(network: Network, links: Sequence[tuple[int, int]]) -> object:
-    """Equal for networks that are packed alike."""
+    """A key that is equal for networks with the same packing."""
     return tuple(network.demand), tuple((u, v, network.out[u][v]) for u, v in links)

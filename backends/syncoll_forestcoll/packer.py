@@ -24,13 +24,13 @@ _FEW_CELLS, _MOST_CELLS = 1 << 14, 1 << 19
 """Trees (each counted with its weight) times nodes: in larger forests trees keep their heights."""
 
 _SECONDS_OF_LARGE = 5.0
-"""The work in which those of forests with more than a few are made lower."""
+"""Seconds of work for lowering the trees of a forest above `_FEW_CELLS`."""
 
 _SHARE_OF_HEIGHTS = 0.6
-"""The part of the time that is left in which trees are made lower."""
+"""The part of the remaining time for lowering trees."""
 
 _SHARE_AT_ONCE = 0.3
-"""The part of the time in which trees are drawn that stand in for better ones."""
+"""The part of the time for the trees of `quick_forest`."""
 
 _MOST_ROOTS = 32
 """Nodes of the largest network for which the linear program of allreduce is solved."""
@@ -53,7 +53,7 @@ class FabricPacker:
         if not until.is_never and fixed_k is None:
             with suppress(OutOfTimeError), interrupted_at(until.share(_SHARE_AT_ONCE)):
                 at_once = _at_once(fabric, collective, root)
-            # To check them once more, and to show them, takes no longer than it took so far.
+            # Checking and showing them takes no longer than the time so far.
             until = until.before(time.perf_counter() - began)
         try:
             with interrupted_at(until):
@@ -90,7 +90,7 @@ def _plans(
 
 
 def _at_once(fabric: Fabric, collective: ForestCollective, root: int) -> tuple[PackedForest, ...]:
-    """Forests for each phase that are better than none, with the cut that bounds all."""
+    """A quick forest for each phase, with the cut that bounds all."""
     phases = [collective]
     if collective is ForestCollective.ALLREDUCE:
         phases = [ForestCollective.REDUCESCATTER, ForestCollective.ALLGATHER]

@@ -1,8 +1,8 @@
-"""Trees at once, for where there is no time to pack better ones.
+"""Spanning trees in linear time, used where no time is left to pack better ones.
 
-Nodes at one switch are a cluster.  The data of each root goes once into every cluster, to one node
-that passes it on to the others; the nodes that do so take turns, and routes take the links with the
-least load.  Where a route passes nodes on its way, nodes are reached from there.
+Nodes at one switch are a cluster.  The data of each root enters every cluster once, at a node that
+forwards it to the others.  The nodes of a cluster take turns as its entry, and routes take the
+least loaded links.  Where a route passes nodes, the tree continues from them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def quick_forest(fabric: Fabric, weights: Sequence[int]) -> Forest:
 
 
 class _Drawing:
-    """Trees one after the other, with the load of all.
+    """Draws one tree after another and keeps the load of all.
 
     Attributes:
         load: the trees on each link.
@@ -78,13 +78,13 @@ class _Drawing:
         self.passed = [0] * fabric.num_nodes
 
     def tree(self, root: int, weight: int) -> list[_Path]:
-        """The routes of a tree, by each of which one node is entered."""
+        """The routes of a tree; each route enters one node."""
         before = self._before(root)
         found: list[_Path] = []
         for switch, members in self.clusters.items():
             entry = root if root in members else min(members, key=self.passed.__getitem__)
             way = (root,) if entry == root else self._way(before, entry)
-            if way[0] != root:  # it passes nodes, which have the data before
+            if way[0] != root:  # it passes nodes, which get the data earlier
                 found += [self._way(before, node) for node in members]
                 continue
             if entry != root:
@@ -97,7 +97,7 @@ class _Drawing:
         return found
 
     def _before(self, root: int) -> list[list[int]]:
-        """For each vertex those before it on shortest paths."""
+        """For each vertex its predecessors on shortest paths."""
         before: list[list[int]] = [[] for _ in self.out]
         seen, front = {root}, [root]
         while front:

@@ -32,12 +32,12 @@ STATUS = {True: Verdict.SAT, False: Verdict.UNSAT, None: Verdict.UNKNOWN}
 """Every answer of `solve_limited`."""
 
 _UNITS_PER_CONFLICT, _UNITS_PER_PROPAGATION = 1e-5, 1e-7
-"""What CaDiCaL does in work; the others are alike."""
+"""Work units of CaDiCaL's conflicts and propagations; the other solvers are similar."""
 
 _FIRST_INSTALMENT = 2_000
 _LONGEST_INSTALMENT = 100_000_000
 _UNLIMITED = ("lingeling",)
-"""Those that have no limit on conflicts."""
+"""Solvers without a limit on conflicts."""
 
 _SEEDED = ("cadical153", "cadical195")
 _PROVING = ("cadical153", "cadical195")
@@ -147,7 +147,7 @@ def _work(solver: Any) -> float:
 
 
 def _run(solver: Any, name: str, deadline: float | None, clock: Callable[[], float]) -> bool | None:
-    """The solver's answer; None when the time, or the work, is over."""
+    """The solver's answer; None when the time or work limit is reached."""
     if deadline is None or name in _UNLIMITED:  # it is killed in time
         answer: bool | None = solver.solve()
         return answer

@@ -132,7 +132,7 @@ class Packing:
         left, began = max(0.05, until.left()), now()
         optimum = self._program.minimise(left)
         if optimum is None:
-            self.rested = now() - began < left / 2  # it is not time that it lacks
+            self.rested = now() - began < left / 2  # more time would not help
             return
         self.value = min(-optimum.value, self.value)
         self.rounds = np.maximum(0.0, -optimum.row_duals[: self._spent])

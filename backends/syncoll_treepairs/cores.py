@@ -38,8 +38,8 @@ class Core:
         nodes: ascending.
         sends: (step from 0, position of the link) of the exchange, sorted.
         steps: how many steps it takes.
-        carried: for each send, of which nodes of the core it carries what they collected,
-            ``[K, P]``, packed into bytes; None where a node always sends all that it holds.
+        carried: ``[K, P]``, packed into bytes: the nodes of the core whose partial results each
+            send carries; None where a node always sends all that it holds.
     """
 
     nodes: tuple[int, ...]

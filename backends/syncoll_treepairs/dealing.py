@@ -134,13 +134,13 @@ def deal(
 def few_chunks(
     topology: Topology, pairs: Sequence[Pair], most: int, stride: int, until: Deadline
 ) -> Dealt | None:
-    """Chunks dealt to ways to sum one, as few as bring R/C near to the optimum of any shares.
+    """Deals chunks to pairs: as few chunks as bring R/C near the fractional optimum.
 
     Args:
         pairs: at least one.
-        most: chunks at most.
-        stride: of which their number is a multiple.
-        until: when to be content; without an optimum by then there is none.
+        most: the largest number of chunks.
+        stride: the number of chunks is a multiple of it.
+        until: deadline; the answer is None without an optimum by then.
     """
     steps = 1 + max(int(pair.steps[-1]) for pair in pairs)
     count, links = len(pairs), len(topology.links)
@@ -198,7 +198,7 @@ def _rounds(machine: Machine, numbers: IntArray, loads: IntArray) -> int:
 
 
 def rounds_of(rates: Sequence[Fraction], load: IntArray) -> int:
-    """R of sends that load bounds of these chunks per round so, ``[B, S]``."""
+    """R of sends with loads ``[B, S]`` on bounds of these chunks per round."""
     over = np.array([rate.denominator for rate in rates])[:, None]
     rate = np.array([rate.numerator for rate in rates])[:, None]
     return int((-(-load * over // rate)).max(axis=0).sum())

@@ -1,6 +1,6 @@
-"""The exchange of all nodes as a seed: allreduce in as many steps as the diameter, at once.
+"""Seed `exchange`: all nodes exchange, which is an allreduce in as many steps as the diameter.
 
-It is a seed of its own because a search asks quick seeds first, and waits for them.
+It is separate from `treepairs` because a search asks quick seeds first and waits for them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from syncoll_treepairs.shortest_paths import everywhere
 __all__ = ["ExchangeSeed", "fewest_steps"]
 
 _MOST_CHUNKS = 24
-"""C at most, in times of the least."""
+"""Largest C, in multiples of the least C."""
 
 
 class ExchangeSeed:
@@ -51,9 +51,9 @@ def fewest_steps(
     """Exchanges of all nodes; None where they have too many sends or the limits allow none.
 
     Args:
-        multiple: of which the number of chunks is a multiple.
-        per: chunks of the collective for each that C counts.
-        until: when to be content.
+        multiple: the number of chunks is a multiple of it.
+        per: chunks of the collective per unit of C.
+        until: deadline; the best result so far is returned.
     """
     if limits.max_steps is not None and limits.max_steps < topology.distances.max():
         return None

@@ -1,4 +1,4 @@
-"""What the seeds of this package fit: every node contributes to every chunk and needs it."""
+"""The collectives of these seeds: every node contributes to every chunk and needs it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from syncoll.plugins import Answer
 __all__ = ["MOST_CONTRIBUTIONS", "chunks_of", "fits"]
 
 MOST_CONTRIBUTIONS = 1 << 28
-"""Sends, without those that symmetry makes of others, times nodes, of an algorithm at most."""
+"""Limit on sends (one per orbit) times nodes of an algorithm."""
 
 _MOST_CELLS = 1 << 22
-"""The largest table of links and nodes."""
+"""The largest number of links times nodes."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
@@ -38,7 +38,7 @@ def fits(topology: Topology, collective: Collective) -> Answer:
 
 
 def chunks_of(topology: Topology, collective: Collective) -> tuple[int, Fraction]:
-    """Of which the number of chunks is a multiple, and chunks for each that C counts."""
+    """The divisor of the number of chunks, and the chunks per unit of C."""
     least = collective.least_chunks(topology.num_nodes)
     assert least is not None  # `fits` looked
     multiple = len(collective.tabulate(topology.num_nodes, least))

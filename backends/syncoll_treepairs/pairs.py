@@ -27,7 +27,7 @@ _MOST_EXCHANGE = 4
 """Steps of a core's exchange."""
 
 _MOST_FIXED = 1 << 17
-"""Sends of all pairs together whose core is all nodes, at most, each begun at least once."""
+"""Limit on the sends of all pairs whose core is all nodes; at least one pair is made."""
 
 _NOISE = 0.1
 """How much dearer a choice may look, about, and still be looked at."""
@@ -39,7 +39,7 @@ class Pair:
 
     Args:
         sends: (step, position of the link), sorted.
-        core: the nodes that hold everything first, and how they exchange what they collected.
+        core: the nodes that hold everything first, and how they exchange their partial results.
         after: the number of steps after which they do.
     """
 
@@ -95,7 +95,7 @@ class PairFinder:
         random: breaks ties, and chooses where to look.
 
     Attributes:
-        fixed: pairs whose core is all nodes, which leaves nothing to look for.
+        fixed: pairs whose core is all nodes; they need no trees.
     """
 
     def __init__(self, machine: Machine, steps: int, random: np.random.Generator) -> None:

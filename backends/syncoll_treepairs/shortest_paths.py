@@ -1,9 +1,9 @@
-"""Cores of many nodes, even of all, that exchange along shortest paths.
+"""Cores of many or all nodes that exchange along shortest paths.
 
 Every node's part reaches every other node of the core along a tree of shortest paths from its own
 node, as late as the last step allows.  Parts that reach a node together, and leave it by the same
-sends, are added up there, so that they travel on as one.  Where the core is all nodes this is an
-allreduce in as many steps as the diameter.
+sends, are added up there and travel on as one.  With all nodes in the core this is an allreduce in
+as many steps as the diameter.
 
 On a product of lines, rings and complete graphs the trees lead along one dimension after another.
 Within a ring of even size the farthest node is reached forth from every second node and back from
@@ -11,8 +11,8 @@ the others; with the sums that is neighbour exchange (Chen and Yuan, 2005): half
 both ways at once.  Several orders of the dimensions, each for a part of the data, load all
 dimensions in every step.  A core may also have only some of the places of each dimension, a single
 one, two neighbours or every k-th of a ring: fewer sends, and some steps to get there and back.
-Elsewhere all nodes exchange, along trees that take links in the order of random priorities, the
-same for those that a free group of automorphisms makes alike: on circulants and twisted tori the
+Elsewhere all nodes exchange along trees that take links in the order of random priorities.  Links
+in one orbit of a free group of automorphisms share a priority: on circulants and twisted tori the
 trees of all nodes are images of one.  Or each step has links of one kind, as on dragonflies within
 the groups, between them, and within them again.
 """
@@ -42,28 +42,28 @@ _MOST_CONTRIBUTIONS = 1 << 26
 """Sends of an exchange times nodes, at most."""
 
 _ALL_ORDERS = 3
-"""Dimensions of which all orders are tried; of more only those that begin with each in turn."""
+"""Up to this many dimensions all orders are tried; otherwise one that begins with each."""
 
 _PRIORITIES, _MANY_PAIRS = 16, 1 << 18
-"""Orders of the links that are tried where they form no product: fewer where so many pairs of
-nodes in all of them are looked at."""
+"""Random orders of the links of a topology that is no product, and the limit on pairs of nodes in
+all of these orders together."""
 
 _MOST_STAGES, _MOST_TRIED = 16, 1 << 32
 """Sequences of kinds of links, one a step, that are tried; and times the cube of the nodes."""
 
 _SYMMETRY_SECONDS = 0.5
-"""What the search for that group may take."""
+"""Seconds for the search of that group."""
 
 _MOST_NODES, _MOST_CORES, _MOST_SENT = 256, 512, 1 << 20
-"""Up to so many nodes there are cores of some of them, and so many; and sends times nodes of what
-packings choose from."""
+"""Limits for cores of some nodes: nodes of the topology, number of cores, and sends times nodes of
+each exchange that packings choose from."""
 
 
 def everywhere(topology: Topology) -> Iterator[Core]:
     """Exchanges of all nodes, in as many steps as the diameter; none with too many sends.
 
     Args:
-        topology: every node of which reaches every other.
+        topology: every node reaches every other.
     """
     products = find_products(topology)
     for one in products:
@@ -74,9 +74,9 @@ def everywhere(topology: Topology) -> Iterator[Core]:
 
 
 def exchanges(topology: Topology) -> Iterator[Core]:
-    """Those of all nodes, of some places of each dimension of a product, elsewhere of subgroups.
+    """Exchanges of all nodes, and of places of each dimension of a product or of subgroups.
 
-    On large networks packings do without.
+    Yields nothing on large networks.
     """
     nodes = topology.num_nodes
     if 2 * nodes**2 > _MOST_SENT:
@@ -161,7 +161,7 @@ def _link_kinds(topology: Topology) -> IntArray:
 
 
 def _some(kind: str, size: int) -> list[BoolArray]:
-    """Places of a factor, each of which exchange what all have."""
+    """Sets of places of a factor that exchange with each other, each ``[n]``."""
     one, two = ([i == 0 for i in range(size)], [i < 2 for i in range(size)])
     if kind == "line":
         return [np.roll(two if size % 2 == 0 else one, (size - 1) // 2)]
@@ -209,7 +209,7 @@ def _along(
 
     Args:
         where: ``[P, D]``, the places of the nodes.
-        order: of the dimensions in which sources differ from those that they have to reach.
+        order: the dimensions in which sources and their destinations differ, in travel order.
         ways: of each dimension, see `_factor`.
     """
     before = np.repeat(where[None], len(sources), axis=0)

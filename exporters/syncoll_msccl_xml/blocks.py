@@ -4,9 +4,9 @@ A block waits for steps of other blocks of its rank, one dependency a step, so t
 stand on ``nop`` steps before.  What a block knows to be done already, because it waited for it or
 for something after it, it does not wait for again.
 
-Where a send ends without a barrier, its flag rises while it still reads: then what overwrites its
-source waits for the next step of the block.  Where there is none yet, a copy to scratch that
-nothing reads is added.
+Where a send ends without a barrier, its flag rises while it still reads.  A write to its source
+then waits for the next step of the block.  A block without such a step gets a copy to unused
+scratch.
 """
 
 from __future__ import annotations
@@ -84,11 +84,11 @@ def blocks_of(
     """
     blocks = _Blocks(connections, pairs, most_steps)
     at: dict[int, tuple[Block, int]] = {}
-    known: dict[tuple[Block, int], dict[Block, int]] = {}  # what is done once a step is
+    known: dict[tuple[Block, int], dict[Block, int]] = {}  # steps that each step implies
     now: dict[Block, dict[Block, int]] = defaultdict(dict)
 
     def note(block: Block) -> None:
-        """Keeps what is done once the last step of a block is."""
+        """Records the steps that the last step of a block implies."""
         place = len(block.steps) - 1
         known[block, place] = {**now[block], block: place - (sent(block, place) is not None)}
 
@@ -98,7 +98,7 @@ def blocks_of(
         return one if open_sends and one is not None and one.op is Op.SEND else None
 
     def closing(block: Block, place: int) -> tuple[Block, int]:
-        """The step of a block with the first barrier after a send, added if there is none."""
+        """The step of a block with the first barrier after a send, added if missing."""
         nonlocal scratch
         for later in range(place + 1, len(block.steps)):
             if block.steps[later].instruction is not None:
@@ -140,7 +140,7 @@ def blocks_of(
             last = number == len(needed)
             block.steps.append(Step(instructions[i] if last else None, (other, place)))
         if not needed:
-            # The threads of a reduction write what other threads send.
+            # The threads of a reduction write data that other threads send.
             last_sent = sent(block, -1) if instructions[i].op is Op.REDUCE else None
             if last_sent is not None and last_sent.source == instructions[i].target:
                 closing(block, len(block.steps) - 1)

@@ -11,15 +11,15 @@ __all__ = ["Channels"]
 
 
 class Channels:
-    """Which kind of channel joins two ranks.
+    """The kind of channel between two ranks.
 
     Args:
         request: an algorithm; where a send of it passes a network, memory channels cannot.
         chosen: auto, memory or port.
 
     Raises:
-        ExportError: when memory channels are to do what they cannot, or port channels are needed
-            for what they cannot say.
+        ExportError: when memory channels would have to pass a network, or a gather in place would
+            need port channels.
     """
 
     def __init__(self, request: ExportRequest, chosen: str) -> None:
@@ -46,13 +46,13 @@ class Channels:
             )
 
     def kind(self, one: int, other: int) -> str:
-        """Of the channels between two ranks."""
+        """The kind of the channel between two ranks: memory or port."""
         if self.chosen == "auto":
             return "memory" if self.box[one] == self.box[other] else "port"
         return self.chosen
 
     def require_packets(self) -> None:
-        """Passes where packets can go.
+        """Passes if packets can be used.
 
         Raises:
             ExportError: where they would have to go over port channels.

@@ -181,7 +181,7 @@ def _way(instance: Instance, algorithm: Algorithm, chunk: int, own: IntArray) ->
 
 
 def _require_switch(topology: Topology, box: IntArray, chunk: int, way: _Way) -> None:
-    """Passes a group in one box, around one switch where the machine says what its switches do."""
+    """Passes a group in one box, around one switch where switches of the topology copy or add."""
     hub = way.group[0] if way.root is None else way.root
     together = len(set(box[list(way.group)].tolist())) == 1
     told = topology.counts_copies and len(way.group) > 1

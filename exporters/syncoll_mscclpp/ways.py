@@ -129,7 +129,7 @@ class Ways:
         return found.by_itself()
 
     def around(self, root: int, group: Group, *, sums: bool = False) -> bool:
-        """Whether a group is around one switch of its box; a network may have some as well."""
+        """Whether a group is around one switch of its box; switches of a network do not count."""
         key = root, group, sums
         if key not in self.known:
             together = len(set(self.memory[list(group)].tolist())) == 1

@@ -74,7 +74,7 @@ class MscclppExporter:
         notes = [*_notes(request, collective, blocks, sizes, kinds, options)]
         if why:
             by = " and ".join(sorted(kinds))
-            notes.append(f"by {by} channels, as it cannot be said by switch channels: {why}")
+            notes.append(f"by {by} channels, because switch channels cannot express it: {why}")
         if packets:
             notes.append("by packets (protocol LL), which is for small messages")
         return Exported(

@@ -68,7 +68,7 @@ def require_race_free(program: Program, schedule: Schedule) -> None:
 
 
 Snapshot = tuple[int, int, Clock]
-"""A thread, its own entry in the clocks of those that follow, and its clock then."""
+"""A thread, its own entry in the clocks of later threads, and its clock at that moment."""
 
 
 class _Detector:
@@ -168,8 +168,8 @@ class _Detector:
         why = "nothing orders the two"
         if what == "writes" and program.threads[other].instructions[there].still_reads:
             why += (
-                "; the end of that step does not say that all was read, which only a later step "
-                "of its thread block does"
+                "; that step may end before its reads are done, and only a later step of its "
+                "thread block waits for them"
             )
         raise program.fail(
             t,

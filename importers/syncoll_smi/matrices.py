@@ -172,8 +172,7 @@ def read_matrix(
         if extra and (not tail or cell(extra[0])):
             raise complaint(
                 label,
-                f"the row of {name} has a cell {extra[0]!r} behind those of the "
-                f"{len(columns)} columns",
+                f"the row of {name} has a cell {extra[0]!r} after its {len(columns)} columns",
                 line=line.number,
                 text=line.text,
                 expected=f"a column for each cell; is one missing in line {header.number}, or are "
@@ -212,7 +211,7 @@ def _refuse_rows_without_column(
     ends: Callable[[Line], bool],
     again: str,
 ) -> None:
-    """Looks for rows of further devices behind a matrix that seems whole.
+    """Refuses rows of further devices after a matrix that seems complete.
 
     Raises:
         ImportFormatError: when there is one.

@@ -194,7 +194,7 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie, label: str) -> Impor
 
 
 def _rates(table: Matrix | None, label: str) -> dict[tuple[int, int], Fraction]:
-    """GB/s of the pairs of which the table has both directions; cells are MB/s, least-most.
+    """GB/s of the pairs with both directions in the table; cells are MB/s, least-most.
 
     Raises:
         ImportFormatError: when a cell is cut off.

@@ -139,7 +139,7 @@ def chain() -> tuple[Instance, Algorithm]:
 def test_why_switches_are_not_used_is_said() -> None:
     handed = export_verified(RECORD, ExportRequest("a", "x", *chain()), {})
     notes = " ".join(handed.exported.notes)
-    assert "by memory channels, as it cannot be said by switch channels: chunk 0 does not" in notes
+    assert "memory channels, because switch channels cannot express it: chunk 0 does not" in notes
     assert "every send is by itself" in notes
     assert "channel=switch" not in notes, "that was tried"
     case = waves(3, [0])

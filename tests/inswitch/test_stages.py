@@ -237,7 +237,7 @@ def test_by_itself_it_is_used_where_the_algorithm_counts_on_it() -> None:
     out = export_verified(RECORD, ExportRequest("a", "x", *case, True), {})
     assert b"glres" not in next(iter(out.exported.files.values()))
     notes = " ".join(out.exported.notes)
-    assert "by memory and port channels, as it cannot be said by switch channels" in notes
+    assert "by memory and port channels, because switch channels cannot express it" in notes
     assert "out of place it can be said" in notes
 
 

@@ -293,7 +293,7 @@ def test_the_simulator_agrees_on_right_files(
 
 
 def test_what_rccl_runs_under_ll_reads_what_it_sends_in_time() -> None:
-    """Two ranks exchange two chunks in place; each overwrites what it sends behind a later step."""
+    """Two ranks exchange two chunks in place; each overwrites its source after a later step."""
     gpus = []
     for r in range(2):
         sender, receiver = Tb(1 - r, -1), Tb(-1, 1 - r)
@@ -312,7 +312,7 @@ def test_what_rccl_runs_under_ll_reads_what_it_sends_in_time() -> None:
         try:
             check(mutant, "rccl")
         except VerificationError as error:
-            late += "does not say that all was read" in str(error)
+            late += "may end before its reads are done" in str(error)
         else:
             assert set(simulate(mutant, 0, 12, dice, open_sends=True)) == {""}, mutant
     assert late >= 4

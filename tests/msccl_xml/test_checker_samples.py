@@ -368,7 +368,7 @@ def test_dependencies_within_a_rank() -> None:
 
 
 def test_a_send_without_a_barrier_may_still_read_when_its_flag_rises() -> None:
-    """RCCL's send under LL; what overwrites its source must wait for a later step."""
+    """RCCL's send under LL; a write to its source must wait for a later step."""
 
     def text(sender: list[str], dep: str, proto: str = "LL") -> str:
         ranks = [
@@ -386,13 +386,13 @@ def test_a_send_without_a_barrier_may_still_read_when_its_flag_rises() -> None:
     message = refusal(early, "rccl")
     assert "race: it writes i[0]" in message
     assert "step 0 (s)" in message
-    assert "does not say that all was read" in message
+    assert "may end before its reads are done" in message
     for proto in ("Simple", "LL128"):
         assert check(text([sent], "0 0", proto), "rccl")
     assert check(text([sent, after], "0 1"), "rccl")
     assert "race" in refusal(text([sent, after], "0 0"), "rccl"), "its own flag ends the wait"
     first = step("cpy", "i0", "s1", flag=1)
-    assert "race" in refusal(text([first, sent], "0 1"), "rccl"), "what came before says nothing"
+    assert "race" in refusal(text([first, sent], "0 1"), "rccl"), "an earlier step implies nothing"
 
 
 @pytest.mark.parametrize(
@@ -415,7 +415,7 @@ def test_a_block_goes_on_while_its_send_still_reads(steps: list[str], right: boo
     if right:
         assert check(text, "rccl")
     else:
-        assert "it writes what the send before it may still read" in refusal(text, "rccl")
+        assert "it overwrites data that the send before it may still read" in refusal(text, "rccl")
 
 
 def test_runs_of_reductions() -> None:

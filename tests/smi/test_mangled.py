@@ -39,7 +39,7 @@ SAMPLES: dict[str, tuple[ImporterRecord, str, dict[str, str]]] = {
 
 
 def manglings(text: str) -> Iterator[tuple[str, str]]:
-    """Each text that one accident makes of a text, with what it was."""
+    """Each damaged version of a text, with a name of the damage."""
     lines = text.split("\n")
 
     def with_line(i: int, line: str) -> str:
@@ -124,12 +124,12 @@ TYPES = rocm_text({"Link Type between two GPUs": HALVES}, numa=[0, 0, 0, 1, 1, 1
         (
             NVIDIA_SMI,
             FOUR.replace("NIC0\tNIC1", "mlx5_0mlx5_1", 1),
-            [":2: the row of GPU0 has a cell 'SYS' behind those of the 5 columns", "in line 1"],
+            [":2: the row of GPU0 has a cell 'SYS' after its 5 columns", "in line 1"],
         ),
         (
             NVIDIA_SMI,
             nvidia_text(uniform(4, "NV4"), tail="").replace("\tGPU3", "", 1),
-            [":2: the row of GPU0 has a cell 'NV4' behind those of the 3 columns\n2 | GPU0"],
+            [":2: the row of GPU0 has a cell 'NV4' after its 3 columns\n2 | GPU0"],
         ),
         (
             NVIDIA_SMI,
@@ -147,7 +147,7 @@ TYPES = rocm_text({"Link Type between two GPUs": HALVES}, numa=[0, 0, 0, 1, 1, 1
         (
             ROCM_SMI,
             TYPES.replace("GPU5 ", "", 1),
-            [":4: the row of GPU0 has a cell 'PCIE' behind those"],
+            [":4: the row of GPU0 has a cell 'PCIE' after its 5 columns"],
         ),
         (
             ROCM_SMI,

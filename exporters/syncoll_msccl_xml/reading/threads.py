@@ -62,7 +62,7 @@ def threads_of(
         open_sends: whether a send ends without a barrier.
 
     Raises:
-        VerificationError: when a step writes what the send before it may still read.
+        VerificationError: when a step overwrites data that the send before it may still read.
     """
     memory = AddressSpace()
     slots: dict[int, Mapping[str, int]] = {}
@@ -131,7 +131,7 @@ def _flagged(block: Block) -> list[int]:
 
 
 def _require_sent(rank: int, block: Block, instructions: Sequence[Instruction]) -> None:
-    """Passes a thread block in which no step writes what the send before it may still read."""
+    """Passes a thread block where no step overwrites data that an earlier send may still read."""
     sent: dict[int, int] = {}
     for one in instructions:
         if one.part == 0 and (one.waits or one.send >= 0):
@@ -139,8 +139,8 @@ def _require_sent(rank: int, block: Block, instructions: Sequence[Instruction]) 
         for slot in one.writes:
             if slot in sent and (one.name == "re" or sent[slot] != slot - one.part):
                 raise VerificationError(
-                    f"{place(rank, block, one.step)}: it writes what the send before it may still "
-                    "read: no barrier is between them, and not the same threads do both"
+                    f"{place(rank, block, one.step)}: it overwrites data that the send before it "
+                    "may still read: different threads do both, without a barrier between them"
                 )
         if one.still_reads:
             sent.update((slot, slot - one.part) for slot in one.reads)

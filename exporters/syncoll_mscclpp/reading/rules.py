@@ -149,7 +149,7 @@ def links_of(plan: Plan) -> frozenset[tuple[int, int]]:
 
 
 def within_boxes_of(plan: Plan) -> frozenset[tuple[str, int, int]]:
-    """The ranks that memory and switch channels join, which are set up within a box only."""
+    """The channels that exist only within a box, memory and switch, as (kind, rank, rank)."""
     joined = [("memory", gpu.id, peer) for gpu in plan.gpus for peer in gpu.channels["memory"]]
     joined += [
         ("switch", *pair)
@@ -201,7 +201,7 @@ def peers_of(gpu: Gpu, block: Block, kind: str, channel: int) -> int:
 
 
 def _require_some_size(plan: Plan) -> None:
-    """Passes a plan that some message fits: each rank's has whole chunks, all of one size."""
+    """Passes a plan that fits some message: each rank has whole chunks of one size."""
     whole = plan.collective == "allgather"
     chunks = [max(1, gpu.output_chunks if whole else gpu.input_chunks) for gpu in plan.gpus]
     least = max(1, -(-plan.min_size // (plan.alignment * min(chunks))))
