@@ -1,11 +1,10 @@
-"""The clock that limits go by: seconds on the wall, or counted work.
+"""The clock of limits: wall-clock seconds, or counted work.
 
-What happens by the clock on the wall depends on the machine and on what else it does.  Where work
-is counted instead, the clock is a counter that nothing else moves: every look at it costs a moment,
-and what takes longer (a solver, an encoding, a verification) adds what it took by a measure of its
-own, such as iterations.  So the same question has the same answer, however long that takes.
+Wall-clock results depend on the machine and its load.  With counted work the clock is a counter
+that nothing else moves.  Every reading costs a little; solvers, encodings and verifications add
+their own measures, such as iterations.  The same question then has the same answer on any machine.
 
-One unit is about what one core does in a second.
+One unit is about one second of one core.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ _PROCESS: dict[str, Any] = {}
 
 
 def now() -> float:
-    """Seconds or units of work since some moment; a look at counted work counts as some."""
+    """Seconds or units of work since an arbitrary start; reading counted work adds a little."""
     counter = _COUNTER.get()
     if counter is None:
         return time.perf_counter()
@@ -56,30 +55,31 @@ def now() -> float:
 
 
 def worked() -> float:
-    """The same, but seconds are those of the processor for this process, its threads together."""
+    """As `now`, but in processor seconds of all threads of this process, or units of work."""
     return now() if is_counted() else time.process_time()
 
 
 def is_counted() -> bool:
-    """Whether work is counted here, so that nothing may go by seconds or run in parallel."""
+    """Whether work is counted here; then nothing may depend on seconds or run in parallel."""
     return _COUNTER.get() is not None
 
 
 def took(units: float) -> None:
-    """Counts work that was done; nothing where seconds are."""
+    """Adds finished work to the counter; does nothing when limits are in seconds."""
     counter = _COUNTER.get()
     if counter is not None:
         counter.units += units
 
 
 def limit_in_words() -> str:
-    """Which kind of limit ends what is being done."""
+    """The name of the current kind of limit, for messages."""
     return "work limit" if is_counted() else "time limit"
 
 
 def remembered(name: str, make: Callable[[], _T]) -> _T:
-    """What code remembers from one call to the next, made when it is first asked for: in all of
-    this process, but where work is counted only until that ends.
+    """A value kept between calls, made on first use.
+
+    It lives as long as the process, or as long as `counting` where work is counted.
     """
     counter = _COUNTER.get()
     memory = _PROCESS if counter is None else counter.memory
@@ -90,7 +90,7 @@ def remembered(name: str, make: Callable[[], _T]) -> _T:
 
 
 def remembering(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Keeps the last answers of a function whose limits are those of a clock, see `remembered`."""
+    """Caches the last answers of a function that depends on the clock, see `remembered`."""
 
     @wraps(function)
     def ask(*args: _P.args, **keywords: _P.kwargs) -> _T:
@@ -104,7 +104,7 @@ def remembering(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
 @contextmanager
 def counting() -> Iterator[None]:
-    """While it lasts, `now` counts work from 0 on, in this thread."""
+    """A context in which `now` counts work, from 0, in this thread."""
     token = _COUNTER.set(_Counter())
     try:
         yield

@@ -37,7 +37,7 @@ __all__ = [
     "interrupted_at",
 ]
 
-_SLOWEST = 10  # times as long as its work takes what runs on a busy machine
+_SLOWEST = 10  # wall-clock time over processor time on a busy machine, at most
 _GRACE_SECONDS = 0.2  # for what looks at its deadline to end by itself, with what it has
 
 
@@ -107,7 +107,7 @@ class Deadline:
         return replace(self, ends=ends if self.ends is None else min(ends, self.ends))
 
     def granting(self, seconds: float) -> Deadline:
-        """This, or so many seconds of work where less time is left, if they come soon enough."""
+        """This, or `seconds` of work where less time is left, within a multiple of that time."""
         if self.left() >= seconds:
             return self
         return NEVER.sooner(_SLOWEST * seconds).working(seconds)
@@ -224,7 +224,7 @@ def enclosing() -> Deadline:
 
 
 def _active() -> list[Deadline]:
-    """Those of the `interrupted_at` that were entered, in this process or by counted work."""
+    """Deadlines of all entered `interrupted_at`, in this process or this `counting`."""
     return remembered("interrupted_at", list)
 
 

@@ -21,22 +21,20 @@ from syncoll.errors import OutOfTimeError
 __all__ = ["AGAIN_SECONDS", "ctrl_c", "may_raise", "unprinted"]
 
 AGAIN_SECONDS = 0.05
-"""Until an interruption that could not be raised, or was lost, is repeated."""
+"""Seconds until a delayed or lost interruption is repeated."""
 
 _ENTERED_AND_LEFT = frozenset(
     {__name__, "syncoll.clock", "syncoll.deadline", "syncoll.memory", "syncoll.plugins.guard"}
 )
-"""Modules whose own lines are not to be cut short; what they call may be."""
+"""Modules whose own lines must not be interrupted; their callees may be."""
 
 
 def may_raise(frame: FrameType | None) -> bool:
-    """Whether the handler of a signal that interrupted a frame may raise an error there, so that
-    nothing is left done by half.
+    """Whether a signal handler may raise an error in a frame that it interrupted.
 
-    Not where a module is being imported, for it cannot be imported again; nor where Python would
-    only print the error, as it does when garbage is collected or a generator is closed because it
-    was dropped; nor where a deadline, or what stands around a plugin's code, is just being entered
-    or left.
+    It must not during the import of a module, which cannot be repeated.  It must not where Python
+    would only print the error: in garbage collection, and when a dropped generator is closed.  And
+    it must not while a deadline or the guard of a plugin is being entered or left.
     """
     inner = frame
     while inner is not None and inner.f_globals.get("__name__") == "contextlib":
@@ -62,12 +60,12 @@ def may_raise(frame: FrameType | None) -> bool:
 def unprinted(
     hook: Callable[[Any], object], *kinds: type[BaseException], lost: Callable[[], object] = int
 ) -> Callable[[Any], None]:
-    """A ``sys.unraisablehook`` for errors that are raised again: they are not printed.
+    """A ``sys.unraisablehook`` that does not print errors that are raised again.
 
     Args:
         hook: prints all others.
         kinds: of errors that are raised again.
-        lost: is called when one of them was lost.
+        lost: called when one of them was lost.
     """
 
     def told(unraisable: Any) -> None:
@@ -110,13 +108,13 @@ def ctrl_c() -> Iterator[None]:
 
     def interrupt(_: int, frame: FrameType | None) -> None:
         if ended.is_set():
-            return  # one that was repeated for what has come to its end
+            return  # a repeated signal for a finished block
         if waiting.is_set() or may_raise(frame):
             raise KeyboardInterrupt
         later()
 
     hook = sys.unraisablehook
-    # What the guards of time and memory raise comes again by itself.
+    # The guards of time and memory raise again by themselves.
     sys.unraisablehook = unprinted(
         unprinted(hook, OutOfTimeError, MemoryError), KeyboardInterrupt, lost=later
     )

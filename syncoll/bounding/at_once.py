@@ -1,8 +1,8 @@
-"""Bounds that are known at once, before any linear program and whatever the limit of time.
+"""Quick bounds, proved before any linear program and whatever the time limit.
 
-Cuts around each node, around each box, and around the nodes on either side of what links share: in
-a network with switches those behind a switch or a cable.  For what is combined also the sends
-between all nodes, and between boxes.  The work is linear in the links for each of these sets.
+The cuts are around each node, around each box, and around the nodes on either side of a shared
+bound; with switches these nodes are behind a switch or a cable.  Combining collectives add the
+sends between all nodes and between boxes.  The work for each set is linear in the links.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _MOST_WIDTHS = 3
-"""So many widths of links make boxes."""
+"""Limit on the link widths from which boxes are made."""
 
 _MOST_CELLS = 1 << 27
-"""So many links, times sets of nodes, are looked at; sets of few nodes go first."""
+"""Limit on links times sets of nodes; sets of few nodes go first."""
 
 _REMEMBERED = 4
-"""So many topologies are kept at hand, with their sets of nodes."""
+"""Number of topologies whose sets of nodes stay in memory."""
 
 _MOST_COVERED = 1 << 20
-"""Cuts are given a cover, in the order of what they may prove, until these have so many links."""
+"""Limit on the links of all covers; the most promising cuts go first."""
 
 
 def bound_at_once(topology: Topology, shape: ChunkClasses) -> RoundsBound:
     """The best bound on R for any number of steps that takes no search.
 
-    What one node contributes to a combining collective must get into every other node, and what
-    another contributes out of it, so that the readings of one node say it of all.
+    In a combining collective the contribution of one node must enter every other node, and theirs
+    must leave them.  So the readings of one node cover all nodes.
     """
     known = _Machine.of(topology)
     if not shape.combining:
@@ -67,7 +67,7 @@ def bound_at_once(topology: Topology, shape: ChunkClasses) -> RoundsBound:
 
 
 def least_cut(topology: Topology, demands: Sequence[Demand]) -> RoundsBound:
-    """The bound of the best of these cuts."""
+    """The best bound of these cuts."""
     return _Machine.of(topology).cut(demands)
 
 
@@ -76,7 +76,7 @@ class _Machine:
 
     @classmethod
     def of(cls, topology: Topology) -> _Machine:
-        """That of one of the last topologies, or a new one."""
+        """The entry of a topology, from memory or new."""
         recent: list[_Machine] = remembered("machines with cuts", list)
         for one in recent:
             if one.topology is topology:

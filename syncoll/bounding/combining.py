@@ -53,8 +53,9 @@ _MOST_RATINGS = 1 << 14
 
 
 def _ratings() -> dict[int, float]:
-    """By `signature`, what part of the best the most was that could be proved of a node when it was
-    asked last: they say what comes first, and rest from one call to the next.
+    """By `signature`: the largest part of the best bound that could be proved at a node.
+
+    The last values are kept between calls and order the nodes.
     """
     return remembered("ratings of nodes", dict)
 
@@ -88,7 +89,7 @@ def combining_rounds_bound(
         steps: S, or None for any number of steps.
         seconds: time limit of all of it; None for none.  What is proved by then counts.
         prove: computes bounds, as `rounds_bound` does.
-        known: what is proved for any number of steps, where this was asked before.
+        known: the bound already proved for any number of steps, if any.
         enough: what an algorithm of so many steps has; where the bound is below that, cases are
             divided, which takes long.
     """

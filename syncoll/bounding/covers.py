@@ -1,8 +1,8 @@
 """Least covers: bounds that together contain some links, with as little bandwidth as possible.
 
-Bounds are taken by what they cost for each link that they contain (greedy set cover, Chvátal 1979).
-The same prices are a dual solution: where it proves that no cover costs less, as on most machines,
-that is all.  Otherwise covers of few links are found by branch and bound.
+Bounds are taken in ascending order of cost per contained link (greedy set cover, Chvátal 1979).
+The same prices are a dual solution.  On most machines it proves that no cover costs less; otherwise
+branch and bound finds covers of few links.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _MOST_EXACT = 1_000
-"""Covers of more links are greedy ones."""
+"""Covers of more links are greedy only."""
 
 _MOST_BRANCHES, _MOST_WORK = 5_000, 400_000
-"""So many branches are looked at for a least cover, and so many times links; after that it is the
-best one seen."""
+"""Limits on branches, and on branches times links, of the search for a least cover."""
 
 _EQUAL = 1e-9
 
@@ -38,8 +37,8 @@ class Covers:
         only: ``[B]``, the bounds that may be chosen; None for all.
 
     Attributes:
-        share: ``[L]``, a part of the bandwidth of the bounds with each link: every cover of some
-            links has at least the sum of their parts.
+        share: ``[L]``, a part of the bandwidth of each link's bounds, in chunks per round: every
+            cover of some links costs at least the sum of their parts.
     """
 
     def __init__(self, topology: Topology, only: BoolArray | None = None) -> None:
@@ -59,11 +58,11 @@ class Covers:
         np.minimum.at(self.share, link, part)
 
     def cost(self, cover: tuple[int, ...]) -> Fraction:
-        """Chunks per round of the bounds of a cover together."""
+        """Chunks per round of all bounds of a cover."""
         return sum((self.topology.bounds[i].chunks_per_round for i in cover), Fraction(0))
 
     def around(self, group: IntArray, count: int) -> FloatArray:
-        """``[count]``: what covers of the links in each group cost at least.
+        """``[count]``: a lower bound on the cost of covering the links of each group.
 
         Args:
             group: ``[L]``, the group that each link is in.
@@ -76,7 +75,7 @@ class Covers:
         return np.bincount(group, weights=part, minlength=count).astype(np.float64)
 
     def least(self, links: IntArray) -> tuple[int, ...] | None:
-        """A cover of some links that costs as little as is found in the limits.
+        """The cheapest cover of some links found within the limits.
 
         Args:
             links: positions of links, ascending.
@@ -109,7 +108,7 @@ class Covers:
     def _greedy(
         self, bounds: IntArray, column: IntArray, link: IntArray, sizes: IntArray
     ) -> tuple[int, ...]:
-        """The cover by bounds in ascending order of what they cost for each of their links."""
+        """The cover from bounds in ascending order of cost per link."""
         order = np.argsort(column, kind="stable")
         members = np.split(link[order], np.cumsum(sizes)[:-1])
         covered = np.zeros(int(link[-1]) + 1, dtype=np.int64)
@@ -130,7 +129,7 @@ class Covers:
         return tuple(sorted(bounds[chosen].tolist()))
 
     def _least(self, reach: dict[int, frozenset[int]]) -> tuple[int, ...]:
-        """A least cover, or the best one that is seen in the limits.
+        """A least cover, or the best one found within the limits.
 
         Args:
             reach: the links of each bound.
@@ -142,7 +141,7 @@ class Covers:
                 of_link.setdefault(link, []).append(i)
 
         def is_dominated(i: int) -> bool:
-            """Whether another covers as much for no more; of equal ones the first one stays."""
+            """Whether another bound covers as much for no more; of equal bounds the first stays."""
             return any(
                 reach[i] <= reach[j]
                 and cost[j] <= cost[i]
@@ -195,7 +194,7 @@ def _least_cover_of(
             for link in part & missing:
                 containing[link].append(i)
         options = min(containing.items(), key=lambda item: (len(item[1]), item[0]))[1]
-        # The last one pushed is looked at first: the cheapest for each link that it covers.
+        # The last one pushed is popped first: the cheapest per link that it covers.
         options.sort(key=lambda i: cost[i] / len(reach[i] & missing), reverse=True)
         stack += [(missing - reach[i], [*chosen, i], spent + cost[i]) for i in options]
     return best

@@ -48,7 +48,7 @@ _MOST_REMEMBERED = 256
 
 
 def _turns() -> dict[int, tuple[int, float]]:
-    """By topology, for which S it was not begun for want of time, and how long a turn took."""
+    """By topology: the S that were skipped for lack of time, and the seconds of a turn."""
     return remembered("turns of gossip", dict)
 
 

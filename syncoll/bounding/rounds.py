@@ -81,7 +81,7 @@ def rounds_bound(
         reading: what the demands are, for the record.
         node: what the demands are about, for the record.
         more_than: only a bound above this is of use: others are not looked for.
-        left_out: is called where a program is left out that would be solved with more time.
+        left_out: called when a program is skipped that more time would solve.
     """
     if not demands:
         return RoundsBound(Fraction(0), steps, None, reading, node)
@@ -166,7 +166,7 @@ class _FlowBounds:
                     if self._settled(steps, best):
                         break
         except OutOfTimeError:
-            self.left_out()  # what is proved so far holds
+            self.left_out()  # bounds proved so far hold
         except MemoryError:
             on_refusal(
                 f"no memory was left for the bound on R for {_of(steps)}: a weaker one stands in"
@@ -329,7 +329,7 @@ class _FlowBounds:
         ):
             self.left_out()
             return  # a smaller one was too large
-        # What would not even be built in the time is not begun.
+        # Skip a program that cannot even be built in the time.
         in_time = min(limits[0], left * _BUILT_PER_SECOND)
         if not relaxation.fits(in_time, deadline):
             if in_time < limits[0] and relaxation.fits(limits[0], deadline):

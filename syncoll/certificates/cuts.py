@@ -67,7 +67,7 @@ class CutCertificate:
         return amount / room
 
     def amount(self, demands: Sequence[Demand]) -> int:
-        """How many chunks must cross."""
+        """The number of chunks that must cross."""
         demands, inside = DemandList.of(demands), frozenset(self.nodes)
         within = np.array([inside.issuperset(nodes) for nodes in demands.sets], dtype=bool)
         crossing = within[demands.first] & ~within[demands.second]

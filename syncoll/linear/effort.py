@@ -1,7 +1,7 @@
-"""Limits of solvers where work is counted: iterations and deterministic time instead of seconds.
+"""Work limits of solvers: iterations and deterministic time instead of seconds.
 
-HiGHS has limits on the iterations of its methods for linear programs, which are the same in every
-run.  A mixed-integer program is limited by how often HiGHS asks whether it is to go on.
+HiGHS limits the iterations of its methods for linear programs, which are the same in every run.
+For a mixed-integer program the limit is on the number of HiGHS's interrupt callbacks.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 __all__ = ["TICKS_PER_UNIT", "limit_cp_sat", "run_counted"]
 
 TICKS_PER_UNIT = 0.6
-"""Of CP-SAT's deterministic time in a unit of work."""
+"""CP-SAT's deterministic time per unit of work."""
 
 _UNITS, _UNITS_PER_ENTRY = 1e-5, 4e-9
-"""What an iteration of the simplex method takes, and more for each entry of the matrix."""
+"""Work units of a simplex iteration, fixed and per entry of the matrix."""
 
 _INTERIOR_POINT, _INTEGER = 50.0, 25.0
-"""So many times as long take an iteration of the interior-point method, and what HiGHS does of a
-mixed-integer program between two questions."""
+"""An interior-point iteration, and the interval between two callbacks of a mixed-integer program,
+in simplex iterations."""
 
 _NO_LIMIT = (1 << 31) - 1
 
 
 def run_counted(highs: highspy.Highs, units: float | None, *, integer: bool) -> tuple[float, bool]:
-    """Runs HiGHS for at most about so many units of work.
+    """Runs HiGHS for about `units` of work at most.
 
     Args:
         units: None for no limit.
         integer: whether it is a mixed-integer program.
 
     Returns:
-        The units that it took, and whether the limit ended it.
+        The units spent, and whether the limit ended the run.
     """
     each = _UNITS + _UNITS_PER_ENTRY * (highs.getNumNz() + highs.getNumCol() + highs.getNumRow())
     most = min(_NO_LIMIT, inf if units is None else max(1.0, units / each))
@@ -66,7 +66,7 @@ def run_counted(highs: highspy.Highs, units: float | None, *, integer: bool) -> 
 
 
 def limit_cp_sat(parameters: Any, seconds: float) -> None:
-    """Has CP-SAT run in one thread for so many seconds, or units of work."""
+    """Limits CP-SAT to one thread and to `seconds`, or units of work."""
     parameters.num_workers = 1
     parameters.catch_sigint_signal = False  # Ctrl-C ends the search, not this call
     if is_counted():

@@ -29,7 +29,7 @@ Entries = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 """How many entries each new column (or row) has, in which rows (or columns), and their values."""
 
 _UNITS_PER_ENTRY = 2e-7
-"""What it takes to put an entry of a program in its place, and to look at it in a round."""
+"""Work units for adding an entry to a program, and for reading it in a round."""
 
 _NO_ENTRIES: Entries = ((), (), ())
 

@@ -1,9 +1,9 @@
-"""The lower envelope of times that are known size by size, such as simulated ones.
+"""The lower envelope of times that are known size by size, such as simulated times.
 
-Algorithms are timed at sizes a factor of four apart, but where they must be far from the fastest:
-more bytes take no less time, and no more in proportion.  Those that come near to the fastest are
-timed between two such sizes, too.  Where the fastest at a size is not that at the one before, the
-size from which on it is faster is looked for between them, to the byte.
+Algorithms are timed at sizes a factor of four apart.  Since more bytes take no less time, and no
+more in proportion, algorithms far from the fastest are skipped.  Algorithms near the fastest are
+also timed between two such sizes.  Where the fastest changes between two sizes, a search finds the
+crossover, to the byte.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from syncoll.documents import StoredAlgorithm
 __all__ = ["FAR", "Envelope", "Nearest", "Seconds", "envelope", "fastest"]
 
 Seconds: TypeAlias = Callable[[StoredAlgorithm, Sequence[Fraction | int]], Sequence[Fraction]]
-"""What an algorithm takes for each of some sizes of one node's data."""
+"""The times of an algorithm, in seconds, for sizes of one node's data, in bytes."""
 
 FAR = 1 << 50
-"""A size, in bytes, at which latencies count for nothing any more."""
+"""A size, in bytes, at which latencies are negligible."""
 
 _SIZES = (1, 1 << 5, *(1 << bits for bits in range(10, 31, 2)), 1 << 34, FAR)
 """Sizes at which algorithms are timed first, in bytes."""
 
 _NEAR = Fraction(3, 2)
-"""Who takes more than so many times the least time is not timed there."""
+"""Algorithms slower than the fastest by more than this factor are not timed nearby."""
 
 _SAME = 1 + Fraction(1, 10**9)
-"""Times that differ by no larger factor are the same: simulated ones are rounded."""
+"""Times that differ by at most this factor are equal: simulated times are rounded."""
 
 
 def fastest(seconds: Sequence[Fraction]) -> int:
-    """The position of the least of some times; of those that are the same the first."""
+    """The position of the least time, the first among equals."""
     least = min(seconds) * _SAME
     return next(i for i, time in enumerate(seconds) if time <= least)
 
 
 @dataclass(frozen=True)
 class Nearest:
-    """Where an algorithm that is never the fastest comes nearest to it.
+    """The size at which an algorithm that is never the fastest comes nearest to the fastest.
 
     Args:
         size: of one node's data, in bytes; None as sizes grow.
@@ -56,18 +56,18 @@ class Nearest:
 
 @dataclass(frozen=True)
 class Envelope:
-    """Which of some algorithms is the fastest for which size.
+    """The fastest algorithm for each size.
 
     Args:
-        starts: by size: the number of an algorithm, and the size from which on it is the fastest.
-        others: by number, of those that never are.
+        starts: by size: the number of an algorithm, and the first size at which it is the fastest.
+        others: by number: algorithms that are never the fastest.
     """
 
     starts: tuple[tuple[int, int], ...]
     others: Mapping[int, Nearest]
 
     def fastest(self, size: int) -> int:
-        """The number of the fastest for a size."""
+        """The number of the fastest algorithm for a size."""
         return next(number for number, low in reversed(self.starts) if low <= size)
 
 
@@ -75,8 +75,9 @@ def envelope(algorithms: Sequence[StoredAlgorithm], seconds: Seconds) -> Envelop
     """The fastest for each size.
 
     Args:
-        algorithms: at least one; of those that are as fast the first counts.
-        seconds: of each; more bytes take no less, and a byte of more bytes takes no more.
+        algorithms: at least one; the first counts among equally fast ones.
+        seconds: times of an algorithm; they never fall with the size, and the time per byte never
+            rises.
     """
     known: dict[int, dict[int, Fraction]] = {}
     best: dict[int, int] = {}
@@ -92,12 +93,12 @@ def envelope(algorithms: Sequence[StoredAlgorithm], seconds: Seconds) -> Envelop
         best.update((size, [*known[size]][fastest([*known[size].values()])]) for size in new)
 
     def near(low: int, high: int) -> set[int]:
-        """Those that may be the fastest between two sizes."""
+        """Algorithms that may be the fastest between two sizes."""
         rows = [(known[size], known[size][best[size]]) for size in (low, high)]
         return {i for row, least in rows for i, time in row.items() if time <= least * _NEAR}
 
     def crossing(low: int, high: int) -> int:
-        """From where on the fastest at one size is slower than that at a larger size."""
+        """The first size from which the fastest at `low` is slower than the fastest at `high`."""
         before, after = best[low], best[high]
 
         def lead(sizes: Sequence[int]) -> dict[int, Fraction]:
@@ -148,7 +149,7 @@ def envelope(algorithms: Sequence[StoredAlgorithm], seconds: Seconds) -> Envelop
 
 
 def _nearest(number: int, known: Mapping[int, Mapping[int, Fraction]]) -> Nearest:
-    """Where one comes nearest to the fastest, among the sizes at which it was timed."""
+    """The timed size at which an algorithm comes nearest to the fastest."""
     slower = {
         size: row[number] / least
         for size, row in known.items()

@@ -64,7 +64,7 @@ class PlannedExport:
     handed_out: HandedOut
 
     def notes(self, folder: PurePath) -> tuple[str, ...]:
-        """What a user should know, where the index is in `folder`."""
+        """Notes for the user about the exports, with the index in `folder`."""
         place = folder.joinpath(*PurePosixPath(self.files[0]).parts[:2])
         return self.handed_out.placed(place).exported.notes
 
@@ -105,8 +105,8 @@ def export_plan(
 ) -> PlannedExports:
     """Plans, and exports what is chosen; all of it is verified, written, read back and executed.
 
-    With `skip_refused` it plans without those that the format cannot express; `simulated`: see
-    `plan_sizes`.
+    With `skip_refused` it plans without algorithms that the format cannot express; `simulated`:
+    see `plan_sizes`.
 
     Raises:
         UsageError: when there are no algorithms, or the collective has no message by which a

@@ -1,6 +1,6 @@
-"""Which algorithm of a frontier is the fastest for which size.
+"""The fastest algorithm of a frontier for each size.
 
-Times are simulated (`syncoll.planning.crossings`), or those of steps in lockstep, exactly.
+Times are simulated (`syncoll.planning.crossings`), or exact times of steps in lockstep.
 
 In the alpha-beta model of the SCCL paper (section 3.6; the overhead, that of starting a collective,
 is ours) an algorithm of S steps and R rounds that cuts each node's data of L bytes (of a collective
@@ -225,10 +225,10 @@ class Plan:
 
     Args:
         model: alpha, beta and the overhead of a call.
-        message: what the collective's message is.
+        message: the measure of the collective's message.
         ranges: of sizes, from 0 to no end.  Simulated, an algorithm may be the fastest in several.
         never_best: the others, by steps.
-        simulated: the times that were compared; None for those of the model, in lockstep.
+        simulated: the times that were compared; None for times of the model, in lockstep.
     """
 
     model: CostModel
@@ -292,10 +292,11 @@ def plan_sizes(
 ) -> Plan:
     """Chooses the fastest algorithm for each size.
 
-    Of two as fast it is that of fewer steps; by the model alone that of the lower bandwidth cost.
+    Of two equally fast algorithms it takes the one with fewer steps; by the model alone the one
+    with the lower bandwidth cost.
 
     Args:
-        simulated: what an algorithm takes for some sizes; None for what the model says.
+        simulated: times of an algorithm for some sizes; None for times of the model.
 
     Raises:
         UsageError: when there are none.
@@ -316,7 +317,7 @@ def plan_sizes(
 
 
 def _apart(ordered: Sequence[StoredAlgorithm], number: int, found: Envelope) -> NeverBest:
-    """One that is never the fastest."""
+    """An algorithm that is never the fastest."""
     nearest = found.others[number]
     if nearest.size is None:
         last = ordered[found.starts[-1][0]]
@@ -334,7 +335,7 @@ def _ranges(starts: Sequence[tuple[StoredAlgorithm, Fraction]]) -> tuple[SizeRan
 def _lines(
     ordered: Sequence[StoredAlgorithm], model: CostModel
 ) -> list[tuple[StoredAlgorithm, Fraction]]:
-    """The lower envelope of straight lines: each algorithm with the size from which on it is it."""
+    """The lower envelope of straight lines: each algorithm with its first size on the envelope."""
     first = min(ordered, key=lambda one: (one.algorithm.steps * model.alpha, one.bandwidth))
     found = [(first, Fraction(0))]
     while later := [one for one in ordered if one.bandwidth < found[-1][0].bandwidth]:
