@@ -39,7 +39,6 @@ from syncoll.cli.exits import Exit
 from syncoll.cli.output import note, print_result
 from syncoll.documents import require_writable
 from syncoll.errors import UsageError
-from syncoll.session.packing import forest_collective
 from syncoll.wording import counted
 
 __all__ = ["add_arguments", "run"]
@@ -88,6 +87,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
+    from syncoll.session.packing import forest_collective  # with numpy, once names are known
+
     json_for_dash(arguments)
     collective = arguments.collective or arguments.named or "allgather"
     if arguments.named not in (None, collective):

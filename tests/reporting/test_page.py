@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
@@ -119,7 +120,12 @@ def test_what_does_not_hold_is_not_shown(dgx1: Path, tmp_path: Path) -> None:
 
 
 def test_the_collective_lets_more_be_checked(dgx1: Path) -> None:
-    assert "Not checked" in syncoll.report(dgx1).html
+    found = syncoll.load(dgx1)
+    assert isinstance(found, syncoll.FrontierResult)
+    unnamed = replace(found, collective="mine")
+    assert "Not checked" in syncoll.report(unnamed).html
+    assert "Not checked" not in syncoll.report(unnamed, collective="allgather").html
+    assert "Not checked" not in syncoll.report(dgx1).html
     assert "Not checked" not in syncoll.report(dgx1, collective="allgather").html
     with pytest.raises(VerificationError):
         syncoll.report(dgx1, collective="alltoall")
