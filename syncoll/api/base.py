@@ -70,10 +70,10 @@ _Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 def verb(function: _F) -> _F:
-    """A function that answers an unknown keyword with the one that was meant.
+    """Wraps a function so that an error for an unknown keyword suggests the nearest one.
 
     Raises:
-        UsageError: when it is called with a keyword that it does not have.
+        UsageError: on a call with an unknown keyword.
     """
     parameters = inspect.signature(function).parameters.values()
     several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -141,7 +141,7 @@ def session_for(options: SettingsOptions | None = None) -> Session:
     """A session with these settings; the usual one where nothing is set.
 
     Raises:
-        UsageError: on a setting that does not exist, or that does not go with counted work.
+        UsageError: on an unknown setting, or one that is incompatible with counted work.
     """
     asking = _COMMAND.get()
     session = usual = _usual() if asking is None else asking[0]
@@ -192,17 +192,15 @@ def seconds_of(limit: float | str | None) -> float | None:
 
 
 def reading(until: Deadline) -> interrupted_at:
-    """While it lasts, what is asked is read, for which there is always some time.
+    """A context for reading a request, which always gets a minimum of time.
 
-    So cuts and distances of all but the largest machines come whatever the limit.
+    So cuts and distances of all but the largest machines are known whatever the limit.
     """
     return interrupted_at(until.granting(_READING_SECONDS))
 
 
 def counts_work(verb: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Has work counted while a verb answers, where its keyword ``work`` limits that, or the request
-    that it is asked.
-    """
+    """Wraps a verb so that work is counted when its keyword ``work``, or its request, limits it."""
 
     @wraps(verb)
     def ask(*args: _P.args, **keywords: _P.kwargs) -> _T:
@@ -222,7 +220,7 @@ def deadline_of(
         work: units of work in place of seconds, see `counts_work`.
 
     Raises:
-        UsageError: when it is not a time, or no amount of work, or both are given.
+        UsageError: when it is not a time or an amount of work, or both are given.
     """
     if work is not None:
         if limit is not None:
@@ -301,12 +299,12 @@ def sizes_of(name: str, sizes: int | str | Iterable[int | str], factor: int = 4)
     """Sizes in the order given: one, a range such as ``1KiB..1GiB``, or several of both.
 
     Args:
-        name: of the argument.
+        name: the name of the argument.
         sizes: also as a text with commas.
-        factor: from each size of a range to the next.
+        factor: the ratio of neighbouring sizes in a range.
 
     Raises:
-        UsageError: on one that is no size, and none at all.
+        UsageError: on an invalid size, or without any.
     """
     if isinstance(sizes, str):
         sizes = sizes.split(",")
@@ -325,7 +323,7 @@ def choice_of(name: str, value: str, kind: type[_Choice]) -> _Choice:
     """The member of an enumeration that a text names.
 
     Raises:
-        UsageError: when there is none.
+        UsageError: when no member has that name.
     """
     try:
         return kind(value)

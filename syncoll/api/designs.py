@@ -185,7 +185,7 @@ def design(
             ``1min``; None for 10.
         time_limit: seconds for all of it, or a text such as ``2min``; what is proved by then is
             given, as after Ctrl-C.
-        work: units of work in place of `time_limit`, see `pareto`; `search_limit` is one then too.
+        work: units of work in place of `time_limit`, see `pareto`; also for `search_limit`.
         output: a folder where each bound is kept with its proof as it is found, for `check`, and
             the table as ``index.json``; what is there already is checked and not proved anew.
         progress: ``auto``, ``live``, ``plain`` or ``none``.

@@ -130,7 +130,7 @@ class StoredResult(AlgorithmVerbs, StoredAlgorithm):
 
 @dataclass(frozen=True, repr=False)
 class CheckedResult(Shown, Checked):
-    """What was checked and holds; `unchecked` names what a file alone cannot prove."""
+    """The claims that were checked and hold; `unchecked` names claims a file alone cannot prove."""
 
     def page(self) -> Page:
         """What is proved."""
@@ -276,8 +276,7 @@ class FrontierResult(Shown, Frontier):
         """Replays every algorithm and checks every claim, without any solver; see `syncoll.check`.
 
         Args:
-            collective: None for the one that was searched, where that is known, and otherwise for
-                what its name stands for.
+            collective: None for the collective of the search, or else of the frontier's name.
             proofs: the folder of the proof files that refutations name.
             topology: that it must be about; None for any.
         """
@@ -305,7 +304,7 @@ def load(path: str | Path) -> FrontierResult | StoredResult:
 
 
 def loaded(path: str | Path, taker: str) -> FrontierResult | StoredResult:
-    """The same for another verb, which errors name; see `load`."""
+    """As `load`, for another verb, which error messages name."""
     stored = documents.read_file(path_of("path", path), documents.WITH_ALGORITHMS, taker)
     if stored.frontier is not None:
         return dressed(FrontierResult, stored.claims(), session=session_of(None))
@@ -316,7 +315,7 @@ def loaded(path: str | Path, taker: str) -> FrontierResult | StoredResult:
 
 
 def frontier_of(source: Source, taker: str = "") -> FrontierResult:
-    """A frontier with points, out of a file or as it is; `taker`: the verb that takes it.
+    """A frontier with points, from a file or given; `taker`: the verb that errors name.
 
     Raises:
         UsageError: when there is no frontier, or no point in it.
@@ -363,9 +362,9 @@ def check(
 
     Args:
         source: a frontier, bounds, or a file of either.
-        collective: that it must be about; None for what the name in the file stands for.  Where
-            that is no collective, or another one, some claims stay unchecked, which the answer
-            names.
+        collective: the collective to compare with; None for the one named in the file.  If that
+            name is unknown here, or stands for another collective, some claims stay unchecked,
+            and the answer names them.
         proofs: the folder of the proof files that refutations name.
         topology: that it must be about; None for any.
 
@@ -382,7 +381,7 @@ def check(
     if isinstance(source, StoredFile):
         return _checked(source.claims(), collective, proofs, topology)
     path = path_of("source", source, "a frontier, bounds, or a path of their file")
-    stored = documents.read_file(path, ("frontier", "forest"), "check")  # which replays
+    stored = documents.read_file(path, ("frontier", "forest"), "check")  # replays
     try:
         return _checked(stored.claims(), collective, proofs, topology)
     except VerificationError as error:

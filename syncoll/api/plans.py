@@ -120,19 +120,18 @@ def plan(
     options: Mapping[str, object] | None = None,
     progress: str = "auto",
 ) -> PlanResult:
-    """Which point of a frontier is the fastest for which message size, with exports of those.
+    """The fastest point of a frontier for each message size, with exports.
 
     Args:
         source: a frontier, or its file.
-        alpha: what each send takes beside its bytes, such as ``0.7us``, in place of latencies that
-            the topology states; in lockstep the latency of a step, without it the greatest of
-            those.
+        alpha: latency of each send, such as ``0.7us``, in place of the topology's latencies; in
+            lockstep the latency of a step, by default the greatest of the topology's.
         beta: what a link of one chunk per round carries, such as ``25GB/s``; None where the
             topology says bandwidths.
         overhead: of each call.
-        timing: when a send leaves, as in `syncoll.simulate`: asynchronous, when its data is there
-            and its lane free, so that times are simulated; lockstep, with all of its step, which
-            takes overhead + S alpha + (R/C) L beta, exactly.
+        timing: when a send leaves, as in `syncoll.simulate`.  Asynchronous: when its data is there
+            and its lane is free; times are simulated.  Lockstep: with all sends of its step; the
+            time is exactly overhead + S alpha + (R/C) L beta.
         size: of one node's data, or several, such as ``64MiB``, for which the fastest is asked:
             of each pipeline the member that is the fastest there is planned with, beside those
             for sizes from 1 KiB to 1 GiB.
@@ -145,8 +144,8 @@ def plan(
         progress: ``auto``, ``live``, ``plain`` or ``none``.
 
     Raises:
-        UsageError: on a number that makes no sense, one that is missing, no points, or sends that
-            are too many to be simulated.
+        UsageError: on an invalid or missing number, without points, or with too many sends to
+            simulate.
         ExportError: when the format cannot express what was chosen.
     """
     if exports is not None:
@@ -174,7 +173,7 @@ def plan(
                 number, len(algorithms), f"simulating {one.where}"
             )
             try:
-                plan_sizes(algorithms, model, times)  # which it remembers
+                plan_sizes(algorithms, model, times)  # fills the cache of `times`
             except UsageError as error:
                 hint = f"{argument('timing', 'lockstep')} plans without a simulation"
                 raise UsageError(f"{error}; {hint}") from error

@@ -246,7 +246,7 @@ def survey(
         search_limit: seconds for each failure, or a text such as ``1min``; None for 10.
         time_limit: seconds for all of it, or a text such as ``2min``; what was found by then is
             given, as after Ctrl-C.
-        work: units of work in place of `time_limit`, see `pareto`; `search_limit` is one then too.
+        work: units of work in place of `time_limit`, see `pareto`; also for `search_limit`.
         output: a folder where the frontier of each is kept as it is found, for `check`, and the
             table as ``index.json``; what is there already is checked and not searched anew.
         progress: ``auto``, ``live``, ``plain`` or ``none``.

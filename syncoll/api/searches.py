@@ -66,8 +66,8 @@ _FEW_SENDS = 100_000
 """A file of fewer says nothing of how long each takes."""
 
 _SHARE_BEFORE_ORDER, _SHARE_OF_ORDER = 0.85, 0.4
-"""The part of a time limit after which a search ends whose chunks are to be put in an order, and
-the part of the rest which that may take; what is left is for showing what the points take."""
+"""The part of a time limit for the search when chunks are ordered afterwards, and the part of the
+rest for ordering; the remainder is for simulating the points."""
 
 _STYLES = ("auto", "live", "plain", "none")
 _LIMITS = ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "work", "point_limit")
@@ -106,16 +106,16 @@ def pareto(
         collective: a name or an object.
         strategy: ``certified``, or ``paper`` for Algorithm 1 of the SCCL paper.
         k: only k-synchronous algorithms, R <= S + k.
-        max_steps: S at most; None for 3 more than the least possible.  Where no algorithm has so
-            few, the result has no points and says so in `impossible`, at once.
+        max_steps: S at most; None for 3 more than the least possible.  Below the least possible,
+            the result has no points and says why in `impossible`, at once.
         max_rounds: R at most; None for no limit.  Likewise.
         max_chunks: C at most; None for 24 times the least possible, up to 96 times where the
             bound's denominator asks for it, and what seeds construct.
         time_limit: seconds for all of it, or a text such as ``2min``; None to go on while that
             brings something, which takes minutes where gaps stay open.
-        work: units of work in place of `time_limit`, each about what one core does in a second:
-            every run with the same limit finds the same, however busy the machine is.  One thread
-            does everything, one thing after the other, and no store is asked.
+        work: units of work in place of `time_limit`, each about one second of one core: every run
+            with the same limit finds the same, whatever the load.  The search runs in one thread
+            and does not use the store.
         point_limit: seconds, or units of work, for each (S, R, C).
         symmetric: whether symmetric algorithms are looked for first where that is quicker; found
             or not, they refute nothing.
@@ -211,7 +211,7 @@ def search(
     limits |= {name: seconds_of(limits[name]) for name in ("time_limit", "point_limit")}
     request, spec = written_search(session.specs, what, _strategy(strategy), limits)
     request = replace(request, symmetric=symmetric)
-    if request.work is not None:  # in place of what the file says
+    if request.work is not None:  # in place of the file's limit
         request = replace(request, time_limit=limits["time_limit"])
     until = deadline_of(request.time_limit, began, work=request.work)
     return searched(

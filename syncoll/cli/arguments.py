@@ -169,14 +169,14 @@ def add_time_limit(parser: argparse._ActionsContainer, more: str) -> None:
 
 
 def add_work(parser: argparse._ActionsContainer) -> None:
-    """--work of a command that can count it."""
+    """--work of a command that can count work."""
     parser.add_argument(
         "--work",
         type=work,
         metavar="N",
-        help="in place of --time-limit: N units of work, each about what one core does in a "
-        "second; solvers, bounds and seeds count what they do, one after the other in one thread, "
-        "so that every run finds the same under any load (without the store)",
+        help="in place of --time-limit: N units of work, each about one second of one core, "
+        "counted by solvers, bounds and seeds; they run in one thread and without the store, so "
+        "that every run finds the same under any load",
     )
 
 

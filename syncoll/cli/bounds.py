@@ -56,8 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_time_limit(
         parser,
-        "; what is proved by then is given, as after Ctrl-C, and distances and cuts in any case "
-        "(default: about 20 s for each bound)",
+        "; at the limit, as after Ctrl-C, the bounds proved so far are printed, and always those "
+        "by distances and cuts (default: about 20 s for each bound)",
     )
     add_work(parser)
     parser.add_argument("--prices", action="store_true", help="show the prices that prove each")

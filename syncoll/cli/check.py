@@ -2,20 +2,19 @@
 with exact arithmetic and shortest paths, and makes sure that the bounds, the scope of each point's
 optimality and what is said to be open follow from them.  Needs no solver.
 
-A frontier is compared with the collective of its name, or with that of --collective; its machine is
-the one that the file describes, unless --topology names the one to compare it with.  A claim that
-the file cannot prove is named as not checked, with what would check it, and then the exit code is
-4: where the name stands for no collective or another one, that a bound holds for every number of
-chunks, which follows from the definition; refutations are a solver's word, unless they have a proof
-file (written by `syncoll pareto --proofs DIR`) and its folder is named with --proofs.  What a file
-says of how it was made (search, complete, seconds, encoding, backend) is never checked, and no
-claim rests on it.
+A frontier is compared with the collective of its name, or with that of --collective.  Its machine
+is the one that the file describes, or that of --topology.  A claim that the file cannot prove is
+named as not checked, with a way to check it, and then the exit code is 4.  If the name is unknown
+or stands for another collective, this is the claim that a bound holds for every number of chunks,
+which follows from the definition.  Refutations are a solver's word unless they have a proof file
+(written by `syncoll pareto --proofs DIR`) and --proofs names its folder.  The record of the search
+(search, complete, seconds, encoding, backend) is never checked, and no claim rests on it.
 
 Of forests that `syncoll forest -o` saved every tree is checked edge by edge, and every cut.  What
 they say of an allreduce with any roots is not checked, but must not contradict the trees.
 
 A folder of frontiers, bounds and forests, such as `syncoll design -o` writes, is checked file by
-file; each is compared with the collective and the machine of its names, where syncoll has such.
+file; each is compared with the collective and machine of its names, if syncoll knows them.
 
 A file that claims what it does not prove ends with exit code 2 and the first claim that fails.
 
@@ -114,7 +113,7 @@ def _forest_document(file: Path, found: syncoll.ForestsResult) -> dict[str, Any]
     unchecked = []
     if found.any_roots is not None:
         how = f"syncoll forest {quote(found.topology)} --collective allreduce"
-        what = "what reductions to any roots and broadcasts at the same time reach"
+        what = "the throughput of reductions to any roots at the same time as broadcasts"
         unchecked.append({"kind": "any roots", "what": what, "how": how})
     return {
         "schema": "syncoll/check/1",
@@ -222,6 +221,6 @@ def _document(file: Path, checked: syncoll.CheckedResult) -> dict[str, Any]:
 
 
 def _num_bounds(frontier: Frontier) -> int:
-    """Number of lower bounds on R/C: one for each S that has one, and that for any S."""
+    """Number of lower bounds on R/C: one for each S with a bound, and one for any S."""
     by_steps = 0 if frontier.evidence is None else len(frontier.evidence.proofs)
     return by_steps + (frontier.least_bandwidth > 0)

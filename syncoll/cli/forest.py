@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--backend", metavar="NAME", help="the seed that packs them (default: the one that can)"
     )
     add_time_limit(
-        parser, "; by then the best trees so far are given, exit code 3 without any (default: none)"
+        parser, "; at the limit the best trees so far are printed, or exit code 3 (default: none)"
     )
     parser.add_argument("--trees", action="store_true", help="list every tree")
     add_format(parser)

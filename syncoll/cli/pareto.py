@@ -13,8 +13,8 @@ algorithm shown has passed an independent verifier.
 
 The search improves its points for as long as a gap to a proved bound is open; Ctrl-C and
 --time-limit end it with what is known so far, which says what is not settled and how near it is.
-Exit codes: 0 searched to the end or points found; 1 proved impossible (--max-steps or --max-rounds
-is below what distances and cuts prove), before anything is searched; 2 bad input; 3 stopped by a
+Exit codes: 0 searched to the end or points found; 1 proved impossible before any search
+(--max-steps or --max-rounds is below the bounds by distances and cuts); 2 bad input; 3 stopped by a
 limit without a point; 130 Ctrl-C, and the frontier is saved even without -o.
 """
 
@@ -82,7 +82,7 @@ def _show_times(frontier: syncoll.FrontierResult, arguments: argparse.Namespace)
         with interrupted_at(deadline_of(arguments.time_limit)):
             page = fastest_page(syncoll.simulate(frontier, **times, factor=2, classics=False))
     except OutOfTimeError:
-        note("syncoll: there was no time to simulate what the points take; `syncoll simulate` does")
+        note("syncoll: no time was left to simulate the points; `syncoll simulate` does that")
         return
     print_page(page)
     note("`syncoll simulate` tells more of a saved frontier, with the classics beside it")

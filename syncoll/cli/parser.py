@@ -24,7 +24,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(**settings, allow_abbrev=False)
-        # No option begins like a number: -1us is a value, which is refused in its own words.
+        # No option begins like a number: -1us is a value, and its own error refuses it.
         self._negative_number_matcher = re.compile(r"-[0-9.].*")
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:

@@ -4,11 +4,11 @@
 
   overhead + S * alpha + (R/C) * L * beta
 
---alpha is what each send takes beside its bytes, in lockstep each step, a time (ns, us, ms, s).
---beta is given as a bandwidth: what a link of one chunk per round carries in a second, in bytes
-(GB/s = 10^9, GiB/s = 2^30) or bits (Gb/s).  Where the machine was described with units, the
-frontier's file says it and --beta can be left out; where it was described with latencies, so can
---alpha, which in lockstep is then the greatest of them.
+--alpha is the latency of each send, in lockstep of each step, as a time (ns, us, ms, s).
+--beta is given as a bandwidth: that of a link of one chunk per round, per second in bytes
+(GB/s = 10^9, GiB/s = 2^30) or bits (Gb/s).  If the machine has units, the frontier's file gives
+the bandwidth and --beta can be left out.  If it has latencies, --alpha can be left out; in lockstep
+it is then the greatest of them.
 
 L is the data of one node, C chunks of it: each node's input; of broadcast and scatter the root's.
 Of collectives with sizes, such as alltoallv, and of sums, L is one unit; the page says how many of
@@ -65,8 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--alpha",
         metavar="TIME",
-        help="of each send beside its bytes, in lockstep of each step, such as 0.7us (default: "
-        "what the file says, if its machine has latencies)",
+        help="latency of each send, in lockstep of each step, such as 0.7us (default: the "
+        "latencies in the file, if its machine has any)",
     )
     parser.add_argument(
         "--beta",

@@ -96,8 +96,8 @@ def read_document(path: Path, kinds: Sequence[str] = KINDS, taker: str = "") -> 
     """The content of a file of ours.
 
     Args:
-        path: of the file.
-        kinds: that are taken.
+        path: the file.
+        kinds: the expected kinds.
         taker: the verb that takes them, for errors.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What a file says of itself at its beginning: of which kind it is."""
+"""The kind of a file, from the schema at its beginning."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _PRINTED_BY = {
 
 
 def kind_in(path: Path) -> str:
-    """The kind that a file says, at its beginning, that it is; empty for one that is not ours."""
+    """The kind in a file's schema; empty for a file that syncoll did not write."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)
@@ -55,28 +55,28 @@ def kind_in(path: Path) -> str:
 
 
 def holds_forest(path: Path) -> bool:
-    """Whether a file says of itself, at its beginning, that it is a forest's."""
+    """Whether the schema of a file is that of a forest."""
     return kind_in(path) == "forest"
 
 
 def noun_of(kind: str) -> str:
-    """A file of a kind in words; empty for a kind that there is not."""
+    """A file of a kind in words; empty for an unknown kind."""
     if kind in _PRINTED_BY:
-        return f"what `syncoll {_PRINTED_BY[kind]} --format json` prints"
+        return f"the output of `syncoll {_PRINTED_BY[kind]} --format json`"
     return _NOUNS.get(kind, "")
 
 
 def refuse_kind(schema: object, name: str, kinds: Sequence[str], taker: str = "") -> None:
-    """Says of a kind of ours which it is, and which are taken.
+    """Refuses a document of another known kind; the error names its kind and the expected ones.
 
     Args:
-        schema: the entry of a document.
-        name: of the file, for errors.
-        kinds: that are taken.
-        taker: the verb that takes them.
+        schema: the schema entry of a document.
+        name: the file's name, for errors.
+        kinds: the expected kinds.
+        taker: the verb that takes them, for errors.
 
     Raises:
-        FileFormatError: unless the kind is taken, or none of ours.
+        FileFormatError: on a known kind that is not among them.
     """
     match = _SCHEMA.fullmatch(schema) if isinstance(schema, str) else None
     found = "" if match is None or match[1] in kinds else noun_of(match[1])

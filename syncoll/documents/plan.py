@@ -43,7 +43,7 @@ class ModelRecord(ClosedRecord, frozen=True):
     Args:
         timing: asynchronous: simulated, as `syncoll simulate` does; lockstep: overhead + S alpha +
             (R/C) L beta.
-        alpha: seconds of a send beside its bytes, in lockstep of a step.
+        alpha: latency of a send, in lockstep of a step, in seconds.
         alpha_from: file: the greatest of the topology's latencies.
         bandwidth: 1/beta: bytes per second of a link that carries one chunk per round.
         bandwidth_from: file: of the topology's units.

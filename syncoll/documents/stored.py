@@ -74,8 +74,8 @@ def read_file(path: Path, kinds: Sequence[str] = KINDS, taker: str = "") -> Stor
     """Reads a file and verifies every algorithm in it.
 
     Args:
-        path: of the file.
-        kinds: that are taken; all by default.
+        path: the file.
+        kinds: the expected kinds; all by default.
         taker: the verb that takes them, for errors.
 
     Raises:

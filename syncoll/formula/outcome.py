@@ -40,8 +40,8 @@ class Limits:
     Args:
         seconds: wall-clock time limit; None for none.
         work: limit in units of work that the solver counts itself, so that every run with the same
-            limit and one thread ends alike; a unit is about what one core does in a second.  None
-            for none.
+            limit and one thread ends alike; a unit is about one second of one core.  None for no
+            limit.
         memory_bytes: limit on the resident memory of the solver's process; None for none.
         threads: how many threads the solver may use; a solver without threads uses one.
         seed: seed of the solver's random choices.

@@ -81,7 +81,7 @@ def _hints(text: str, record: ImporterRecord, others: Mapping[str, ImporterRecor
 
 
 def _recognising(text: str, importers: Mapping[str, ImporterRecord]) -> tuple[list[str], list[str]]:
-    """The importers that know a text, and the complaints of those that could not be asked."""
+    """The importers that recognise a text, and the errors of importers that failed."""
     names, failed = [], []
     for name, one in sorted(importers.items()):
         try:
@@ -93,7 +93,7 @@ def _recognising(text: str, importers: Mapping[str, ImporterRecord]) -> tuple[li
 
 
 def recognised(importers: Mapping[str, ImporterRecord], file: str) -> list[str]:
-    """The names of the importers that know the contents of a file; none where it is no text."""
+    """The names of the importers that recognise a file's contents; none if it is not text."""
     try:
         return _recognising(read_description(file), importers)[0]
     except ImportFormatError:

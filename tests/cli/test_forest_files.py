@@ -75,7 +75,7 @@ def test_an_allreduce_is_read_again(run: Run) -> None:
     run("forest", TWO_BOXES, "--collective", "allreduce", "-o", "forest.json")
     checked = run("check", "forest.json")
     assert checked.code == 4
-    assert "Not checked: what reductions to any roots" in checked.out
+    assert "Not checked: the throughput of reductions to any roots" in checked.out
     said = f"{ANY_ROOTS} reach 400 GB/s, and nothing of that kind is faster."
     for shown in (checked.out, run("show", "forest.json").out):
         assert f"Not checked is what the file says: {said}" in shown

@@ -40,7 +40,7 @@ def files(tmp_path: Path, run: Run) -> dict[str, str]:
     return {
         "forest.json": "a forest",
         "outcome.json": "an outcome",
-        "printed.json": "what `syncoll bounds --format json` prints",
+        "printed.json": "the output of `syncoll bounds --format json`",
         "plan.json": "a plan",
     }
 

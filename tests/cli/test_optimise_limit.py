@@ -1,4 +1,4 @@
-"""With --optimise-for, too, --time-limit holds: simulations have what is left of it."""
+"""--time-limit also holds with --optimise-for: simulations get the remaining time."""
 
 from __future__ import annotations
 
@@ -26,4 +26,4 @@ def test_points_stay_where_there_is_no_time_to_simulate(
     done = run("pareto", "mesh(2,3)", "allgather", "--time-limit", "1h", *sizes)
     assert done.code == 0
     assert "verified point" in done.out
-    assert "there was no time to simulate what the points take" in done.err
+    assert "no time was left to simulate the points" in done.err
