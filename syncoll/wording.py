@@ -53,7 +53,7 @@ def nearness(cost: Fraction, bound: Fraction) -> str:
 
 
 def gap(cost: float, bound: float) -> str:
-    """How far a cost is above a bound that is above 0: in percent, from 100 on as a factor.
+    """The gap from a positive bound to a cost: in percent, from 100 % on as a factor.
 
     >>> gap(1.07, 1), gap(2.2, 1), gap(120, 0.1), gap(1 + 1e-9, 1)
     ('7 %', '2.2x', '1200x', '0 %')

@@ -19,8 +19,7 @@ from syncoll.solving.executor_name import HERE, ExecutorName
 __all__ = ["Assessing", "assess"]
 
 LEAST_SECONDS = 2.0
-"""So much work goes to finding a few machines, and to what is proved of them at once, whatever the
-limit of time."""
+"""Seconds of work to find a few machines and their quick bounds, whatever the time limit."""
 
 _SECONDS_EACH = 20.0
 """For the bounds of one collective on one candidate."""
@@ -64,8 +63,8 @@ def assess(
 ) -> Assessing:
     """The bounds of all collectives on all candidates.
 
-    Ctrl-C and the deadline end it with those that were found; at the deadline what is proved at
-    once of a few others comes, too.
+    Ctrl-C and the deadline end it with the bounds found so far.  At the deadline, quick bounds of
+    a few more candidates are added.
 
     Args:
         where: who proves them.

@@ -1,7 +1,6 @@
-"""Boxes: what wide links connect, on machines with narrower ones between them.
+"""Boxes: nodes that wide links connect, on machines with narrower links between boxes.
 
-A physical network also tells which nodes share memory, and which only a network joins
-(`shared_memory_boxes`).
+In a physical network a box is also a set of nodes that share memory (`shared_memory_boxes`).
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ def connected_by(topology: Topology, links: BoolArray) -> IntArray:
 
 
 def boxes_by_copies(topology: Topology) -> IntArray:
-    """``[P]``: the least of the nodes that each shares switches which copy or add up with."""
+    """``[P]``: for each node the least node with which it shares switches that copy or add up."""
     counted = np.zeros(len(topology.links), dtype=bool)
     for bound, links in zip(topology.bounds, topology.bound_links, strict=True):
         if bound.counts is not Counting.SENDS:
@@ -68,14 +67,14 @@ def boxes_by_copies(topology: Topology) -> IntArray:
 
 
 def shared_memory_boxes(topology: Topology) -> IntArray:
-    """``[P]``: the least node of the box that each node is in, where the rest is a network.
+    """``[P]``: for each node the least node of its box; a network joins the boxes.
 
     A link whose label has the word *network* is outside of all boxes.  Where no label has it, a
     switch belongs to the network if a node's link to it is narrower than another link of that node
     and its label does not have the word *PCIe*.
 
-    A topology without a physical network is one box, or, where its bounds count copies, has those
-    of its switches.  So is one in which nothing belongs to a network.
+    A topology without a physical network is one box, or, where its bounds count copies, has the
+    boxes of `boxes_by_copies`.  If nothing belongs to a network, the topology is one box.
     """
     fabric, nodes = topology.fabric, topology.num_nodes
     if fabric is None and topology.counts_copies:
@@ -93,7 +92,7 @@ def shared_memory_boxes(topology: Topology) -> IntArray:
 
 
 def _outside(fabric: Fabric) -> set[int]:
-    """The switches of the network, where no label of a link tells them."""
+    """The switches of the network, where no link is labelled."""
     if any(_NETWORK in one.label.lower() for one in fabric.links):
         return set()
     nodes = fabric.num_nodes
@@ -110,7 +109,7 @@ def _outside(fabric: Fabric) -> set[int]:
 
 
 def _components(vertices: int, ends: IntArray) -> IntArray:
-    """``[V]``: the least of the vertices that each is connected with."""
+    """``[V]``: for each vertex the least vertex of its component."""
     label = np.arange(vertices)
     while True:  # the least number on either end of a link, until nothing changes
         nearer = label.copy()

@@ -37,7 +37,7 @@ class Reach:
 
     @classmethod
     def of(cls, topology: Topology, table: RelationTable, combining: bool) -> Reach:
-        """The same as the last one of the same objects, with what was computed of it."""
+        """The last one with its computed parts if the objects are the same, or a new one."""
         last = cls._last
         if (
             last is None

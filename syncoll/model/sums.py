@@ -219,7 +219,7 @@ def _made(
     """The sum of some shares of collectives, with the structure that they have in common.
 
     Args:
-        names: of the terms; empty for those of the collectives.
+        names: of the terms; empty for the names of the collectives.
     """
     parts = tuple(collectives)
     combining = any(part.combining for part in parts)
@@ -407,8 +407,8 @@ class _DualShares:
     def per_dual(self, nodes: int) -> Fraction:
         """C of the sum divided by that of its dual.
 
-        It is a whole number of which every C that the sum admits is a multiple, so that each C of
-        one has its C of the other.  Hence a weight stays a weight in the dual.
+        It is a whole number that divides every C of the sum, so that each C of the sum has a C of
+        the dual.  Hence a weight stays a weight in the dual.
         """
         return Fraction(lcm(*(share.scale.denominator for share in self._turned(nodes) or ())))
 

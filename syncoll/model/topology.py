@@ -115,7 +115,7 @@ class Topology:
             unbounded: links without a bandwidth of their own; a shared bound must contain each.
 
         Raises:
-            ModelError: see the class; also when a list has a link twice, or something else.
+            ModelError: see the class; also when a list has a link twice or an invalid entry.
 
         Examples:
             >>> from syncoll.api import Topology
@@ -146,7 +146,7 @@ class Topology:
     def from_matrix(cls, name: str | npt.ArrayLike, matrix: npt.ArrayLike | str) -> Topology:
         """Builds a topology from bandwidths ``matrix[source, destination]``, 0 for no link.
 
-        The name may stand before the matrix or behind it.
+        The name may come before or after the matrix.
 
         Raises:
             ModelError: when the matrix is not square, or see the class.
@@ -177,7 +177,7 @@ class Topology:
         """Builds a topology from a networkx graph; its nodes are numbered in iteration order.
 
         An undirected edge becomes two links.  Parallel edges of a multigraph add up.  The name may
-        stand before the graph or behind it.
+        come before or after the graph.
 
         Args:
             graph: any networkx graph.
@@ -319,7 +319,7 @@ def _frozen(array: IntArray) -> IntArray:
 
 
 def _one_each(name: str, links: Iterable[Link]) -> dict[Link, int | Fraction]:
-    """A chunk per round for each link of a list."""
+    """A bandwidth of 1 chunk per round for each link of a list."""
     found: dict[Link, int | Fraction] = {}
     for link in links:
         pair = isinstance(link, tuple | list) and len(link) == 2

@@ -84,7 +84,7 @@ def frontier_page(frontier: Frontier) -> Page:
 
 
 def check_page(checked: Checked) -> Page:
-    """What was checked and holds, and what is left."""
+    """The checked claims of a frontier, and the claims that stay unchecked."""
     page = Page()
     frontier, evidence = checked.frontier, checked.frontier.evidence
     assert evidence is not None
@@ -132,7 +132,7 @@ def check_page(checked: Checked) -> Page:
 
 
 def machine_words(compared: str) -> str:
-    """Which machine a checked file is about, by the name of the one that it was compared with."""
+    """A line on the machine of a checked file; `compared`: the topology it was compared with."""
     known = "as the file describes it; --topology compares it with the one you mean"
     return f"machine: {compared or known}"
 

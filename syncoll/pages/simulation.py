@@ -125,8 +125,8 @@ def _add_fastest(page: Page, compared: Comparison) -> None:
     page.table((*columns, *classic), [row[:used] for row in _best_rows(compared)])
     how = "by latencies and the proved bound"
     if compared.semantics.timing is Timing.LOCKSTEP:
-        how = "by latencies and what is proved for each number of steps"
-    page.text(f"at least: what no algorithm can be faster than, {how}")
+        how = "by latencies and the proved bounds for each number of steps"
+    page.text(f"at least: a lower bound for every algorithm, {how}")
 
 
 def _best_rows(compared: Comparison) -> Iterator[tuple[object, ...]]:

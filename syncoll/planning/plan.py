@@ -239,7 +239,7 @@ class Plan:
 
     @property
     def timing(self) -> Literal["asynchronous", "lockstep"]:
-        """When a send leaves: when it can, or with all of its step."""
+        """When a send leaves: as soon as it can, or with all sends of its step."""
         return "asynchronous" if self.simulated is not None else "lockstep"
 
     @property

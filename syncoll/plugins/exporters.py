@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 PLACE = "{place}"
-"""In a note: where the files of an export are."""
+"""A placeholder in notes for the location of the exported files."""
 
 UNLIMITED = (1 << 63) - 1
 """A largest message size that stands for no limit."""
@@ -60,14 +60,14 @@ class ExportRequest:
     max_bytes: int = UNLIMITED
 
     def require_multiple(self, unit: int, most: int = UNLIMITED) -> None:
-        """Passes when a message in the range has a size that a runtime takes for the algorithm.
+        """Passes if the range has a message size for which the runtime can use the algorithm.
 
         Args:
-            unit: it takes multiples of that many bytes.
-            most: and no more bytes.
+            unit: sizes are multiples of it, in bytes.
+            most: the largest size, in bytes.
 
         Raises:
-            ExportError: naming the nearest sizes out of the range.
+            ExportError: naming the nearest sizes outside the range.
         """
         least, most = max(1, self.min_bytes), min(most, self.max_bytes)
         if most // unit * unit >= least:
@@ -87,8 +87,8 @@ class Exported:
     Args:
         files: content by name; one file has the name that the exporter would give it, several are
             to lie in one folder.
-        notes: what a user should know, a sentence each.  `PLACE` in them stands for the file that
-            is written, or for the folder of several.
+        notes: sentences for the user.  `PLACE` in them stands for the written file, or for the
+            folder of several files.
         in_switches: whether what counts as one send is one there, copied or added up by switches.
     """
 
@@ -128,8 +128,8 @@ class CheckedExport:
         result_checked: whether the result was compared with what it should be; False where neither
             the files nor an instance say what that is.
         links: the pairs of ranks, source and destination, between which data go.
-        within_boxes: what joins two ranks and passes no network, such as ``memory channel``, with
-            the ranks; empty where the format does not say.
+        within_boxes: connections that cannot pass a network, as (kind, rank, rank) with kinds such
+            as ``memory channel``; empty where the format does not say.
         all_nodes: whether the files have something for each rank, so that `num_nodes` is exact, and
             not only the largest rank that is named.
         num_chunks: how many chunks there are in all, or that there are at least so many; None where

@@ -216,7 +216,7 @@ class BackendRecord:
         rank: its place in ``auto``; None for a backend that is asked only when it is named.
         writes_proofs: whether, of clauses that are unsat, it writes a proof where `Limits.proof`
             says; at least with its default options.
-        counts_work: whether it keeps to `Limits.work`, and says in `Outcome.work` what it took.
+        counts_work: whether it keeps to `Limits.work` and reports its work in `Outcome.work`.
     """
 
     name: str

@@ -46,7 +46,7 @@ class PackedForest:
         cut: vertices that do not include all compute nodes.  Everything that starts in it has to
             leave it; when reducing, everything that is to be reduced outside.
         seconds: for each stage how long it took.
-        in_time: whether the packing came to its end; without it better trees may be packed.
+        in_time: whether the packing finished; if not, better trees may exist.
     """
 
     collective: ForestCollective

@@ -127,8 +127,8 @@ class Frontier:
         families: algorithms for every m, in closed form; the points are not beaten by any of them.
         counts_members: whether what is said to be known, and so what is open, counts their members;
             in files before version 4 it does not.
-        impossible: that no algorithm keeps the limits of the search, in words, where distances and
-            cuts prove it before anything is searched; not kept in files.
+        impossible: a sentence that no algorithm keeps the limits of the search, if distances and
+            cuts prove that before the search; not kept in files.
 
     Examples:
         >>> from syncoll.api import Algorithm, Instance, Topology

@@ -173,7 +173,7 @@ class Proof:
         return self.sentence()
 
     def sentence(self, checked: Collection[Refuted] = ()) -> str:
-        """What is proved, for people.
+        """A sentence that states the proof.
 
         Args:
             checked: refutations whose proof was checked; the others are the word of a solver.

@@ -1,9 +1,9 @@
-"""Narrows leaf switches to what has to pass them.
+"""Narrows leaf switches to the traffic that must pass them.
 
-A leaf switch with several nodes of its own becomes two: one at its nodes, the other at its uplinks.
-The link between them carries into the leaf each tree that is rooted elsewhere once, and out of it
-as much as the leaf's bandwidths leave over.  If all trees still fit, each of them enters what hangs
-below a leaf once, and the rest of the network is one of leaves in place of nodes.
+A leaf switch with several nodes of its own is split in two: a half at its nodes and a half at its
+uplinks.  The link between them carries each tree rooted elsewhere into the leaf once, and out of
+the leaf the bandwidth that remains.  If all trees still fit, each of them enters a leaf once, and
+the rest of the network has leaves in place of nodes.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _rejoined(pieces: Pieces, back: dict[int, int]) -> Pieces:
 
 
 def _own(network: Network, w: int) -> set[int]:
-    """The terminals with links to and from this switch alone, if it has two of them and others."""
+    """Terminals linked only to this switch, if there are at least two, and other ports as well."""
     ports = {*network.into[w], *network.out[w]}
     own = {
         v for v in ports if network.is_terminal[v] and {*network.into[v], *network.out[v]} == {w}

@@ -147,7 +147,7 @@ class Network:
         return other
 
     def become(self, other: Network) -> None:
-        """Takes over the links of a network with the same vertices, and others without links."""
+        """Takes over the links of a network with the same vertices; further ones have no links."""
         count = self.num_vertices
         self.out, self.into, self.pieces = other.out[:count], other.into[:count], other.pieces
 

@@ -3,8 +3,8 @@
 Groups of vertices that no violated cut can cross are contracted first, so that a switch between
 boxes is removed on a graph whose vertices are boxes, and a switch inside a box on that box alone.
 On each of these small graphs a balanced guess is tried and verified; where it makes a cut worse,
-leaf switches are narrowed to what has to pass them, which makes groups of what hangs below, and at
-last exact edge splitting takes its place.
+leaf switches are narrowed, and their nodes become groups.  If that fails too, exact edge splitting
+removes the switches.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def remove_switches(network: Network, *, guess: bool = True) -> Groups:
 
 
 def remove_by_leaves(network: Network) -> Groups | None:
-    """Removes all switches in place, of a network with narrowed leaf switches.
+    """Removes all switches of a network in place, after narrowing its leaf switches.
 
     Args:
         network: see `remove_switches`.
@@ -91,7 +91,7 @@ def _avoid(network: Network, w: int, outside: Collection[int] = ()) -> Callable[
     """Pairs of ports that a switch should rather not join: one box, or two uplinks.
 
     Args:
-        outside: terminals that are no nodes of the switch: groups that are contracted.
+        outside: terminals that are contracted groups, not nodes of the switch.
     """
     ports = {*network.into[w], *network.out[w]}
     widest = max(*network.into[w].values(), *network.out[w].values())
@@ -258,7 +258,7 @@ def _spread_inside(network: Network, group: Sequence[int], w: int, ends: Sequenc
     inward = sum(c for v in ends for u, c in network.into[v].items() if u in members)
     outside = sum(c for u, c in network.into[w].items() if u not in members)
     if inward - outside < network.need * len(ends):
-        return False  # what comes from outside leaves too little inside
+        return False  # traffic from outside leaves too little bandwidth inside
     plan = balanced_plan(network, w, lambda u, t: u not in members and t not in members)
     if plan is None or any(u not in members and t not in members for u, t in plan):
         return False

@@ -45,7 +45,7 @@ class HandedOut:
     checked: CheckedExport
 
     def placed(self, place: PurePath) -> HandedOut:
-        """The same with notes that name the file, or the folder, where it is written."""
+        """A copy whose notes name the file or folder to which it is written."""
         notes = tuple(note.replace(PLACE, str(place)) for note in self.exported.notes)
         return replace(self, exported=replace(self.exported, notes=notes))
 

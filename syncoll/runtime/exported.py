@@ -198,10 +198,10 @@ def _require_links(found: CheckedExport, topology: Topology) -> None:
 
 
 def require_in_boxes(found: CheckedExport, topology: Topology) -> None:
-    """Passes an export that needs nothing between ranks but what a network has, if one joins them.
+    """Passes an export whose `within_boxes` connections join only ranks of one box.
 
     Raises:
-        VerificationError: naming the first two ranks of different boxes for which it does.
+        VerificationError: naming the first two ranks of different boxes.
     """
     box = shared_memory_boxes(topology)
     between = sorted(one for one in found.within_boxes if box[one[1]] != box[one[2]])

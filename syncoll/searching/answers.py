@@ -89,8 +89,9 @@ class AnswerSource:
         return 1 if self.pool is None else self.pool.width
 
     def begin(self) -> None:
-        """Starts the solver, which loads while something else is done; not before the first point
-        is there, for on a busy machine it would take the time of that.
+        """Starts loading the solver in the background.
+
+        It is called after the first point is found, since loading would delay that point.
         """
         if self.solver is not None and self.pool is None:
             self.solver.start()

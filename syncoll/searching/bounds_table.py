@@ -57,8 +57,8 @@ class BoundsTable:
 
     Args:
         prove: computes bounds, as `syncoll.bounding.rounds_bound` does.
-        deadline: when it is over no linear program is begun any more; what is known at once stands
-            in for it, which holds for any number of steps.
+        deadline: after it no linear program is started; quick bounds for any number of steps are
+            used instead.
     """
 
     def __init__(
@@ -275,12 +275,12 @@ class BoundsTable:
         self.skipped.discard(key[1])
 
     def _known(self, shape: ChunkClasses) -> RoundsBound:
-        """What is proved so far for any number of steps; the one that was known first of equals."""
+        """The best bound so far for any number of steps; the earlier one among equals."""
         cut = self._cut(shape)
         return max(cut, self._bounds.get((shape.chunks, None), cut), key=lambda one: one.rounds)
 
     def _cut(self, shape: ChunkClasses) -> RoundsBound:
-        """What is proved at once, for any number of steps."""
+        """The quick bound for any number of steps."""
         if shape.chunks not in self._cuts:
             self._cuts[shape.chunks] = bound_at_once(self.topology, shape)
         return self._cuts[shape.chunks]

@@ -93,8 +93,8 @@ class CandidateSource:
 
     @property
     def impossible(self) -> str:
-        """That no algorithm keeps the limits on S and R, in words, where distances and cuts prove
-        it at once; empty otherwise.
+        """A sentence that no algorithm keeps the limits on S and R, if distances and cuts prove it;
+        empty otherwise.
         """
         steps, rounds = self.request.max_steps, self.request.max_rounds
         if steps is not None and steps < self.least_steps:

@@ -113,7 +113,7 @@ def evidence_of(
 
 
 def without_algorithms(frontier: Frontier, source: CandidateSource) -> Frontier:
-    """The same where no algorithm keeps the limits, with what distances and cuts prove."""
+    """A frontier without points, with the bounds by distances and cuts as evidence."""
     bounds, least = source.bounds, source.least_steps
     with bounds.at_once():
         evidence, low = evidence_of(source, frontier, ()), source.least_bandwidth

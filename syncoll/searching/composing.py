@@ -59,8 +59,8 @@ _SHARE_OF_SEEDS = (0.35, 0.4)
 others."""
 
 _SHARE_OF_FIRST_LOOK, _SECONDS_OF_FIRST_LOOK, _WIDE = 0.12, 2.0, 6_000
-"""Where links times nodes are more than this, the part after which they have it only if what they
-found is not far from what is proved; and the seconds that a quick one needs on a busy machine."""
+"""For machines with more links times nodes than `_WIDE`: the part after which seeds go on only if
+their points are near the bound, and the seconds of a quick seed on a busy machine."""
 
 _SHARE_OF_BOUNDS = 0.12
 """On a large machine, the part of the time in which their points are bounded before the parts: in
@@ -203,8 +203,9 @@ class Composing:
         self.seeds.close()
 
     def _bound_first(self) -> None:
-        """Bounds R/C before the parts are searched, for there may be no time in the end, and it is
-        what most claims rest on.
+        """Bounds R/C before the parts are searched.
+
+        Most claims rest on this bound, and the time may be over at the end.
         """
         if not (self.deadline.is_never or self.interrupted):
             self.bounds.deadline = self.deadline.share(_SHARE_OF_FIRST_BOUND)
@@ -539,5 +540,5 @@ class Composing:
 
 
 def share_of_first_look(seconds: float) -> float:
-    """The part of the time in which seeds begin on a wide machine, of so many seconds."""
+    """The part of a time limit of `seconds` in which seeds begin on a wide machine."""
     return max(_SHARE_OF_FIRST_LOOK, _SECONDS_OF_FIRST_LOOK / max(_SECONDS_OF_FIRST_LOOK, seconds))

@@ -114,9 +114,7 @@ def search_points(
                 run.stop_soon(stopped)
             else:
                 if not (is_small(request.topology) or bounds.irregular):
-                    with (
-                        bounds.at_once()
-                    ):  # what claims rest on takes its time; in the end it is late
+                    with bounds.at_once():  # claims rest on this slow bound; the end is too late
                         known.bounded(None, source.least_bandwidth)
                 beside.first()
                 run.run()

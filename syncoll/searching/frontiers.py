@@ -93,7 +93,7 @@ def _require_room(request: SearchRequest) -> None:
 
 
 def _ruled_out(request: SearchRequest, answers: AnswerSource) -> Frontier | None:
-    """That no algorithm keeps the limits, where that is known before anything is searched."""
+    """A frontier without points if no algorithm keeps the limits, proved before any search."""
     if request.max_steps is None and request.max_rounds is None:
         return None
     began = time.perf_counter()

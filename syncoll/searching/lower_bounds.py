@@ -62,8 +62,8 @@ def lower_bounds(
         chunks: C; None for the least for which the collective is defined.
         max_steps: bounds for S up to this; None for 3 beyond the least.
         num_steps: bounds for so many S, from the least on, instead.
-        until: when all must be proved; where a bound for so many steps is not by then, that for
-            any number of steps stands in.  Distances and what is known at once come in any case.
+        until: deadline; a bound for S that is not proved by then is replaced by the bound for any
+            number of steps.  Distances and quick bounds are always included.
         on_message: is told, in words, where more may be provable.
 
     Ctrl-C (`KeyboardInterrupt`) ends it likewise, marked as interrupted.
@@ -131,11 +131,13 @@ class _Proving:
     def by_steps(
         self, steps: Sequence[int], any_steps: RoundsBound
     ) -> dict[int | None, RoundsBound]:
-        """The bounds for so many steps, in ascending order, and for any number (None); those that
-        were late have another try with what is left.
+        """The bounds for each number of steps and for any number (None).
+
+        Bounds that were late get another try in the remaining time.
 
         Args:
-            any_steps: the bound for any number of steps so far, which stands in.
+            steps: ascending.
+            any_steps: the bound for any number of steps so far, the default.
         """
         found: dict[int | None, RoundsBound] = {None: any_steps}
         settled = False
@@ -159,7 +161,7 @@ class _Proving:
 
         Args:
             others: how many are still to come.
-            known: what is proved for any number of steps.
+            known: the bound proved for any number of steps.
         """
         self._had[steps] = self._seconds(others)
         try:

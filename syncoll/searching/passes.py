@@ -86,8 +86,9 @@ def second_look(source: CandidateSource, step: StepState) -> Passes:
 
 
 def few_chunks_again(source: CandidateSource, step: StepState) -> Passes:
-    """What is undecided with few chunks, with much more time: a search with a larger limit on C has
-    many cheaper candidates, and finds at least what one with a smaller limit does.
+    """Undecided candidates with few chunks, with much more time.
+
+    A larger limit on C adds many cheaper candidates, and still finds the points of a smaller one.
     """
     if source.request.strategy is Strategy.PAPER or source.request.point_limit is not None:
         return
@@ -96,7 +97,7 @@ def few_chunks_again(source: CandidateSource, step: StepState) -> Passes:
 
 
 def last_look(source: CandidateSource, step: StepState) -> Passes:
-    """What else is undecided, with much more time; then larger candidates of the same costs."""
+    """The other undecided candidates, with much more time; then larger ones of the same costs."""
     limit = source.request.point_limit
     if source.request.strategy is Strategy.PAPER:
         return
@@ -128,7 +129,7 @@ def _untried(
 
 
 def _undecided(source: CandidateSource, step: StepState, most: int) -> list[Candidate]:
-    """Those of at most so many chunks, in ascending order of R/C."""
+    """The undecided candidates of at most `most` chunks, in ascending order of R/C."""
     again = [c for c in step.undecided if c.chunks <= most and _may_return(source, step, c)]
     return sorted(again, key=lambda c: (c.bandwidth, c.chunks))
 

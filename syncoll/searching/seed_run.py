@@ -67,7 +67,7 @@ _TAKING_SECONDS = 2.0
 """What has come is looked at for so long at a time: millions of sends take seconds to verify."""
 
 _UNITS_PER_SEND = 1e-6
-"""What it takes to construct and verify one."""
+"""Work units for constructing and verifying a send."""
 
 _MANY_SENDS = 1 << 16
 """What switches that copy save is counted of algorithms of up to so many before a family is said to
@@ -206,7 +206,7 @@ class SeedRun:
         Args:
             until: when they come to their end.
         """
-        if is_counted():  # what comes from there, and when, depends on the machine
+        if is_counted():  # results from background processes depend on the machine
             return
         leaving = [s for s in self._seats if s.seed.record.resumes and not s.ended]
         if not leaving or self._process is not None:

@@ -67,7 +67,7 @@ def forest_collective(
     """The collective of a name such as ``allgather`` or ``broadcast(root=3)``, and its root.
 
     Raises:
-        UsageError: when forests are not packed for it, or it has no root or another one.
+        UsageError: when forests are not packed for it, it takes no root, or has another root.
     """
     match = _NAME.fullmatch(collective) if isinstance(collective, str) else None
     if match is None or match[1] not in tuple(ForestCollective):

@@ -133,7 +133,7 @@ class Session(Names):
         from syncoll.store import Store
 
         name = self.settings.store_name
-        if name == "none" or is_counted():  # what is in it would decide what is found
+        if name == "none" or is_counted():  # the store's contents would change the result
             return None
         try:
             return Store.open(Path(name) if name else None, on_trouble=self.tell)

@@ -123,7 +123,7 @@ class Settings:
         return cls(**given)  # type: ignore[arg-type]
 
     def require_countable(self) -> None:
-        """Passes settings with which work can be counted: nothing runs beside anything else.
+        """Passes settings with which work can be counted: nothing runs in parallel.
 
         Raises:
             UsageError: naming a setting that asks for more.

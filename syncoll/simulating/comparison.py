@@ -194,7 +194,7 @@ def compare(
 
 
 def _fastest(group: Sequence[Timed], seconds: Callable[[Timed], Fraction]) -> Timed:
-    """The fastest of some; of those that are as fast that of fewer steps, as in a plan."""
+    """The fastest of some; among equally fast ones the one with fewer steps, as in a plan."""
     ordered = sorted(group, key=lambda one: (one.algorithm.steps, one.algorithm.bandwidth))
     return ordered[fastest([seconds(one) for one in ordered])]
 

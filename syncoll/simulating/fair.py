@@ -1,8 +1,8 @@
 """Fair sharing: sends that meet on lanes all go on, each at its max-min fair rate.
 
 A connection sends one after the other in the order of exports, and each send flows at one rate
-over all lanes of its way (`syncoll.simulating.rates`).  What shares a lane changes whenever a
-send begins or ends, so time goes from one such moment to the next.
+over all lanes of its way (`syncoll.simulating.rates`).  Rates change whenever a send begins or
+ends, so time goes from one such moment to the next.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Two things take time whatever is done: the way from where data is to the farthes
 it, and the bytes that must pass the bottleneck.  The first is a shortest path by latencies.  The
 second is the proved bound on R/C, which says how many rounds some bound of B is busy at least,
 where the lanes are no faster than B has them.  In lockstep steps do not overlap, and both add up:
-with at most S steps R/C is no lower than what is proved for S.
+with at most S steps R/C is no lower than the bound for S.
 """
 
 from __future__ import annotations

@@ -34,9 +34,9 @@ class _Turns:
 
 
 _AT_ONCE = 2.0**40
-"""What comes within a trillionth of its time comes at once, and goes in the order of exports.
+"""Arrivals within a trillionth of their time are simultaneous, and go in the order of exports.
 
-A part of the time, not a time: how far rounding is off grows with what a simulation has come to.
+The tolerance is relative, since rounding errors grow with the simulated time.
 """
 
 

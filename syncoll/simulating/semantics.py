@@ -31,7 +31,7 @@ class Timing(StrEnum):
     LOCKSTEP = "lockstep"
     """With all others of its step, when everything of the step before has arrived."""
     ASYNCHRONOUS = "asynchronous"
-    """When its data is there and its lane is free, in the order of exports."""
+    """A send leaves when its data is there and its lane is free, in the order of exports."""
 
 
 class Switching(StrEnum):

@@ -35,7 +35,7 @@ _CELLS_AT_ONCE = 1 << 23
 """Sends times sizes that are computed together: some hundred megabytes."""
 
 _MOST_KEPT = 1 << 23
-"""Sends of which the order is kept for further sizes: less than a gigabyte."""
+"""Limit on the sends whose order is kept for further sizes: less than a gigabyte."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class Simulation:
 
 
 class SimulatedSeconds:
-    """What algorithms take, each size of each of them simulated once.
+    """Simulated times of algorithms; each size of each algorithm is simulated once.
 
     Args:
         network: the lanes, intact.
@@ -89,10 +89,10 @@ class SimulatedSeconds:
         self._known: dict[StoredAlgorithm, dict[Fraction | int, Fraction]] = {}
         self._work: dict[StoredAlgorithm, Workload] = {}
         self.told: Callable[[int, StoredAlgorithm], None] | None = None
-        """Is given each algorithm when it is asked for first, and how many others were before."""
+        """Called with the number of earlier algorithms and the algorithm, on its first request."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is quickly made again, and is large."""
+        """Without the workloads, which are large and quick to make again."""
         return {**vars(self), "_work": {}}
 
     def __call__(

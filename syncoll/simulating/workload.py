@@ -1,4 +1,4 @@
-"""Workload: the sends of an algorithm in the order of exports, and what each waits for.
+"""Workload: the sends of an algorithm in the order of exports, with their dependencies.
 
 Ranks and lanes take the sends of a step in the order in which exporters write them
 (`syncoll.runtime.in_turn`).

@@ -405,8 +405,9 @@ def ask_in_turn(
     should_stop: Callable[[], bool] | None = None,
     until: Deadline = NEVER,
 ) -> tuple[list[Reply], bool]:
-    """As `race`, where work is counted: one backend after the other, each for the units of a head
-    start; then those that had too few of them, each for its share of what is left.
+    """As `race`, where work is counted: backends run one after the other.
+
+    Each gets the units of a head start; then each undecided one gets its share of the rest.
     """
     ends, choosy = until.sooner(limits.seconds), at_once is not None
     replies: dict[str, Reply] = {}

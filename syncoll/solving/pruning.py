@@ -22,8 +22,8 @@ IntArray = npt.NDArray[np.int64]
 def without_useless_sends(instance: Instance, algorithm: Algorithm) -> Algorithm:
     """The algorithm without sends that can be left out.
 
-    Of a combining algorithm the sends are tried one by one, the last first.  No send that stays
-    can be left out, since every send that it was tried with and that was left out is gone.
+    Of a combining algorithm the sends are tried one by one, the last first.  No remaining send can
+    be left out, since it was needed even with every send that was removed later.
 
     Args:
         instance: the problem.
@@ -32,7 +32,7 @@ def without_useless_sends(instance: Instance, algorithm: Algorithm) -> Algorithm
     if not instance.combining:
         return algorithm.without_useless_sends(instance)
     chunks = np.flatnonzero(instance.post.any(axis=1))
-    # Where switches add up, whether a send fits depends on those of other chunks.
+    # Where switches add up, whether a send fits depends on the sends of other chunks.
     together = [chunks] if instance.topology.counts_copies else chunks[:, None]
     kept = np.concatenate([_kept(instance, algorithm, some) for some in together])
     return _only(algorithm, kept, algorithm.sends[kept])

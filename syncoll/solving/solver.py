@@ -75,7 +75,7 @@ the formula's arrays take 40 to 75 bytes for each literal in this process, a low
 some 200 more, and a worker 200 to 800, the fewer the larger the formula is."""
 
 _UNITS_PER_LITERAL = 3e-7
-"""What it takes to build a formula, to lower it and to pass it on."""
+"""Work units for building, lowering and passing on a literal."""
 
 _BYTES_PER_CELL = 40
 """For each chunk and link: the windows of steps, in several arrays."""

@@ -27,7 +27,7 @@ _NAMED = re.compile(r"(?P<file>.+):\s*" + _CALL.pattern, re.DOTALL | re.ASCII)
 _PATH = re.compile(r"""^[.~]|\\|(?<!\d)/|/(?!\d)|\.[A-Za-z]\w{0,9}\s*$""")  # 1/2 is a number
 _OPERAND = re.compile(r"(?<=[+*])\s+(?P<file>\S+)")
 _exists, _is_file, _is_folder = os.path.exists, os.path.isfile, os.path.isdir
-"""False, where those of pathlib raise, for a text that is too long for a path."""
+"""They return False, where pathlib raises, for a text that is too long for a path."""
 
 
 class Reader(Protocol):
@@ -113,11 +113,11 @@ class ForeignFiles:
             )
 
     def refuse_path(self, source: Source, kind: str, *, known: bool = True) -> None:
-        """Says of a path, as in ``topo.txt`` or ``./f.json:x``, what has to stand before it.
+        """Refuses a path, as in ``topo.txt`` or ``./f.json:x``; the error names its importer.
 
         Args:
-            kind: of what is asked for; readers make topologies only.
-            known: whether what looks like a name may be one.
+            kind: the expected kind of definition; readers make topologies only.
+            known: whether a text that looks like a name may be one.
         """
         found = _path_in(source.text, known)
         if found is None:

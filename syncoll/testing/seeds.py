@@ -91,7 +91,7 @@ def _moving_root(nodes: int, chunks: int) -> RelationTable:
 
 
 def _more_roots(nodes: int, chunks: int) -> RelationTable:
-    """Broadcasts of which a larger C has more roots."""
+    """Broadcasts with more roots for a larger C."""
     return _broadcast(nodes, np.arange(chunks) // 2 % nodes)
 
 
@@ -108,7 +108,7 @@ def _proposals(
     given: Mapping[str, object] | None = None,
     most: int = _MOST,
 ) -> list[Proposal]:
-    """What it proposes, where it fits; each is verified.  Work is counted, not seconds."""
+    """A seed's verified proposals, where it fits.  Work is counted, not seconds."""
     fits = record.fits(topology, collective)
     demand(not fits.failed, f"fits: {fits.reason}")
     demand(fits.ok or bool(fits.reason), f"{collective.name} on {topology.name}: no, and no reason")

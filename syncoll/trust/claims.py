@@ -89,8 +89,8 @@ def check_claims(
         topology: the topology that it must be about; None for any.
         collective: the collective that it must be about; None for any, and then the frontier is
             believed for which C its chunks stand.
-        by_name: whether that is only what the name in the file stands for here, which may be
-            another collective: then one that differs counts as none.
+        by_name: whether `collective` was only looked up by the name in the file; if it differs, it
+            counts as none.
 
     Raises:
         VerificationError: naming the first claim that does not hold.
