@@ -31,7 +31,7 @@ class Closing:
         number: the signal.
 
     Attributes:
-        done: which of those that close came to their end.
+        done: the number of finalizers that finished.
     """
 
     def __init__(self, number: int) -> None:
@@ -187,7 +187,7 @@ def test_other_errors_are_printed(printed: list[object]) -> None:
 
 
 def test_ctrl_c_twice_does_not_wait(printed: list[object]) -> None:
-    """What is closed may never come to its end."""
+    """A closing object may never finish."""
     ended = []
 
     def endless() -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""What is proved at once: cuts and distances that no limit of time takes away."""
+"""Quick bounds by cuts and distances, which no time limit skips."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEAVES = (9, 8, 4, 3)
 
 
 def leaf_spine(uplinks: int) -> Topology:
-    """Adapters on leaves of different sizes, and two spines; so many cables from leaf to spine."""
+    """Adapters on leaves of different sizes; `uplinks` cables lead from each leaf to each spine."""
     nodes, links = sum(LEAVES), []
     ends = iter(range(nodes))
     for i, size in enumerate(LEAVES):
@@ -38,11 +38,11 @@ def leaf_spine(uplinks: int) -> Topology:
 @pytest.mark.parametrize(
     ("asked", "uplinks", "cost"),
     [
-        ("allgather", 4, F(23)),  # what one adapter must receive
+        ("allgather", 4, F(23)),  # chunks that one adapter must receive
         ("alltoall", 4, F(23, 24)),
         ("allreduce", 4, F(23, 12)),  # 2 * 23 sends over 24 adapters
         ("allgather", 1, F(23)),
-        ("alltoall", 1, F(9 * 15, 2 * 24)),  # what must leave the largest leaf
+        ("alltoall", 1, F(9 * 15, 2 * 24)),  # chunks that must leave the largest leaf
         ("allreduce", 1, F(23, 12)),
     ],
 )
@@ -75,7 +75,7 @@ def test_every_command_has_them() -> None:
 
 
 def test_boxes_that_narrow_links_join() -> None:
-    """Two boxes of four: what is combined crosses twice."""
+    """Two boxes of four: combined data crosses twice."""
     links = {
         (a, b): F(8)
         for box in (0, 4)
@@ -93,7 +93,7 @@ def test_boxes_that_narrow_links_join() -> None:
 
 
 def test_what_is_left_out_for_want_of_time_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where no time passes: programs that would not be built in the time are not begun."""
+    """Programs that cannot be built in the time are not started, even when no time passes."""
     machine, asked = topology("dgx1"), named("broadcast")
     found = lower_bounds(machine, asked, until=Deadline.after(10_000))
     assert found.late == ()

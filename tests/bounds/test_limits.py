@@ -91,7 +91,7 @@ def test_the_larger_relaxation_is_for_the_node_of_which_most_is_proved(
 ) -> None:
     """Once, unless it proved next to nothing more for fewer steps; and for more steps that node
     comes first."""
-    monkeypatch.setattr(clock, "_PROCESS", {})  # what other tests know of line(3)
+    monkeypatch.setattr(clock, "_PROCESS", {})  # drops bounds of line(3) from other tests
     asked: list[tuple[int, bool]] = []
 
     def prove(*_: Any, reading: DemandView, node: int, thorough: bool, **__: Any) -> RoundsBound:

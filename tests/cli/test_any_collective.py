@@ -56,7 +56,7 @@ OWN = re.findall(r"^collective (\w+)", SPEC, re.MULTILINE)
 
 @st.composite
 def collectives(draw: st.DrawFn, nodes: int) -> str:
-    """One of the language's on so many nodes; some make no sense."""
+    """A collective in the language on `nodes` nodes; some are invalid."""
 
     def numbers(count: int) -> str:
         return str(draw(st.lists(st.sampled_from((0, 1, 1, 2)), min_size=count, max_size=count)))

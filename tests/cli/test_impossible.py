@@ -45,7 +45,7 @@ def test_fewer_steps_than_distances(collective: str, run: Run) -> None:
 
 @pytest.mark.usefixtures("alone")
 def test_fewer_rounds_than_cuts(run: Run, tmp_path: Path) -> None:
-    """On a line of five a link at an end brings what the four others have."""
+    """On a line of five, the link at an end carries the data of the four other nodes."""
     file = str(tmp_path / "f.json")
     done = run("pareto", "line(5)", "allgather", "--max-rounds", "3", "-o", file)
     assert done.code == 1

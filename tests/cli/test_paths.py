@@ -1,4 +1,4 @@
-"""Paths where a name of the language is expected: the answer says what to write instead."""
+"""Paths where a name of the language is expected: the error gives the correct form."""
 
 from __future__ import annotations
 

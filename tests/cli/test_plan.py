@@ -112,7 +112,7 @@ def test_simulated_ranges_meet_where_times_are_equal(run: Run, files: Path) -> N
     (size,) = {end["size"] for end in (first["ends"][1], last["ends"][0])}
     assert size == last["from"]
     assert first["ends"][1]["seconds"] == pytest.approx(last["ends"][0]["seconds"], rel=1e-4)
-    # 3 steps and 7/6 of L at 25 GB/s are its time in lockstep; what overlaps is less.
+    # 3 steps and 7/6 of L at 25 GB/s are its time in lockstep; overlap makes it shorter.
     lockstep = 3 * 0.7e-6 + 7 / 6 * int(size) / 25e9
     assert last["ends"][0]["seconds"] <= lockstep
     assert last["ends"][1]["algbw"] >= 8 * 25e9 * 6 / 7 * (1 - 1e-6)

@@ -12,7 +12,7 @@ from syncoll_forestcoll import Plan, allgather, collectives
 
 
 def leaf_spine(seed: int, leaves: int, spines: int, least: int, most: int) -> Fabric:
-    """Leaves with different numbers of adapters, of which some miss a cable to some spine."""
+    """Leaves with different numbers of adapters; some lack a cable to a spine."""
     rng = Random(seed)
     sizes = [rng.randint(least, most) for _ in range(leaves)]
     nodes, links, ends = sum(sizes), [], iter(range(sum(sizes)))

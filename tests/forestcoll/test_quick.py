@@ -1,4 +1,4 @@
-"""Trees at once: they span, and they are what there is when the time is over."""
+"""Quick trees: they span, and they are the result when the time is over."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ def test_large_networks_stay_within_their_time(counted_work: Callable[[], float]
     proposals = ForestSeed().propose(topology, ALLGATHER, limits, {"k": 0})
     after = [counted_work() - began for _ in proposals]
     assert after
-    assert max(after) <= 0.03  # what it had in hand
+    assert max(after) <= 0.03  # the work in progress at the limit
 
 
 def test_too_many_sends_are_refused_in_words() -> None:

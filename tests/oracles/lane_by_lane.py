@@ -2,7 +2,7 @@
 
 Each lane has a list of what it will carry, step by step, and takes the next of it as soon as that
 is known to have come: the first passages of sends in the order of exports, the later ones of a
-step as they come, to the femtosecond.  What waits for nothing more is looked for again and again.
+step as they come, to the femtosecond.  Ready sends are searched for again and again.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def test_removing_all_switches(fabrics: list[Fabric], guess: bool, cuts: Cuts) -
 
 
 def leaf_spine(rng: Random, most: int) -> Fabric:
-    """Leaves of up to so many nodes, under two spines."""
+    """Leaves of up to `most` nodes, under two spines."""
     sizes = [rng.randint(2, most) for _ in range(rng.randint(2, 3))]
     nodes, links, ends = sum(sizes), [], iter(range(sum(sizes)))
     for i, size in enumerate(sizes):

@@ -108,7 +108,7 @@ def test_all_that_can_be_said(topology: str, collective: str, solver: Solver) ->
 @pytest.mark.parametrize("collective", ["allreduce", "reduce + allgather", "alltoall"])
 @pytest.mark.parametrize("record", MANAGER.exporters.values(), ids=list(MANAGER.exporters))
 def test_one_node_without_sends(record: ExporterRecord, collective: str) -> None:
-    """What a format has no words for is refused in words, and the checker passes the rest."""
+    """An export is refused with a reason, or the checker passes it."""
     asked = LIBRARY.collective(collective)
     instance = asked.instantiate(LIBRARY.topology("line(1)"), chunks=1, steps=0, rounds=0)
     carried = np.zeros((0, 1), dtype=bool) if asked.combining else None

@@ -228,7 +228,7 @@ class TestUnknown:
 
     @pytest.mark.parametrize("most", [4, 32])
     def test_few_chunks_have_their_time_whatever_the_limit(self, most: int, solver: Solver) -> None:
-        """Cheaper candidates with more chunks, of which there are many, do not take it."""
+        """Many cheaper candidates with more chunks do not take it."""
         hard, asked = (2, 5, 3), list[tuple[int, int, int]]()
 
         def rule(instance: Instance) -> Outcome | None:

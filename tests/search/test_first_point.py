@@ -16,7 +16,7 @@ from syncoll.solving.process import SolverProcess
 
 
 class FirstPoint(Observer):
-    """Knows whether there is a point, and what was done before."""
+    """Records whether there is a point, and the calls before it."""
 
     def __init__(self) -> None:
         self.found_one = False

@@ -31,7 +31,7 @@ time.perf_counter = lambda: first() + random.random() * 1e4
 
 
 def asked(question: str, *before: str, hashes: str = "0") -> str:
-    """What a process of its own prints, without the seconds that are recorded."""
+    """The output of a separate process, without the recorded seconds."""
     lines = ["import json, syncoll", *before, f"found = {question}"]
     lines += ["print(json.dumps(found.document(), sort_keys=True))"]
     environment = {**os.environ, "PYTHONHASHSEED": hashes}
@@ -51,7 +51,7 @@ def asked(question: str, *before: str, hashes: str = "0") -> str:
     ],
 )
 def test_neither_slow_solvers_nor_a_clock_that_jumps_change_what_is_found(question: str) -> None:
-    again = f"{question}  # what this process knows now must not matter"
+    again = f"{question}  # state of this process must not matter"
     assert asked(question) == asked(question, SLOW, again, hashes="7")
 
 

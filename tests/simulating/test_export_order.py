@@ -1,4 +1,4 @@
-"""What is simulated is what is exported: ranks send in the order that exporters write."""
+"""Simulations follow exports: ranks send in the order that exporters write."""
 
 from __future__ import annotations
 

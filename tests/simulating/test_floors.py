@@ -77,7 +77,7 @@ def test_one_node_alone_takes_no_time() -> None:
 
 @pytest.mark.parametrize("timing", ["asynchronous", "lockstep"])
 def test_an_algorithm_without_a_frontier_is_bounded_by_cuts(timing: str, tmp_path: Path) -> None:
-    """Each node of a ring must get three parts through links of which two lead to it."""
+    """Each node of a ring must get three parts through its two incoming links."""
     one = tmp_path / "one.json"
     syncoll.solve("ring(4)", "allgather", chunks=2, steps=2, rounds=3).save(one)
     frontier = syncoll.pareto("ring(4)", "allgather", progress="none", max_chunks=2)

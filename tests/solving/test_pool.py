@@ -96,7 +96,7 @@ def results(futures: list[Future[Solution]]) -> list[Solution]:
 
 
 def until(happened: Callable[[], object]) -> None:
-    """Waits for what other threads and processes do."""
+    """Waits for an event in other threads or processes."""
     ends = time.monotonic() + 60
     while not happened():
         assert time.monotonic() < ends
@@ -148,7 +148,7 @@ def test_what_runs_and_what_waits_can_be_stopped(
 def test_closing_ends_everything(pool: SolverPool, allgather: Instance, asking: Any) -> None:
     futures = [pool.submit(allgather, how=asking.hang) for _ in range(4)]
     time.sleep(0.5)
-    pool.close()  # what hangs would do so for ever
+    pool.close()  # hanging tasks would hang for ever
     assert all(s.outcome.reason is StopReason.INTERRUPTED for s in results(futures))
     with pytest.raises(UsageError, match="closed"):
         pool.submit(allgather)

@@ -1,4 +1,4 @@
-"""What is left of algorithms that send more than they need."""
+"""Pruning of algorithms that send more than they need."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def without(algorithm: Algorithm, send: int) -> Algorithm:
 
 
 def useless(instance: Instance, algorithm: Algorithm) -> list[list[int]]:
-    """The sends each of which can be left out alone."""
+    """The sends that can be left out, each alone."""
     own = algorithm.expanded() if isinstance(algorithm, OrbitAlgorithm) else algorithm
     sends = range(own.num_sends)
     free = [i for i in sends if not violations(instance, without(own, i), limit=1)]
@@ -36,7 +36,7 @@ def useless(instance: Instance, algorithm: Algorithm) -> list[list[int]]:
 def with_more_sends(
     rng: random.Random, instance: Instance, algorithm: Algorithm
 ) -> tuple[Instance, Algorithm]:
-    """The algorithm with further sends of own contributions or of what is sent elsewhere."""
+    """The algorithm with further sends of own contributions or of data that is sent elsewhere."""
     wide = algorithm.num_sends + 8
     rounds = tuple(wide for _ in algorithm.rounds_per_step)
     instance = replace(instance, rounds=sum(rounds), rounds_per_step=None)

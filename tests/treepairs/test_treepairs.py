@@ -97,7 +97,7 @@ def test_no_packing_costs_less_than_the_bound() -> None:
 def exchange(
     topology: Topology, limits: SeedLimits | None = None, collective: str = "allreduce"
 ) -> Proposal | None:
-    """What seed `exchange` proposes, verified."""
+    """The verified proposal of seed `exchange`."""
     asked = SPECS.collective(collective)
     made = EXCHANGE.load().propose(topology, asked, limits or SeedLimits(), {})
     return next(iter(verified(made, topology, asked)), None)

@@ -27,8 +27,8 @@ def hang(solver: Solver, instance: Instance, seconds: float | None) -> Solution:
 
 
 def hang_and_mark(solver: Solver, instance: Instance, seconds: float | None) -> Solution:
-    """As `hang`, but a file named as the collective is begun before and written afterwards, for
-    nobody waits."""
+    """As `hang`, but a file named as the collective is created before and written afterwards,
+    since the caller does not wait."""
     open(instance.collective, "w").close()  # noqa: PTH123
     solution = hang(solver, instance, seconds)
     with open(instance.collective, "w") as file:  # noqa: PTH123
