@@ -48,9 +48,8 @@ def floors(
     Args:
         instance: whose pre and post say what must get where; C does not matter.
         least_steps: proved: no algorithm has fewer.
-        least_cost: proved: no algorithm has a lower R/C, for any C; 0 for the best of some cuts.
-        by_steps: for steps in lockstep, by S: proved: no algorithm of at most S steps has a lower
-            R/C, for any C.
+        least_cost: a proved bound on R/C for any C; 0 for the best bound by cuts.
+        by_steps: (S, a proved bound on R/C for at most S steps and any C); None if not in lockstep.
     """
     if not least_cost and instance.chunks:
         shape = ChunkClasses.of(instance, instance.chunks, combining=instance.combining)

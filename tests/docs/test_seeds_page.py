@@ -67,6 +67,6 @@ def test_the_table_names_every_seed() -> None:
 def test_those_that_searches_start_from() -> None:
     usual = {name for name, record in MANAGER.seeds.items() if record.by_default}
     text = " ".join(PAGE.read_text("utf-8").split())
-    told = re.search(r"Every search starts from (.*?), those that are quick", text)
+    told = re.search(r"Every search starts from (.*?), the quick ones", text)
     assert told is not None
     assert set(re.findall(r"`(\w+)`", told[1])) == usual
