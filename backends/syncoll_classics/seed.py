@@ -290,7 +290,7 @@ def _no_source(topology: Topology, collective: Collective) -> str:
     if collective.combining:
         return ""
     if collective.irregular:
-        return "a larger C may do something else than cut the chunks of the least C"
+        return "it is irregular: a larger C may not just cut its chunks"
     ask = Ask(topology, collective, SeedLimits(), {}, NEVER)
     if ask.least.one_source is None:
         return f"a double binary tree has one root; in {collective.name} many nodes send"

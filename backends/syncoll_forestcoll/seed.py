@@ -57,7 +57,7 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     if topology.num_nodes < 2:
         return Answer(False, "a single node has nobody to send to")
     if collective.irregular:
-        return Answer(False, "a larger C may do something else than cut the chunks of the least C")
+        return Answer(False, "it is irregular: a larger C may not just cut its chunks")
     fabric = _fabric(topology)
     if fabric is None:
         return Answer(

@@ -61,7 +61,7 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     if collective.ways:
         return Answer(False, f"{collective.name} is composed; ask for its parts")
     if collective.irregular:
-        return Answer(False, "a larger C may do something else than cut the chunks of the least C")
+        return Answer(False, "it is irregular: a larger C may not just cut its chunks")
     nodes = topology.num_nodes
     if nodes < 2:
         return Answer(False, "there is nobody to send to")

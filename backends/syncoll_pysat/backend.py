@@ -63,7 +63,7 @@ class PySatBackend:
             message = f"{_PROVING[-1]} was asked, because {name} writes no proof file"
             name = _PROVING[-1]
         if name in _UNLIMITED and limits.work is not None:
-            message = f"{name} does not count its work; another solver does"
+            message = f"{name} does not count its work; choose another solver"
             return Outcome(Verdict.UNKNOWN, reason=StopReason.GAVE_UP, message=message)
         with Solver(name) as solver:
             if name in _SEEDED and hasattr(solver, "configure"):

@@ -56,7 +56,7 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     if collective.combining:
         return Answer(False, "it combines; routes move data")
     if collective.irregular:
-        return Answer(False, "a larger C may do something else than cut the chunks of the least C")
+        return Answer(False, "it is irregular: a larger C may not just cut its chunks")
     least = collective.least_chunks(topology.num_nodes)
     if least is None:
         return Answer(False, "it is defined for no small C")

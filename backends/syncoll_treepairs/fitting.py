@@ -21,16 +21,16 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     if not collective.combining:
         return Answer(False, "it does not combine")
     if topology.num_nodes < 3:
-        return Answer(False, "fewer than three nodes have nothing to choose")
+        return Answer(False, "fewer than three nodes leave no choice")
     if len(topology.links) * topology.num_nodes > _MOST_CELLS:
-        return Answer(False, "the network is too large for its tables of links and nodes")
+        return Answer(False, "the network has too many links times nodes")
     if topology.distances.max() == UNREACHABLE:
         return Answer(False, "not every node reaches every other")
     chunks = collective.least_chunks(topology.num_nodes)
     if chunks is None:
-        return Answer(False, "no C is admitted that is tried")
+        return Answer(False, "the collective admits no C that is tried")
     if collective.irregular:
-        return Answer(False, "a larger C may do something else than cut the chunks of the least C")
+        return Answer(False, "it is irregular: a larger C may not just cut its chunks")
     table = collective.tabulate(topology.num_nodes, chunks)
     if not (table.pre.all() and table.post.all()):
         return Answer(False, "not every node contributes to every chunk and needs it")

@@ -149,9 +149,8 @@ class _Writing:
             largest = runtime.most_bytes
             if self._min_bytes >= largest:
                 raise ExportError(
-                    f"{runtime.title} needs a largest size, for which it reserves memory; without "
-                    f"one it would be {largest} bytes, and the smallest is {self._min_bytes}: say "
-                    "--max-bytes"
+                    f"{runtime.title} reserves memory for a largest size; the default, {largest} "
+                    f"bytes, is not above the smallest, {self._min_bytes}: say --max-bytes"
                 )
         if request.max_bytes or end:  # else there is no limit
             request.require_multiple(self._loop_chunks * shares, (largest - end) * shares)

@@ -18,7 +18,7 @@ OPTIONS = (
         "auto",
         "who moves the data: the GPU itself (memory), a proxy on the host (port), or the GPU "
         "through switches that copy and add up (switch); auto: switch where the algorithm counts "
-        "on that and it can be said, else memory within a box and port where a network is between",
+        "on that and a plan can express it, else memory within a box and port between boxes",
         choices=CHANNELS,
     ),
     Option("threads", 1024, "threads of a thread block, a multiple of 32", low=32, high=1024),

@@ -44,9 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--optimise-for",
         metavar="FROM:TO",
         help="sizes of one node's data (of a collective with sizes, of one unit), also FROM..TO, "
-        "or one size, such as 64KiB:4MiB: nothing is looked for that would be the "
-        "fastest for none of them, by S * alpha + (R/C) * L * beta; what the "
-        "points take, simulated, is shown below the frontier",
+        "or one size, such as 64KiB:4MiB: only points are searched that may be the fastest for one "
+        "of them, by S * alpha + (R/C) * L * beta; the simulated times of the points are shown "
+        "below the frontier",
     )
     group.add_argument(
         "--alpha",

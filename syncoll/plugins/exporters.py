@@ -76,7 +76,7 @@ class ExportRequest:
         near = f"the nearest are {below} and {above}" if below else f"the least is {above}"
         raise ExportError(
             f"no message of {self.min_bytes} to {most} bytes is a multiple of {unit} bytes, which "
-            f"the runtime needs for this algorithm, so that it would never run; {near} bytes"
+            f"the runtime needs for this algorithm, so it would never run; {near} bytes"
         )
 
 

@@ -20,7 +20,7 @@ def by_leaves(network: Network, remove: Callable[[Network], None]) -> bool:
     """Removes all switches of a network in place, with narrowed leaf switches.
 
     Args:
-        network: one in which all trees fit and every switch receives what it sends.
+        network: all trees fit, and every switch receives as much as it sends.
         remove: removes all switches in place.
 
     Returns:

@@ -73,13 +73,13 @@ def forest_collective(
     if match is None or match[1] not in tuple(ForestCollective):
         *others, last = ForestCollective
         raise UsageError(
-            f"forests are not packed for {collective!r}; they are for {', '.join(others)} and "
-            f"{last}. Algorithms for other collectives are found by pareto"
+            f"forests are not packed for {collective!r}, only for {', '.join(others)} and {last}; "
+            "pareto finds algorithms for other collectives"
         )
     kind = ForestCollective(match[1])
     if match[2] is not None:
         if root not in (None, int(match[2])):
-            raise UsageError(f"{argument('root', root)}, but the root of {collective} is another")
+            raise UsageError(f"{argument('root', root)} contradicts {collective}; give one root")
         root = int(match[2])
     if root is not None and not kind.rooted:
         raise UsageError(

@@ -132,8 +132,8 @@ class Settings:
             value = getattr(self, name)
             if value not in (None, alone):
                 raise UsageError(
-                    f"{argument(name, value)}: with {argument('work')} everything runs in one "
-                    "thread, one after the other, so that every run ends alike"
+                    f"{argument(name, value)}: with {argument('work')} a search runs in one "
+                    "thread, so that every run is the same; leave one of them out"
                 )
 
     @property

@@ -260,7 +260,7 @@ def _missing(record: BackendRecord) -> str:
         if not answer.ok:
             return answer.reason
     if is_counted() and not record.counts_work:
-        return "it does not count its work, so that no limit of work would end it"
+        return "it does not count its work, so no work limit would end it"
     return ""
 
 

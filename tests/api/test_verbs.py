@@ -413,7 +413,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: syncoll.design("ring(4)", None), "None is not a collective"),  # type: ignore[arg-type]
     (lambda: syncoll.design(*RING, where=5), "where: 5 is no condition"),  # type: ignore[arg-type]
     (lambda: syncoll.design(*RING, where=[5]), "no condition; expected a condition such as"),  # type: ignore[list-item]
-    (lambda: syncoll.forest("dgx1", "alltoall"), "not packed for 'alltoall'; they are for"),
+    (lambda: syncoll.forest("dgx1", "alltoall"), "not packed for 'alltoall', only for"),
     (lambda: syncoll.forest("dgx1", "allgather", root=1), "every node is a root"),
     (lambda: syncoll.forest("dgx1", "reduce", root="1"), "root is '1'"),  # type: ignore[arg-type]
     (lambda: syncoll.forest("dgx1", k=1.5), "k is 1.5"),  # type: ignore[arg-type]

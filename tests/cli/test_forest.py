@@ -203,12 +203,12 @@ def test_the_collective_stands_behind_the_topology(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["dgx1", "alltoall"], ["not packed for 'alltoall'; they are for allgather, reduces"]),
+        (["dgx1", "alltoall"], ["not packed for 'alltoall', only for allgather, reduces"]),
         (["dgx1", "allgather(2)"], ["--root means nothing to allgather"]),
         (["dgx1", "broadcast(8)"], ["--root 8", "nodes 0 to 7"]),
         (
             ["dgx1", "broadcast(root=2)", "--root", "3"],
-            ["the root of broadcast(root=2) is"],
+            ["--root 3 contradicts broadcast(root=2)"],
         ),
         (["dgx1", "reduce", "--collective", "broadcast"], ["give one of them"]),
         (["dgx1", "reduce", "broadcast"], ["'broadcast' is one argument too many"]),
