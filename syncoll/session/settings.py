@@ -132,7 +132,7 @@ class Settings:
             value = getattr(self, name)
             if value not in (None, alone):
                 raise UsageError(
-                    f"{argument(name, value)}: with {argument('work')} a search runs in one "
+                    f"{argument(name, value)}: with {argument('work')} everything runs in one "
                     "thread, so that every run is the same; leave one of them out"
                 )
 
