@@ -238,8 +238,8 @@ class _Combiner:
             dual, size = self._combined(node.operand, scope, None, call)
             if size >= MAX_PARTS:
                 raise _too_many(node.span)
-            loose = isinstance(node.operand, syntax.Without)
-            of = f"({dual.name})" if loose else dual.name
+            binds_less = (syntax.Without, syntax.Sum, syntax.Weighted, syntax.Within)
+            of = f"({dual.name})" if isinstance(node.operand, binds_less) else dual.name
             made = inverse_of(dual, name or f"inverse {of}", call or node.span.origin)
             return made, size + 1
         if isinstance(node, syntax.Without):

@@ -227,6 +227,24 @@ def test_two_ways_to_say_it(one: str, other: str, nodes: int, library: SpecLibra
     assert tables[0].same_as(tables[1])
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "inverse (alltoall + broadcast)",
+        "inverse (2 * scatter(root=2))",
+        "inverse (gather within [[0,1],[2]])",
+        "3 * inverse (gather + gather(root=1)) + allgather",
+        "inverse inverse (2 * reduce)",
+    ],
+)
+def test_a_name_reads_as_what_it_names(text: str, library: SpecLibrary) -> None:
+    found = library.collective(text)
+    assert found.name == text
+    again = library.collective(found.name)
+    for chunks in (3, 6):
+        assert found.tabulate(3, chunks).same_as(again.tabulate(3, chunks))
+
+
 def test_in_a_search(library: SpecLibrary, spec_file: SpecFile) -> None:
     spec_file(
         "let PAIRS = [[0, 1], [2, 3]]\n"
