@@ -79,7 +79,7 @@ def shared_memory_boxes(topology: Topology) -> IntArray:
     fabric, nodes = topology.fabric, topology.num_nodes
     if fabric is None and topology.counts_copies:
         return boxes_by_copies(topology)
-    if fabric is None or not fabric.num_switches:
+    if fabric is None:
         return np.zeros(nodes, dtype=np.int64)
     outside = _outside(fabric)
     inside = [

@@ -163,3 +163,17 @@ def test_boxes_of_known_machines(machine: str, boxes: list[int]) -> None:
     topology = as_topology(LIBRARY.topology(machine))
     _, sizes = np.unique(shared_memory_boxes(topology), return_counts=True)
     assert sizes.tolist() == boxes
+
+
+def test_cables_between_boxes_without_a_switch() -> None:
+    """A label says that they are of a network; bandwidths alone do not."""
+    links = [(0, 1, 8), (2, 3, 8), (0, 2, 1), (1, 3, 1)]
+    fabric = Fabric.from_links("pairs", 4, 0, links, both_ways=True)
+    assert shared_memory_boxes(as_topology(fabric)).tolist() == [0, 0, 0, 0]
+    named = (replace(x, label="network" if x.bandwidth == 1 else "") for x in fabric.links)
+    topology = as_topology(replace(fabric, links=tuple(named)))
+    assert shared_memory_boxes(topology).tolist() == [0, 0, 2, 2]
+    pre = np.eye(4, dtype=bool)
+    plan, _ = export(one_step(pre, pre[[1, 0, 3, 2]] | pre[[2, 3, 0, 1]], topology))
+    assert reached(plan, "memory") == {(0, 1), (1, 0), (2, 3), (3, 2)}
+    assert reached(plan, "port") == {(0, 2), (2, 0), (1, 3), (3, 1)}
