@@ -123,17 +123,23 @@ class Settings:
         return cls(**given)  # type: ignore[arg-type]
 
     def require_countable(self) -> None:
-        """Passes settings with which work can be counted: nothing runs in parallel.
+        """Passes settings with which work can be counted: nothing runs in parallel, and no store.
 
         Raises:
             UsageError: naming a setting that asks for more.
         """
-        for name, alone in (("threads", 1), ("jobs", 1), ("executor", None)):
+        alone = "everything runs in one thread"
+        for name, allowed, why in (
+            ("threads", (None, 1), alone),
+            ("jobs", (None, 1), alone),
+            ("executor", (None, "local"), alone),
+            ("store", (None, "none"), "no earlier answers are used"),
+        ):
             value = getattr(self, name)
-            if value not in (None, alone):
+            if value not in allowed:
                 raise UsageError(
-                    f"{argument(name, value)}: with {argument('work')} everything runs in one "
-                    "thread, so that every run is the same; leave one of them out"
+                    f"{argument(name, value)}: with {argument('work')} {why}, so that every run "
+                    "is the same; leave one of them out"
                 )
 
     @property

@@ -62,6 +62,7 @@ def test_time_and_parallel_work_do_not_go_with_it() -> None:
         ({"threads": 2}, "one thread"),
         ({"jobs": 2}, "one thread"),
         ({"executor": "processes"}, "one thread"),
+        ({"store": "answers.db"}, "store='answers.db': .* no earlier answers"),
         ({"backend": "highs"}, "does not count its work"),
     ):
         with pytest.raises(syncoll.SyncollError, match=words):
@@ -69,6 +70,8 @@ def test_time_and_parallel_work_do_not_go_with_it() -> None:
     with pytest.raises(syncoll.SyncollError, match="units of work"):
         ask("ring(4)", "allgather", work=-1, progress="none")
     assert not clock.is_counted()
+    same: dict[str, Any] = {"threads": 1, "jobs": 1, "executor": "local", "store": "none"}
+    assert ask("ring(3)", "allgather", work=1, progress="none", **same).points
 
 
 def test_the_limit_is_recorded_and_holds() -> None:
