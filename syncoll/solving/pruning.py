@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.clock import took
 from syncoll.model import Algorithm, Instance
 from syncoll.trust import violations
 
@@ -18,38 +19,58 @@ __all__ = ["without_useless_sends"]
 
 IntArray = npt.NDArray[np.int64]
 
+_MOST_REPLAYED = 300_000
+"""Number of sends that all trials together replay; it takes about a second."""
 
-def without_useless_sends(instance: Instance, algorithm: Algorithm) -> Algorithm:
+_UNITS_PER_SEND = 3.5e-6
+"""Work of replaying a send."""
+
+
+def without_useless_sends(
+    instance: Instance, algorithm: Algorithm, most: int = _MOST_REPLAYED
+) -> Algorithm:
     """The algorithm without sends that can be left out.
 
     Of a combining algorithm the sends are tried one by one, the last first.  No remaining send can
-    be left out, since it was needed even with every send that was removed later.
+    be left out, since it was needed even with every send that was removed later.  Of an algorithm
+    too large for that, the sends that were not tried stay.
 
     Args:
         instance: the problem.
         algorithm: a valid one.
+        most: number of sends that all trials together replay.
     """
     if not instance.combining:
         return algorithm.without_useless_sends(instance)
     chunks = np.flatnonzero(instance.post.any(axis=1))
     # Where switches add up, whether a send fits depends on the sends of other chunks.
     together = [chunks] if instance.topology.counts_copies else chunks[:, None]
-    kept = np.concatenate([_kept(instance, algorithm, some) for some in together])
+    left, parts = most, []
+    for some in together:
+        places, left = _kept(instance, algorithm, some, left)
+        parts.append(places)
+    took((most - left) * _UNITS_PER_SEND)
+    kept = np.concatenate(parts)
     return _only(algorithm, kept, algorithm.sends[kept])
 
 
-def _kept(instance: Instance, algorithm: Algorithm, chunks: IntArray) -> IntArray:
-    """The places of those sends of some chunks that stay."""
+def _kept(
+    instance: Instance, algorithm: Algorithm, chunks: IntArray, most: int
+) -> tuple[IntArray, int]:
+    """The places of the sends of some chunks that stay, and how many more sends may be replayed."""
     part = replace(instance, pre=instance.pre[chunks], post=instance.post[chunks])
     places = np.flatnonzero(np.isin(algorithm.sends[:, 0], chunks))
     sends = algorithm.sends[places].copy()
     sends[:, 0] = np.searchsorted(chunks, sends[:, 0])
     kept = np.arange(len(places))
     for send in kept[::-1].tolist():
+        most -= len(kept)
+        if most < 0:
+            break
         fewer = kept[kept != send]
         if not violations(part, _only(algorithm, places[fewer], sends[fewer]), limit=1):
             kept = fewer
-    return places[kept]
+    return places[kept], max(0, most)
 
 
 def _only(algorithm: Algorithm, places: IntArray, sends: IntArray) -> Algorithm:

@@ -69,6 +69,21 @@ def test_random_algorithms_keep_no_useless_send() -> None:
     assert pruned > 60
 
 
+def test_trials_end_with_their_limit() -> None:
+    rng, most = random.Random(1), 0
+    for _ in range(20):
+        instance, algorithm = with_more_sends(rng, *random_case(rng))
+        if not instance.combining:
+            continue
+        lean = [without_useless_sends(instance, algorithm, limit) for limit in (0, 60, 10**6)]
+        counts = [one.num_sends for one in lean]
+        assert counts == sorted(counts, reverse=True)
+        assert lean[0] == algorithm
+        assert violations(instance, lean[1]) == []
+        most = max(most, len(set(counts)))
+    assert most == 3
+
+
 @pytest.mark.parametrize(
     ("machine", "collective"),
     [("line(4)", "allgather + allreduce"), ("ring(3)", "2 * reduce + allgather"),
