@@ -179,7 +179,8 @@ class _FlowBounds:
         """What costs next to nothing: symmetry, cuts around nodes, what eager sends reach."""
         if self._began:
             return
-        self.any_steps = least_cut(self.topology, self.demands)
+        if self.any_steps.certificate is None:  # a call that ran out of time may have found it
+            self.any_steps = least_cut(self.topology, self.demands)
         if not self.topology.counts_copies:  # where they do, one node pays for each demand
             self._quotient = Quotient.of(self.topology, self.demands, deadline.share(0.3))
         if self.several and self.single and not self.topology.counts_copies:

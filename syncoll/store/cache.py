@@ -102,6 +102,10 @@ class CachedSolutions:
         return replace(self.limits, seconds=max(0.0, least))
 
 
+_SECONDS_PER_CELL = 1e-7
+"""Time to write down a question about bounds, for each demand and node."""
+
+
 class CachedBounds:
     """`rounds_bound` with a store: bounds that were proved before are looked up and checked."""
 
@@ -122,13 +126,18 @@ class CachedBounds:
     ) -> RoundsBound:
         """The best bound on R, as `syncoll.bounding.rounds_bound` has it.
 
-        Where the thorough bound is known, it serves for the quick one too.
+        Where the thorough bound is known, it serves for the quick one too.  Without the time to
+        put the question to the store, it is not asked.
 
         Args:
             steps: S, or None for any number of steps.
             more_than: only a bound above this is of use; that there is none is remembered for it.
             record: what else the bound is to say about itself.
         """
+        cells = len(demands) * topology.num_nodes
+        if seconds is not None and seconds < cells * _SECONDS_PER_CELL:
+            record |= {"thorough": thorough, "seconds": seconds, "more_than": more_than}
+            return rounds_bound(topology, demands, steps, **record)
         efforts = (_effort(True), _effort(False))[: 1 if thorough else 2]
         in_vain = f"{_effort(thorough)}, more than {more_than}"
         for effort in (*efforts, in_vain) if more_than else efforts:

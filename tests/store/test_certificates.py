@@ -174,3 +174,19 @@ def test_bounds_are_remembered(
     for asked in ({"thorough": True}, {"thorough": True, "more_than": more}):
         with pytest.raises(AssertionError, match="asked again"):
             bounds.rounds_bound(topology, needs, 3, **asked)  # a quick one is not enough
+
+
+def test_bounds_without_time_do_not_ask_the_store(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topology = classics.dgx1()
+    needs = demands(classics.allgather().instantiate(topology, chunks=1, steps=3, rounds=9))
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("asked")
+
+    monkeypatch.setattr(store, "certificate", never)
+    monkeypatch.setattr(store, "keep_certificate", never)
+    assert CachedBounds(store).rounds_bound(topology, needs, 3, seconds=0.0).rounds == 0
+    with pytest.raises(AssertionError, match="asked"):
+        CachedBounds(store).rounds_bound(topology, needs, 3, seconds=60.0)
