@@ -248,8 +248,10 @@ def _unlike(topology: Topology, shape: ChunkClasses, deadline: Deadline) -> list
         return list(everywhere)
     if topology.num_nodes < LEAST_NODES:
         return list(everywhere)
-    found: list[int] = free_symmetry(topology, until=deadline.share(0.2)).representatives.tolist()
-    return found
+    with suppress(OutOfTimeError), interrupted_at(deadline):
+        group = free_symmetry(topology, until=deadline.share(0.2))
+        return [int(node) for node in group.representatives]
+    return list(everywhere)
 
 
 def _counting_sends(
