@@ -20,6 +20,12 @@ from tests.oracles import classics
 from tests.search import seeds_aside
 
 
+@pytest.fixture(autouse=True)
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On one core seeds would work in the process of the tests, which some of them end."""
+    monkeypatch.setattr("syncoll.searching.seed_process.available_cores", lambda: 2)
+
+
 @pytest.fixture(scope="module")
 def line() -> tuple[Topology, Collective]:
     session = Session()
