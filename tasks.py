@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -9,8 +10,8 @@ import sys
 import tempfile
 import tomllib
 import venv
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parent
@@ -138,6 +139,91 @@ def busy(arguments: Sequence[str]) -> int:
             other.wait()
 
 
+_PRODUCT = ("syncoll", "syncoll_check", "backends", "encodings", "exporters", "importers", "specs")
+
+
+def _product_files() -> Iterator[tuple[str, Path]]:
+    """Each Python file of the product with its folder, such as syncoll/model."""
+    for top in _PRODUCT:
+        for file in sorted((ROOT / top).rglob("*.py")):
+            yield "/".join(file.relative_to(ROOT).parts[:-1][:2]), file
+
+
+def _print_counts(counts: Counter[str], unit: str) -> int:
+    """Prints a row for each folder, for each top folder and for all."""
+    for folder, number in list(counts.items()):
+        if "/" in folder:
+            counts[folder.partition("/")[0] + "/"] += number
+        else:
+            counts[folder + "/"] += number
+    for folder, number in sorted(counts.items()):
+        if "/" in folder:
+            sys.stdout.write(f"{number:7}  {folder}\n")
+    total = sum(number for folder, number in counts.items() if folder.endswith("/"))
+    sys.stdout.write(f"{total:7}  {unit}\n")
+    return 0
+
+
+def lines() -> int:
+    """Prints the lines of Python by folder, blank lines and comments included."""
+    counts: Counter[str] = Counter()
+    for folder, file in _product_files():
+        counts[folder] += len(file.read_text("utf-8").splitlines())
+    return _print_counts(counts, "lines of Python")
+
+
+def _is_number(node: ast.expr | None) -> bool:
+    """Whether an expression is made of numeric literals alone, such as ``1 << 20``."""
+    match node:
+        case ast.Constant(value=value):
+            return isinstance(value, (int, float)) and not isinstance(value, bool)
+        case ast.UnaryOp(operand=operand):
+            return _is_number(operand)
+        case ast.BinOp(left=left, right=right):
+            return _is_number(left) and _is_number(right)
+        case ast.Tuple(elts=elements):
+            return bool(elements) and all(map(_is_number, elements))
+        case ast.Call(func=ast.Name(id="Fraction" | "Deadline"), args=args):
+            return bool(args) and all(map(_is_number, args))
+    return False
+
+
+def count_constants(text: str) -> int:
+    """Counts numeric constants of a module's text.
+
+    These are numbers, tuples and fractions of numbers that a module or class assigns to a name
+    (several names at once count each), and numeric defaults of the parameters of private functions
+    and of private parameters.
+    """
+    found = 0
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef)):
+            for line in node.body:
+                if isinstance(line, (ast.Assign, ast.AnnAssign)) and _is_number(line.value):
+                    first = line.targets[0] if isinstance(line, ast.Assign) else line.target
+                    found += len(first.elts) if isinstance(first, ast.Tuple) else 1
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            positional = [*node.args.posonlyargs, *node.args.args]
+            defaults = [None] * (len(positional) - len(node.args.defaults)) + node.args.defaults
+            pairs = [*zip(positional, defaults, strict=True)]
+            pairs += zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+            private = node.name.startswith("_")
+            found += sum(
+                _is_number(default) and (private or parameter.arg.startswith("_"))
+                for parameter, default in pairs
+            )
+    return found
+
+
+def constants() -> int:
+    """Prints the numeric constants by folder."""
+    counts: Counter[str] = Counter()
+    for folder, file in _product_files():
+        counts[folder] += count_constants(file.read_text("utf-8"))
+    return _print_counts(counts, "numeric constants")
+
+
 _TASKS: dict[str, Callable[[], int]] = {
     "lint": lambda: run(_LINT),
     "types": lambda: run(_TYPES),
@@ -147,6 +233,8 @@ _TASKS: dict[str, Callable[[], int]] = {
     "all": lambda: run([*_LINT, *_TYPES, *_DOCS, *_TESTS]),
     "coverage": coverage,
     "lowest": lowest,
+    "lines": lines,
+    "constants": constants,
 }
 
 

@@ -10,6 +10,8 @@ import pytest
 
 import tasks
 
+Capsys = pytest.CaptureFixture[str]
+
 
 def children() -> set[psutil.Process]:
     return set(psutil.Process().children())
@@ -38,3 +40,31 @@ def test_busy_says_what_it_expects(words: list[str], monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sys, "argv", ["tasks", *words])
     with pytest.raises(SystemExit, match="for example: busy"):
         tasks.main()
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("A = 3", 1),
+        ("A, B = 0.5, (1, 2)", 2),
+        ("A: int = -(1 << 20)", 1),
+        ("A = Fraction(1, 2)", 1),
+        ("class C:\n    a: int = 3\n    b = 'x'", 1),
+        ("def _f(a, b=1, *, c=2.0, d=None): pass", 2),
+        ("def f(a, b=1, *, _c=2.0): pass", 1),
+        ("A = True\nB = A\nC = 'x'\nD = ()\nE = (1, 'x')", 0),
+        ("def f():\n    a = 3", 0),
+    ],
+)
+def test_constants_are_counted(text: str, number: int) -> None:
+    assert tasks.count_constants(text) == number
+
+
+@pytest.mark.parametrize("name", ["lines", "constants"])
+def test_counts_add_up(name: str, monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
+    monkeypatch.setattr(sys, "argv", ["tasks", name])
+    assert tasks.main() == 0
+    rows = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    tops = [int(number) for number, folder in rows if folder.endswith("/")]
+    folders = [int(number) for number, folder in rows if "/" in folder.rstrip("/")]
+    assert sum(tops) == int(rows[-1][0]) >= sum(folders) > 0
