@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.deadline import Deadline
+from syncoll.packing.problem import PackingProblem, TreeDemand
+from syncoll.packing.trees import Send, TimedTree, of_use
 from syncoll.plugins import Proposal
-from syncoll_timedtrees.problem import Demand, Problem
-from syncoll_timedtrees.trees import Send, TimedTree, of_use
 
 __all__ = ["known_trees"]
 
@@ -32,7 +32,7 @@ _WAYS = 3
 
 
 def known_trees(
-    problem: Problem, known: Sequence[Proposal], until: Deadline
+    problem: PackingProblem, known: Sequence[Proposal], until: Deadline
 ) -> list[list[TimedTree]]:
     """For each demand trees of known algorithms, those that carry most first.
 
@@ -58,7 +58,9 @@ def known_trees(
 _Ends = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-def _by_chunk(problem: Problem, known: Proposal) -> Iterator[tuple[_Ends, list[Send], float]]:
+def _by_chunk(
+    problem: PackingProblem, known: Proposal
+) -> Iterator[tuple[_Ends, list[Send], float]]:
     """Where chunks start and end, their sends over links that there are, and their part of C.
 
     Chunks that go the same way come once.
@@ -95,7 +97,7 @@ def _nodes(mask: BoolArray) -> tuple[int, ...]:
 class _LinksInto:
     """The links of a problem by the node that they lead into."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: PackingProblem) -> None:
         self.source: list[int] = problem.source.tolist()
         self.target: list[int] = problem.target.tolist()
         self.all: list[list[int]] = [[] for _ in range(problem.num_nodes)]
@@ -103,7 +105,7 @@ class _LinksInto:
             self.all[node].append(link)
 
 
-def _completed(demand: Demand, sends: Sequence[Send], into: _LinksInto) -> list[TimedTree]:
+def _completed(demand: TreeDemand, sends: Sequence[Send], into: _LinksInto) -> list[TimedTree]:
     """The tree of some sends, in several ways where it is not whole."""
     given = {into.target[link]: (link, step) for link, step in sends}
     found: dict[TimedTree, None] = {}
@@ -119,7 +121,7 @@ def _completed(demand: Demand, sends: Sequence[Send], into: _LinksInto) -> list[
 
 
 def _with_ways(
-    demand: Demand, given: Mapping[int, Send], into: _LinksInto, way: int
+    demand: TreeDemand, given: Mapping[int, Send], into: _LinksInto, way: int
 ) -> tuple[dict[int, Send], bool] | None:
     """The send to each node, and whether none had to be added.
 

@@ -16,14 +16,22 @@ from math import ceil, isinf
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology
+from syncoll.packing.expand_orbits import algorithm_of
+from syncoll.packing.problem import PackingProblem
+from syncoll.packing.step_order import KNOWING_STRIDES, STRIDES, StepOrder
+from syncoll.packing.timed_packing import TimedPacking
+from syncoll.packing.trees import TimedTree
+from syncoll.packing.whole_chunks import (
+    FINE,
+    FINE_PART,
+    ChunkRounding,
+    WholeChunks,
+    coarsest,
+    kindest,
+    promising,
+)
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
-from syncoll_timedtrees.building import algorithm_of
 from syncoll_timedtrees.known import known_trees
-from syncoll_timedtrees.problem import Problem
-from syncoll_timedtrees.program import Packing
-from syncoll_timedtrees.rounding import FINE, FINE_PART, Dealer, Dealt, coarsest, kindest, promising
-from syncoll_timedtrees.schedule import KNOWING_STRIDES, STRIDES, Schedule
-from syncoll_timedtrees.trees import TimedTree
 
 __all__ = ["TimedTreeSeed", "fits"]
 
@@ -102,7 +110,7 @@ class TimedTreeSeed:
         until = limits.deadline()
         if until.is_never:
             until = NEVER.sooner(float(options["seconds"]))
-        problem = Problem(topology, collective, until)
+        problem = PackingProblem(topology, collective, until)
         if not problem.demands:
             return
         least = problem.least_chunks
@@ -121,7 +129,7 @@ class _Run:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: PackingProblem,
         limits: SeedLimits,
         until: Deadline,
         most_chunks: int,
@@ -133,8 +141,8 @@ class _Run:
         most = limits.max_steps or problem.num_nodes * 2
         most = min(most, 2 * _MOST_CELLS // problem.num_nodes**2 - 1)
         first, strides = max(1, problem.least_steps), KNOWING_STRIDES if any(known) else STRIDES
-        self.schedule = Schedule(first, most, problem.into_nodes, strides)
-        self.timeless: Packing | None = None
+        self.schedule = StepOrder(first, most, problem.into_nodes, strides)
+        self.timeless: TimedPacking | None = None
 
     def proposals(self) -> Turns:
         """Everything that comes out, until nothing becomes better."""
@@ -144,7 +152,7 @@ class _Run:
             packing = self.schedule.packings.get(steps)
             if packing is None:
                 prices = None if self.timeless is None else self.timeless.prices
-                packing = Packing(self.problem, steps, self._begun_with(steps), prices=prices)
+                packing = TimedPacking(self.problem, steps, self._begun_with(steps), prices=prices)
                 self.schedule.packings[steps] = packing
             yield from self._pack(packing, self._part(_SHARE))
             self.schedule.tried(steps)
@@ -177,7 +185,7 @@ class _Run:
     def _pack_without_steps(self, steps: int) -> None:
         """What trees can bring in the long run, which no number of steps is thought to beat."""
         links = min(self.schedule.most, steps + _LINKS_MORE)
-        self.timeless = Packing(self.problem, links, self._begun_with(steps), timeless=True)
+        self.timeless = TimedPacking(self.problem, links, self._begun_with(steps), timeless=True)
         self._improve(self.timeless, self._part(_SHARE_WITHOUT_STEPS))
         if self.timeless.value <= self.timeless.estimate * _NEAR:
             self.schedule.least = max(self.schedule.least, self.timeless.estimate)
@@ -187,7 +195,7 @@ class _Run:
         left = self.until.left()
         return self.until if isinf(left) else self.until.working(max(_LEAST_SECONDS, left * part))
 
-    def _pack(self, packing: Packing, until: Deadline) -> Turns:
+    def _pack(self, packing: TimedPacking, until: Deadline) -> Turns:
         """Improves a packing, and deals it: soon, and when it is at rest or its time is over."""
         was_at_rest = packing.rested
         if not self.best and not any(self.known):
@@ -201,12 +209,12 @@ class _Run:
             seconds = _DEAL_SECONDS if near else _QUICK_DEAL_SECONDS
             yield from self._deal(packing, self.until.share(_PART_OF_DEAL).sooner(seconds))
 
-    def _improve(self, packing: Packing, until: Deadline) -> None:
+    def _improve(self, packing: TimedPacking, until: Deadline) -> None:
         while not packing.rested and packing.feasible and not until.passed:
             packing.improve(self.until)  # a program that was not solved would be of no use
 
     def _deal(
-        self, packing: Packing, until: Deadline, *, small: bool = False, thorough: bool = False
+        self, packing: TimedPacking, until: Deadline, *, small: bool = False, thorough: bool = False
     ) -> Turns:
         """What a packing can be dealt to, if that is better than what is known.
 
@@ -220,9 +228,9 @@ class _Run:
             return  # there was not even time for a first one
         if known is not None and packing.value >= known * (1 - _TOLERANCE):
             return
-        dealer = Dealer(packing)
+        dealer = ChunkRounding(packing)
         for choice in self._choices(packing, known, small=small, thorough=thorough):
-            dealt: Dealt | None = None
+            dealt: WholeChunks | None = None
             for chunks in choice:
                 if dealt is not None and until.passed:
                     break
@@ -243,7 +251,7 @@ class _Run:
                 return
 
     def _choices(
-        self, packing: Packing, known: Fraction | None, *, small: bool, thorough: bool
+        self, packing: TimedPacking, known: Fraction | None, *, small: bool, thorough: bool
     ) -> Iterator[list[int]]:
         """Values of C to deal, those of which the best counts together; see `_deal`."""
         # Where hardly anything is left but what whole numbers cost, they may be larger.

@@ -36,6 +36,7 @@ FLOORS = (
     "damage",
     "symmetry",
     "scheduling",
+    "packing",
     "lowerings",
     "bounding",
     "spec",

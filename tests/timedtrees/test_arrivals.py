@@ -10,17 +10,17 @@ import pytest
 
 from syncoll.deadline import NEVER
 from syncoll.model import Topology
+from syncoll.packing.arrivals import ArrivalSearch
+from syncoll.packing.problem import PackingProblem
 from syncoll.plugins import PluginManager
 from syncoll.spec import SpecLibrary
-from syncoll_timedtrees.arrivals import ArrivalSearch
-from syncoll_timedtrees.problem import Problem
 
 _LIBRARIES = PluginManager.discover().spec_libraries.values()
 SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
 NODES, STEPS = 5, 4
 
 
-def network(seed: int) -> Problem:
+def network(seed: int) -> PackingProblem:
     """A random strongly connected network, with a broadcast."""
     graph = nx.compose(
         nx.gnp_random_graph(NODES, 0.4, seed=seed, directed=True),
@@ -28,10 +28,10 @@ def network(seed: int) -> Problem:
     )
     links = dict.fromkeys(graph.edges, 1)
     topology = Topology.from_links("random", NODES, links)
-    return Problem(topology, SPECS.collective("broadcast"), NEVER)
+    return PackingProblem(topology, SPECS.collective("broadcast"), NEVER)
 
 
-def best_steps(problem: Problem, into: np.ndarray, prices: np.ndarray) -> float:
+def best_steps(problem: PackingProblem, into: np.ndarray, prices: np.ndarray) -> float:
     """What a tree costs at least, by trying all steps."""
     links = into[into >= 0]
     least = np.inf

@@ -7,14 +7,14 @@ import pytest
 
 from syncoll.deadline import NEVER
 from syncoll.model import Algorithm, Collective, Topology
+from syncoll.packing.problem import PackingProblem
+from syncoll.packing.timed_packing import TimedPacking
+from syncoll.packing.trees import TimedTree
 from syncoll.plugins import Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
 from syncoll.session import Session
 from syncoll_timedtrees import RECORD
 from syncoll_timedtrees.known import known_trees
-from syncoll_timedtrees.problem import Problem
-from syncoll_timedtrees.program import Packing
-from syncoll_timedtrees.trees import TimedTree
 
 pytestmark = pytest.mark.usefixtures("counted_work")
 
@@ -34,7 +34,7 @@ def without(topology: Topology, *gone: tuple[int, int]) -> Topology:
     return Topology.from_links("less", topology.num_nodes, links)
 
 
-def require_tree(problem: Problem, demand: int, tree: TimedTree) -> None:
+def require_tree(problem: PackingProblem, demand: int, tree: TimedTree) -> None:
     """Every node that needs the chunk gets it, once, from one that has it by then."""
     asked = problem.demands[demand]
     has = dict.fromkeys(asked.sources, 0)
@@ -54,10 +54,10 @@ def test_a_packing_that_begins_with_known_trees_is_as_good_at_once(
 ) -> None:
     topology, asked = SESSION.topology(network), SESSION.collective(collective)
     known = proposed(topology, asked)
-    problem = Problem(topology, asked, NEVER)
+    problem = PackingProblem(topology, asked, NEVER)
     trees = known_trees(problem, known, NEVER)
     for one in known:
-        packing = Packing(problem, one.algorithm.steps, trees)
+        packing = TimedPacking(problem, one.algorithm.steps, trees)
         packing.improve(NEVER.sooner(10.0))
         assert packing.value <= one.algorithm.rounds / one.chunks + 1e-6
 
@@ -66,7 +66,7 @@ def test_trees_that_lack_a_link_are_completed_and_others_stay() -> None:
     topology, asked = SESSION.topology("hypercube(3)"), SESSION.collective("allgather")
     known = proposed(topology, asked)
     gone = [(0, 1), (6, 7)]
-    problem = Problem(without(topology, *gone), asked, NEVER)
+    problem = PackingProblem(without(topology, *gone), asked, NEVER)
     assert problem.group.order == 1
     trees = known_trees(problem, known, NEVER)
     stay = 0
@@ -94,10 +94,10 @@ def test_what_hangs_on_a_node_that_is_cut_off_comes_with_it_or_turns_round() -> 
     ring, asked = SESSION.topology("ring(5)"), SESSION.collective("broadcast")
     sends = np.array([(0, 0, 1, 0), (0, 1, 2, 1), (0, 2, 3, 2), (0, 3, 4, 3)])
     known = Proposal(1, Algorithm((1,) * 4, sends))
-    problem = Problem(without(ring, (0, 1)), asked, NEVER)
+    problem = PackingProblem(without(ring, (0, 1)), asked, NEVER)
     ((tree,),) = known_trees(problem, [known], NEVER)
     require_tree(problem, 0, tree)
     ends = {(int(problem.source[i]), int(problem.target[i])) for i, _ in tree.sends}
     assert ends == {(0, 4), (4, 3), (3, 2), (2, 1)}
     cut = without(ring, (0, 1), (0, 4))
-    assert known_trees(Problem(cut, asked, NEVER), [known], NEVER) == [[]]
+    assert known_trees(PackingProblem(cut, asked, NEVER), [known], NEVER) == [[]]

@@ -12,16 +12,16 @@ from syncoll.bounding import rounds_bound
 from syncoll.certificates import demands
 from syncoll.deadline import NEVER
 from syncoll.model import OrbitAlgorithm, Topology, orbit_algorithm
+from syncoll.packing.expand_orbits import algorithm_of
+from syncoll.packing.problem import PackingProblem
+from syncoll.packing.timed_packing import TimedPacking
+from syncoll.packing.whole_chunks import ChunkRounding, promising
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
 from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
 from syncoll.trust import require_valid
 from syncoll_timedtrees import RECORD
-from syncoll_timedtrees.building import algorithm_of
-from syncoll_timedtrees.problem import Problem
-from syncoll_timedtrees.program import Packing
-from syncoll_timedtrees.rounding import Dealer, promising
 
 pytestmark = pytest.mark.usefixtures("counted_work")
 
@@ -29,14 +29,14 @@ _LIBRARIES = PluginManager.discover().spec_libraries.values()
 SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
 
 
-def problem(network: Topology | str, collective: str) -> Problem:
+def problem(network: Topology | str, collective: str) -> PackingProblem:
     where = as_topology(SPECS.topology(network)) if isinstance(network, str) else network
-    return Problem(where, SPECS.collective(collective), NEVER)
+    return PackingProblem(where, SPECS.collective(collective), NEVER)
 
 
-def packed(question: Problem, steps: int) -> Packing:
+def packed(question: PackingProblem, steps: int) -> TimedPacking:
     """A packing at rest."""
-    packing = Packing(question, steps)
+    packing = TimedPacking(question, steps)
     while not packing.rested:
         packing.improve(NEVER.sooner(10.0))
         assert packing.feasible
@@ -109,7 +109,7 @@ def test_random_networks(collective: str) -> None:
         if len(packing.problem.demands[0].destinations) == 1:  # flows of one destination are ways
             assert packing.value == pytest.approx(float(bound), rel=1e-5)
         for chunks in promising(packing, 24 * least, None):
-            dealt = Dealer(packing).deal(chunks, NEVER.sooner(2.0))
+            dealt = ChunkRounding(packing).deal(chunks, NEVER.sooner(2.0))
             assert float(dealt.bandwidth) >= packing.value - 1e-6
             for demand, trees in zip(question.demands, dealt.trees, strict=True):
                 assert sum(n for _, n in trees) == demand.count * chunks // least
@@ -147,7 +147,7 @@ def test_it_goes_on_when_it_is_asked_again() -> None:
 
 def test_trees_without_steps_bring_the_bandwidth_optimum() -> None:
     """Of a bound that no cut around a node meets."""
-    timeless = Packing(problem("a100(boxes=2)", "allgather"), 4, timeless=True)
+    timeless = TimedPacking(problem("a100(boxes=2)", "allgather"), 4, timeless=True)
     while not timeless.rested:
         timeless.improve(NEVER.sooner(10.0))
     assert timeless.value == pytest.approx(15 / 13, rel=1e-3)
@@ -159,10 +159,10 @@ def test_few_sends_and_automorphisms_say_it_all(
 ) -> None:
     """What one demand does, carried round, is what all sends in a list are."""
     question = problem(network, "allgather")
-    packing = Packing(question, question.least_steps + 1)
+    packing = TimedPacking(question, question.least_steps + 1)
     for _ in range(4):
         packing.improve(NEVER.sooner(10.0))
-    dealt = Dealer(packing).deal(6, NEVER.sooner(1.0))
+    dealt = ChunkRounding(packing).deal(6, NEVER.sooner(1.0))
     plain = algorithm_of(question, dealt)
     monkeypatch.setattr(orbit_algorithm, "MOST_PLAIN", 0)
     carried = algorithm_of(question, dealt)

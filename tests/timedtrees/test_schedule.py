@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from syncoll_timedtrees.schedule import Schedule
+from syncoll.packing.step_order import StepOrder
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from syncoll_timedtrees.schedule import Schedule
 def test_the_end_comes_soon(
     values: dict[int, float], known: dict[int, str], following: int
 ) -> None:
-    schedule = Schedule(min(values), 64, 1.0)
+    schedule = StepOrder(min(values), 64, 1.0)
     for steps, value in values.items():
         rested = steps <= 12
         packing = SimpleNamespace(value=value, estimate=value if rested else 1.0, rested=rested)

@@ -25,11 +25,11 @@ import numpy.typing as npt
 from syncoll.clock import now
 from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
-from syncoll_timedtrees.pricing import TreePricing
-from syncoll_timedtrees.problem import Problem
-from syncoll_timedtrees.trees import TimedTree
+from syncoll.packing.pricing import TreePricing
+from syncoll.packing.problem import PackingProblem
+from syncoll.packing.trees import TimedTree
 
-__all__ = ["Packing"]
+__all__ = ["TimedPacking"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -48,7 +48,7 @@ _NOISE = 0.5
 """By how much prices are raised at random, at most."""
 
 
-class Packing:
+class TimedPacking:
     """Fractional packings of timed trees in S steps.
 
     Args:
@@ -71,7 +71,7 @@ class Packing:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: PackingProblem,
         steps: int,
         trees: Sequence[Sequence[TimedTree]] | None = None,
         rounds: Sequence[Fraction] | None = None,

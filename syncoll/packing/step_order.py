@@ -7,9 +7,9 @@ from fractions import Fraction
 from itertools import pairwise
 from math import inf
 
-from syncoll_timedtrees.program import Packing
+from syncoll.packing.timed_packing import TimedPacking
 
-__all__ = ["KNOWING_STRIDES", "STRIDES", "Schedule"]
+__all__ = ["KNOWING_STRIDES", "STRIDES", "StepOrder"]
 
 STRIDES, KNOWING_STRIDES = 4, 2
 """So many S are tried with one stride, before it is doubled, from nothing and where trees are known
@@ -53,7 +53,7 @@ _DEALS = 3
 """So often a packing at rest is dealt."""
 
 
-class Schedule:
+class StepOrder:
     """What was tried, and what comes next.
 
     Args:
@@ -69,7 +69,7 @@ class Schedule:
     def __init__(self, first: int, most: int, least: float, strides: int = STRIDES) -> None:
         self.first, self.most, self.least = first, most, least
         self._strides = strides
-        self.packings: dict[int, Packing] = {}
+        self.packings: dict[int, TimedPacking] = {}
         self._tries: dict[int, int] = {}
         self._at_rest: dict[int, int] = {}
 
@@ -79,7 +79,7 @@ class Schedule:
         if self.packings[steps].rested:
             self._at_rest[steps] = self._at_rest.get(steps, 0) + 1
 
-    def around(self, steps: int) -> list[Packing]:
+    def around(self, steps: int) -> list[TimedPacking]:
         """The packings of the next fewer and of the next more steps."""
         fewer = [s for s in self.packings if s < steps]
         more = [s for s in self.packings if s > steps]

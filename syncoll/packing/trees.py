@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.deadline import Deadline
-from syncoll_timedtrees.problem import Demand, Problem
+from syncoll.packing.problem import PackingProblem, TreeDemand
 
 __all__ = ["Send", "TimedTree", "TreeFinder", "of_use"]
 
@@ -71,7 +71,7 @@ class TreeFinder:
         random: breaks ties.
     """
 
-    def __init__(self, problem: Problem, steps: int, random: np.random.Generator) -> None:
+    def __init__(self, problem: PackingProblem, steps: int, random: np.random.Generator) -> None:
         self.problem, self.steps, self.random = problem, steps, random
         self._source, self._target = problem.source, problem.target
         self._heads, self._first = np.unique(self._target, return_index=True)
@@ -85,7 +85,7 @@ class TreeFinder:
         """What a tree costs under prices ``[S, L]``."""
         return float(prices[tree.steps, tree.links].sum()) if tree.sends else 0.0
 
-    def ways(self, demands: Sequence[Demand], prices: FloatArray) -> list[TimedTree | None]:
+    def ways(self, demands: Sequence[TreeDemand], prices: FloatArray) -> list[TimedTree | None]:
         """For demands of the same sources and one destination each the cheapest way."""
         reached = self._reached(demands[0].sources)
         costs = self._costs(reached, prices)
@@ -99,7 +99,7 @@ class TreeFinder:
         ]
 
     def trees(
-        self, demands: Sequence[Demand], prices: FloatArray, until: Deadline
+        self, demands: Sequence[TreeDemand], prices: FloatArray, until: Deadline
     ) -> Iterator[list[TimedTree]]:
         """For each demand two cheap trees; none where it cannot be met in S steps.
 
@@ -174,13 +174,13 @@ class TreeFinder:
             node = int(self._source[link])
         return way[::-1]
 
-    def _nearest_first(self, demand: Demand, prices: FloatArray) -> TimedTree | None:
+    def _nearest_first(self, demand: TreeDemand, prices: FloatArray) -> TimedTree | None:
         sends: list[Send] = []
         reached = self._reached(demand.sources)
         return self._completed(demand, prices, sends, reached)
 
     def _completed(
-        self, demand: Demand, prices: FloatArray, sends: list[Send], reached: IntArray
+        self, demand: TreeDemand, prices: FloatArray, sends: list[Send], reached: IntArray
     ) -> TimedTree | None:
         """A tree that also reaches what is missing, the nearest first."""
         missing = np.zeros(self.problem.num_nodes, dtype=bool)
@@ -203,7 +203,7 @@ class TreeFinder:
         sends += way
 
     def _central_first(
-        self, demand: Demand, prices: FloatArray, onward: FloatArray
+        self, demand: TreeDemand, prices: FloatArray, onward: FloatArray
     ) -> TimedTree | None:
         """A tree that grows by what saves most, each destination being thought to pay its way."""
         reached = self._reached(demand.sources)
@@ -229,7 +229,7 @@ class TreeFinder:
                 np.minimum(pays, onward[sent + 1, self._target[link]], out=pays)
         return self._completed(demand, prices, sends, reached)
 
-    def _tree(self, demand: Demand, sends: list[Send]) -> TimedTree:
+    def _tree(self, demand: TreeDemand, sends: list[Send]) -> TimedTree:
         """The first of the sends to each node, as far as they are of use."""
         first: dict[int, Send] = {}
         for link, step in sends:
@@ -239,7 +239,7 @@ class TreeFinder:
         return of_use(demand, first, self._source)
 
 
-def of_use(demand: Demand, first: Mapping[int, Send], source: Sequence[int]) -> TimedTree:
+def of_use(demand: TreeDemand, first: Mapping[int, Send], source: Sequence[int]) -> TimedTree:
     """The sends of use: those to nodes that need the chunk, or send it on to one.
 
     Args:

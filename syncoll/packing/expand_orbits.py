@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.model import Algorithm, Carriers, OrbitAlgorithm, RelationTable
+from syncoll.packing.problem import PackingProblem
+from syncoll.packing.whole_chunks import WholeChunks
 from syncoll.symmetry import FreeGroup
-from syncoll_timedtrees.problem import Problem
-from syncoll_timedtrees.rounding import Dealt
 
 __all__ = ["algorithm_of"]
 
@@ -16,7 +16,7 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 
-def algorithm_of(problem: Problem, dealt: Dealt) -> Algorithm:
+def algorithm_of(problem: PackingProblem, dealt: WholeChunks) -> Algorithm:
     """The algorithm in which every image of a demand does what the demand does."""
     table = problem.collective.tabulate(problem.num_nodes, dealt.chunks)
     kinds = _Kinds(table)

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.deadline import Deadline
-from syncoll_timedtrees.arrivals import ArrivalSearch
-from syncoll_timedtrees.problem import Problem
-from syncoll_timedtrees.trees import TimedTree, TreeFinder
+from syncoll.packing.arrivals import ArrivalSearch
+from syncoll.packing.problem import PackingProblem
+from syncoll.packing.trees import TimedTree, TreeFinder
 
 __all__ = ["TreePricing"]
 
@@ -50,7 +50,7 @@ class TreePricing:
         random: breaks ties, and changes trees.
     """
 
-    def __init__(self, problem: Problem, steps: int, random: np.random.Generator) -> None:
+    def __init__(self, problem: PackingProblem, steps: int, random: np.random.Generator) -> None:
         self.problem, self.steps = problem, steps
         self._random = random
         self._finder = TreeFinder(problem, steps, random)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.deadline import Deadline
-from syncoll_timedtrees.problem import Problem
+from syncoll.packing.problem import PackingProblem
 
 __all__ = ["ArrivalSearch"]
 
@@ -47,7 +47,7 @@ class ArrivalSearch:
         steps: S.
     """
 
-    def __init__(self, problem: Problem, steps: int) -> None:
+    def __init__(self, problem: PackingProblem, steps: int) -> None:
         self.problem, self.steps = problem, steps
         self._source, self._target = problem.source, problem.target
         self._links = np.arange(len(self._source))

@@ -21,12 +21,12 @@ import numpy.typing as npt
 from syncoll.clock import took
 from syncoll.deadline import Deadline
 from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
-from syncoll_timedtrees.exchanges import Exchanges
-from syncoll_timedtrees.problem import Problem
-from syncoll_timedtrees.program import Packing
-from syncoll_timedtrees.trees import TimedTree
+from syncoll.packing.local_search import ChunkMoves
+from syncoll.packing.problem import PackingProblem
+from syncoll.packing.timed_packing import TimedPacking
+from syncoll.packing.trees import TimedTree
 
-__all__ = ["FINE", "FINE_PART", "Dealer", "Dealt", "coarsest", "kindest", "promising"]
+__all__ = ["FINE", "FINE_PART", "ChunkRounding", "WholeChunks", "coarsest", "kindest", "promising"]
 
 _MOST_TREES, _MOST_OF_USE = 2400, 600
 """To choose from, beyond those with a share."""
@@ -73,7 +73,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Dealt:
+class WholeChunks:
     """Chunks dealt to timed trees.
 
     Args:
@@ -93,7 +93,7 @@ class Dealt:
 
 
 def promising(
-    packing: Packing, most_chunks: int, below: Fraction | None, *, finer: int = 1
+    packing: TimedPacking, most_chunks: int, below: Fraction | None, *, finer: int = 1
 ) -> list[int]:
     """Values of C worth trying: a small one, the best, and one where whole numbers matter little.
 
@@ -121,7 +121,7 @@ def promising(
 
 
 def kindest(
-    packing: Packing, most_chunks: int, below: Fraction | None, *, finer: int = 1
+    packing: TimedPacking, most_chunks: int, below: Fraction | None, *, finer: int = 1
 ) -> list[int]:
     """Large C for which little is lost when the shares are rounded, the kindest first.
 
@@ -143,21 +143,21 @@ def kindest(
     return sorted(cost, key=lambda chunks: cost[chunks])[:_KINDEST]
 
 
-class Dealer:
+class ChunkRounding:
     """Deals chunks to the trees of a packing as it is now.
 
     Args:
         packing: trees and their shares.
     """
 
-    def __init__(self, packing: Packing) -> None:
+    def __init__(self, packing: TimedPacking) -> None:
         self._packing = packing
         self._choice = _Choice(packing, _MOST_TREES)
         sizes = [len(some) for some in self._choice.trees]
         self._ends = np.cumsum(sizes)[:-1]
-        self._exchanges = Exchanges(self._choice.loads, packing.problem.rate, sizes)
+        self._exchanges = ChunkMoves(self._choice.loads, packing.problem.rate, sizes)
 
-    def deal(self, chunks: int, until: Deadline, *, thorough: bool = True) -> Dealt:
+    def deal(self, chunks: int, until: Deadline, *, thorough: bool = True) -> WholeChunks:
         """The best way that is found soon to deal C chunks.
 
         Args:
@@ -181,7 +181,7 @@ class Dealer:
             # The same with whole rounds in every step, and trees made for these.
             rounds = _rounded((packing.rounds * chunks).tolist(), total)
             trees = [[tree for tree, _ in some] for some in packing.of_use(_MOST_OF_USE)]
-            fixed = Packing(
+            fixed = TimedPacking(
                 packing.problem, packing.steps, trees, [Fraction(r, chunks) for r in rounds]
             )
             share = until.share(0.5)
@@ -189,11 +189,13 @@ class Dealer:
                 fixed.improve(share)
             if fixed.value <= 1 + _NEARLY:
                 fixed.enrich(_ENRICHED, share)
-                dealt = Dealer(fixed).within(chunks, rounds, until.share(0.5), thorough)
+                dealt = ChunkRounding(fixed).within(chunks, rounds, until.share(0.5), thorough)
                 best = min(best, dealt, key=lambda dealt: dealt.rounds)
         return best
 
-    def within(self, chunks: int, rounds: list[int], until: Deadline, thorough: bool) -> Dealt:
+    def within(
+        self, chunks: int, rounds: list[int], until: Deadline, thorough: bool
+    ) -> WholeChunks:
         """The best way to deal C chunks in about these rounds.
 
         Args:
@@ -217,7 +219,7 @@ class Dealer:
             tuple((tree, n) for (tree, _), n in zip(some, many, strict=True) if n)
             for some, many in zip(choice.trees, numbers, strict=True)
         )
-        return Dealt(chunks, choice.rounds(numbers), trees)
+        return WholeChunks(chunks, choice.rounds(numbers), trees)
 
 
 class _Choice:
@@ -232,7 +234,7 @@ class _Choice:
         loads: ``[T, B, S]``, what one chunk on each tree loads one bound of each orbit with.
     """
 
-    def __init__(self, packing: Packing, most: int) -> None:
+    def __init__(self, packing: TimedPacking, most: int) -> None:
         self.problem, self.steps = packing.problem, packing.steps
         self.trees = packing.of_use(most)
         loads = [
@@ -276,14 +278,14 @@ class _Choice:
         return _rounds_of(self.problem, np.tensordot(flat, self.loads, axes=1))
 
 
-def _rounds_of(problem: Problem, load: IntArray) -> int:
+def _rounds_of(problem: PackingProblem, load: IntArray) -> int:
     """R of sends that load one bound of each orbit, ``[B, S]``."""
     over = np.array([rate.denominator for rate in problem.exact_rate])[:, None]
     rate = np.array([rate.numerator for rate in problem.exact_rate])[:, None]
     return int((-(-load * over // rate)).max(axis=0).sum())
 
 
-def coarsest(packing: Packing, dealt: Dealt) -> Dealt:
+def coarsest(packing: TimedPacking, dealt: WholeChunks) -> WholeChunks:
     """The same with as few chunks as cost no more: where all numbers have a common factor."""
     least = packing.problem.least_chunks
     numbers = [number for trees in dealt.trees for _, number in trees]
@@ -298,7 +300,7 @@ def coarsest(packing: Packing, dealt: Dealt) -> Dealt:
             for tree, n in some
         )
         rounds = _rounds_of(packing.problem, np.rint(load).astype(np.int64))
-        coarse = Dealt(dealt.chunks // factor, rounds, trees)
+        coarse = WholeChunks(dealt.chunks // factor, rounds, trees)
         if coarse.bandwidth <= dealt.bandwidth:
             return coarse
     return dealt

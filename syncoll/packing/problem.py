@@ -14,7 +14,7 @@ from syncoll.errors import ModelError
 from syncoll.model import Collective, RelationTable, Topology
 from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
 
-__all__ = ["Demand", "Problem"]
+__all__ = ["PackingProblem", "TreeDemand"]
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -22,7 +22,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Demand:
+class TreeDemand:
     """Chunks that have to get from the same nodes to the same nodes.
 
     Args:
@@ -36,7 +36,7 @@ class Demand:
     count: int
 
 
-class Problem:
+class PackingProblem:
     """A non-combining collective on a topology, up to a group of automorphisms of both.
 
     Algorithms are sought that the group maps to themselves: what one demand of each orbit does,
@@ -105,7 +105,7 @@ class Problem:
         room = np.array([single[list(links)].sum() for links in self.topology.in_links])
         return float((needed / np.maximum(np.minimum(room, whole), 1e-12)).max())
 
-    def _demands(self, table: RelationTable) -> list[Demand]:
+    def _demands(self, table: RelationTable) -> list[TreeDemand]:
         """One demand of each orbit: its chunks start at nodes that stand for theirs."""
         kept: BoolArray = np.ones(len(table.pre), dtype=bool)
         if self.group.order > 1:
@@ -119,7 +119,7 @@ class Problem:
             key = one.tobytes(), two.tobytes()
             count[key] = count.get(key, 0) + 1
         return [
-            Demand(self._nodes(one), self._nodes(two), number)
+            TreeDemand(self._nodes(one), self._nodes(two), number)
             for (one, two), number in count.items()
             if any(two)
         ]

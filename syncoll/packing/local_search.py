@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from syncoll.deadline import Deadline
 
-__all__ = ["Exchanges"]
+__all__ = ["ChunkMoves"]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -39,7 +39,7 @@ _MOST_LOOKED_AT = 600
 """Trees to which a chunk may move, drawn at random where there are more."""
 
 
-class Exchanges:
+class ChunkMoves:
     """Moves chunks between the trees of the same demand.
 
     Args:

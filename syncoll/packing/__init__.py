@@ -1,0 +1,21 @@
+"""Trees against prices: one linear program for heuristics and bounds.
+
+Given a number of steps S, every chunk takes a column: a timed tree, a pair of trees, anything that
+loads bounds in steps.  The packing is
+
+    minimise    sum over t of r(t)
+    subject to  sum over columns x of load(x; b, t) share(x) <= rate(b) r(t)   for every b and t
+                sum over the columns of a demand of share(x) = its chunks
+
+It is solved as its dual: prices of bounds in steps, of which a round of any step costs at most 1,
+that make the cheapest columns as dear as possible.  An oracle is asked for cheap columns under
+these prices, again and again.  With a heuristic oracle the shares are an algorithm; with an exact
+one the prices are a proof.
+
+* `problem`: a network and the demands of a collective modulo a free group of automorphisms;
+* `timed_packing`: the linear program, with smoothed prices;
+* `pricing`: the oracle for timed trees: `trees` from nothing, `arrivals` from known ones;
+* `whole_chunks`: from shares to whole chunks, with `local_search`;
+* `expand_orbits`: from whole chunks to an algorithm of all nodes;
+* `step_order`: which S comes next.
+"""
