@@ -24,7 +24,7 @@ from fractions import Fraction
 from tables import Page, add_options
 
 import syncoll
-from syncoll.searching import Observer
+from syncoll.ledger import Observer
 from syncoll.trust.claims import check_claims
 
 EXCHANGES = (

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from syncoll.errors import VerificationError as VerificationError
     from syncoll.formula import Limits as Limits
     from syncoll.formula import Verdict as Verdict
+    from syncoll.ledger import Observer as Observer
+    from syncoll.ledger import SearchRequest as SearchRequest
+    from syncoll.ledger import Strategy as Strategy
     from syncoll.model import Algorithm as Algorithm
     from syncoll.model import BandwidthBound as BandwidthBound
     from syncoll.model import Collective as Collective
@@ -47,9 +50,6 @@ if TYPE_CHECKING:
     from syncoll.results import Frontier as Frontier
     from syncoll.results import Point as Point
     from syncoll.results import Solution as Solution
-    from syncoll.searching import Observer as Observer
-    from syncoll.searching import SearchRequest as SearchRequest
-    from syncoll.searching import Strategy as Strategy
     from syncoll.session import Session as Session
     from syncoll.session import Settings as Settings
     from syncoll.solving import Solver as Solver
@@ -75,11 +75,11 @@ else:
         "documents": "read_file",
         "errors": "SyncollError UncheckedError VerificationError",
         "formula": "Limits Verdict",
+        "ledger": "Observer SearchRequest Strategy",
         "model": "Algorithm BandwidthBound Collective Fabric Instance Topology inverse_of "
         "sequence_of",
         "plugins": "PluginManager",
         "results": "Frontier Point Solution",
-        "searching": "Observer SearchRequest Strategy",
         "session": "Session Settings",
         "solving": "Solver",
         "spec": "SpecLibrary",

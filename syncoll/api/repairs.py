@@ -26,6 +26,7 @@ from syncoll.documents import require_writable, write_atomically
 from syncoll.documents.folder import FrontierFolder
 from syncoll.documents.tables import table_content, table_format
 from syncoll.errors import LocatedError, UsageError
+from syncoll.ledger import Observer, SearchRequest
 from syncoll.model import Collective, Instance
 from syncoll.pages import Page
 from syncoll.pages.repair import repair_page, survey_page
@@ -35,7 +36,6 @@ from syncoll.repairing.left import left
 from syncoll.repairing.repair import Repair
 from syncoll.repairing.survey import COLUMNS, Survey, rows
 from syncoll.results import Frontier
-from syncoll.searching import Observer, SearchRequest
 from syncoll.session import Session
 from syncoll.session.progress import counting
 from syncoll.session.settings import SettingsOptions

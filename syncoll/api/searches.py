@@ -35,9 +35,10 @@ from syncoll.documents import (
 )
 from syncoll.documents.written_problem import rows_written
 from syncoll.errors import OutOfTimeError, UsageError
+from syncoll.ledger import Aim, Observer, SearchRequest, Strategy
 from syncoll.model import Algorithm, Topology
 from syncoll.results import Frontier
-from syncoll.searching import Aim, AnswerSource, ChosenSeed, Observer, SearchRequest, Strategy
+from syncoll.searching import AnswerSource, ChosenSeed
 from syncoll.searching import search as search_with
 from syncoll.session import Session
 from syncoll.session.progress import progress as progress_of

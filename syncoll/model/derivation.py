@@ -31,7 +31,7 @@ from syncoll.model.node_sets import NodeSets, paired
 from syncoll.model.orbit_algorithm import OrbitAlgorithm
 from syncoll.model.rows import RelationTable
 
-__all__ = ["compose", "invert", "refine", "renumber"]
+__all__ = ["compose", "invert", "refine", "renumber", "same_chunks"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -77,6 +77,16 @@ def renumber(
     pre, post = np.empty_like(instance.pre), np.empty_like(instance.post)
     pre[number], post[number] = instance.pre, instance.post
     return replace(instance, pre=pre, post=post), _renumbered(algorithm, number)
+
+
+def same_chunks(
+    solved: tuple[Instance, Algorithm], table: RelationTable | Instance
+) -> tuple[Instance, Algorithm] | None:
+    """The same with the chunk numbers of a table; None where the chunks are other ones."""
+    instance, algorithm = solved
+    wanted = table.table if isinstance(table, Instance) else table
+    number = instance.table.matching(wanted)
+    return None if number is None else renumber(instance, algorithm, number)
 
 
 def _renumbered(algorithm: Algorithm, number: IntArray) -> Algorithm:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from syncoll.damage.damaged import Damaged
 from syncoll.errors import SyncollError
+from syncoll.ledger.sizes import is_small
 from syncoll.model import Algorithm, Collective, Instance, Topology, invert
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecord
 from syncoll.repairing.mending import Clock, mended
@@ -20,7 +21,6 @@ from syncoll.results import Family, Part
 from syncoll.results.backwards import backwards
 from syncoll.results.frontier import Costs
 from syncoll.searching import ChosenSeed
-from syncoll.searching.seeding import is_small
 from syncoll.trust import violations
 from syncoll.trust.families import require_family
 

@@ -5,46 +5,31 @@ from typing import TYPE_CHECKING
 from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
-    from syncoll.searching.aim import Aim
     from syncoll.searching.answers import AnswerSource
-    from syncoll.searching.bounds_table import BoundsTable
-    from syncoll.searching.candidates import CandidateSource
     from syncoll.searching.constructing import constructed
     from syncoll.searching.driver import OUT_OF_MEMORY
     from syncoll.searching.frontiers import search
     from syncoll.searching.point import decided_as, solve_one
-    from syncoll.searching.request import Candidate, Observer, SearchRequest, Strategy
     from syncoll.searching.seed_tidings import ChosenSeed
     from syncoll.searching.seeding import Seeding
 else:  # a single question needs a part of it
     __getattr__ = lazily(
         __name__,
         {
-            "aim": "Aim",
             "answers": "AnswerSource",
-            "bounds_table": "BoundsTable",
-            "candidates": "CandidateSource",
             "constructing": "constructed",
             "driver": "OUT_OF_MEMORY",
             "frontiers": "search",
             "point": "decided_as solve_one",
-            "request": "Candidate Observer SearchRequest Strategy",
             "seeding": "ChosenSeed Seeding",
         },
     )
 
 __all__ = [
     "OUT_OF_MEMORY",
-    "Aim",
     "AnswerSource",
-    "BoundsTable",
-    "Candidate",
-    "CandidateSource",
     "ChosenSeed",
-    "Observer",
-    "SearchRequest",
     "Seeding",
-    "Strategy",
     "constructed",
     "decided_as",
     "search",

@@ -16,11 +16,11 @@ from syncoll.bounding import rounds_bound
 from syncoll.certificates import RoundsBound
 from syncoll.deadline import NEVER, Deadline
 from syncoll.formula import StopReason, Verdict
+from syncoll.ledger.request import SearchRequest
 from syncoll.model import Algorithm, Instance
 from syncoll.results import Solution
 from syncoll.results.solution import undecided
 from syncoll.searching.point import solve_directly, solve_symmetrically
-from syncoll.searching.request import SearchRequest
 from syncoll.searching.seeding import Seeding
 from syncoll.solving import Solver, SolverPool
 from syncoll.symmetry import FreeGroup

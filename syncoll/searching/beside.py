@@ -8,13 +8,13 @@ from fractions import Fraction
 
 from syncoll.clock import now
 from syncoll.deadline import Deadline
+from syncoll.ledger.bounds_table import in_turn
+from syncoll.ledger.incumbents import few_steps
+from syncoll.ledger.request import SearchRequest, Strategy
+from syncoll.ledger.sizes import is_small
 from syncoll.results.frontier import Point
-from syncoll.searching.bounds_table import in_turn
-from syncoll.searching.families import few_steps
 from syncoll.searching.known_frontier import KnownFrontier
-from syncoll.searching.request import SearchRequest, Strategy
 from syncoll.searching.seed_run import SeedRun
-from syncoll.searching.seeding import is_small
 from syncoll.searching.turns import SeedTurns
 
 __all__ = ["SeedsBeside", "proofs_until"]

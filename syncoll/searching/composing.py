@@ -18,23 +18,24 @@ from typing import Protocol
 from syncoll.clock import limit_in_words, now
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.errors import LocatedError, SyncollError, UsageError
+from syncoll.ledger.bounds_table import BoundsTable, in_turn
+from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.incumbents import FEW_STEPS, belonging, merged, unbeaten
+from syncoll.ledger.proof_state import gaps_are_open, with_claims
+from syncoll.ledger.request import Observer, SearchRequest, Strategy
+from syncoll.ledger.sizes import is_small
 from syncoll.model import Collective
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, Point
 from syncoll.results.proof import Refuted
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.beside import proofs_until
-from syncoll.searching.bounds_table import BoundsTable, in_turn
-from syncoll.searching.candidates import CandidateSource
-from syncoll.searching.claims import gaps_are_open, with_claims
 from syncoll.searching.compositions import Compositions
 from syncoll.searching.driver import OUT_OF_MEMORY, search_points
-from syncoll.searching.families import FEW_STEPS, belonging, merged, unbeaten
 from syncoll.searching.known_frontier import OnPoints
 from syncoll.searching.parts import Part, PartRequests, same_problem
-from syncoll.searching.request import Observer, SearchRequest, Strategy
 from syncoll.searching.seed_run import within
-from syncoll.searching.seeding import arrived, is_small, next_round
+from syncoll.searching.seeding import arrived, next_round
 from syncoll.searching.turns import SeedTurns
 
 __all__ = ["Composing", "Known", "PartSearch", "SearchTask", "share_of_first_look"]

@@ -16,13 +16,13 @@ from math import lcm
 from typing import Generic, TypeVar
 
 from syncoll.errors import ModelError
-from syncoll.model import Algorithm, Collective, Instance, Topology, compose, invert, renumber
+from syncoll.model import Algorithm, Collective, Instance, Topology, compose, invert
+from syncoll.model.derivation import same_chunks
 from syncoll.model.derived import inverse_chunks
-from syncoll.model.rows import RelationTable
 from syncoll.results import Solution
 from syncoll.trust import require_valid
 
-__all__ = ["Decomposition", "composed", "inverted", "inverted_solution", "same_chunks"]
+__all__ = ["Decomposition", "composed", "inverted", "inverted_solution"]
 
 Solved = tuple[Instance, Algorithm]
 Question = TypeVar("Question")
@@ -102,16 +102,6 @@ def inverted_solution(solution: Solution, instance: Instance, collective: Collec
     solved = solution.instance, solution.algorithm
     found, algorithm = inverted(solved, collective, instance.topology, instance.chunks)
     return replace(solution, instance=found, algorithm=algorithm)
-
-
-def same_chunks(
-    solved: Solved, table: RelationTable | Instance
-) -> tuple[Instance, Algorithm] | None:
-    """The same with the chunk numbers of a table; None where the chunks are other ones."""
-    instance, algorithm = solved
-    wanted = table.table if isinstance(table, Instance) else table
-    number = instance.table.matching(wanted)
-    return None if number is None else renumber(instance, algorithm, number)
 
 
 def _of(collective: Collective, instance: Instance, algorithm: Algorithm) -> Solved:

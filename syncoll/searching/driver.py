@@ -20,18 +20,18 @@ from itertools import takewhile
 from syncoll.clock import limit_in_words, now
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 from syncoll.formula import Verdict
+from syncoll.ledger.bounds_table import BoundsTable
+from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.request import Candidate, Observer, SearchRequest, Strategy
+from syncoll.ledger.sizes import is_for_seeds, is_small
 from syncoll.results import Solution
 from syncoll.results.frontier import Frontier, Point
 from syncoll.results.proof import Refuted
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.beside import SeedsBeside
-from syncoll.searching.bounds_table import BoundsTable
-from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.known_frontier import INTERRUPTED, KnownFrontier, OnPoints
 from syncoll.searching.passes import LOOKS, Passes, StepState
-from syncoll.searching.request import Candidate, Observer, SearchRequest, Strategy
 from syncoll.searching.seed_run import SeedRun
-from syncoll.searching.seeding import is_for_seeds, is_small
 from syncoll.searching.symmetric import SymmetricSearch
 from syncoll.searching.trials import Trials, why_undecided
 from syncoll.searching.windows import WindowSearch

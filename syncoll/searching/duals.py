@@ -9,6 +9,9 @@ from fractions import Fraction
 
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
+from syncoll.ledger.bounds_table import BoundsTable
+from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.request import SearchRequest
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.model.derived import dual_instance, dual_of
 from syncoll.plugins import SeedLimits
@@ -16,10 +19,7 @@ from syncoll.results.backwards import backwards
 from syncoll.results.family import Family, Part
 from syncoll.results.frontier import Point
 from syncoll.searching.answers import AnswerSource, PendingAnswer
-from syncoll.searching.bounds_table import BoundsTable
-from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.decompose import inverted, inverted_solution
-from syncoll.searching.request import SearchRequest
 from syncoll.searching.seed_run import SeedRun
 from syncoll.searching.seeding import Seeding
 from syncoll.symmetry import FreeGroup

@@ -23,22 +23,22 @@ from math import exp, log
 
 from syncoll.clock import counting, is_counted
 from syncoll.deadline import Deadline, OutOfTimeError
+from syncoll.ledger.bounds_table import BoundsTable
+from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.incumbents import known_cost, merged
+from syncoll.ledger.proof_state import without_algorithms
+from syncoll.ledger.request import Observer, SearchRequest
 from syncoll.model import Collective
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, OpenClaim, Point
 from syncoll.searching.answers import AnswerSource
-from syncoll.searching.bounds_table import BoundsTable
-from syncoll.searching.candidates import CandidateSource
-from syncoll.searching.claims import without_algorithms
 from syncoll.searching.composing import Composing, Known, SearchTask
 from syncoll.searching.decompose import Decomposition
 from syncoll.searching.driver import OUT_OF_MEMORY, search_points
 from syncoll.searching.duals import Dual, DualAnswers, inverted_family, inverted_point
-from syncoll.searching.families import known_cost, merged
 from syncoll.searching.known_frontier import INTERRUPTED, OnPoints
 from syncoll.searching.overlaying import SHARES_OF_TERMS, Overlays
 from syncoll.searching.parts import same_problem, underlying
-from syncoll.searching.request import Observer, SearchRequest
 from syncoll.searching.seed_run import within
 from syncoll.solving import Solver
 

@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from syncoll.clock import limit_in_words
+from syncoll.ledger.bounds_table import BoundsTable
+from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.incumbents import FEW_STEPS, MOST_LISTED, belonging, merged, unbeaten
+from syncoll.ledger.proof_state import gaps_are_open, with_claims
+from syncoll.ledger.request import Observer, SearchRequest
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, Point
 from syncoll.searching.answers import AnswerSource
-from syncoll.searching.bounds_table import BoundsTable
-from syncoll.searching.candidates import CandidateSource
-from syncoll.searching.claims import gaps_are_open, with_claims
-from syncoll.searching.families import FEW_STEPS, MOST_LISTED, belonging, merged, unbeaten
 from syncoll.searching.passes import StepState
-from syncoll.searching.request import Observer, SearchRequest
 from syncoll.searching.trials import Trials, joined
 from syncoll.wording import counted
 

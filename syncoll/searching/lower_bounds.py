@@ -15,6 +15,9 @@ from syncoll.bounding import (
 from syncoll.certificates import Certificate, ChunkClasses, Demand, DemandView, RoundsBound
 from syncoll.clock import now
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError
+from syncoll.ledger.bounds_table import BoundsTable
+from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.request import SearchRequest
 from syncoll.model import Collective, Topology
 from syncoll.model.reach import Reach
 from syncoll.results import (
@@ -27,9 +30,6 @@ from syncoll.results import (
     Scope,
 )
 from syncoll.results.evidence import undefined_chunks
-from syncoll.searching.bounds_table import BoundsTable
-from syncoll.searching.candidates import CandidateSource
-from syncoll.searching.request import SearchRequest
 from syncoll.wording import counted
 
 __all__ = ["lower_bounds"]

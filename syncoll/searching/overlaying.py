@@ -14,13 +14,12 @@ from math import lcm
 
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.errors import LocatedError, ModelError, UsageError
+from syncoll.ledger.request import SearchRequest
 from syncoll.model import Algorithm, Collective, Instance, recut
-from syncoll.model.derivation import refine
+from syncoll.model.derivation import refine, same_chunks
 from syncoll.model.overlaying import overlay
 from syncoll.results.frontier import Frontier, Point
 from syncoll.searching.composing import PartSearch, SearchTask
-from syncoll.searching.decompose import same_chunks
-from syncoll.searching.request import SearchRequest
 from syncoll.trust import require_valid
 
 __all__ = ["SHARES_OF_TERMS", "Overlays"]

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from syncoll.ledger.bounds_table import BoundsTable
+from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.request import SearchRequest
 from syncoll.model import Algorithm, Collective, Instance, recut
 from syncoll.model.chunk_lookup import part_chunks
 from syncoll.results.frontier import Point
-from syncoll.searching.bounds_table import BoundsTable
-from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.decompose import inverted
 from syncoll.searching.duals import Dual
-from syncoll.searching.request import SearchRequest
 
 __all__ = ["Part", "PartRequests", "same_problem", "underlying"]
 

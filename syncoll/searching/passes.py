@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice, takewhile
 
-from syncoll.searching.candidates import CandidateSource
-from syncoll.searching.request import Candidate, Strategy
+from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.request import Candidate, Strategy
 
 __all__ = ["LOOKS", "Passes", "StepState"]
 

@@ -27,7 +27,7 @@ from syncoll.solving import Solver
 from syncoll.symmetry import Action, FreeGroup, free_symmetry
 
 if TYPE_CHECKING:  # what the bounds of parts need is loaded for compositions alone
-    from syncoll.searching.bounds_table import BoundsTable
+    from syncoll.ledger.bounds_table import BoundsTable
 
 __all__ = ["decided_as", "solve_directly", "solve_one", "solve_symmetrically"]
 
@@ -212,7 +212,7 @@ class _One(Decomposition[Instance, Solution]):
         self, instance: Instance, way: Sequence[Collective], tried: list[Solution]
     ) -> list[tuple[Instance, Algorithm]]:
         """The parts' algorithms for the first division for which all have one; else nothing."""
-        from syncoll.searching.bounds_table import BoundsTable
+        from syncoll.ledger.bounds_table import BoundsTable
 
         nodes = instance.topology.num_nodes
         found = [part_chunks(part, nodes, instance.num_chunks) for part in way[1:]]

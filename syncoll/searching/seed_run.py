@@ -22,12 +22,12 @@ from typing import cast
 from syncoll.clock import is_counted, took
 from syncoll.deadline import Deadline, interrupted_at
 from syncoll.errors import OutOfTimeError, PluginError, SyncollError, VerificationError
+from syncoll.ledger.request import SearchRequest
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.plugins import Proposal, SeedLimits, SeedRecord
 from syncoll.plugins.guard import calling
 from syncoll.results.family import Family
 from syncoll.results.frontier import Point
-from syncoll.searching.request import SearchRequest
 from syncoll.searching.seed_process import SeedProcess
 from syncoll.searching.seed_seat import Proposals, Seat
 from syncoll.searching.seed_tidings import (

@@ -15,20 +15,16 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from syncoll.deadline import NEVER, Deadline
+from syncoll.ledger.incumbents import shows_families
+from syncoll.ledger.request import SearchRequest
+from syncoll.ledger.sizes import is_small, is_tiny
 from syncoll.model import Collective, Topology
 from syncoll.plugins import SeedLimits
 from syncoll.results.frontier import Point
-from syncoll.searching.families import shows_families
-from syncoll.searching.request import SearchRequest
 from syncoll.searching.seed_run import SeedRun
 from syncoll.searching.seed_tidings import ChosenSeed
 
 __all__ = ["Seeding"]
-
-_TINY, _SMALL, _LARGE = 500, 1_200, 12_000
-"""Links times nodes, up to which a solver is as fast as seeds that know something to begin with, or
-work beside it; up to which it is often as fast as a seed that does not; and beyond which it seldom
-finds what seeds do not."""
 
 _SEED_SECONDS = (1.0, 20.0)
 """The work that the seeds of a search may do for more than one algorithm each before a solver is
@@ -121,25 +117,6 @@ class Seeding:
         if text not in self._reported:
             self._reported.add(text)
             self._on_message(text)
-
-
-def is_small(topology: Topology) -> bool:
-    """Whether a solver is often as fast as a seed."""
-    return len(topology.links) * topology.num_nodes <= _SMALL
-
-
-def is_tiny(topology: Topology) -> bool:
-    """Whether a solver is as fast as any seed."""
-    return len(topology.links) * topology.num_nodes <= _TINY
-
-
-def is_for_seeds(topology: Topology, know: bool = False) -> bool:
-    """Whether a solver seldom finds what seeds do not, or not as soon.
-
-    Args:
-        know: whether they know something to begin with.
-    """
-    return len(topology.links) * topology.num_nodes > (_TINY if know else _LARGE)
 
 
 def first_round(

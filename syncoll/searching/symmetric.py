@@ -26,11 +26,11 @@ import numpy as np
 
 from syncoll.deadline import Deadline
 from syncoll.errors import UnlabelledError
+from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.request import Candidate, Observer
+from syncoll.ledger.warm_starts import WarmStarts
 from syncoll.results import Solution
 from syncoll.searching.answers import AnswerSource, PendingAnswer
-from syncoll.searching.candidates import CandidateSource
-from syncoll.searching.hints import KnownAlgorithms
-from syncoll.searching.request import Candidate, Observer
 from syncoll.symmetry import FreeGroup, free_symmetry
 
 __all__ = ["SymmetricSearch"]
@@ -98,7 +98,7 @@ class SymmetricSearch:
         source: CandidateSource,
         answers: AnswerSource,
         observer: Observer,
-        known: KnownAlgorithms,
+        known: WarmStarts,
         best: Callable[[int], Fraction | None],
     ) -> None:
         self._source, self._answers, self._observer = source, answers, observer

@@ -11,14 +11,14 @@ from typing import NamedTuple
 from syncoll.clock import limit_in_words
 from syncoll.deadline import Deadline
 from syncoll.formula import StopReason, Verdict
+from syncoll.ledger.bounds_table import BoundsTable
+from syncoll.ledger.request import Candidate, Observer, Strategy
+from syncoll.ledger.warm_starts import WarmStarts
 from syncoll.results import Solution
 from syncoll.results.frontier import Point
 from syncoll.results.proof import Refuted, covers
 from syncoll.searching.answers import AnswerSource, PendingAnswer
-from syncoll.searching.bounds_table import BoundsTable
-from syncoll.searching.hints import KnownAlgorithms
 from syncoll.searching.passes import StepState
-from syncoll.searching.request import Candidate, Observer, Strategy
 
 __all__ = ["Trials", "joined", "why_undecided"]
 
@@ -56,7 +56,7 @@ class Trials:
     ) -> None:
         self._source, self._observer = answers, observer
         self._bounds, self._deadline = bounds, deadline
-        self.known = KnownAlgorithms(points)
+        self.known = WarmStarts(points)
         self.refuted = list(refuted)
 
     def answers(

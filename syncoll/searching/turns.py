@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from syncoll.clock import now
 from syncoll.deadline import Deadline
+from syncoll.ledger.request import SearchRequest
 from syncoll.results.family import Family
 from syncoll.results.frontier import Point
-from syncoll.searching.request import SearchRequest
 from syncoll.searching.seed_run import SeedRun
 from syncoll.searching.seeding import arrived, first_round, next_round
 

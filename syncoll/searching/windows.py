@@ -23,11 +23,11 @@ import numpy.typing as npt
 from syncoll.deadline import Deadline
 from syncoll.errors import UnlabelledError
 from syncoll.formula import Verdict
+from syncoll.ledger.request import Candidate, Observer
 from syncoll.model import Algorithm, Instance, refine
 from syncoll.results import Solution
 from syncoll.results.frontier import Point
 from syncoll.searching.answers import AnswerSource
-from syncoll.searching.request import Candidate, Observer
 from syncoll.symmetry import Action, FreeGroup, free_symmetry
 
 __all__ = ["Window", "WindowSearch"]

@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from syncoll.formula import Verdict
+from syncoll.ledger import Candidate, Observer
 from syncoll.results import Point
-from syncoll.searching import Candidate, Observer
 from syncoll.wording import counted, nearness
 
 if TYPE_CHECKING:

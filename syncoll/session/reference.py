@@ -12,7 +12,7 @@ from syncoll.spec.keywords import list_words
 from syncoll.spec.module import close_names
 
 if TYPE_CHECKING:  # a mistyped name is found before anything heavy is loaded
-    from syncoll.searching import SearchRequest, Strategy
+    from syncoll.ledger import SearchRequest, Strategy
     from syncoll.spec import SearchSpec
 
 __all__ = ["kind_of", "written_search"]
@@ -79,8 +79,8 @@ def written_search(
         SpecError: when there is no such search, or it is wrong.
         UsageError: on a limit that cannot be.
     """
+    from syncoll.ledger import SearchRequest
     from syncoll.routing import as_topology
-    from syncoll.searching import SearchRequest
 
     spec = specs.search(reference)
     limits: dict[str, Any] = {

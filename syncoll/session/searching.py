@@ -9,8 +9,9 @@ from fractions import Fraction
 
 from syncoll.clock import limit_in_words
 from syncoll.deadline import Deadline, OutOfTimeError
+from syncoll.ledger import Observer, SearchRequest
 from syncoll.results import Frontier, OpenClaim
-from syncoll.searching import OUT_OF_MEMORY, AnswerSource, Observer, SearchRequest, search
+from syncoll.searching import OUT_OF_MEMORY, AnswerSource, search
 
 __all__ = ["SHARE_BEFORE_PROOFS", "search_to_the_end"]
 

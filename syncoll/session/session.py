@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from syncoll.designing import Design, Question
     from syncoll.designing.folder import DesignFolder
     from syncoll.documents.folder import FrontierFolder
+    from syncoll.ledger import Observer, SearchRequest
     from syncoll.model import Algorithm, Collective, Fabric, Instance, Topology
     from syncoll.plugins import PluginManager
     from syncoll.proofs.refute import Refuting
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from syncoll.repairing.survey import Survey
     from syncoll.results import Forests, Frontier, LowerBounds, Refuted, Solution
     from syncoll.results.solution import Explanation
-    from syncoll.searching import AnswerSource, ChosenSeed, Observer, SearchRequest
+    from syncoll.searching import AnswerSource, ChosenSeed
     from syncoll.solving import Solver, SolverSettings
     from syncoll.spec import Family, Machine
     from syncoll.store import Store
@@ -169,7 +170,7 @@ class Session(Names):
         Raises:
             SyncollError: on settings or limits that do not go together, and what plugins do wrong.
         """
-        from syncoll.searching import Observer
+        from syncoll.ledger import Observer
         from syncoll.session.searching import search_to_the_end
 
         if until is None:
@@ -388,7 +389,7 @@ class Session(Names):
             OutOfTimeError: when the time was over before there was a member.
         """
         from syncoll.designing.driver import Work, design
-        from syncoll.searching import SearchRequest
+        from syncoll.ledger import SearchRequest
         from syncoll.solving.executor_name import ExecutorName
 
         def search(
@@ -425,8 +426,8 @@ class Session(Names):
         Raises:
             UsageError: when the machine has nothing of the kind, or a file cannot be written.
         """
+        from syncoll.ledger import SearchRequest
         from syncoll.repairing.survey import SurveyWork, survey
-        from syncoll.searching import SearchRequest
 
         def search(
             topology: Topology, asked: Collective, ends: Deadline, seeds: Sequence[ChosenSeed]

@@ -10,7 +10,7 @@ algorithms and certificates, and must be the one that the file states:
   ruled out;
 * what is said to be open.
 
-The code is apart from the one that makes the claims, `syncoll.searching.claims`.
+The code is apart from the one that makes the claims, `syncoll.ledger.proof_state`.
 
 What a file alone cannot prove is named as unchecked: that its chunks are in proportion for every C,
 what a C asks for that no point has, or that the collective is not defined for it (the definition

@@ -13,9 +13,9 @@ from syncoll.certificates import Certificate, ChunkClasses
 from syncoll.certificates.cuts import CutCertificate
 from syncoll.certificates.partition import PartitionCertificate
 from syncoll.deadline import Deadline
+from syncoll.ledger import BoundsTable
 from syncoll.model import Fabric, Topology
 from syncoll.routing import as_topology
-from syncoll.searching import BoundsTable
 from syncoll.searching.lower_bounds import lower_bounds
 
 F = Fraction

@@ -14,17 +14,11 @@ import pytest
 from syncoll.documents import frontier_document, load_text, read_file, to_text, write_document
 from syncoll.errors import FileFormatError, ModelError, SyncollError, UsageError
 from syncoll.formula import Verdict
+from syncoll.ledger import SearchRequest, Strategy
 from syncoll.model import Collective, Instance, Topology, inverse_of, sequence_of
 from syncoll.plugins import PluginManager
 from syncoll.results import Frontier, Solution
-from syncoll.searching import (
-    AnswerSource,
-    SearchRequest,
-    Strategy,
-    composing,
-    search,
-    solve_one,
-)
+from syncoll.searching import AnswerSource, composing, search, solve_one
 from syncoll.searching.driver import OUT_OF_MEMORY
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary

@@ -21,11 +21,12 @@ import numpy as np
 import pytest
 
 from syncoll.clock import counting
+from syncoll.ledger import SearchRequest
 from syncoll.linear import LinearProgram
 from syncoll.model import Topology
 from syncoll.plugins import PluginManager
 from syncoll.plugins.options import resolve_options
-from syncoll.searching import AnswerSource, ChosenSeed, SearchRequest, Seeding, search
+from syncoll.searching import AnswerSource, ChosenSeed, Seeding, search
 from syncoll.spec import SpecLibrary
 
 F = Fraction

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from syncoll.ledger import SearchRequest
 from syncoll.plugins import PluginManager
 from syncoll.routing import as_topology
-from syncoll.searching import AnswerSource, ChosenSeed, SearchRequest, Seeding, search
+from syncoll.searching import AnswerSource, ChosenSeed, Seeding, search
 from syncoll.spec import SpecLibrary
 
 from .conftest import ROOT, written_files

@@ -18,11 +18,11 @@ import pytest
 import syncoll
 import syncoll_specs
 from syncoll.errors import ModelError
+from syncoll.ledger.bounds_table import BoundsTable
 from syncoll.model import Collective, Instance, RelationTable, Term, Topology, sum_of, within
 from syncoll.model.derived import dual_of
 from syncoll.model.topology import UNREACHABLE
 from syncoll.plugins import PluginManager
-from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.decompose import composed
 from syncoll.searching.point import solve_one
 from syncoll.solving import Solver

@@ -39,6 +39,7 @@ FLOORS = (
     "packing",
     "lowerings",
     "bounding",
+    "ledger",
     "spec",
     "plugins",
     "importing",

@@ -19,6 +19,12 @@ from syncoll.clock import counting
 from syncoll.documents import read_file
 from syncoll.errors import FileFormatError, ModelError, UsageError, VerificationError
 from syncoll.formula import Limits
+from syncoll.ledger import SearchRequest
+from syncoll.ledger.bounds_table import BoundsTable
+from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.incumbents import MOST_LISTED, belonging, few_steps
+from syncoll.ledger.proof_state import with_claims
+from syncoll.ledger.request import Strategy
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.pages.families import is_member, open_lines
 from syncoll.planning.members import fastest_member
@@ -34,12 +40,7 @@ from syncoll.results import (
     Scope,
 )
 from syncoll.results.family import MOST_FIRST
-from syncoll.searching import SearchRequest, search
-from syncoll.searching.bounds_table import BoundsTable
-from syncoll.searching.candidates import CandidateSource
-from syncoll.searching.claims import with_claims
-from syncoll.searching.families import MOST_LISTED, belonging, few_steps
-from syncoll.searching.request import Strategy
+from syncoll.searching import search
 from syncoll.session import Session
 from syncoll.solving import Solver
 from syncoll.trust import require_valid
@@ -401,7 +402,7 @@ def test_limits_leave_no_family() -> None:
         assert [p.steps for p in points] == list(range(first, last + 1))
     # One with more chunks than an algorithm may have is none: C = 3 m + 3 chunks at 8 nodes.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("syncoll.searching.families.MOST_DENSE_CELLS", 8 * 12)
+        patch.setattr("syncoll.ledger.incumbents.MOST_DENSE_CELLS", 8 * 12)
         assert max(p.chunks for p in few_steps([family], asked)) == 12
     # With points as good as each of its members it has nothing to add.
     members = [family.member(m) for m in range(family.first, 5)]

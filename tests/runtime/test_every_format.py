@@ -9,12 +9,13 @@ import pytest
 
 from syncoll.clock import counting
 from syncoll.errors import ExportError
+from syncoll.ledger import SearchRequest
 from syncoll.model import Algorithm
 from syncoll.plugins import ExporterRecord, ExportRequest, PluginManager
 from syncoll.results import Point
 from syncoll.routing import as_topology
 from syncoll.runtime import export_verified
-from syncoll.searching import AnswerSource, ChosenSeed, SearchRequest, Seeding, search
+from syncoll.searching import AnswerSource, ChosenSeed, Seeding, search
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
 

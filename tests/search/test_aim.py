@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import syncoll
 from syncoll.errors import UsageError
-from syncoll.searching import Aim
+from syncoll.ledger import Aim
 
 ALPHA, RATE = Fraction(1, 10**6), Fraction(25 * 10**9)
 

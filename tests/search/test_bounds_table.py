@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from syncoll.deadline import Deadline
+from syncoll.ledger import BoundsTable
+from syncoll.ledger.bounds_table import in_turn
 from syncoll.model import Collective
-from syncoll.searching import BoundsTable
-from syncoll.searching.bounds_table import in_turn
 from tests.oracles.classics import allgather, broadcast, dgx1, line, ring
 
 F = Fraction

@@ -19,18 +19,11 @@ from syncoll.bounding import rounds_bound
 from syncoll.certificates import RoundsBound
 from syncoll.documents import frontier_document, load_text
 from syncoll.errors import LocatedError, UsageError
+from syncoll.ledger import BoundsTable, SearchRequest
 from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import PluginManager, resolve_options
 from syncoll.results import Frontier, Scope
-from syncoll.searching import (
-    AnswerSource,
-    BoundsTable,
-    ChosenSeed,
-    SearchRequest,
-    Seeding,
-    search,
-    solve_one,
-)
+from syncoll.searching import AnswerSource, ChosenSeed, Seeding, search, solve_one
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
 from syncoll.testing.brute_force import TooLargeError, least_rounds

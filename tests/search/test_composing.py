@@ -11,17 +11,11 @@ import pytest
 
 from syncoll.clock import counting
 from syncoll.deadline import NEVER, OutOfTimeError
+from syncoll.ledger import Observer, SearchRequest
+from syncoll.ledger.candidates import CandidateSource
 from syncoll.model import Algorithm, Instance, Topology, inverse_of, sequence_of
 from syncoll.results import Frontier, Point, Solution
-from syncoll.searching import (
-    Observer,
-    SearchRequest,
-    composing,
-    compositions,
-    frontiers,
-    search,
-)
-from syncoll.searching.candidates import CandidateSource
+from syncoll.searching import composing, compositions, frontiers, search
 from syncoll.searching.compositions import Compositions
 from syncoll.searching.parts import Part
 from syncoll.solving import Solver

@@ -15,18 +15,17 @@ import pytest
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import BackendError, ModelError, UsageError
 from syncoll.formula import Assignment, FormulaBuilder, Outcome, StopReason, Verdict
-from syncoll.model import Algorithm, Collective, Instance, Topology
-from syncoll.results import Frontier, Point, Solution
-from syncoll.searching import (
-    AnswerSource,
+from syncoll.ledger import (
     BoundsTable,
     Candidate,
     CandidateSource,
     Observer,
     SearchRequest,
     Strategy,
-    search,
 )
+from syncoll.model import Algorithm, Collective, Instance, Topology
+from syncoll.results import Frontier, Point, Solution
+from syncoll.searching import AnswerSource, search
 from syncoll.searching.answers import PendingAnswer
 from syncoll.solving import Solver
 from syncoll.symmetry import Action

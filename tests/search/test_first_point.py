@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import pytest
 
 import syncoll
+from syncoll.ledger import Observer
+from syncoll.ledger.bounds_table import BoundsTable
 from syncoll.results.frontier import Point
-from syncoll.searching import Observer
-from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.seed_process import SeedProcess
 from syncoll.solving.process import SolverProcess
 

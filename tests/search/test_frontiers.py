@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from syncoll.ledger import SearchRequest, Strategy
 from syncoll.model import Collective, Topology, inverse_of
 from syncoll.plugins import PluginManager
 from syncoll.results import Frontier, Scope
-from syncoll.searching import SearchRequest, Strategy, search
+from syncoll.searching import search
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
 from syncoll.testing.brute_force import TooLargeError, least_rounds

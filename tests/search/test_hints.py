@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from syncoll.ledger.warm_starts import WarmStarts
 from syncoll.model import Algorithm, Collective
 from syncoll.results import Point
-from syncoll.searching.hints import KnownAlgorithms
 from syncoll.trust import violations
 from tests.oracles.classics import allgather, broadcast, ring
 
@@ -26,7 +26,7 @@ def test_the_cheapest_that_fits() -> None:
     around = point(broadcast(), 1, LINE)
     both = point(broadcast(), 2, [*LINE, (1, 0, 3, 0), (1, 3, 2, 1), (1, 2, 1, 2)])
     assert (around.bandwidth, both.bandwidth) == (3, 3 / 2)
-    known = KnownAlgorithms([around, both])
+    known = WarmStarts([around, both])
 
     def asked(chunks: int, steps: int) -> Algorithm | None:
         return known.nearest(broadcast().instantiate(ring(4), chunks=chunks, steps=steps, rounds=1))
@@ -41,7 +41,7 @@ def test_the_cheapest_that_fits() -> None:
 def test_copies_are_algorithms_for_the_question_s_chunks() -> None:
     """Chunks are numbered as the collective does, not copy by copy."""
     sends = [(c, (c + s) % 4, (c + s + 1) % 4, s) for c in range(4) for s in range(3)]
-    known = KnownAlgorithms([point(allgather(), 1, sends)])
+    known = WarmStarts([point(allgather(), 1, sends)])
     for chunks in (1, 2, 5):
         instance = allgather().instantiate(ring(4), chunks=chunks, steps=3, rounds=3 * chunks)
         found = known.nearest(instance)

@@ -17,21 +17,14 @@ import pytest
 from syncoll.api import Session
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import PluginError
+from syncoll.ledger import BoundsTable, Observer, SearchRequest
+from syncoll.ledger.incumbents import shows_families
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecord
 from syncoll.results import Part, Solution
 from syncoll.scheduling import family_of_waves
-from syncoll.searching import (
-    AnswerSource,
-    BoundsTable,
-    ChosenSeed,
-    Observer,
-    SearchRequest,
-    Seeding,
-    search,
-)
+from syncoll.searching import AnswerSource, ChosenSeed, Seeding, search
 from syncoll.searching.driver import search_points
-from syncoll.searching.families import shows_families
 from syncoll.searching.seeding import first_round, next_round
 from syncoll.solving import Solver
 from tests.oracles.classics import allgather, broadcast, one_way_ring, ring
@@ -206,7 +199,7 @@ def test_where_nothing_is_to_be_proved_the_time_on_a_large_machine_is_for_seeds(
         return ask(instance, **options)
 
     monkeypatch.setattr(solver, "solve", counted)
-    monkeypatch.setattr("syncoll.searching.seeding._SMALL", 0 if large else 1_200)
+    monkeypatch.setattr("syncoll.ledger.sizes._SMALL", 0 if large else 1_200)
     found = search_points(
         SearchRequest(ring(4), broadcast(), max_steps=3),
         AnswerSource(solver, seeding=Seeding([chosen("around", around)])),

@@ -13,8 +13,9 @@ import networkx as nx
 import pytest
 
 from syncoll.clock import counting
+from syncoll.ledger import SearchRequest
 from syncoll.model import Topology
-from syncoll.searching import AnswerSource, SearchRequest
+from syncoll.searching import AnswerSource
 from syncoll.solving import Solver
 from tests.search.test_claims import MANAGER, SPECS, examine, seeding
 

@@ -15,16 +15,10 @@ import syncoll
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import UnlabelledError, UsageError
 from syncoll.formula import FormulaBuilder, Outcome, StopReason, Verdict
+from syncoll.ledger import Candidate, Observer, SearchRequest, Strategy
 from syncoll.model import Algorithm, Instance
 from syncoll.results import Frontier, Solution
-from syncoll.searching import (
-    AnswerSource,
-    Candidate,
-    Observer,
-    SearchRequest,
-    Strategy,
-    search,
-)
+from syncoll.searching import AnswerSource, search
 from syncoll.searching.point import solve_symmetrically
 from syncoll.solving import Solver, SolverSettings, open_pool
 from syncoll.store import CachedSolutions, Store

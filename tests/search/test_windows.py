@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from syncoll.deadline import NEVER
+from syncoll.ledger import Candidate, Observer
 from syncoll.model import Algorithm, Instance
 from syncoll.results import Point
-from syncoll.searching import AnswerSource, Candidate, Observer
+from syncoll.searching import AnswerSource
 from syncoll.searching.windows import Window, WindowSearch
 from syncoll.solving import Solver
 from syncoll.trust import require_valid

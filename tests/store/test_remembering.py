@@ -15,10 +15,11 @@ from syncoll.bounding import rounds_bound
 from syncoll.certificates import RoundsBound
 from syncoll.errors import BackendError
 from syncoll.formula import FormulaSize, Limits, Outcome, StopReason, Verdict
+from syncoll.ledger import SearchRequest
 from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import PluginManager
 from syncoll.results import Frontier, Solution
-from syncoll.searching import AnswerSource, SearchRequest, search
+from syncoll.searching import AnswerSource, search
 from syncoll.solving import Solver, SolverPool, SolverSettings, open_pool
 from syncoll.store import CachedBounds, CachedSolutions, Store
 from syncoll.testing.instances import random_instance

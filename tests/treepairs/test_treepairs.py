@@ -14,12 +14,13 @@ import pytest
 from syncoll.bounding import combining_rounds_bound
 from syncoll.certificates import ChunkClass, ChunkClasses
 from syncoll.deadline import NEVER
+from syncoll.ledger import SearchRequest
 from syncoll.model import OrbitAlgorithm, Topology
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
 from syncoll.routing import as_topology
 from syncoll.scheduling.arborescence import cheapest_arborescence
-from syncoll.searching import AnswerSource, ChosenSeed, SearchRequest, Seeding, search
+from syncoll.searching import AnswerSource, ChosenSeed, Seeding, search
 from syncoll.searching.composing import share_of_first_look
 from syncoll.spec import SpecLibrary
 from syncoll.testing.instances import connected_topology, random_topology

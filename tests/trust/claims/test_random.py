@@ -8,9 +8,10 @@ import pytest
 
 from syncoll.documents import frontier_document, load_text
 from syncoll.errors import ModelError
+from syncoll.ledger import SearchRequest
 from syncoll.plugins import PluginManager
 from syncoll.results import Scope
-from syncoll.searching import SearchRequest, search
+from syncoll.searching import search
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
 from syncoll.testing.instances import random_topology

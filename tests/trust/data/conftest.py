@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from syncoll.ledger import SearchRequest
 from syncoll.model import Algorithm, Instance, Topology
 from syncoll.plugins import PluginManager
 from syncoll.routing import as_topology
-from syncoll.searching import SearchRequest, search
+from syncoll.searching import search
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
 from syncoll.trust import require_valid

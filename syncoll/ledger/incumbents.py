@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from syncoll.ledger.request import SearchRequest, Strategy
 from syncoll.model.node_sets import MOST_DENSE_CELLS
 from syncoll.results.family import Family
 from syncoll.results.frontier import Point
-from syncoll.searching.request import SearchRequest, Strategy
 
 __all__ = [
     "FEW_STEPS",

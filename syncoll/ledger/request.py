@@ -9,9 +9,9 @@ from typing import Any
 
 from syncoll.errors import UsageError
 from syncoll.formula import Verdict
+from syncoll.ledger.aim import Aim
 from syncoll.model import Collective, Topology
 from syncoll.results.frontier import Point
-from syncoll.searching.aim import Aim
 
 __all__ = ["Candidate", "Observer", "SearchRequest", "Strategy"]
 

@@ -16,9 +16,9 @@ from fractions import Fraction
 from math import ceil, lcm
 
 from syncoll.errors import UsageError
+from syncoll.ledger.bounds_table import BoundsTable
+from syncoll.ledger.request import Candidate, SearchRequest, Strategy
 from syncoll.results.frontier import Costs
-from syncoll.searching.bounds_table import BoundsTable
-from syncoll.searching.request import Candidate, SearchRequest, Strategy
 from syncoll.wording import argument, counted
 
 __all__ = ["CandidateSource"]

@@ -9,14 +9,14 @@ from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
+from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.incumbents import known_cost
+from syncoll.ledger.request import Strategy
+from syncoll.ledger.sizes import is_small
 from syncoll.results.evidence import BY_CUTTING, Distance, Evidence, ScaledShape, undefined_chunks
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, OpenClaim, Point
 from syncoll.results.proof import Proof, Refuted, Scope, covers, most_covered
-from syncoll.searching.candidates import CandidateSource
-from syncoll.searching.families import known_cost
-from syncoll.searching.request import Strategy
-from syncoll.searching.seeding import is_small
 
 __all__ = ["evidence_of", "gaps_are_open", "with_claims", "without_algorithms"]
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from syncoll.model import Algorithm, Instance, refine
+from syncoll.model.derivation import same_chunks
 from syncoll.results.frontier import Point
-from syncoll.searching.decompose import same_chunks
 
-__all__ = ["KnownAlgorithms"]
+__all__ = ["WarmStarts"]
 
 
-class KnownAlgorithms:
+class WarmStarts:
     """Algorithms for one collective on one topology, also those that others dominate."""
 
     def __init__(self, points: Iterable[Point]) -> None:
