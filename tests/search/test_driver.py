@@ -685,7 +685,7 @@ def test_what_has_too_many_chunks_for_an_algorithm_stays_undecided(
     solver: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Tables of ring(4) with C = 2 have 32 cells: no larger C is asked about, and none is refuted.
-    for module in ("model.node_sets", "searching.bounds_table"):
+    for module in ("model.node_sets", "ledger.bounds_table"):
         monkeypatch.setattr(f"syncoll.{module}.MOST_DENSE_CELLS", 32)
     request = SearchRequest(ring(4), allgather(), max_steps=2)
     found, told = run(solver, lambda _: unknown(), request)
