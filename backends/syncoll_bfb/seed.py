@@ -50,8 +50,6 @@ def fits(topology: Topology, collective: Collective) -> Answer:
         return Answer(False, "it combines; broadcasts move data, and the search turns them round")
     if topology.num_nodes < 2:
         return Answer(False, "a single node has no other to send to")
-    if collective.irregular:
-        return Answer(False, "it is irregular: a larger C may not just cut its chunks")
     # A free group has at most as many elements as there are nodes.
     if _rates(topology) is None and len(topology.links) > _MOST_CELLS:
         return Answer(False, f"more than {_MOST_CELLS} links, too many for its linear programs")

@@ -289,8 +289,6 @@ def _double_binary_tree(ask: Ask) -> Iterator[Proposal]:
 def _no_source(topology: Topology, collective: Collective) -> str:
     if collective.combining:
         return ""
-    if collective.irregular:
-        return "it is irregular: a larger C may not just cut its chunks"
     ask = Ask(topology, collective, SeedLimits(), {}, NEVER)
     if ask.least.one_source is None:
         return f"a double binary tree has one root; in {collective.name} many nodes send"

@@ -92,7 +92,7 @@ class FewSteps:
         self._least: dict[int, Fraction] = {}
         nodes = topology.num_nodes
         unit = None if idle else collective.least_chunks(nodes)
-        if unit is None or collective.irregular or len(topology.links) * nodes > _MOST_CELLS:
+        if unit is None or len(topology.links) * nodes > _MOST_CELLS:
             return
         kinds = StreamClass.of(collective.tabulate(nodes, unit))
         most = min(_MOST_CHUNKS, limits.max_chunks or _MOST_CHUNKS)

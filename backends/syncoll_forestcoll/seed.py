@@ -56,8 +56,6 @@ def fits(topology: Topology, collective: Collective) -> Answer:
         return Answer(False, "it combines; trees move data, and the search turns them round")
     if topology.num_nodes < 2:
         return Answer(False, "a single node has nobody to send to")
-    if collective.irregular:
-        return Answer(False, "it is irregular: a larger C may not just cut its chunks")
     fabric = _fabric(topology)
     if fabric is None:
         return Answer(

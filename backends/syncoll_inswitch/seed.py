@@ -30,7 +30,7 @@ def fits(topology: Topology, collective: Collective) -> Answer:
         return Answer(False, "it does not combine")
     if len(topology.links) > _MOST_LINKS:
         return Answer(False, "there are too many links")
-    if collective.irregular or collective.least_chunks(topology.num_nodes) != 1:
+    if collective.least_chunks(topology.num_nodes) != 1:
         return Answer(False, f"{collective.name} has no chunks in proportion to C here")
     table = collective.tabulate(topology.num_nodes, 1)
     if not all(np.array_equal(*ends) for ends, _ in kinds_of(table)):

@@ -60,8 +60,6 @@ def fits(topology: Topology, collective: Collective) -> Answer:
         return Answer(False, f"{collective.name} combines, and MultiTree's trees distribute")
     if collective.ways:
         return Answer(False, f"{collective.name} is composed; ask for its parts")
-    if collective.irregular:
-        return Answer(False, "it is irregular: a larger C may not just cut its chunks")
     nodes = topology.num_nodes
     if nodes < 2:
         return Answer(False, "there is nobody to send to")

@@ -53,7 +53,7 @@ def fits(topology: Topology, collective: Collective) -> Answer:
         return Answer(False, f"{collective.name} is not a broadcast; pipelines distribute trees")
     nodes = topology.num_nodes
     least = collective.least_chunks(nodes)
-    if least is None or collective.irregular or nodes < 2:
+    if least is None or nodes < 2:
         return Answer(False, f"{collective.name} has no chunks in proportion to C here")
     table = collective.table_on(topology, least)
     if len(table) != least or not table.post.all() or len(_roots(table.pre)) != 1:

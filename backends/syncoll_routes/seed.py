@@ -55,8 +55,6 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     """Whether each chunk goes from one node to one; as many from each to each only in two tiers."""
     if collective.combining:
         return Answer(False, "it combines; routes move data")
-    if collective.irregular:
-        return Answer(False, "it is irregular: a larger C may not just cut its chunks")
     least = collective.least_chunks(topology.num_nodes)
     if least is None:
         return Answer(False, "it is defined for no small C")

@@ -118,8 +118,6 @@ class TimedTreeSeed:
         sends = _MOST_SENDS * min(_MOST_IMAGES, problem.group.order)
         most = least * min(int(options["chunks"]), max(1, sends // fewest))
         most = min(most, limits.max_chunks or most)
-        if collective.irregular:  # with another C other demands would have to be met
-            most = min(most, least)
         known = known_trees(problem, limits.known, until.working(_KNOWN_SECONDS))
         yield from _Run(problem, limits, until, most, known).proposals()
 

@@ -35,8 +35,6 @@ class Demand:
     @classmethod
     def of(cls, collective: Collective, nodes: int) -> Demand | str:
         """The demand, or in words why trees that span all nodes do not serve the collective."""
-        if collective.irregular:
-            return "it is irregular: a larger C may not just cut its chunks"
         chunks = collective.least_chunks(nodes, _MOST_TRIED)
         if chunks is None:
             return f"no C up to {_MOST_TRIED} is admitted"

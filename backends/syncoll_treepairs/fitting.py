@@ -29,8 +29,6 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     chunks = collective.least_chunks(topology.num_nodes)
     if chunks is None:
         return Answer(False, "the collective admits no C that is tried")
-    if collective.irregular:
-        return Answer(False, "it is irregular: a larger C may not just cut its chunks")
     table = collective.tabulate(topology.num_nodes, chunks)
     if not (table.pre.all() and table.post.all()):
         return Answer(False, "not every node contributes to every chunk and needs it")

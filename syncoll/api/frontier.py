@@ -370,8 +370,8 @@ def check(
 
     Raises:
         VerificationError: naming the first thing that does not hold.
-        UsageError: when it makes no claims, or is of an irregular collective's bounds, or where
-            there is no folder of proofs.
+        UsageError: when it makes no claims, or there is no folder of proofs, or the
+            collective is irregular.
     """
     if isinstance(source, LowerBounds):
         source = source.frontier()

@@ -144,18 +144,14 @@ class BoundsResult(Shown, LowerBounds):
         return price_records(bound, self.topology)
 
     def document(self) -> dict[str, Any]:
-        """What `save` writes: a frontier without points, with the certificates of the bounds.
-
-        Raises:
-            UsageError: for an irregular collective.
-        """
+        """What `save` writes: a frontier without points, with the certificates of the bounds."""
         return documents.frontier_document(self.frontier())
 
     def save(self, path: str | Path) -> None:
         """Writes it as JSON, for `check`.
 
         Raises:
-            UsageError: for an irregular collective, or when the file cannot be written.
+            UsageError: when the file cannot be written.
         """
         documents.write_document(Path(path), self.document())
 

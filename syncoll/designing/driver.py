@@ -93,11 +93,7 @@ def design(families: Sequence[Family | Machine], question: Question, work: Work)
     """
     began = time.perf_counter()
     for one in question.collectives:
-        if one.irregular:
-            raise UsageError(
-                f"{one.name} is irregular: what is proved for one C says nothing about others, so "
-                "that machines cannot be compared by it; use `syncoll bounds` for each"
-            )
+        one.require_regular()
     conditions = [part for text in question.conditions for part in conditions_of(text)]
     enough = 2 if question.one_more_link else None  # a second one is refused
     until = work.until if question.one_more_link else work.until.share(_PART_FOR_MEMBERS)

@@ -1,7 +1,6 @@
 """BoundsTable: a collective's lower bounds on a topology, shared between values of C.
 
-A larger C cuts every chunk of the least one, so that one linear program serves every C.  Where the
-collective says that it is irregular, what it asks for is compared for each C instead.
+A larger C cuts every chunk of the least one, so that one linear program serves every C.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ _SHARE_OF_TREES = 0.5
 
 
 class BoundsTable:
-    """Lower bounds on steps and rounds.
+    """Lower bounds on steps and rounds; of an irregular collective those of one C.
 
     Args:
         prove: computes bounds, as `syncoll.bounding.rounds_bound` does.
@@ -71,13 +70,12 @@ class BoundsTable:
         self.topology, self.collective, self._prove = topology, collective, prove
         self.deadline = deadline
         self.skipped: set[int | None] = set()
-        self.irregular = collective.irregular
         self.left_out: dict[int, LocatedError] = {}
         """C for which the collective is said to be defined, but of which nothing can be made."""
         self._admits: dict[int, bool] = {}
         self._made_sense = False
-        self._shape_of: dict[int, ChunkClasses] = {}
-        self._least_steps: dict[int, int] = {}
+        self._shape: ChunkClasses | None = None
+        self._least_steps: int | None = None
         self._bounds: dict[tuple[int, int | None], RoundsBound] = {}
         self._hurried: dict[tuple[int, int | None], float] = {}
         """For which of them there were only so many seconds, in which nothing was proved of S."""
@@ -86,13 +84,6 @@ class BoundsTable:
         self._thorough: set[tuple[int, int | None]] = set()
         self._cuts: dict[int, RoundsBound] = {}
         self._found: list[tuple[int, Fraction]] = []
-
-    def shapes(self, among: set[int]) -> dict[ChunkClasses, list[int]]:
-        """The shapes of these C, in the order in which they came up, each with its C."""
-        found: dict[ChunkClasses, list[int]] = {shape: [] for shape in self._shape_of.values()}
-        for chunks in sorted(among):
-            found[self.shape(chunks)].append(chunks)
-        return {shape: chunks for shape, chunks in found.items() if chunks}
 
     def instance(self, chunks: int, steps: int, rounds: int) -> Instance:
         """The instance for these numbers; raises `ModelError` where the collective makes none."""
@@ -113,7 +104,7 @@ class BoundsTable:
         if chunks not in self._admits:
             try:
                 admitted = self.collective.admits(self.topology.num_nodes, chunks)
-                if admitted and (self.irregular or not self._made_sense):  # else one is for all
+                if admitted and not self._made_sense:  # one stands for all
                     require_sense(self.collective, self.topology, chunks)
                     self._made_sense = True
             except LocatedError as error:
@@ -121,20 +112,11 @@ class BoundsTable:
             self._admits[chunks] = admitted
         return self._admits[chunks]
 
-    def covers(self, chunks: int, among: Iterable[int]) -> bool:
-        """Whether what is proved for some C holds for C = `chunks` too."""
-        if not self.irregular or chunks in (known := set(among)):
-            return True
-        found = self._classes(chunks)
-        return any(found.proportional(self.shape(c)) for c in known)
-
     def least_steps(self, chunks: int) -> int:
-        """The distance bound on S for C = `chunks`."""
-        if not self.irregular and self._least_steps:
-            return next(iter(self._least_steps.values()))  # the same for every C
-        if chunks not in self._least_steps:
-            self._least_steps[chunks] = self.reach(chunks).least_steps
-        return self._least_steps[chunks]
+        """The distance bound on S, the same for every C; computed for C = `chunks`."""
+        if self._least_steps is None:
+            self._least_steps = self.reach(chunks).least_steps
+        return self._least_steps
 
     def reach(self, chunks: int) -> Reach:
         """How far what is asked for with C = `chunks` is."""
@@ -166,13 +148,10 @@ class BoundsTable:
 
     def found(self, steps: int, bandwidth: Fraction) -> None:
         """Tells of an algorithm: no bound is above what it costs, and what meets it is enough."""
-        if not self.irregular:
-            self._found.append((steps, bandwidth))
+        self._found.append((steps, bandwidth))
 
     def is_met(self, chunks: int) -> bool:
         """Whether a cut, found at once, proves that nothing beats an algorithm of fewest steps."""
-        if self.irregular:
-            return False
         shape = self.shape(chunks)
         return self._met(self._cut(shape), shape.chunks, self.least_steps(chunks))
 
@@ -210,12 +189,11 @@ class BoundsTable:
                 self.skipped.add(steps)
         return Certificate(shape, max(bounds, key=lambda bound: bound.rounds))
 
-    def certificates(self, chunks: Iterable[int], steps: int | None) -> tuple[Certificate, ...]:
-        """For each shape of these C that distances do not rule out its best certificate."""
-        shapes = dict.fromkeys(
-            self.shape(c) for c in chunks if steps is None or self.least_steps(c) <= steps
-        )
-        return tuple(self.certificate(shape, steps) for shape in shapes)
+    def certificates(self, chunks: int, steps: int | None) -> tuple[Certificate, ...]:
+        """The best certificate for C = `chunks`; none where distances rule so few steps out."""
+        if steps is not None and self.least_steps(chunks) > steps:
+            return ()
+        return (self.certificate(self.shape(chunks), steps),)
 
     def tighten(
         self, chunks: int, steps: int | None, seconds: float | None = _THOROUGH_SECONDS
@@ -314,19 +292,11 @@ class BoundsTable:
         return with_cut(self.topology, demands, bound, self.deadline.seconds)
 
     def shape(self, chunks: int) -> ChunkClasses:
-        """The shape that stands for C = `chunks`: the first one that came up in proportion."""
-        if chunks not in self._shape_of:
-            if self._shape_of and not self.irregular:
-                self._shape_of[chunks] = next(iter(self._shape_of.values()))
-            else:
-                found, known = self._classes(chunks), dict.fromkeys(self._shape_of.values())
-                same = (shape for shape in known if found.proportional(shape))
-                self._shape_of[chunks] = next(same, found)
-        return self._shape_of[chunks]
-
-    def _classes(self, chunks: int) -> ChunkClasses:
-        table = self.collective.tabulate(self.topology.num_nodes, chunks)
-        return ChunkClasses.of(table, chunks, combining=self.collective.combining)
+        """The shape that stands for every C: that of the first `chunks` that was asked for."""
+        if self._shape is None:
+            table = self.collective.tabulate(self.topology.num_nodes, chunks)
+            self._shape = ChunkClasses.of(table, chunks, combining=self.collective.combining)
+        return self._shape
 
 
 def in_turn(steps: Iterable[int]) -> list[int]:

@@ -11,7 +11,7 @@ Both leave out what would cost no less than a point with fewer steps.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from math import ceil, lcm
 
@@ -35,9 +35,6 @@ _MOST_MULTIPLES = 96
 _LARGEST_LEAST_CHUNKS = 100_000
 """Where the search for the least C gives up."""
 
-_MOST_LEFT_OUT = 24
-"""With so many C before the first one that makes sense the collective is taken to make no sense."""
-
 
 class CandidateSource:
     """Resolves a request's limits and lists its candidates.
@@ -51,10 +48,9 @@ class CandidateSource:
         self.request, self.bounds = request, bounds
         self.least_chunks = self._least_chunks()
         self.max_chunks = request.max_chunks or self.least_chunks * _DEFAULT_MULTIPLES
-        self.least_steps = min(bounds.least_steps(c) for c in self.measured())
+        self.least_steps = bounds.least_steps(self.least_chunks)
         if self.least_steps == 0 and request.max_chunks is None:
-            # For some C everything is in place: nothing can cost less, whatever the others ask for.
-            self.max_chunks = next(c for c in self.admitted() if bounds.least_steps(c) == 0)
+            self.max_chunks = self.least_chunks  # everything is in place
         self.max_steps = self.least_steps + _DEFAULT_STEPS_BEYOND
         if request.max_steps is not None:
             self.max_steps = request.max_steps
@@ -83,13 +79,9 @@ class CandidateSource:
     def limits_chunks(self) -> bool:
         """Whether the limit on C is one.
 
-        The paper's strategy needs none where a bound for one C holds for every C.
+        The paper's strategy needs none: a bound for one C holds for every C.
         """
-        return (
-            self.request.max_chunks is not None
-            or self.request.strategy is not Strategy.PAPER
-            or self.bounds.irregular
-        )
+        return self.request.max_chunks is not None or self.request.strategy is not Strategy.PAPER
 
     @property
     def impossible(self) -> str:
@@ -105,38 +97,23 @@ class CandidateSource:
         if rounds is None:
             return ""
         with self.bounds.at_once():
-            least = min(
-                max(self.bounds.least_steps(c), ceil(self.bounds.bandwidth(c) * c))
-                for c in self.measured()
-            )
+            chunks = self.least_chunks
+            least = max(self.least_steps, ceil(self.bounds.bandwidth(chunks) * chunks))
         if rounds >= least:
             return ""
-        among = f" with C <= {self.max_chunks}" if self.bounds.irregular else ""
         return (
-            f"no algorithm{among} has fewer than {counted(least, 'round')}, and "
+            f"no algorithm has fewer than {counted(least, 'round')}, and "
             f"{argument('max_rounds', rounds)} asks for fewer"
         )
 
     def least_bandwidth_of(self, steps: int | None) -> Fraction:
-        """The proved bound on R/C for S = `steps` (None: any number) and whatever C.
-
-        Most collectives have one bound for every C, but one whose chunks do not grow in proportion
-        to C may cost the less, the larger C is.
-        """
-        return min(
-            self.bounds.bandwidth(chunks, steps)
-            for chunks in self.measured()
-            if steps is None or self.bounds.least_steps(chunks) <= steps
-        )
-
-    def covers(self, chunks: int) -> bool:
-        """Whether what is proved for C up to the limit holds for C = `chunks`, too."""
-        return self.bounds.covers(chunks, self.admitted())
+        """The proved bound on R/C for S = `steps` (None: any number) and whatever C."""
+        return self.bounds.bandwidth(self.least_chunks, steps)
 
     def keeps(self, point: Costs) -> bool:
-        """Whether what was found elsewhere keeps the limit on R, and is among what is proved."""
+        """Whether a point that was found elsewhere keeps the limit on R."""
         most = self.most_rounds(point.steps)
-        return (most is None or point.rounds <= most) and self.covers(point.chunks)
+        return most is None or point.rounds <= most
 
     @property
     def left_out(self) -> tuple[tuple[int, str], ...]:
@@ -149,11 +126,6 @@ class CandidateSource:
         """Every C up to the limit with which there are algorithms to look for."""
         most = self.max_chunks
         return (c for c in range(self.least_chunks, most + 1) if self.bounds.admits(c))
-
-    def measured(self) -> Iterable[int]:
-        """Those of `admitted` that must be looked at one by one: the least, where it stands for all
-        that are cut from it."""
-        return self.admitted() if self.bounds.irregular else (self.least_chunks,)
 
     def most_rounds(self, steps: int) -> int | None:
         """The limit on R for S = `steps`; None for none."""
@@ -176,12 +148,11 @@ class CandidateSource:
         if multiples is not None:
             last = min(last, self.least_chunks * multiples)
         bounded = None if self.request.strategy is Strategy.PAPER else steps
-        bound = None if self.bounds.irregular else self.bounds.bandwidth(self.least_chunks, bounded)
+        bound = self.bounds.bandwidth(self.least_chunks, bounded)
         for chunks in range(self.least_chunks, last + 1):
-            if self.bounds.admits(chunks) and self.bounds.least_steps(chunks) <= steps:
-                least = self.bounds.bandwidth(chunks, bounded) if bound is None else bound
+            if self.bounds.admits(chunks) and self.least_steps <= steps:
                 # With fewer rounds than steps some step would be idle: a matter of fewer steps.
-                rounds = max(steps, ceil(least * chunks))
+                rounds = max(steps, ceil(bound * chunks))
                 queue.append((Fraction(rounds, chunks), chunks, rounds))
         beyond = self._meeting(steps) if multiples is None else None
         if beyond is not None and beyond.chunks > last:
@@ -203,7 +174,7 @@ class CandidateSource:
         asked = self.request
         if asked.max_chunks is not None or asked.strategy is Strategy.PAPER:
             return None
-        if self.bounds.irregular or self.max_chunks < self.least_chunks * _DEFAULT_MULTIPLES:
+        if self.max_chunks < self.least_chunks * _DEFAULT_MULTIPLES:
             return None
         bound = self.bounds.bandwidth(self.least_chunks, steps)
         unit = lcm(bound.denominator, self.least_chunks)
@@ -224,12 +195,8 @@ class CandidateSource:
         for chunks in range(1, most + 1):
             if self.bounds.admits(chunks):
                 return chunks
-            if self.bounds.left_out and (
-                not self.bounds.irregular or len(self.bounds.left_out) >= _MOST_LEFT_OUT
-            ):
-                break  # it makes no sense at all
-        if self.bounds.left_out:
-            raise next(iter(self.bounds.left_out.values()))
+            if self.bounds.left_out:  # it makes no sense for any C
+                raise next(iter(self.bounds.left_out.values()))
         name, needs = self.bounds.collective.name, self.bounds.collective.requirement
         raise UsageError(
             f"collective {name} is defined for no C up to {most} on "

@@ -37,8 +37,7 @@ def belonging(
     """The families of which a member is not beaten by those of the others, nor matched by points.
 
     Of a search that is limited in S, R or C there are none: members beyond any limit are not what
-    was asked for.  Nor of a collective whose chunks are not in proportion to C: what is proved for
-    some C says nothing about members of more.
+    was asked for.
     """
     if not shows_families(request):
         return ()
@@ -55,7 +54,7 @@ def shows_families(request: SearchRequest) -> bool:
     """Whether a search may have families on its frontier, see `belonging`."""
     limits = request.max_steps, request.max_rounds, request.max_chunks, request.k
     limited = any(most is not None for most in limits) or request.strategy is Strategy.PAPER
-    return not (limited or request.collective.irregular)
+    return not limited
 
 
 def _is_matched(family: Family, points: Sequence[Point]) -> bool:

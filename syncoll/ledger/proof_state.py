@@ -90,24 +90,17 @@ def evidence_of(
     answers = sorted(frontier.refuted, key=lambda one: (-one.steps, one.chunks, -one.rounds))
     # The points of a composition may have more chunks than the limit.
     known = {*admitted, *(point.chunks for point in points)}
-    for chunks in sorted(known):
-        bounds.shape(chunks)
     proofs = []
     for s in steps:
         best = known_cost(s, points, frontier.families)
         proofs.append(_Proving(source, s, answers).proof(best))
-    scales = None if bounds.irregular else BY_CUTTING
-    shapes = tuple(
-        ScaledShape(shape, tuple(chunks), scales) for shape, chunks in bounds.shapes(known).items()
-    )
-    least = source.least_steps
-    nearest = next(c for c in admitted if bounds.least_steps(c) == least)
+    shapes = (ScaledShape(bounds.shape(source.least_chunks), tuple(sorted(known)), BY_CUTTING),)
     return Evidence(
         shapes,
         source.max_chunks,
         undefined_chunks(shapes, source.max_chunks, bounds.admits),
-        Distance.of(bounds.reach(nearest)),
-        bounds.certificates(source.measured(), None),
+        Distance.of(bounds.reach(source.least_chunks)),
+        bounds.certificates(source.least_chunks, None),
         tuple(proofs),
     )
 
@@ -161,7 +154,7 @@ class _Proving:
         # The paper's strategy has one bound for every S.
         self.any_steps = source.request.strategy is Strategy.PAPER
         asked = None if self.any_steps else steps
-        self.needed = list(self.bounds.certificates(source.measured(), asked))
+        self.needed = list(self.bounds.certificates(source.least_chunks, asked))
         self.used: dict[Refuted, None] = {}
 
     def proof(self, best: Fraction | None) -> Proof:
@@ -170,11 +163,10 @@ class _Proving:
         Args:
             best: the least R/C found with at most S steps; None when nothing was found.
         """
-        regular, max_chunks = not self.bounds.irregular, self.source.max_chunks
+        max_chunks = self.source.max_chunks
         bound = min((one.bandwidth for one in self.needed), default=Fraction(0))
-        every = None if regular else max_chunks
-        proof = Proof(self.steps, best, bound, tuple(self.needed), Scope.OPEN, None, every)
-        if best is not None and best <= bound and regular:
+        proof = Proof(self.steps, best, bound, tuple(self.needed), Scope.OPEN, None, None)
+        if best is not None and best <= bound:
             return replace(proof, scope=Scope.ALL, low=best)
         most_rounds = self.source.most_rounds(self.steps)
         if best is None and most_rounds is None:
@@ -191,7 +183,7 @@ class _Proving:
                 is_closed = False
             elif is_closed:
                 closed = chunks
-            if regular and not is_closed and low == bound:
+            if not is_closed and low == bound:
                 break  # nothing that is said depends on a larger C
         proof = replace(
             proof,
@@ -203,7 +195,7 @@ class _Proving:
         if not closed:
             return proof
         most_chunks: int | None = max_chunks if is_closed else closed
-        limited = best is not None and regular and most_rounds is not None and bound > 0
+        limited = best is not None and most_rounds is not None and bound > 0
         if is_closed and limited and Fraction(most_rounds or 0) / bound <= max_chunks:
             most_chunks = None  # a larger C would cost less than the bound allows
         return replace(proof, scope=Scope.CHUNKS, max_chunks=most_chunks)
@@ -219,8 +211,7 @@ class _Proving:
         asked = None if self.any_steps else self.steps
         # From S rounds on one bound and the same answers hold, and there may be thousands of R.
         most = ceil(self.bounds.bandwidth(chunks, asked) * chunks) - 1
-        scaling = not self.bounds.irregular
-        answers = (most_covered(one, self.steps, chunks, scaling=scaling) for one in self.refuted)
+        answers = (most_covered(one, self.steps, chunks) for one in self.refuted)
         most = min(limit, max(most, *answers, -1))
         fewer = range(min(limit, self.steps - 1), -1, -1)
         for rounds in [most, *fewer] if most >= self.steps else fewer:
@@ -243,7 +234,7 @@ class _Proving:
                 self.needed.append(certificate)
             return True
         for answer in self.refuted:
-            if covers(answer, steps, rounds, chunks, scaling=not self.bounds.irregular):
+            if covers(answer, steps, rounds, chunks):
                 self.used[answer] = None
                 return True
         return False

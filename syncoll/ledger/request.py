@@ -46,7 +46,7 @@ class SearchRequest:
         work: units of work for the whole search, in place of `time_limit`; see `syncoll.clock`.
 
     Raises:
-        UsageError: on a limit that cannot be.
+        UsageError: on a limit that cannot be, and for an irregular collective.
     """
 
     topology: Topology
@@ -67,6 +67,7 @@ class SearchRequest:
         for what, kind in ((self.topology, Topology), (self.collective, Collective)):
             if not isinstance(what, kind):
                 raise UsageError(f"{what!r} is not a {kind.__name__}")
+        self.collective.require_regular()
         if not isinstance(self.symmetric, bool):
             raise UsageError(f"symmetric is {self.symmetric!r}; it must be True or False")
         limits = ("max_steps", "max_rounds", "max_chunks", "time_limit", "point_limit")
@@ -99,9 +100,6 @@ class Observer:
 
     def began(self, collective: str) -> None:
         """The search for this collective, perhaps a part of the one asked for, begins."""
-
-    def limited(self, max_chunks: int) -> None:
-        """What is reported of this collective is proved for C up to `max_chunks` only."""
 
     def seeding(self, seeds: tuple[str, ...]) -> None:
         """It is the turn of these seeds."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 from syncoll.errors import LocatedError
@@ -16,10 +15,7 @@ _LAST_TRIED = 10_000
 """Up to where C is looked for one by one: beyond the least that any number of nodes asks for."""
 
 _MOST_MEASURED = 1_000
-"""How many C a collective of irregular size is measured for."""
-
-_MOST_REFUSALS = 100
-"""A collective that makes no sense for so many C most likely makes none for any."""
+"""How many C an irregular collective is measured for."""
 
 _MOST_CELLS = 1 << 20
 """Cells of tables that are made, for one P, where only trying can tell."""
@@ -43,14 +39,13 @@ def largest_post(table: RelationTable) -> int:
 class ChunkLookup:
     """Finds the C for which a collective's table measures a given number.
 
-    For a regular collective the least C says all.  For an irregular one a guess in proportion is
-    tried first, and then everything from below, once for each P, as far as the limits at the head
-    of this file.
+    The least C of a regular collective determines all others.  For an irregular one each C is
+    tried in turn, as far as the limits at the head of this file.
     """
 
     def __init__(self, collective: Collective, measure: Callable[[RelationTable], int]) -> None:
         self.collective, self._measure = collective, measure
-        self._known: dict[tuple[int, int], _Measured] = {}
+        self._measured: dict[int, int] = {}
         self._least: dict[int, tuple[int, RelationTable] | None] = {}
 
     def least(self, nodes: int) -> tuple[int, RelationTable] | None:
@@ -91,71 +86,34 @@ class ChunkLookup:
         least = self.least(nodes)
         if least is None:
             return None
-        known = nodes, least[0]
-        if known not in self._known:
-            self._known[known] = _Measured(self._measure(least[1]))
-        measured = self._known[known].value
-        if not measured or wanted % measured:
-            return None
-        times = wanted // measured
-        if not self.collective.admits(nodes, times * least[0]):
+        if nodes not in self._measured:
+            self._measured[nodes] = self._measure(least[1])
+        times, odd = divmod(wanted, self._measured[nodes] or wanted + 1)
+        if odd or not times or not self.collective.admits(nodes, times * least[0]):
             return None
         return times * least[0]
 
-    def _measured(self, nodes: int, chunks: int) -> _Measured:
-        if (nodes, chunks) not in self._known:
-            found = _Measured(None)
-            try:
-                if self.collective.admits(nodes, chunks):
-                    table = self.collective.tabulate(nodes, chunks)
-                    found = _Measured(self._measure(table), table.cells)
-            except LocatedError as error:  # no C that could be the one
-                found = _Measured(None, refusal=error)
-            self._known[nodes, chunks] = found
-        return self._known[nodes, chunks]
-
     def _searched(self, nodes: int, wanted: int) -> int | None:
         # All nodes together have at least C chunks in a sensible collective, so that a node has at
-        # least C / P of them (as after a scatter), and larger C need not be tried.  Measures may
-        # go up and down, but once one was too large only so much is spent on that.  What earlier
-        # questions measured counts here too, so that no answer depends on them.
-        left, exceeded, cells = _MOST_MEASURED, False, 0
-        refusals: list[LocatedError] = []
-        for chunks in range(1, min(wanted * nodes, _LAST_TRIED) + 1):
-            measured = self._measured(nodes, chunks)
-            if measured.refusal is not None:
-                refusals.append(measured.refusal)
-            if measured.value == wanted:
-                return chunks
-            if len(refusals) >= _MOST_REFUSALS:
-                break
-            if not measured.value:
+        # least C / P of them (as after a scatter), and larger C need not be tried.
+        cells, refusal = 0, None
+        for chunks in range(1, min(wanted * nodes, _MOST_MEASURED) + 1):
+            try:
+                if not self.collective.admits(nodes, chunks):
+                    continue
+                table = self.collective.tabulate(nodes, chunks)
+            except LocatedError as error:  # no C that could be the one
+                refusal = refusal or error
                 continue
-            guess = wanted * chunks // measured.value
-            if not exceeded and guess > chunks and self._measured(nodes, guess).value == wanted:
-                return guess
-            left, cells = left - 1, cells + measured.cells
-            exceeded = exceeded or measured.value > wanted
-            if not left or (exceeded and cells > _MOST_CELLS):
+            measured = self._measure(table)
+            if measured == wanted:
+                return chunks
+            cells += table.cells
+            if measured > wanted and cells > _MOST_CELLS:
                 break
-        if refusals:
-            raise refusals[0]
+        if refusal is not None:
+            raise refusal
         return None
-
-
-@dataclass(frozen=True)
-class _Measured:
-    """What a table measures.
-
-    Args:
-        value: None where there is none.
-        cells: of the table.
-        refusal: what kept it from being made.
-    """
-
-    value: int | None
-    cells: int = 0
-    refusal: LocatedError | None = None
 
 
 @lru_cache(maxsize=64)  # a chain of inverses may have 32

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.errors import ModelError, Origin
+from syncoll.errors import ModelError, Origin, UsageError
 from syncoll.model.instance import BoolArray, Instance, nothing_to_do
 from syncoll.model.reach import Reach
 from syncoll.model.rows import RelationTable
@@ -46,7 +46,7 @@ class Collective:
             all P nodes; its chunks are theirs for the same C, one term after the other.
         irregular: whether a larger C may do something else than cut every chunk of the least C that
             is admitted.  If not, a bound on R/C for one C holds for every C, see
-            `syncoll.model.cutting`.
+            `syncoll.model.cutting`; if so, only single instances are decided.
         in_units: whether C counts the pieces of one unit of its sizes rather than those of one
             node's input; then its inverse has the same C.
         per_dual: for an inverse, P to C divided by that of the dual; None where C is the number of
@@ -101,8 +101,8 @@ class Collective:
             post: the same for where chunks must end.
             admits: see the class.
             requirement: see the class.
-            irregular: that larger C do something else than cut every chunk.  Then nothing is
-                claimed of a C that was not looked at.
+            irregular: that larger C do something else than cut every chunk.  Then only single
+                instances are decided, see `require_regular`.
 
         Raises:
             ModelError: when it is not said to be irregular, and is.  That is found, and raised,
@@ -232,6 +232,18 @@ class Collective:
         return sum_of([Term(self, weight)])
 
     __rmul__ = __mul__
+
+    def require_regular(self) -> None:
+        """Passes when a larger C cuts every chunk, on which frontiers and bounds rest.
+
+        Raises:
+            UsageError: for an irregular collective, which only `solve` takes.
+        """
+        if self.irregular:
+            raise UsageError(
+                f"{self.name} is irregular: an algorithm or a bound for one C says nothing about "
+                "other C; decide each C by itself, with `syncoll solve ... --chunks`"
+            )
 
     def table_on(self, topology: Topology, chunks: int) -> RelationTable:
         """The table for C = `chunks`, of which every post can be reached on this topology.

@@ -2,7 +2,8 @@
 
 What a lower bound on R/C speaks of is how many chunks, per C, have to get from where to where.
 Where a larger C does nothing but cut the chunks of the least one, a bound for one C holds for every
-C.  So that is what a definition means, unless it says that it is irregular:
+C.  So that is what a definition means, unless it says that it is irregular (such a collective is
+solved for one C at a time):
 
 * The least C is the first for which its requirements hold.
 * All other C are multiples of it, those for which the requirements hold as well.

@@ -47,7 +47,8 @@ class Failure:
 
 
 def single_failures(topology: Topology, collective: Collective, kind: Kind) -> list[Failure]:
-    """One failure of each orbit, in the order of their numbers."""
+    """One failure of each orbit, in the order of their numbers; of a regular collective."""
+    collective.require_regular()
     fabric, _ = cables_of(topology)
     nodes = topology.num_nodes
     vertices = nodes if fabric is None else fabric.num_vertices
@@ -96,12 +97,7 @@ def _vertex(number: int, nodes: int) -> Vertex:
 
 
 def _automorphisms(topology: Topology, collective: Collective) -> Iterator[list[int]]:
-    """Generators of the symmetries that keep B and what the collective asks for, switches too.
-
-    None are known where what it asks for may be another thing for each C.
-    """
-    if collective.irregular:
-        return
+    """Generators of the symmetries that keep B and what the collective asks for, switches too."""
     least = collective.least_chunks(topology.num_nodes)
     if least is None:
         return

@@ -53,16 +53,15 @@ def on_fewer_nodes(
     table = collective.tabulate(nodes, least)
     pre, post, kept = rest_of(table, machine.nodes)
     needed = post.any(axis=1)
-    if not collective.irregular and ((needed & ~pre.any(axis=1)).all() or not kept.any()):
+    if (needed & ~pre.any(axis=1)).all() or not kept.any():
         raise ImpossibleError(
             f"nothing is left of {collective.name} {words_without(machine.lost_nodes)}, where all "
             "its data starts or ends"
         )
-    if not collective.irregular:
-        wanted = _kinds(pre[kept], post[kept], least if collective.in_units else 0)
-        for rest in _spellings(machine, collective, find):
-            if _is_asked(rest, len(machine.nodes), wanted, collective):
-                return rest
+    wanted = _kinds(pre[kept], post[kept], least if collective.in_units else 0)
+    for rest in _spellings(machine, collective, find):
+        if _is_asked(rest, len(machine.nodes), wanted, collective):
+            return rest
     return without(collective, machine.lost_nodes)
 
 

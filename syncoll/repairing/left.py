@@ -42,6 +42,7 @@ def left(
 
 def collective_of_the_rest(machine: Damaged, collective: Collective, find: Find) -> Collective:
     """The collective on the damaged machine; see `left`."""
+    collective.require_regular()
     nodes = machine.topology.num_nodes
     rest = on_fewer_nodes(machine, collective, find) if machine.lost_nodes else collective
     least = rest.least_chunks(nodes)
@@ -56,11 +57,6 @@ def collective_of_the_rest(machine: Damaged, collective: Collective, find: Find)
     try:
         Reach(machine.topology, table, rest.combining).require(rest.name, None)
     except ModelError as error:
-        if rest.irregular:
-            raise ModelError(
-                f"{rest.name} cannot be done with C = {least} {machine.words}, and may ask for "
-                f"something else with another C: {error.message}"
-            ) from None
         raise ImpossibleError(
             f"{rest.name} cannot be done {machine.words}: {error.message}",
             None,

@@ -37,7 +37,7 @@ class ScaledShape:
     Args:
         shape: for one C.
         compared: C for which the collective's chunks were compared with it.
-        scales: why it stands for every admitted C; None for an irregular collective.
+        scales: why it stands for every admitted C; None in older files of irregular collectives.
     """
 
     shape: ChunkClasses

@@ -31,8 +31,7 @@ class LowerBounds:
         any_steps: on R with any number of steps.
         by_steps: on R for at most S steps, for each S from the least to `max_steps`.
         max_steps: the largest S that was looked at.
-        evidence: all of it with what proves it, to be saved and checked; None for an irregular
-            collective, of which bounds for one C say nothing about others.
+        evidence: all of it with what proves it, to be saved and checked.
         late: of which numbers of steps, in words, more might have been proved with more time.
         interrupted: whether a person stopped it.
         had: how much time each bound had, in words.
@@ -45,7 +44,7 @@ class LowerBounds:
     any_steps: RoundsBound
     by_steps: tuple[tuple[int, RoundsBound], ...]
     max_steps: int
-    evidence: Evidence | None = None
+    evidence: Evidence
     late: tuple[str, ...] = ()
     interrupted: bool = False
     had: str = "the time was over"
@@ -79,16 +78,7 @@ class LowerBounds:
         return dict(self.by_steps).get(steps, self.any_steps).rounds / self.chunks
 
     def frontier(self) -> Frontier:
-        """The same as a frontier without points: what is proved, and that all above it is open.
-
-        Raises:
-            UsageError: for an irregular collective.
-        """
-        if self.evidence is None:
-            raise UsageError(
-                f"{self.collective} is irregular: bounds for C = {self.chunks} say nothing about "
-                "other C, and are not saved"
-            )
+        """The same as a frontier without points: what is proved, and that all above it is open."""
         claims = [
             OpenClaim(s, s, bound.rounds / self.chunks, None, _NOT_SEARCHED)
             for s, bound in self.by_steps

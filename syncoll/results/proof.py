@@ -75,20 +75,20 @@ class Refuted:
     file: str | None = None
 
 
-def covers(refuted: Refuted, steps: int, rounds: int, chunks: int, *, scaling: bool) -> bool:
+def covers(refuted: Refuted, steps: int, rounds: int, chunks: int) -> bool:
     """Whether a refutation rules out S = `steps`, R = `rounds`, C = `chunks` too.
 
-    Fewer steps or rounds are harder.  Where chunks scale, m copies of an algorithm side by side
-    have m times its R and C, so what is ruled out for these is ruled out for it.
+    Fewer steps or rounds are harder.  m copies of an algorithm side by side have m times its R and
+    C, so what is ruled out for these is ruled out for it.
     """
-    return rounds <= most_covered(refuted, steps, chunks, scaling=scaling)
+    return rounds <= most_covered(refuted, steps, chunks)
 
 
-def most_covered(refuted: Refuted, steps: int, chunks: int, *, scaling: bool) -> int:
+def most_covered(refuted: Refuted, steps: int, chunks: int) -> int:
     """The largest R that a refutation rules out for S = `steps` and C = `chunks`, see `covers`; -1
     for none."""
     copies, odd = divmod(refuted.chunks, chunks)
-    if odd or refuted.steps < steps or not (copies == 1 or scaling):
+    if odd or refuted.steps < steps:
         return -1
     return refuted.rounds // copies
 

@@ -282,7 +282,7 @@ class Composing:
                 request,
                 request.k,
                 source.max_steps if request.max_steps is None else None,
-                source.max_chunks if self.bounds.irregular else request.max_chunks,
+                request.max_chunks,
             ),
             complete=self.complete and not self.interrupted,
             interrupted=self.interrupted,
@@ -451,10 +451,10 @@ class Composing:
         self.answers.lost(why)
 
     def _admits(self, point: Point) -> bool:
-        """Whether a point keeps the limits of the whole, and is among what is proved."""
+        """Whether a point keeps the limits of the whole."""
         k = self.request.k
         synchronous = k is None or point.rounds <= point.steps + k
-        return within(point, self.request) and synchronous and self.source.covers(point.chunks)
+        return within(point, self.request) and synchronous
 
     def _claimed(self, frontier: Frontier) -> Frontier:
         """The same with everything that is proved about it, and what is left open."""

@@ -84,8 +84,7 @@ class Compositions:
                 continue
             self._seconds_per_send = (now() - began) / max(1, _listed(choice))
             instance = solved[0]
-            if not self._collective.irregular:
-                self._per_chunk = Fraction(instance.num_chunks, instance.chunks)
+            self._per_chunk = Fraction(instance.num_chunks, instance.chunks)
             point = Point(
                 *solved,
                 "+".join(dict.fromkeys(p.encoding for p in choice)),
@@ -105,9 +104,6 @@ class Compositions:
         not, and comes only where that could not be made.
         """
         left = [c for c in product(*(p.points for p in parts)) if _numbers(c) not in self._tried]
-        if self._collective.irregular:  # where costs do not follow from those of the parts
-            yield from sorted(left, key=_share_of_rounds)
-            return
         while left := [choice for choice in left if self._promises(choice)]:
             first: list[Choice] = []
             for choice in sorted(left, key=lambda c: (_steps(c), _share_of_rounds(c), _listed(c))):

@@ -45,6 +45,8 @@ def constructed(
     Returns:
         The algorithms, the fewest steps first, and why there are none in words.
     """
+    if collective.irregular:
+        return [], f"{collective.name} is irregular: a larger C may not just cut its chunks"
     made = _Constructions(seed, until, report)
     found = made.answer(topology, collective)
     reason = next(iter(made.reasons), "")

@@ -113,7 +113,7 @@ def search_points(
             if stopped:
                 run.stop_soon(stopped)
             else:
-                if not (is_small(request.topology) or bounds.irregular):
+                if not is_small(request.topology):
                     with bounds.at_once():  # claims rest on this slow bound; the end is too late
                         known.bounded(None, source.least_bandwidth)
                 beside.first()
@@ -167,8 +167,6 @@ class _Search:
     def run(self) -> None:
         """Asks for one number of steps after the other."""
         source = self.source
-        if self.bounds.irregular:
-            self.observer.limited(source.max_chunks)
         self.known.bounded(None, source.least_bandwidth)
         if not self.proving:
             self.bounds.deadline = NEVER.sooner(0.0)
@@ -248,10 +246,7 @@ class _Search:
     def _admits_cut(self, candidate: Candidate) -> bool:
         """Whether chunks that are cut further are those of a candidate within the limits."""
         source, most = self.source, self.source.most_rounds(candidate.steps)
-        within = candidate.chunks <= source.max_chunks and (
-            most is None or candidate.rounds <= most
-        )
-        return within and not self.bounds.irregular
+        return candidate.chunks <= source.max_chunks and (most is None or candidate.rounds <= most)
 
     def _shorten(self) -> None:
         """Looks for shorter ones near known algorithms, in windows of a few steps."""

@@ -35,7 +35,7 @@ from syncoll.searching.answers import AnswerSource
 from syncoll.searching.composing import Composing, Known, SearchTask
 from syncoll.searching.decompose import Decomposition
 from syncoll.searching.driver import OUT_OF_MEMORY, search_points
-from syncoll.searching.duals import Dual, DualAnswers, inverted_family, inverted_point
+from syncoll.searching.duals import Dual, inverted_family, inverted_point
 from syncoll.searching.known_frontier import INTERRUPTED, OnPoints
 from syncoll.searching.overlaying import SHARES_OF_TERMS, Overlays
 from syncoll.searching.parts import same_problem, underlying
@@ -191,16 +191,7 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
     def inverse(self, question: SearchTask, collective: Collective, dual: Collective) -> Frontier:
         if dual.combining:  # what its inverse asks for is moved, and needs no detour
             return self.direct(question, collective)
-        if not dual.irregular:
-            return self._inverted(question, dual)
-        # C need not be in proportion to the dual's: C and bounds are the inverse's, and only the
-        # single questions are asked of the dual.
-        frontier = self._points(question, DualAnswers(self.answers, question.request, dual))
-        return replace(frontier, settings={**frontier.settings, "inverse_of": dual.name})
-
-    def _inverted(self, task: SearchTask, dual: Collective) -> Frontier:
-        """The frontier of an inverse as that of the dual, whose C is in proportion."""
-        request, on_points = task.request, task.on_points
+        request, on_points = question.request, question.on_points
         asked = Dual(request)
         bounds, per_dual = asked.bounds, asked.per_dual
 
@@ -245,7 +236,7 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
             )
 
         turned = None if on_points is None else lambda found: on_points(turn(found))
-        return turn(self.search(SearchTask(asked.asked, task.deadline, turned)))
+        return turn(self.search(SearchTask(asked.asked, question.deadline, turned)))
 
     def composition(self, question: SearchTask, collective: Collective) -> Frontier:
         if question.deadline.is_never and collective.combining and self.answers.solver is not None:

@@ -69,9 +69,11 @@ def lower_bounds(
     Ctrl-C (`KeyboardInterrupt`) ends it likewise, marked as interrupted.
 
     Raises:
+        UsageError: for an irregular collective.
         ModelError: when the collective makes no sense there.
         OutOfTimeError: when the time was over before it was known how far chunks must go.
     """
+    collective.require_regular()
     if chunks is None:
         bounds = BoundsTable(topology, collective)
         chunks = CandidateSource(SearchRequest(topology, collective), bounds).least_chunks
@@ -95,9 +97,7 @@ def lower_bounds(
     if late:
         why = "it was interrupted" if interrupted else "the time was over"
         on_message(f"more may be provable, but {why}: {', '.join(late)}")
-    evidence = None
-    if not collective.irregular:
-        evidence = _evidence(collective, shape, reach, any_steps, by_steps)
+    evidence = _evidence(collective, shape, reach, any_steps, by_steps)
     return LowerBounds(
         topology,
         collective.name,

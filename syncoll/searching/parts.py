@@ -6,7 +6,7 @@ round when it is, and not before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -95,7 +95,7 @@ class PartRequests:
             others = sum(self.least_steps(other) for other in way if other is not part)
             max_steps = max(0, max_steps - others)
         if max_chunks is not None and part is not way[0]:
-            max_chunks = max(self._sizes(part, max_chunks), default=max_chunks)
+            max_chunks = self._largest_size(part, max_chunks)
         # How fast the whole is, each part does not tell by itself.
         return replace(
             request,
@@ -124,15 +124,14 @@ class PartRequests:
                 asked.append(request)
         return len(asked)
 
-    def _sizes(self, part: Collective, most: int) -> Iterator[int]:
-        """The C of a part that go with each C of the whole, up to a limit."""
+    def _largest_size(self, part: Collective, most: int) -> int:
+        """The largest C of a part that goes with a C of the whole up to a limit; else the limit."""
         nodes, whole = self._whole.topology.num_nodes, self._whole.collective
         for chunks in (c for c in range(most, 0, -1) if self._bounds.admits(c)):
             found = part_chunks(part, nodes, len(whole.tabulate(nodes, chunks).pre))
             if found is not None:
-                yield found
-                if not self._bounds.irregular:
-                    return  # it is the largest
+                return found
+        return most
 
 
 def _cut(point: Point, chunks: int) -> Solved | None:
@@ -163,4 +162,4 @@ def same_problem(one: SearchRequest, two: SearchRequest) -> bool:
 def _is_turned(collective: Collective) -> bool:
     """Whether a collective is searched as its dual, whose points are turned round."""
     dual = collective.dual
-    return dual is not None and not dual.combining and not dual.irregular
+    return dual is not None and not dual.combining

@@ -107,8 +107,7 @@ class Trials:
     def rules_out(self, candidate: Candidate, step: StepState, strategy: Strategy) -> bool:
         """Whether an earlier answer rules a candidate out, or the larger relaxation does."""
         numbers = candidate.steps, candidate.rounds, candidate.chunks
-        scaling = not self._bounds.irregular
-        if any(covers(answer, *numbers, scaling=scaling) for answer in self.refuted):
+        if any(covers(answer, *numbers) for answer in self.refuted):
             return True
         if strategy is Strategy.PAPER or not step.tried:
             return False

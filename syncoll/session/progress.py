@@ -143,7 +143,7 @@ class _Plain(_Silent):
 
     def __init__(self) -> None:
         self._began = time.perf_counter()
-        self._among, self._known = "", _Standings()
+        self._known = _Standings()
 
     def _line(self, text: str) -> None:
         elapsed = time.perf_counter() - self._began
@@ -151,22 +151,18 @@ class _Plain(_Silent):
         sys.stderr.flush()
 
     def began(self, collective: str) -> None:
-        self._among = ""
         self._known.began(collective)
         self._line(f"searching {collective}")
 
     def seeding(self, seeds: tuple[str, ...]) -> None:
         self._line(f"seeds at work: {', '.join(seeds)}")
 
-    def limited(self, max_chunks: int) -> None:
-        self._among = f" and C <= {max_chunks}"
-
     def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
         if not self._known.now.bounded(steps, bandwidth):
             return
         where = "with any number of steps" if steps is None else f"with {counted(steps, 'step')}"
         below = f"has a bandwidth cost below {bandwidth}"
-        self._line(f"{self._known.name}: no algorithm {where}{self._among} {below}")
+        self._line(f"{self._known.name}: no algorithm {where} {below}")
 
     def found(self, points: tuple[Point, ...]) -> None:
         self._known.now.points = points
@@ -209,7 +205,7 @@ class _Live(_Silent):
         self._began = time.perf_counter()
         self._current = "computing bounds"
         self._bound = ""
-        self._among, self._known = "", _Standings()
+        self._known = _Standings()
         self._counts = dict.fromkeys(Verdict, 0)
         self._console = Console(stderr=True, highlight=False, markup=False)
         self._live = Live(  # which may render at once
@@ -264,18 +260,15 @@ class _Live(_Silent):
         return Padding(table, (0, 0, 0, len(indent) + 2))
 
     def began(self, collective: str) -> None:
-        self._current, self._bound, self._among = f"searching {collective}", "", ""
+        self._current, self._bound = f"searching {collective}", ""
         self._known.began(collective)
 
     def seeding(self, seeds: tuple[str, ...]) -> None:
         self._current = f"seeds: {', '.join(seeds)}"
 
-    def limited(self, max_chunks: int) -> None:
-        self._among = f" with C <= {max_chunks}"
-
     def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
         self._known.now.bounded(steps, bandwidth)
-        self._bound = f"(bandwidth cost{self._among} at least {bandwidth})"
+        self._bound = f"(bandwidth cost at least {bandwidth})"
 
     def trying(self, candidate: Candidate) -> None:
         self._current = f"trying {_name(candidate)}, bandwidth cost {candidate.bandwidth}"

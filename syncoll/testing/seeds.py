@@ -8,12 +8,9 @@ from functools import cache
 from itertools import islice, product
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
 from syncoll.clock import counting
 from syncoll.errors import OptionError, VerificationError
-from syncoll.model import Collective, RelationTable, Topology
+from syncoll.model import Collective, Topology
 from syncoll.plugins import PluginManager, Proposal, SeedLimits, SeedRecord, resolve_options
 from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
@@ -72,32 +69,7 @@ def _questions(counts_copies: bool) -> Sequence[tuple[Topology, Collective]]:
         return list(product(topologies, [specs.collective(name) for name in collectives]))
 
     # The uneven ones come first, so that each check that takes every nth has one of them.
-    line = as_topology(specs.topology("line(3)"))
-    odd = [(line, Collective(one.__name__, one)) for one in (_odd, _moving_root, _more_roots)]
-    return [*asked(_ON_FOUR, _UNEVEN), *odd, *asked(names, _COLLECTIVES)]
-
-
-def _odd(nodes: int, chunks: int) -> RelationTable:
-    """C chunks of node 0, of which all need the first, and nobody else the others: what is asked
-    for is not in proportion to C."""
-    pre, post = (np.zeros((chunks, nodes), dtype=np.bool_) for _ in range(2))
-    pre[:, 0] = post[:, 0] = post[0] = True
-    return RelationTable(pre, post)
-
-
-def _moving_root(nodes: int, chunks: int) -> RelationTable:
-    """A broadcast from a root that depends on C."""
-    return _broadcast(nodes, np.full(chunks, (chunks - 1) % nodes))
-
-
-def _more_roots(nodes: int, chunks: int) -> RelationTable:
-    """Broadcasts with more roots for a larger C."""
-    return _broadcast(nodes, np.arange(chunks) // 2 % nodes)
-
-
-def _broadcast(nodes: int, roots: npt.NDArray[np.int64]) -> RelationTable:
-    pre = np.arange(nodes) == roots[:, None]
-    return RelationTable(pre, np.ones_like(pre))
+    return [*asked(_ON_FOUR, _UNEVEN), *asked(names, _COLLECTIVES)]
 
 
 def _proposals(

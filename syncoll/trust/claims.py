@@ -30,7 +30,7 @@ from itertools import product
 import numpy as np
 
 from syncoll.certificates import Certificate, ChunkClasses
-from syncoll.errors import VerificationError
+from syncoll.errors import UsageError, VerificationError
 from syncoll.model import Collective, Topology
 from syncoll.results import BY_CUTTING, Evidence, Frontier, OpenClaim, Point, Proof, Refuted, Scope
 from syncoll.trust.families import require_consistent
@@ -54,8 +54,7 @@ class Checked:
         frontier: whose claims hold, as far as they were checked.
         proved_by_file: refutations whose proof file was checked.
         on_word: refutations that rest on the word of a solver.
-        scales: why what holds for one C holds for every C; None where the collective that was given
-            is irregular, or none was given.
+        scales: why what holds for one C holds for every C; None where no collective was given.
         unchecked: what is left; empty when everything that the file claims was proved.
         compared: the name of the collective that the file was compared with; empty for none.
         machine: the name of the topology that the file was compared with; empty for none.
@@ -109,7 +108,7 @@ def check_claims(
         about = frontier.collective, frontier.topology, instances, evidence
         try:
             require_same_collective(*about, collective)
-        except VerificationError:
+        except (VerificationError, UsageError):
             if not by_name:
                 raise
             collective = None
@@ -123,7 +122,7 @@ def check_claims(
         frontier,
         tuple(with_file),
         on_word,
-        None if collective is None or collective.irregular else BY_CUTTING,
+        None if collective is None else BY_CUTTING,
         tuple(unchecked(frontier, evidence, on_word, known=collective is not None)),
         "" if collective is None else collective.name,
         "" if topology is None else topology.name,

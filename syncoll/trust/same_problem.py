@@ -85,13 +85,14 @@ def _compare_shapes(topology: Topology, evidence: Evidence, collective: Collecti
 
     nodes = topology.num_nodes
     named = {chunks for one in evidence.shapes for chunks in one.compared}
-    sensible = False  # of a regular collective every C is, if one is: it cuts the same chunks
+    collective.require_regular()
+    sensible = False  # every C is, if one is: it cuts the same chunks
     for one in evidence.shapes:
         for chunks in one.compared:
             try:
                 if not sensible:
                     require_sense(collective, topology, chunks)
-                    sensible = not collective.irregular
+                    sensible = True
             except LocatedError as error:
                 raise VerificationError(
                     f"the proofs are about C = {chunks}, with which {collective.name} makes no "
@@ -104,11 +105,6 @@ def _compare_shapes(topology: Topology, evidence: Evidence, collective: Collecti
                     f"the proofs are about other chunks than {collective.name} has with "
                     f"C = {chunks}"
                 )
-        if one.scales is not None and collective.irregular:
-            raise VerificationError(
-                f"the proofs claim every C, but {collective.name} is irregular: a larger C need "
-                "not cut the chunks of a smaller one"
-            )
     for chunks in range(1, evidence.max_chunks + 1):
         if chunks not in named and _admits(topology, collective, chunks, sensible):
             raise VerificationError(

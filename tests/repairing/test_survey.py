@@ -18,7 +18,7 @@ from syncoll.damage.damage import parse_damage
 from syncoll.damage.damaged import damaged
 from syncoll.deadline import NEVER
 from syncoll.documents.folder import FrontierFolder
-from syncoll.model import Collective, Topology
+from syncoll.model import Topology
 from syncoll.repairing import survey as surveys
 from syncoll.repairing.failures import Kind, single_failures
 from syncoll.repairing.survey import Surveyed
@@ -58,27 +58,6 @@ def test_orbits_are_those_of_all_automorphisms(name: str, collective: str) -> No
         assert sorted(one.images for one in found) == sorted(map(len, orbits))
         for one in found:  # each can be said again by its words
             assert parse_damage(one.damage.words).words == one.damage.words
-
-
-def test_no_symmetry_is_taken_from_one_c_of_what_differs_with_c() -> None:
-    """For C = 1 all nodes are alike; for C = 2 node 0 has two chunks more."""
-
-    def relation(where: str):  # type: ignore[no-untyped-def]
-        def has(c, n, nodes, chunks):  # type: ignore[no-untyped-def]
-            first = (n == c % nodes) & (c < nodes) | (n == 0) & (c >= nodes)
-            return first if where == "pre" else ~first
-
-        return has
-
-    asked = Collective.from_relations(
-        "growing",
-        lambda nodes, chunks: nodes + 2 * (chunks - 1),
-        relation("pre"),
-        relation("post"),
-        irregular=True,
-    )
-    found = single_failures(syncoll.topology("ring(4)"), asked, Kind.LINKS)
-    assert [one.images for one in found] == [1] * 8
 
 
 def test_all_of_an_orbit_have_one_bound() -> None:

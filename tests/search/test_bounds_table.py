@@ -10,8 +10,7 @@ import pytest
 from syncoll.deadline import Deadline
 from syncoll.ledger import BoundsTable
 from syncoll.ledger.bounds_table import in_turn
-from syncoll.model import Collective
-from tests.oracles.classics import allgather, broadcast, dgx1, line, ring
+from tests.oracles.classics import allgather, broadcast, dgx1, ring
 
 F = Fraction
 
@@ -38,18 +37,6 @@ def test_one_bound_serves_every_c() -> None:
         assert table.bandwidth(chunks) == F(7, 6)
         assert table.tighten(chunks, 2) == F(3, 2)
         assert table.least_steps(chunks) == 2
-
-
-def test_other_shapes_have_bounds_of_their_own() -> None:
-    collective = Collective.from_relations(
-        "one more",
-        lambda _, c: c + 1,
-        lambda _c, n, *_: n == 0,
-        lambda _c, n, *_: n == 1,
-        irregular=True,
-    )
-    table = BoundsTable(line(2), collective)
-    assert [table.bandwidth(c) for c in (1, 2, 3)] == [F(2), F(3, 2), F(4, 3)]
 
 
 def test_few_steps_come_in_their_order_and_then_those_far_apart() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from syncoll.errors import UsageError
 from syncoll.ledger import SearchRequest, Strategy
 from syncoll.model import Collective, Topology, inverse_of
 from syncoll.plugins import PluginManager
@@ -184,35 +185,31 @@ def test_random_frontiers(k: int | None, solver: Solver) -> None:
 
 
 def test_functions_have_the_claims_of_the_same_text(solver: Solver, tmp_path: Path) -> None:
-    """And neither claims anything of a C that was not looked at once it says it is irregular."""
     records = PluginManager.discover().spec_libraries.values()
     library = SpecLibrary.load([record.folder for record in records])
-    text = "pre { (c, n) : n == c mod P }  post { (c, n) : n == (c + 1) mod P } }"
-    for irregular in (False, True):
-        path = tmp_path / f"shift{irregular}.syncoll"
-        word = "irregular" if irregular else ""
-        path.write_text(f"collective shift {{ {word} chunks P * C {text}", encoding="utf-8")
-        functions = Collective.from_relations(
-            "shift",
-            lambda p, c: p * c,
-            lambda c, n, p, _: n == c % p,
-            lambda c, n, p, _: n == (c + 1) % p,
-            irregular=irregular,
-        )
-        one, two = (
-            search(SearchRequest(one_way_ring(3), collective, max_chunks=2), solver).evidence
-            for collective in (library.collective(str(path)), functions)
-        )
-        assert one is not None
-        assert one == two
-        scopes = {proof.scope for proof in one.proofs}
-        assert scopes == ({Scope.CHUNKS} if irregular else {Scope.ALL})
-        assert one.scaling == (not irregular)
+    path = tmp_path / "shift.syncoll"
+    path.write_text(
+        "collective shift { chunks P * C"
+        "  pre { (c, n) : n == c mod P }  post { (c, n) : n == (c + 1) mod P } }"
+    )
+    functions = Collective.from_relations(
+        "shift",
+        lambda p, c: p * c,
+        lambda c, n, p, _: n == c % p,
+        lambda c, n, p, _: n == (c + 1) % p,
+    )
+    one, two = (
+        search(SearchRequest(one_way_ring(3), collective, max_chunks=2), solver).evidence
+        for collective in (library.collective(str(path)), functions)
+    )
+    assert one is not None
+    assert one == two
+    assert {proof.scope for proof in one.proofs} == {Scope.ALL}
+    assert one.scaling
 
 
-@pytest.mark.parametrize("strategy", Strategy)
-def test_a_collective_whose_first_c_is_the_dearest(strategy: Strategy, solver: Solver) -> None:
-    """C + 1 chunks for C: the bound of C = 1 says nothing about larger C, and must not end it."""
+def test_irregular_collectives_are_refused() -> None:
+    """A bound for C = 1 says nothing about larger C, so that there is no frontier of them."""
     collective = Collective.from_relations(
         "one more",
         lambda _, c: c + 1,
@@ -220,28 +217,9 @@ def test_a_collective_whose_first_c_is_the_dearest(strategy: Strategy, solver: S
         lambda _c, n, *_: n > 0,
         irregular=True,
     )
-    topology = one_way_ring(3)
-    expected = true_frontier(topology, collective, 3, 5)
-    assert expected == [(2, F(8, 3)), (3, F(2)), (5, F(5, 3))]
-    assert expected[-1][1] < 2  # which is what bounds C = 1
-    request = SearchRequest(topology, collective, strategy, k=9, max_chunks=3, max_steps=5)
-    frontier = search(request, solver)
-    assert costs(frontier) == expected
-    assert frontier.least_bandwidth == F(4, 3)
-
-
-def test_a_collective_whose_first_c_is_the_farthest(solver: Solver) -> None:
-    """Only C = 1 goes to the end of the line."""
-    collective = Collective.from_relations(
-        "nearer",
-        lambda _, c: c,
-        lambda _c, n, *_: n == 0,
-        lambda _c, n, _p, chunks: n == (2 if chunks == 1 else 1),
-        irregular=True,
-    )
-    frontier = search(SearchRequest(line(3), collective, max_chunks=2), solver)
-    assert costs(frontier) == [(1, F(1))]
-    assert frontier.least_steps == 1
+    for one in (collective, inverse_of(collective, "back")):
+        with pytest.raises(UsageError, match=r"is irregular: .*`syncoll solve"):
+            SearchRequest(one_way_ring(3), one)
 
 
 def test_the_points_are_the_tightest_form(solver: Solver) -> None:
