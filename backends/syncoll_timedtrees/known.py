@@ -72,7 +72,7 @@ def _by_chunk(
     if len(table) * nodes > _MOST_CELLS:
         return
     place = np.full((nodes, nodes), -1, dtype=np.int64)
-    place[problem.source, problem.target] = np.arange(len(problem.source))
+    place[problem.links.source, problem.links.target] = np.arange(len(problem.links.source))
     sends = known.algorithm.sends
     sends = sends[place[sends[:, 1], sends[:, 2]] >= 0]
     sends = sends[np.argsort(-sends[:, 3], kind="stable")]  # what comes first is written last
@@ -98,8 +98,8 @@ class _LinksInto:
     """The links of a problem by the node that they lead into."""
 
     def __init__(self, problem: PackingProblem) -> None:
-        self.source: list[int] = problem.source.tolist()
-        self.target: list[int] = problem.target.tolist()
+        self.source: list[int] = problem.links.source.tolist()
+        self.target: list[int] = problem.links.target.tolist()
         self.all: list[list[int]] = [[] for _ in range(problem.num_nodes)]
         for link, node in enumerate(self.target):
             self.all[node].append(link)

@@ -12,9 +12,12 @@ that make the cheapest columns as dear as possible.  An oracle is asked for chea
 these prices, again and again.  With a heuristic oracle the shares are an algorithm; with an exact
 one the prices are a proof.
 
-* `problem`: a network and the demands of a collective modulo a free group of automorphisms;
-* `timed_packing`: the linear program, with smoothed prices;
-* `pricing`: the oracle for timed trees: `trees` from nothing, `arrivals` from known ones;
+* `network`: a topology modulo a group of automorphisms: loads of columns, prices of links;
+* `master`: the linear program, with columns that are added; bounds use it with exact oracles;
+* `column_generation`: an oracle and smoothed prices, until a packing is at rest;
+* `problem`: the demands of a collective modulo a free group;
+* `timed_packing`: timed trees, which `pricing` finds by `trees` from nothing, by `arrivals` from
+  known ones;
 * `whole_chunks`: from shares to whole chunks, with `local_search`;
 * `expand_orbits`: from whole chunks to an algorithm of all nodes;
 * `step_order`: which S comes next.

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.deadline import Deadline
-from syncoll.packing.problem import PackingProblem
+from syncoll.packing.network import Links
 
 __all__ = ["ArrivalSearch"]
 
@@ -40,16 +40,16 @@ class ArrivalSearch:
     """Looks for cheap timed trees of S steps near given ones.
 
     A batch of K trees is an array ``into``, ``[K, P]``: the link by which each node gets the chunk,
-    as its position in the problem's arrays, and -1 where it does not get it, or has it.
+    as its position in the given ones, and -1 where it does not get it, or has it.
 
     Args:
-        problem: the links, sorted by target.
+        links: sorted by target.
         steps: S.
     """
 
-    def __init__(self, problem: PackingProblem, steps: int) -> None:
-        self.problem, self.steps = problem, steps
-        self._source, self._target = problem.source, problem.target
+    def __init__(self, links: Links, steps: int) -> None:
+        self.num_nodes, self.steps = links.num_nodes, steps
+        self._source, self._target = links.source, links.target
         self._links = np.arange(len(self._source))
         self._heads, self._first = np.unique(self._target, return_index=True)
         self._head_of = np.searchsorted(self._heads, self._target)
@@ -139,7 +139,7 @@ class ArrivalSearch:
     ) -> IntArray:
         arrivals = arrivals.copy()
         live = np.arange(len(arrivals))
-        for _ in range(_MOST_TURNS * self.problem.num_nodes):
+        for _ in range(_MOST_TURNS * self.num_nodes):
             gain = self._gains(arrivals[live], has[live], needs[live], tables)
             best = gain.reshape(len(live), -1).argmax(axis=1)
             saves = gain.reshape(len(live), -1)[np.arange(len(live)), best] > tables.tiny
@@ -210,7 +210,7 @@ class _Tables:
     """
 
     def __init__(self, search: ArrivalSearch, prices: FloatArray) -> None:
-        steps, nodes = search.steps, search.problem.num_nodes
+        steps, nodes = search.steps, search.num_nodes
         dearest = float(prices.max())
         self.impossible = _IMPOSSIBLE * dearest * nodes
         self.forbidden = self.impossible * nodes

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from syncoll.model import Algorithm, Carriers, OrbitAlgorithm, RelationTable
 from syncoll.packing.problem import PackingProblem
 from syncoll.packing.whole_chunks import WholeChunks
-from syncoll.symmetry import FreeGroup
+from syncoll.symmetry import Group
 
 __all__ = ["algorithm_of"]
 
@@ -31,7 +31,9 @@ def algorithm_of(problem: PackingProblem, dealt: WholeChunks) -> Algorithm:
             own, chunks = chunks[:number], chunks[number:]
             links, step = tree.links, tree.steps
             steps = max(steps, int(step.max(initial=-1)) + 1)
-            sends = np.stack([problem.source[links], problem.target[links], step], axis=1)
+            sends = np.stack(
+                [problem.links.source[links], problem.links.target[links], step], axis=1
+            )
             parts.append(
                 np.concatenate(
                     [np.repeat(own, len(links))[:, None], np.tile(sends, (number, 1))], axis=1
@@ -65,7 +67,7 @@ class _Kinds:
         """
         return self._members[int(self._place(ends[None])[0])]
 
-    def carriers(self, group: FreeGroup) -> Carriers:
+    def carriers(self, group: Group) -> Carriers:
         """How a group moves nodes and chunks: those of a kind, in order, to those of its image."""
         ends = self._ends[self._first]
         maps = np.empty((len(group.generators), len(self._ends)), dtype=np.int64)

@@ -53,8 +53,8 @@ class TreePricing:
     def __init__(self, problem: PackingProblem, steps: int, random: np.random.Generator) -> None:
         self.problem, self.steps = problem, steps
         self._random = random
-        self._finder = TreeFinder(problem, steps, random)
-        self._arrivals = ArrivalSearch(problem, steps)
+        self._finder = TreeFinder(problem.links, steps, random)
+        self._arrivals = ArrivalSearch(problem.links, steps)
         self._single = all(len(demand.destinations) == 1 for demand in problem.demands)
         self._turn = 0
         self._has = self._where([demand.sources for demand in problem.demands])
@@ -82,8 +82,7 @@ class TreePricing:
             shared: for each demand the trees that are in use now.
             until: when to be content with what is found.
         """
-        members = self.problem.orbits.members
-        on_links = self._finder.untied((members @ prices)[self.problem.orbit].T)
+        on_links = self._finder.untied(self.problem.on_links(prices))
         costs = np.full(len(pays), np.inf)
         if self._single:
             return self._ways(on_links, costs), costs
@@ -185,8 +184,8 @@ class TreePricing:
         """For each node the link by which it gets the chunk and the step, or -1 twice."""
         links = tree.links
         into, steps = np.full((2, self.problem.num_nodes), -1)
-        into[self.problem.target[links]] = links
-        steps[self.problem.target[links]] = tree.steps
+        into[self.problem.links.target[links]] = links
+        steps[self.problem.links.target[links]] = tree.steps
         return into, steps
 
     def _where(self, nodes: Sequence[Sequence[int]]) -> BoolArray:

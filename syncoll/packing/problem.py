@@ -1,9 +1,8 @@
-"""What has to be packed: on orbits, the demands of a collective and what the links carry."""
+"""What is packed for a collective: its demands modulo a free group of automorphisms."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -12,13 +11,12 @@ import numpy.typing as npt
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, RelationTable, Topology
-from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
+from syncoll.packing.network import Links, OrbitNetwork
+from syncoll.symmetry import FreeGroup, Group, free_symmetry
 
 __all__ = ["PackingProblem", "TreeDemand"]
 
-IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class TreeDemand:
     Args:
         sources: where they start, any of them.
         destinations: which other nodes need them.
-        count: how many chunks, for the least C.
+        count: chunks, for the least C.
     """
 
     sources: tuple[int, ...]
@@ -36,11 +34,11 @@ class TreeDemand:
     count: int
 
 
-class PackingProblem:
+class PackingProblem(OrbitNetwork):
     """A non-combining collective on a topology, up to a group of automorphisms of both.
 
     Algorithms are sought that the group maps to themselves: what one demand of each orbit does,
-    the others do alike.
+    the others do alike.  Columns number links as `links` does.
 
     Args:
         topology: where.
@@ -51,37 +49,24 @@ class PackingProblem:
         ModelError: when no C is admitted.
 
     Attributes:
-        into_nodes: what R/C has to be for the links into each node to bring what it needs.
-        group: the group.
+        into_nodes: R/C that the links into each node need to bring what it needs.
         demands: one of each orbit.
-        rate: ``[B]``, chunks per round of one bound of each orbit.
     """
 
     def __init__(self, topology: Topology, collective: Collective, until: Deadline) -> None:
-        self.topology, self.collective = topology, collective
+        self.collective = collective
         least = collective.least_chunks(topology.num_nodes)
         if least is None:
             raise ModelError(f"{collective.name} admits no C that is tried")
         self.least_chunks = least
         table = collective.tabulate(topology.num_nodes, self.least_chunks)
-        self.group = FreeGroup.trivial(topology.num_nodes)
+        group: Group = FreeGroup.trivial(topology.num_nodes)
         if (table.pre.sum(axis=1) == 1).all():  # where a chunk is, its image is not
-            self.group = free_symmetry(topology, table, until)
-        self.orbits = LinkOrbits.of(topology, self.group)
-        bounds = [topology.bounds[i] for i in self.orbits.bounds.tolist()]
-        self.exact_rate: tuple[Fraction, ...] = tuple(b.chunks_per_round for b in bounds)
-        self.rate: FloatArray = np.array([float(rate) for rate in self.exact_rate])
+            group = free_symmetry(topology, table, until)
+        self.links = Links.into(topology)
+        super().__init__(topology, group, self.links.number)
         self.demands = tuple(self._demands(table))
         self.into_nodes = self._into_nodes(table)
-        links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
-        order = np.lexsort((links[:, 0], links[:, 1]))
-        self.source, self.target = links[order].T
-        self.orbit = self.orbits.link[order]
-
-    @property
-    def num_nodes(self) -> int:
-        """P."""
-        return self.topology.num_nodes
 
     @cached_property
     def least_steps(self) -> int:
@@ -127,17 +112,3 @@ class PackingProblem:
     def _nodes(self, packed: bytes) -> tuple[int, ...]:
         bits = np.unpackbits(np.frombuffer(packed, dtype=np.uint8), count=self.num_nodes)
         return tuple(np.flatnonzero(bits).tolist())
-
-    def load(self, link: IntArray, step: IntArray, steps: int) -> FloatArray:
-        """``[B, steps]``: how much sends, with all their images, load one bound of each orbit.
-
-        Args:
-            link: ``[K]``, positions in `source` and `target`.
-            step: ``[K]``.
-            steps: S.
-        """
-        members = self.orbits.members
-        cell = step * len(members) + self.orbit[link]
-        sends = np.bincount(cell, minlength=steps * len(members)).astype(np.float64)
-        load: FloatArray = sends.reshape(steps, -1) @ members
-        return load.T

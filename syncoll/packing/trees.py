@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.deadline import Deadline
-from syncoll.packing.problem import PackingProblem, TreeDemand
+from syncoll.packing.network import Links
+from syncoll.packing.problem import TreeDemand
 
 __all__ = ["Send", "TimedTree", "TreeFinder", "of_use"]
 
@@ -33,7 +34,7 @@ _MOST_CELLS = 1 << 22
 """Links times destinations that are looked at together."""
 
 Send = tuple[int, int]
-"""A link, as its position in the problem's arrays, and a step."""
+"""A link, as its position in the given ones, and a step."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +67,14 @@ class TreeFinder:
     """Looks for cheap timed trees of S steps.
 
     Args:
-        problem: the links, sorted by target.
+        links: sorted by target.
         steps: S.
         random: breaks ties.
     """
 
-    def __init__(self, problem: PackingProblem, steps: int, random: np.random.Generator) -> None:
-        self.problem, self.steps, self.random = problem, steps, random
-        self._source, self._target = problem.source, problem.target
+    def __init__(self, links: Links, steps: int, random: np.random.Generator) -> None:
+        self.num_nodes, self.steps, self.random = links.num_nodes, steps, random
+        self._source, self._target = links.source, links.target
         self._heads, self._first = np.unique(self._target, return_index=True)
         ends = [*self._first[1:].tolist(), len(self._target)]
         into = zip(self._first.tolist(), ends, strict=True)
@@ -122,7 +123,7 @@ class TreeFinder:
 
     def _reached(self, sources: Sequence[int]) -> IntArray:
         """The step from which each node has the chunk; beyond the last where it has not."""
-        reached = np.full(self.problem.num_nodes, self.steps + 1)
+        reached = np.full(self.num_nodes, self.steps + 1)
         reached[list(sources)] = 0
         return reached
 
@@ -141,7 +142,7 @@ class TreeFinder:
 
     def _onward(self, prices: FloatArray) -> FloatArray:
         """``[S + 1, P, P]``: the cost of the cheapest way from a node in a step to another by S."""
-        nodes = self.problem.num_nodes
+        nodes = self.num_nodes
         onward = np.full((self.steps + 1, nodes, nodes), np.inf)
         onward[self.steps][np.diag_indices(nodes)] = 0.0
         order = self._by_source
@@ -183,7 +184,7 @@ class TreeFinder:
         self, demand: TreeDemand, prices: FloatArray, sends: list[Send], reached: IntArray
     ) -> TimedTree | None:
         """A tree that also reaches what is missing, the nearest first."""
-        missing = np.zeros(self.problem.num_nodes, dtype=bool)
+        missing = np.zeros(self.num_nodes, dtype=bool)
         missing[list(demand.destinations)] = True
         missing &= reached > self.steps
         while missing.any():
@@ -218,7 +219,7 @@ class TreeFinder:
         while True:
             costs = self._costs(reached, prices)
             gain = np.maximum(0.0, pays - onward).sum(axis=2) - costs
-            step, node = divmod(int(gain.argmax()), self.problem.num_nodes)
+            step, node = divmod(int(gain.argmax()), self.num_nodes)
             if not gain[step, node] > _TINY:
                 break
             way = self._way(costs, prices, node, step, reached)
@@ -239,7 +240,7 @@ class TreeFinder:
         return of_use(demand, first, self._source)
 
 
-def of_use(demand: TreeDemand, first: Mapping[int, Send], source: Sequence[int]) -> TimedTree:
+def of_use(demand: TreeDemand, first: Mapping[int, Send], source: Sequence[int] | IntArray) -> TimedTree:
     """The sends of use: those to nodes that need the chunk, or send it on to one.
 
     Args:

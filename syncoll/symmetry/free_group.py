@@ -7,28 +7,20 @@ only: the chunk (v, i) goes to (g v, i).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+
+from syncoll.symmetry.group import Group
 
 __all__ = ["FreeGroup"]
 
 IntArray = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class FreeGroup:
-    """A group that acts freely on the nodes.
-
-    Args:
-        elements: ``[H, P]``, for each element the node that each node goes to; the identity first.
-        generators: ``[n, P]``.
-    """
-
-    elements: IntArray
-    generators: IntArray
+class FreeGroup(Group):
+    """A group that acts freely on the nodes."""
 
     @classmethod
     def trivial(cls, nodes: int) -> FreeGroup:
@@ -54,21 +46,6 @@ class FreeGroup:
                 smaller = FreeGroup.generated(self.num_nodes, others)
             assert smaller is not None  # a subgroup of a free group
             group = smaller
-
-    @property
-    def order(self) -> int:
-        """How many elements there are."""
-        return len(self.elements)
-
-    @property
-    def num_nodes(self) -> int:
-        """P."""
-        return int(self.elements.shape[1])
-
-    @cached_property
-    def representatives(self) -> IntArray:
-        """The least node of each orbit."""
-        return np.unique(self.elements.min(axis=0))
 
     @cached_property
     def carriers(self) -> IntArray:

@@ -1,4 +1,4 @@
-"""Orbits of links and bounds under a free group."""
+"""Orbits of links and bounds under a group."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from syncoll.model import Counting, Topology
 from syncoll.symmetry.fixing import least_of_orbits
-from syncoll.symmetry.free_group import FreeGroup
+from syncoll.symmetry.group import Group
 from syncoll.symmetry.structure import Structure
 
 __all__ = ["LinkOrbits", "bound_labels", "link_labels"]
@@ -24,8 +24,8 @@ class LinkOrbits:
     Args:
         link: ``[L]``, the orbit of each link.
         bounds: for each orbit of bounds the position of one of them in the topology.
-        members: ``[link orbits, bound orbits]``, how many links of an orbit that bound holds.  A
-            send over one link, and its images under the whole group, load the bound so often.
+        members: ``[link orbits, bound orbits]``, how often a send over one link, and its images
+            under the whole group, load a bound.
         orbit: ``[B]``, for each bound the position of its orbit in `bounds`; -1 where another
             orbit's is never wider and loads are equal.
     """
@@ -36,7 +36,7 @@ class LinkOrbits:
     orbit: IntArray
 
     @classmethod
-    def of(cls, topology: Topology, group: FreeGroup) -> LinkOrbits:
+    def of(cls, topology: Topology, group: Group) -> LinkOrbits:
         """The orbits under a group of automorphisms."""
         structure = Structure(topology)
         link, label = link_labels(structure, group), bound_labels(structure, group)
@@ -44,6 +44,8 @@ class LinkOrbits:
         members = np.zeros((int(link.max(initial=-1)) + 1, len(bounds)), dtype=np.int64)
         for i, bound in enumerate(bounds.tolist()):
             np.add.at(members[:, i], link[topology.bound_links[bound]], 1)
+        # So many elements take the link to the same place.
+        members *= (group.order // np.bincount(link))[:, None]
         # Of equal rows of the program one is enough.
         bounds_of = [topology.bounds[bound] for bound in bounds.tolist()]
         rates = [bound.chunks_per_round for bound in bounds_of]
@@ -58,19 +60,14 @@ class LinkOrbits:
         return cls(link, bounds[kept], members[:, kept], position[label])
 
 
-def link_labels(structure: Structure, group: FreeGroup) -> IntArray:
+def link_labels(structure: Structure, group: Group) -> IntArray:
     """``[L]``: the orbit of each link, numbered from 0."""
-    source, target = structure.links.T
-    carrier = group.carriers[source]
-    # The element that takes a link's source back to its representative takes the link to one that
-    # stands for its orbit.
-    home = group.inverses[carrier, source]
-    code = home * structure.num_nodes + group.inverses[carrier, target]
-    labels: IntArray = np.unique(code, return_inverse=True)[1]
-    return labels
+    maps = [moved for g in group.generators if (moved := structure.link_map(g)) is not None]
+    least = least_of_orbits(len(structure.links), maps)
+    return np.unique(least, return_inverse=True)[1].astype(np.int64)
 
 
-def bound_labels(structure: Structure, group: FreeGroup) -> IntArray:
+def bound_labels(structure: Structure, group: Group) -> IntArray:
     """``[B]``: for each bound the least position of one in its orbit."""
     maps = [structure.bound_map(images) for images in group.generators]
     return least_of_orbits(len(structure.topology.bounds), maps)

@@ -36,8 +36,8 @@ def best_steps(problem: PackingProblem, into: np.ndarray, prices: np.ndarray) ->
     links = into[into >= 0]
     least = np.inf
     for steps in product(range(STEPS), repeat=len(links)):
-        at = dict(zip(problem.target[links].tolist(), steps, strict=True))
-        senders = problem.source[links].tolist()
+        at = dict(zip(problem.links.target[links].tolist(), steps, strict=True))
+        senders = problem.links.source[links].tolist()
         if all(at.get(u, -1) < step for u, step in zip(senders, steps, strict=True)):
             least = min(least, float(prices[list(steps), links].sum()))
     return least
@@ -46,13 +46,13 @@ def best_steps(problem: PackingProblem, into: np.ndarray, prices: np.ndarray) ->
 @pytest.mark.parametrize("seed", range(4))
 def test_steps_are_the_cheapest(seed: int) -> None:
     problem, random = network(seed), np.random.default_rng(seed)
-    prices = random.random((STEPS, len(problem.source)))
-    search = ArrivalSearch(problem, STEPS)
+    prices = random.random((STEPS, len(problem.links.source)))
+    search = ArrivalSearch(problem.links, STEPS)
     trees = []
     for _ in range(4):
-        weights = random.random(len(problem.source))
+        weights = random.random(len(problem.links.source))
         graph = nx.DiGraph()
-        for link, (u, v) in enumerate(zip(problem.source, problem.target, strict=True)):
+        for link, (u, v) in enumerate(zip(problem.links.source, problem.links.target, strict=True)):
             graph.add_edge(int(u), int(v), weight=weights[link], link=link)
         into = np.full(NODES, -1)
         for path in nx.single_source_dijkstra_path(graph, 0).values():
@@ -70,10 +70,12 @@ def test_steps_are_the_cheapest(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_descent_ends_at_a_tree_that_costs_no_more(seed: int) -> None:
     problem, random = network(seed), np.random.default_rng(seed)
-    prices = 0.1 + random.random((STEPS, len(problem.source)))
-    search = ArrivalSearch(problem, STEPS)
+    prices = 0.1 + random.random((STEPS, len(problem.links.source)))
+    search = ArrivalSearch(problem.links, STEPS)
     has = np.arange(NODES)[None, :] == 0
-    graph = nx.DiGraph(zip(problem.source.tolist(), problem.target.tolist(), strict=True))
+    graph = nx.DiGraph(
+        zip(problem.links.source.tolist(), problem.links.target.tolist(), strict=True)
+    )
     reached = nx.single_source_shortest_path_length(graph, 0)
     arrivals = np.array([[reached[node] for node in range(NODES)]])
     at_once = search.descended(arrivals, has, ~has, prices, NEVER.sooner(0.0))

@@ -39,7 +39,7 @@ def require_tree(problem: PackingProblem, demand: int, tree: TimedTree) -> None:
     asked = problem.demands[demand]
     has = dict.fromkeys(asked.sources, 0)
     for link, step in sorted(tree.sends, key=lambda send: send[1]):
-        source, target = int(problem.source[link]), int(problem.target[link])
+        source, target = int(problem.links.source[link]), int(problem.links.target[link])
         assert has[source] <= step
         assert target not in has
         has[target] = step + 1
@@ -82,7 +82,9 @@ def test_trees_that_lack_a_link_are_completed_and_others_stay() -> None:
                 rows = one.algorithm.sends[one.algorithm.sends[:, 0] == chunk].tolist()
                 if any((a, b) in gone for _, a, b, _ in rows):
                     continue
-                links = [*zip(problem.source.tolist(), problem.target.tolist(), strict=True)]
+                links = [
+                    *zip(problem.links.source.tolist(), problem.links.target.tolist(), strict=True)
+                ]
                 sends = sorted((links.index((a, b)), step) for _, a, b, step in rows)
                 stay += TimedTree(tuple(sends)) in some
                 assert TimedTree(tuple(sends)) in some
@@ -97,7 +99,7 @@ def test_what_hangs_on_a_node_that_is_cut_off_comes_with_it_or_turns_round() -> 
     problem = PackingProblem(without(ring, (0, 1)), asked, NEVER)
     ((tree,),) = known_trees(problem, [known], NEVER)
     require_tree(problem, 0, tree)
-    ends = {(int(problem.source[i]), int(problem.target[i])) for i, _ in tree.sends}
+    ends = {(int(problem.links.source[i]), int(problem.links.target[i])) for i, _ in tree.sends}
     assert ends == {(0, 4), (4, 3), (3, 2), (2, 1)}
     cut = without(ring, (0, 1), (0, 4))
     assert known_trees(PackingProblem(cut, asked, NEVER), [known], NEVER) == [[]]

@@ -1,0 +1,217 @@
+"""Column generation: an oracle looks for cheap columns, again and again, until none is left.
+
+Prices of a vertex jump to and fro, and columns that are cheap under them are of no use for the
+next: prices are mixed with those before (smoothing; Pessoa, Sadykov, Uchoa & Vanderbeck 2018,
+"Automation and combination of linear-programming based stabilization techniques").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.clock import now
+from syncoll.deadline import Deadline
+from syncoll.packing.master import Master
+
+__all__ = ["TINY", "Column", "Oracle", "Packing", "Tuning"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+TINY = 1e-9
+"""Smaller shares are noise of the solver, and so are smaller savings."""
+
+_NEAR = 1e-4
+"""A packing this near to a lower estimate is at rest: whole chunks lose more."""
+
+
+class Column(Protocol):
+    """What one chunk does."""
+
+    @property
+    def links(self) -> IntArray:
+        """``[K]``, the link of each send."""
+
+    @property
+    def steps(self) -> IntArray:
+        """``[K]``, the step of each send."""
+
+    def __hash__(self) -> int: ...
+
+
+C = TypeVar("C", bound=Column)
+
+
+class Loads(Protocol):
+    """A network modulo a group, as far as columns load it."""
+
+    @property
+    def rate(self) -> FloatArray:
+        """``[B]``, chunks per round of one bound of each orbit."""
+
+    def load(self, links: IntArray, steps: IntArray, count: int) -> IntArray:
+        """``[B, count]``: what sends, with all their images, load bounds with in each step."""
+
+
+class Oracle(Protocol[C]):
+    """Finds cheap columns; heuristically for algorithms, exactly for bounds."""
+
+    def cheap(
+        self,
+        prices: FloatArray,
+        pays: FloatArray,
+        shared: Sequence[Sequence[C]],
+        until: Deadline,
+    ) -> tuple[list[tuple[int, C]], FloatArray]:
+        """Columns with the position of their demand, and the least cost found for each demand.
+
+        Args:
+            prices: ``[B, S]``.
+            pays: ``[D]``; only cheaper columns improve the packing.
+            shared: for each demand the columns that are in use now.
+            until: deadline; what is found by then is returned.
+        """
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How prices move, and when a packing is at rest.
+
+    Args:
+        kept: the part of the prices before that is kept.
+        gain, patience: at rest after `patience` turns in which the value falls by less than `gain`.
+        complete: whether the oracle looks at all kinds of columns in a turn; then the least costs
+            estimate the optimum, and a turn without new columns is the last one.
+    """
+
+    kept: float
+    gain: float
+    patience: int
+    complete: bool = True
+
+
+class Packing(Generic[C]):
+    """Fractional packings of columns in S steps.
+
+    Args:
+        network: what they load.
+        counts: ``[D]``, chunks of each demand.
+        steps: S.
+        oracle: finds columns.
+        tuning: how prices move.
+        chunks: what all demands together have; `value` is for each of them.
+        least: a lower bound on `value`.
+        rounds: see `Master`.
+        timeless: see `Master`.
+        prices: ``[B]``, prices of a bound in any step to begin with.
+
+    Attributes:
+        value: R/C of the best packing so far; infinity before there is one.
+        estimate: about what it can fall to, or less.
+        columns: all that are known.
+        rested: whether nothing cheaper is found any more.
+        feasible: whether every demand has a column.
+    """
+
+    def __init__(
+        self,
+        network: Loads,
+        counts: npt.ArrayLike,
+        steps: int,
+        oracle: Oracle[C],
+        tuning: Tuning,
+        *,
+        chunks: int = 1,
+        least: float = 0.0,
+        rounds: Sequence[Fraction] | None = None,
+        timeless: bool = False,
+        prices: FloatArray | None = None,
+    ) -> None:
+        self.network, self.steps, self.oracle = network, steps, oracle
+        self.master = Master(network.rate, counts, steps, rounds=rounds, timeless=timeless)
+        self.value, self.estimate = float("inf"), least
+        self.columns: list[C] = []
+        self.rested, self.feasible = False, True
+        self._tuning, self._chunks = tuning, chunks
+        self._known: list[set[C]] = [set() for _ in self.master.counts]
+        start = 1 / (network.rate * len(network.rate)) if prices is None else prices
+        self._prices = np.repeat(start[:, None], steps, axis=1)
+        self._at_estimate = self._prices
+        self._turn, self._last_fall = 0, (0, self.value)
+        self._is_smoothed = False
+
+    @property
+    def prices(self) -> FloatArray:
+        """``[B]``, the prices that estimate what the value can fall to, over all steps."""
+        return np.asarray(self._at_estimate.mean(axis=1))
+
+    @property
+    def rounds(self) -> FloatArray:
+        """``[S]``, r_t for each chunk."""
+        return self.master.rounds / self._chunks
+
+    def add(self, demand: int, column: C) -> bool:
+        """Makes a column known; whether it was not yet."""
+        if column in self._known[demand]:
+            return False
+        self._known[demand].add(column)
+        self.master.add(demand, self.network.load(column.links, column.steps, self.steps))
+        self.columns.append(column)
+        return True
+
+    def improve(self, until: Deadline) -> None:
+        """Asks the oracle once, and solves the program again.
+
+        Args:
+            until: deadline of HiGHS.
+        """
+        master = self.master
+        found, costs = self.oracle.cheap(self._prices, master.pays, self._in_use(), until)
+        added = sum([self.add(demand, column) for demand, column in found])
+        if not all(self._known):
+            self.feasible = until.passed
+            return
+        estimate = float(master.counts @ costs) / self._chunks
+        if self._tuning.complete and self.estimate < estimate < np.inf:
+            self.estimate, self._at_estimate = estimate, self._prices
+        left, began = until.left(), now()
+        fresh = master.solve(left)
+        if fresh is None:
+            self.rested = now() - began < left / 2  # more time would not help
+            return
+        self.value = master.value / self._chunks
+        self._turn += 1
+        self.rested = self._is_at_rest(added)
+        kept = self._tuning.kept if added else 0.0
+        self._is_smoothed = kept > 0
+        self._prices = kept * self._prices + (1 - kept) * fresh
+
+    def shared(self) -> list[tuple[int, float]]:
+        """Positions of the columns with a share, the largest first."""
+        shares = self.master.shares
+        found = np.flatnonzero(shares > TINY)
+        order = found[np.argsort(-shares[found])]
+        return [(int(i), float(shares[i])) for i in order.tolist()]
+
+    def _in_use(self) -> list[list[C]]:
+        """For each demand the columns with a share."""
+        shared: list[list[C]] = [[] for _ in self._known]
+        for i in np.flatnonzero(self.master.shares > TINY).tolist():
+            shared[self.master.demands[i]].append(self.columns[i])
+        return shared
+
+    def _is_at_rest(self, added: int) -> bool:
+        if self.value <= self.estimate * (1 + _NEAR):
+            return True
+        if self._tuning.complete and not (added or self._is_smoothed):
+            return True
+        since, value = self._last_fall
+        if self.value < value * (1 - self._tuning.gain):
+            self._last_fall = (self._turn, self.value)
+        return self._turn - since > self._tuning.patience

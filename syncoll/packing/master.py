@@ -1,0 +1,116 @@
+"""The linear program that packs columns against prices, made column by column.
+
+Find rounds r_t >= 0 of each step and shares x >= 0 of columns that minimise sum r_t, where the
+shares of each demand's columns add up to its chunks, and where what they load a bound with in step
+t is at most b r_t.  Solved is the dual: prices y for each bound and step, of which a round costs at
+most 1 in every step, that make the cheapest columns as dear as possible.  Every column is a row
+there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.linear import GrowingProgram
+
+__all__ = ["Master"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_LEAST_SECONDS = 0.05
+"""HiGHS is given this much even after the deadline: a program without an answer is of no use."""
+
+
+class Master:
+    """Fractional packings of the columns so far.
+
+    Args:
+        rates: ``[B]``, chunks per round of each bound.
+        counts: ``[D]``, chunks of each demand.
+        steps: S.
+        rounds: for each step r_t, if only packings that keep to these proportions are wanted.
+        timeless: whether a load counts alike in any step: the packings then take the time that
+            many chunks in a row take.
+
+    Attributes:
+        value: the least sum of rounds so far; infinity before there is one.
+        rounds: ``[S]``, r_t of that packing (one for all steps where they are timeless or given).
+        shares: of each column, in the order of addition; of those added since it was solved none.
+        pays: ``[D]``, what each demand pays for a chunk.
+        demands: of each column.
+        loads: of each column, ``[B, S]``.
+    """
+
+    def __init__(
+        self,
+        rates: npt.ArrayLike,
+        counts: npt.ArrayLike,
+        steps: int,
+        *,
+        rounds: Sequence[Fraction] | None = None,
+        timeless: bool = False,
+    ) -> None:
+        self.rates = np.asarray(rates, dtype=np.float64)
+        self.counts = np.asarray(counts, dtype=np.float64)
+        self.steps, self.value = steps, float("inf")
+        self.pays: FloatArray = np.full(len(self.counts), np.inf)
+        self.shares: FloatArray = np.zeros(0)
+        self.demands: list[int] = []
+        self.loads: list[IntArray | FloatArray] = []
+        cells = np.arange(len(self.rates) * steps)
+        self._variable = cells // steps if timeless else cells
+        self._variables = int(self._variable.max(initial=-1)) + 1
+        self._program = GrowingProgram(np.concatenate([np.zeros(self._variables), -self.counts]))
+        together = [[0]] if timeless else [[step] for step in range(steps)]
+        if rounds is not None and not timeless:
+            together = [list(range(steps))]
+        for some in together:  # costs 1: a round of a step, a round, or all rounds in proportion
+            row = {
+                int(self._variable[b * steps + step]): rate * (float(rounds[step]) if rounds else 1)
+                for b, rate in enumerate(self.rates.tolist())
+                for step in some
+            }
+            self._program.add(row, -np.inf, 1.0)
+        self._spent = len(together)
+        self.rounds: FloatArray = np.zeros(self._spent)
+
+    def add(self, demand: int, load: IntArray | FloatArray, cost: float = 0.0) -> None:
+        """Adds a column.
+
+        Args:
+            demand: its position in `counts`.
+            load: ``[B, S]``, what a chunk on it loads bounds with.
+            cost: what it costs besides.
+        """
+        flat = np.bincount(self._variable, load.ravel(), self._variables)
+        row = {int(i): float(flat[i]) for i in np.flatnonzero(flat)}
+        row[self._variables + demand] = -1.0
+        self._program.add(row, -cost, np.inf)
+        self.demands.append(demand)
+        self.loads.append(load)
+
+    def solve(self, seconds: float | None = None) -> FloatArray | None:
+        """The best prices against the columns so far, ``[B, S]``; None where time was too short.
+
+        Every demand must have a column.
+        """
+        left = None if seconds is None else max(_LEAST_SECONDS, seconds)
+        optimum = self._program.minimise(left)
+        if optimum is None:
+            return None
+        self.value = min(-optimum.value, self.value)
+        self.rounds = np.maximum(0.0, -optimum.row_duals[: self._spent])
+        self.shares = np.maximum(0.0, optimum.row_duals[self._spent :])
+        self.pays = optimum.columns[self._variables :]
+        fresh = np.maximum(0.0, optimum.columns[: self._variables])[self._variable]
+        return np.asarray(fresh.reshape(len(self.rates), self.steps))
+
+    def cheapest(self, demand: int, prices: FloatArray) -> float:
+        """What the cheapest column of a demand costs under prices ``[B, S]``, without `cost`."""
+        own = [load for load, d in zip(self.loads, self.demands, strict=True) if d == demand]
+        return float(min((float((load * prices).sum()) for load in own), default=np.inf))
