@@ -240,7 +240,9 @@ class TreeFinder:
         return of_use(demand, first, self._source)
 
 
-def of_use(demand: TreeDemand, first: Mapping[int, Send], source: Sequence[int] | IntArray) -> TimedTree:
+def of_use(
+    demand: TreeDemand, first: Mapping[int, Send], source: Sequence[int] | IntArray
+) -> TimedTree:
     """The sends of use: those to nodes that need the chunk, or send it on to one.
 
     Args:
