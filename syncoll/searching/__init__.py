@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from syncoll.searching.constructing import constructed
     from syncoll.searching.driver import OUT_OF_MEMORY
     from syncoll.searching.frontiers import search
+    from syncoll.searching.heuristic_state import ChosenSeed
+    from syncoll.searching.heuristics import Seeding
     from syncoll.searching.point import decided_as, solve_one
-    from syncoll.searching.seed_tidings import ChosenSeed
-    from syncoll.searching.seeding import Seeding
 else:  # a single question needs a part of it
     __getattr__ = lazily(
         __name__,
@@ -21,7 +21,7 @@ else:  # a single question needs a part of it
             "driver": "OUT_OF_MEMORY",
             "frontiers": "search",
             "point": "decided_as solve_one",
-            "seeding": "ChosenSeed Seeding",
+            "heuristics": "ChosenSeed Seeding",
         },
     )
 

@@ -20,8 +20,8 @@ from syncoll.ledger.request import SearchRequest
 from syncoll.model import Algorithm, Instance
 from syncoll.results import Solution
 from syncoll.results.solution import undecided
+from syncoll.searching.heuristics import Seeding
 from syncoll.searching.point import solve_directly, solve_symmetrically
-from syncoll.searching.seeding import Seeding
 from syncoll.solving import Solver, SolverPool
 from syncoll.symmetry import FreeGroup
 

@@ -13,8 +13,8 @@ from syncoll.ledger.incumbents import few_steps
 from syncoll.ledger.request import SearchRequest, Strategy
 from syncoll.ledger.sizes import is_small
 from syncoll.results.frontier import Point
+from syncoll.searching.heuristics import Heuristics
 from syncoll.searching.known_frontier import KnownFrontier
-from syncoll.searching.seed_run import SeedRun
 from syncoll.searching.turns import SeedTurns
 
 __all__ = ["SeedsBeside", "proofs_until"]
@@ -46,7 +46,7 @@ class SeedsBeside:
     def __init__(
         self,
         known: KnownFrontier,
-        run: SeedRun,
+        run: Heuristics,
         limits: SearchRequest,
         deadline: Deadline,
         *,

@@ -32,9 +32,9 @@ from syncoll.searching.answers import AnswerSource
 from syncoll.searching.beside import proofs_until
 from syncoll.searching.compositions import Compositions
 from syncoll.searching.driver import OUT_OF_MEMORY, search_points
+from syncoll.searching.heuristics import within
 from syncoll.searching.known_frontier import OnPoints
 from syncoll.searching.parts import Part, PartRequests, same_problem
-from syncoll.searching.seed_run import within
 from syncoll.searching.seeding import arrived, next_round
 from syncoll.searching.turns import SeedTurns
 
@@ -228,7 +228,7 @@ class Composing:
         and looks in between at what they have found.
         """
         bounded: set[int] = set()
-        while self.seeds.is_aside and not (self.interrupted or self.bounds.deadline.passed):
+        while self.seeds.in_background and not (self.interrupted or self.bounds.deadline.passed):
             found = in_turn(point.steps for point in self.points)
             steps = next((one for one in found if one not in bounded), None)
             if steps is None:
@@ -252,7 +252,7 @@ class Composing:
         look = self.deadline.share(min(_SHARE_OF_SEEDS[large], first))
         turns = SeedTurns(self.seeds, self.request, look, self._take, self.deadline)
         self._turn(lambda: turns.first(alone=alone))
-        go_on = self._is_wide and not self.seeds.is_aside  # there they do by themselves
+        go_on = self._is_wide and not self.seeds.in_background  # there they do by themselves
         if go_on and not (self.deadline.is_never or self._is_far()):
             turn = next_round(self.seeds, self.request, until.left(), until)
             self._turn(lambda: self._take(turn))
@@ -311,7 +311,7 @@ class Composing:
     def _share_of_parts(self) -> float:
         """The less, the more seeds of the whole have found: what they go on with has the rest."""
         large = not is_small(self.request.topology)
-        alone = self._is_wide and self.seeds.is_aside
+        alone = self._is_wide and self.seeds.in_background
         return _SHARE_FAR if large and (alone or self._is_far()) else _SHARE_OF_PARTS[large]
 
     def _share_again(self) -> float:

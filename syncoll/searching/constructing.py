@@ -15,9 +15,10 @@ from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.plugins import SeedLimits
+from syncoll.results.frontier import Point
 from syncoll.searching.decompose import Decomposition, composed, inverted
-from syncoll.searching.seed_run import SeedRun
-from syncoll.searching.seed_tidings import ChosenSeed
+from syncoll.searching.heuristic_state import ChosenSeed
+from syncoll.searching.heuristics import Heuristics
 
 __all__ = ["constructed"]
 
@@ -63,7 +64,7 @@ class _Constructions(Decomposition[Topology, list[Solved]]):
         self.reasons: list[str] = []
 
     def direct(self, question: Topology, collective: Collective) -> list[Solved]:
-        run = SeedRun(
+        run = Heuristics(
             [self._seed],
             question,
             collective,
@@ -71,7 +72,8 @@ class _Constructions(Decomposition[Topology, list[Solved]]):
             lambda _, why: self.reasons.append(why),
         )
         limits = SeedLimits(seconds=self._until.seconds, until=self._until)
-        return _undominated((one.instance, one.algorithm) for one in run.points(limits))
+        points = (found for found in run.turn(limits) if isinstance(found, Point))
+        return _undominated((one.instance, one.algorithm) for one in points)
 
     def inverse(self, question: Topology, collective: Collective, dual: Collective) -> list[Solved]:
         own = self.direct(question, collective)

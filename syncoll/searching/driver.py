@@ -29,9 +29,9 @@ from syncoll.results.frontier import Frontier, Point
 from syncoll.results.proof import Refuted
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.beside import SeedsBeside
+from syncoll.searching.heuristics import Heuristics
 from syncoll.searching.known_frontier import INTERRUPTED, KnownFrontier, OnPoints
 from syncoll.searching.passes import LOOKS, Passes, StepState
-from syncoll.searching.seed_run import SeedRun
 from syncoll.searching.symmetric import SymmetricSearch
 from syncoll.searching.trials import Trials, why_undecided
 from syncoll.searching.windows import WindowSearch
@@ -69,7 +69,7 @@ def search_points(
     on_points: OnPoints | None = None,
     incumbents: Sequence[Point] = (),
     refuted: Iterable[Refuted] = (),
-    seeds: tuple[SeedRun, SearchRequest] | None = None,
+    seeds: tuple[Heuristics, SearchRequest] | None = None,
     bounds: BoundsTable | None = None,
     proving: bool = True,
     stopped: str = "",

@@ -36,10 +36,10 @@ from syncoll.searching.composing import Composing, Known, SearchTask
 from syncoll.searching.decompose import Decomposition
 from syncoll.searching.driver import OUT_OF_MEMORY, search_points
 from syncoll.searching.duals import Dual, inverted_family, inverted_point
+from syncoll.searching.heuristics import within
 from syncoll.searching.known_frontier import INTERRUPTED, OnPoints
 from syncoll.searching.overlaying import SHARES_OF_TERMS, Overlays
 from syncoll.searching.parts import same_problem, underlying
-from syncoll.searching.seed_run import within
 from syncoll.solving import Solver
 
 __all__ = ["search"]

@@ -11,7 +11,7 @@ import pickle
 from typing import Final
 
 from syncoll.cores import available_cores
-from syncoll.searching.seed_tidings import SeedRequest
+from syncoll.searching.worker_messages import SeedRequest
 from syncoll.solving.connection import RESTING, WorkerConnection
 
 __all__ = ["SeedProcess"]

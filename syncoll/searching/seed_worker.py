@@ -12,8 +12,15 @@ from typing import cast
 from syncoll.plugins import Proposal
 from syncoll.results.family import Family
 from syncoll.results.frontier import Point
-from syncoll.searching.seed_run import SeedRun
-from syncoll.searching.seed_tidings import Ended, Grown, Proposed, Refused, SeedRequest, Told
+from syncoll.searching.heuristics import Heuristics
+from syncoll.searching.worker_messages import (
+    FamilyFound,
+    Finished,
+    Message,
+    Proposed,
+    Refused,
+    SeedRequest,
+)
 from syncoll.solving.worker import failure, opened, send
 
 __all__ = ["main"]
@@ -21,7 +28,7 @@ __all__ = ["main"]
 _ROUND_SECONDS = 10.0
 """The first round of several seeds; every further one takes twice as long."""
 
-Tell = Callable[[object], None]
+Send = Callable[[object], None]
 
 
 def main(lifeline: int | None = None) -> None:
@@ -43,7 +50,7 @@ def main(lifeline: int | None = None) -> None:
         tell(failure(error))
 
 
-def _construct(request: SeedRequest, tell: Tell) -> None:
+def _construct(request: SeedRequest, tell: Send) -> None:
     """Gives the seeds one round after the other, until they have ended or the time has.
 
     A round ends where its work is done, and nothing is lost at its end: only the end of all time
@@ -57,14 +64,14 @@ def _construct(request: SeedRequest, tell: Tell) -> None:
         # One alone need not be stopped for the others.
         alone = len(run.waiting) == 1 and not ends.is_never
         seconds = ends.seconds if alone else turn
-        for _ in run.points(replace(request.limits, seconds=seconds, until=ends)):
+        for _ in run.turn(replace(request.limits, seconds=seconds, until=ends)):
             pass
         ended = tuple(name for name in working if name not in run.waiting)
         if ended:
-            tell(Ended(ended))
+            tell(Finished(ended))
         working = run.waiting
         turn *= 2
-    tell(Ended(working))
+    tell(Finished(working))
 
 
 @dataclass(frozen=True)
@@ -76,25 +83,25 @@ class _Size:
     rounds: int = 0
 
 
-class _PassingOn(SeedRun):
+class _PassingOn(Heuristics):
     """Seeds whose proposals are passed on as they are."""
 
-    def __init__(self, request: SeedRequest, tell: Tell) -> None:
+    def __init__(self, request: SeedRequest, tell: Send) -> None:
         super().__init__(
             request.seeds,
             request.topology,
             request.collective,
-            lambda text: tell(Told(text)),
+            lambda text: tell(Message(text)),
             lambda name, why: tell(Refused(name, why)),
-            known=request.limits.known,
+            warm_starts=request.limits.known,
         )
         self._tell = tell
         self._told: list[Family] = []
 
-    def _accepted(self, name: str, proposal: Proposal, seconds: float) -> Point:
+    def _accepted(self, name: str, proposal: Proposal, seconds: float) -> tuple[Point]:
         number = self._number(proposal.family)
         self._tell(Proposed(name, replace(proposal, family=None), seconds, number))
-        return cast("Point", _Size(proposal.chunks))
+        return (cast("Point", _Size(proposal.chunks)),)
 
     def _number(self, family: Family | None) -> int | None:
         """The number of a family, which is told when it comes up for the first time."""
@@ -103,6 +110,6 @@ class _PassingOn(SeedRun):
         for i, known in enumerate(self._told):
             if known is family:
                 return i
-        self._tell(Grown(family))
+        self._tell(FamilyFound(family))
         self._told.append(family)
         return len(self._told) - 1

@@ -12,19 +12,18 @@ better for as long as they are let run do so beside the search, on a core of the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from syncoll.deadline import NEVER, Deadline
 from syncoll.ledger.incumbents import shows_families
 from syncoll.ledger.request import SearchRequest
 from syncoll.ledger.sizes import is_small, is_tiny
-from syncoll.model import Collective, Topology
 from syncoll.plugins import SeedLimits
+from syncoll.results.family import Family
 from syncoll.results.frontier import Point
-from syncoll.searching.seed_run import SeedRun
-from syncoll.searching.seed_tidings import ChosenSeed
+from syncoll.searching.heuristics import Heuristics
 
-__all__ = ["Seeding"]
+__all__ = ["arrived", "first_round", "next_round"]
 
 _SEED_SECONDS = (1.0, 20.0)
 """The work that the seeds of a search may do for more than one algorithm each before a solver is
@@ -68,59 +67,8 @@ _SHARE_OF_PATIENCE = 0.15
 large machine that has none for long."""
 
 
-class Seeding:
-    """Asks seeds for points.
-
-    Args:
-        seeds: of those that promise to be equally quick the first is asked first.
-        on_message: is told, in words, when a seed fails: it must not end the search.
-    """
-
-    def __init__(
-        self, seeds: Sequence[ChosenSeed], on_message: Callable[[str], None] = lambda _: None
-    ) -> None:
-        self.seeds = tuple(sorted(seeds, key=lambda seed: seed.record.first_seconds))
-        self._on_message = on_message
-        self._reported: set[str] = set()
-        self._refusals: dict[str, str] = {}
-        self._proposed: set[str] = set()
-
-    @property
-    def name(self) -> str:
-        """The names of the seeds."""
-        return "+".join(seed.record.name for seed in self.seeds)
-
-    @property
-    def refusals(self) -> Mapping[str, str]:
-        """Why seeds that a user named proposed nothing so far, neither for a collective nor for
-        any part of it."""
-        return {name: why for name, why in self._refusals.items() if name not in self._proposed}
-
-    def run(self, topology: Topology, collective: Collective) -> SeedRun:
-        """The seeds at work on a collective."""
-        knowing = [seed.known for seed in self.seeds if seed.known is not None]
-        return SeedRun(
-            self.seeds,
-            topology,
-            collective,
-            self._report,
-            self._refuse,
-            self._proposed.add,
-            tuple(one for known in knowing for one in known(topology, collective)),
-        )
-
-    def _refuse(self, name: str, why: str) -> None:
-        self._refusals.setdefault(name, why)
-
-    def _report(self, text: str) -> None:
-        """Says something once: the parts of a composition ask for much the same."""
-        if text not in self._reported:
-            self._reported.add(text)
-            self._on_message(text)
-
-
 def first_round(
-    run: SeedRun,
+    run: Heuristics,
     request: SearchRequest,
     deadline: Deadline,
     *,
@@ -159,18 +107,19 @@ def first_round(
     combining = request.collective.combining
     hard = combining or not is_tiny(request.topology)
     hard = hard and _LONG_SECONDS <= ends.left() < math.inf
-    begun = run.begun_with and _KNOWING_SECONDS <= ends.left() < math.inf
-    short = not run.is_aside and ends.left() < _SHORT_SECONDS
+    begun = run.warm_starts and _KNOWING_SECONDS <= ends.left() < math.inf
+    short = not run.in_background and ends.left() < _SHORT_SECONDS
     if alone or not proving or short or (soon and not (hard or begun)):
-        return run.points(limits, patience, slowest)
-    if not run.is_aside and (hard or not soon):
+        return _points(run.turn(limits, patience, slowest))
+    if not run.in_background and (hard or not soon):
         most = _PATIENCE_SECONDS if combining or not soon else _SEED_SECONDS[0]
         wait = min(most, deadline.left(), ends.left() * _SHARE_OF_WAIT)
-    return run.points(limits, patience, slowest, aside=ends.before(_LATE_SECONDS), wait=wait)
+    background = ends.before(_LATE_SECONDS)
+    return _points(run.turn(limits, patience, slowest, background=background, wait=wait))
 
 
 def next_round(
-    run: SeedRun,
+    run: Heuristics,
     request: SearchRequest,
     work: float,
     until: Deadline,
@@ -189,14 +138,18 @@ def next_round(
     run.shows_families = shows_families(request)
     limits = _limits(request, work, until)
     if ends is not None:
-        run.go_aside(limits, ends.before(_LATE_SECONDS))
-    return run.points(limits, wait=wait)
+        run.go_to_background(limits, ends.before(_LATE_SECONDS))
+    return _points(run.turn(limits, wait=wait))
 
 
-def arrived(run: SeedRun, request: SearchRequest) -> Iterator[Point]:
+def arrived(run: Heuristics, request: SearchRequest) -> Iterator[Point]:
     """What has come by now from those that work beside the search."""
     run.shows_families = shows_families(request)
-    return run.arrivals(_limits(request), 0.0)
+    return _points(run.arrivals(_limits(request), 0.0))
+
+
+def _points(found: Iterator[Point | Family]) -> Iterator[Point]:
+    return (one for one in found if isinstance(one, Point))
 
 
 def _limits(

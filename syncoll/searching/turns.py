@@ -13,7 +13,7 @@ from syncoll.deadline import Deadline
 from syncoll.ledger.request import SearchRequest
 from syncoll.results.family import Family
 from syncoll.results.frontier import Point
-from syncoll.searching.seed_run import SeedRun
+from syncoll.searching.heuristics import Heuristics
 from syncoll.searching.seeding import arrived, first_round, next_round
 
 __all__ = ["SeedTurns"]
@@ -51,7 +51,7 @@ class SeedTurns:
 
     def __init__(
         self,
-        run: SeedRun,
+        run: Heuristics,
         request: SearchRequest,
         deadline: Deadline,
         take: Callable[[Iterator[Point]], bool],
@@ -102,12 +102,12 @@ class SeedTurns:
     @property
     def know(self) -> bool:
         """Whether they begin with known algorithms."""
-        return bool(self._run.begun_with)
+        return bool(self._run.warm_starts)
 
     @property
     def are_aside(self) -> bool:
         """Whether some work in a process of their own."""
-        return self._run.is_aside
+        return self._run.in_background
 
     def look(self) -> None:
         """Takes what they have proposed meanwhile."""

@@ -20,9 +20,9 @@ from syncoll.repairing.known import KEPT, MENDED, known_seeds
 from syncoll.repairing.left import collective_of_the_rest
 from syncoll.repairing.mending import Clock, mended
 from syncoll.repairing.remaining import Broken, carried_over
-from syncoll.results.frontier import Costs
+from syncoll.results.frontier import Costs, Point
 from syncoll.searching import ChosenSeed, constructed
-from syncoll.searching.seed_run import SeedRun
+from syncoll.searching.heuristics import Heuristics
 from syncoll.session import Session
 from syncoll.trust import require_valid, violations
 
@@ -167,8 +167,9 @@ def proposals(
     rest = collective_of_the_rest(machine, whole, SESSION.collective)
     seeds = known_seeds(machine, whole, rest, points)
     told: list[str] = []
-    run = SeedRun(seeds, where, asked, told.append)
-    found = [(p.backend, p.steps, p.rounds) for p in run.points(SeedLimits(seconds=5.0))]
+    run = Heuristics(seeds, where, asked, told.append)
+    points = [p for p in run.turn(SeedLimits(seconds=5.0)) if isinstance(p, Point)]
+    found = [(p.backend, p.steps, p.rounds) for p in points]
     assert not told
     return found
 

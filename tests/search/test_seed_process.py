@@ -13,9 +13,10 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import Answer, Proposal, SeedLimits, SeedRecord
 from syncoll.searching import Seeding, seed_worker
+from syncoll.searching.heuristic_state import ChosenSeed
+from syncoll.searching.heuristics import Heuristics
 from syncoll.searching.seed_process import SeedProcess
-from syncoll.searching.seed_run import SeedRun
-from syncoll.searching.seed_tidings import ChosenSeed, Proposed, SeedRequest
+from syncoll.searching.worker_messages import Proposed, SeedRequest
 from tests.oracles import classics
 from tests.search import seeds_aside
 
@@ -36,16 +37,16 @@ def workers() -> list[psutil.Process]:
     return [p for p in psutil.Process().children() if "seed_worker" in " ".join(p.cmdline())]
 
 
-def run(where: tuple[Topology, Collective], seed: ChosenSeed) -> tuple[SeedRun, list[str]]:
+def run(where: tuple[Topology, Collective], seed: ChosenSeed) -> tuple[Heuristics, list[str]]:
     told: list[str] = []
-    return SeedRun([seed], *where, told.append), told
+    return Heuristics([seed], *where, told.append), told
 
 
 def test_proposals_are_verified_where_they_arrive(line: tuple[Topology, Collective]) -> None:
     seeds, told = run(line, seeds_aside.of(seeds_aside.wrong))
-    found = list(seeds.points(SeedLimits(), aside=NEVER, wait=60.0))
+    found = list(seeds.turn(SeedLimits(), background=NEVER, wait=60.0))
     assert [(p.backend, p.steps, p.rounds) for p in found] == [("wrong", 3, 3)]
-    while seeds.is_aside:
+    while seeds.in_background:
         assert not list(seeds.arrivals(SeedLimits(), 60.0))
     assert len(told) == 1
     assert "seed wrong proposed what is not an algorithm" in told[0]
@@ -67,15 +68,15 @@ def test_seeds_begin_with_what_is_known(
     none = SeedRecord("none", "", seeds_aside.begun, fits=lambda *_: Answer(False, "no"))
     seeds = [seeds_aside.of(seeds_aside.begun), ChosenSeed(none, {}, known=knows)]
     run = Seeding(seeds).run(*line)
-    found = list(run.points(SeedLimits(), aside=aside, wait=60.0))
+    found = list(run.turn(SeedLimits(), background=aside, wait=60.0))
     assert [(p.backend, p.steps, p.rounds) for p in found] == [("begun", 3, 3)]
     assert told == [line[1]]
 
 
 def test_a_process_that_is_lost_ends_no_search(line: tuple[Topology, Collective]) -> None:
     seeds, told = run(line, seeds_aside.of(seeds_aside.lost))
-    found = list(seeds.points(SeedLimits(), aside=NEVER, wait=60.0))
-    while seeds.is_aside:
+    found = list(seeds.turn(SeedLimits(), background=NEVER, wait=60.0))
+    while seeds.in_background:
         found += seeds.arrivals(SeedLimits(), 60.0)
     assert len(found) == 1
     assert list(seeds.waiting) == []
@@ -86,11 +87,11 @@ def test_what_works_aside_is_not_waited_for_and_ends_with_the_search(
     line: tuple[Topology, Collective],
 ) -> None:
     seeds, told = run(line, seeds_aside.of(seeds_aside.endless))
-    assert len(list(seeds.points(SeedLimits(), aside=Deadline.after(300.0), wait=60.0))) == 1
+    assert len(list(seeds.turn(SeedLimits(), background=Deadline.after(300.0), wait=60.0))) == 1
     assert list(seeds.waiting) == ["endless"]
     assert len(workers()) == 1
     assert not list(seeds.arrivals(SeedLimits(), 0.0))
-    assert not list(seeds.points(SeedLimits()))  # it has no turns here
+    assert not list(seeds.turn(SeedLimits()))  # it has no turns here
     seeds.close()
     assert list(seeds.waiting) == []
     assert not workers()
@@ -102,13 +103,13 @@ def test_without_a_core_or_what_can_be_passed_on_there_are_turns(
 ) -> None:
     lambdas = line[0], classics.broadcast()
     seeds, _ = run(lambdas, seeds_aside.of(seeds_aside.wrong))
-    assert len(list(seeds.points(SeedLimits(), aside=NEVER, wait=60.0))) == 1
-    assert not seeds.is_aside
+    assert len(list(seeds.turn(SeedLimits(), background=NEVER, wait=60.0))) == 1
+    assert not seeds.in_background
     assert not workers()
     monkeypatch.setattr("syncoll.searching.seed_process.available_cores", lambda: 1)
     monkeypatch.setattr(SeedProcess, "__init__", lambda *_: pytest.fail("a process was started"))
     seeds, _ = run(line, seeds_aside.of(seeds_aside.wrong))
-    assert len(list(seeds.points(SeedLimits(), aside=NEVER, wait=60.0))) == 1
+    assert len(list(seeds.turn(SeedLimits(), background=NEVER, wait=60.0))) == 1
 
 
 def test_no_round_ends_what_a_seed_aside_is_at(

@@ -21,7 +21,7 @@ from syncoll.ledger import BoundsTable, Observer, SearchRequest
 from syncoll.ledger.incumbents import shows_families
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecord
-from syncoll.results import Part, Solution
+from syncoll.results import Family, Part, Point, Solution
 from syncoll.scheduling import family_of_waves
 from syncoll.searching import AnswerSource, ChosenSeed, Seeding, search
 from syncoll.searching.driver import search_points
@@ -57,8 +57,8 @@ def chosen(name: str, propose: Propose, fits: Answer | None = None, **more: Any)
 def points(*seeds: ChosenSeed, limits: SeedLimits | None = None) -> tuple[list[str], list[str]]:
     told: list[str] = []
     seeding = Seeding(seeds, told.append)
-    found = seeding.run(ring(4), broadcast()).points(limits or SeedLimits())
-    return [point.backend for point in found], told
+    found = seeding.run(ring(4), broadcast()).turn(limits or SeedLimits())
+    return [point.backend for point in found if isinstance(point, Point)], told
 
 
 def test_a_broken_seed_does_not_end_the_search() -> None:
@@ -110,7 +110,8 @@ def test_what_a_family_beats_is_dropped_where_families_are_shown(shown: bool) ->
 
     run = Seeding([chosen("several", several)], lambda _: None).run(topology, asked)
     run.shows_families = shown
-    found = [(point.steps, point.rounds, point.chunks) for point in run.points(SeedLimits())]
+    points = [point for point in run.turn(SeedLimits()) if isinstance(point, Point)]
+    found = [(point.steps, point.rounds, point.chunks) for point in points]
     assert found == [(3, 3, 1), *([] if shown else [(6, 6, 2)]), (6, 6, 4)]
 
 
@@ -226,7 +227,7 @@ def test_where_a_solver_is_not_the_fastest_seeds_go_on_beside_it(
     with closing(run):
         turn = first_round(run, request, Deadline.after(seconds), alone=False)
         process: list[bool] = []
-        run.go_aside = lambda *_: process.append(True)  # type: ignore[method-assign]
+        run.go_to_background = lambda *_: process.append(True)  # type: ignore[method-assign]
         assert not list(turn)
         assert process == [True] * aside
 
@@ -246,6 +247,10 @@ def test_seeds_that_know_something_come_before_a_solver_that_is_slow(
     )
     assert found.complete
     assert [(p.steps, p.bandwidth, p.backend) for p in found.points] == [(20, 20, "slow")]
+
+
+def _backends(found: Iterator[Point | Family]) -> list[str]:
+    return [one.backend for one in found if isinstance(one, Point)]
 
 
 class TestSeveralTurns:
@@ -272,7 +277,7 @@ class TestSeveralTurns:
             (1.0, [], ()),
             (1.0, [], ()),
         ):
-            found = [p.backend for p in run.points(SeedLimits(seconds=seconds))]
+            found = _backends(run.turn(SeedLimits(seconds=seconds)))
             assert (found, run.waiting) == (names, waiting)
         assert given == [2.0, 6.0, 1.0]
 
@@ -290,7 +295,7 @@ class TestSeveralTurns:
 
         told: list[str] = []
         run = Seeding([chosen("wrong", wrong)], told.append).run(ring(4), broadcast())
-        assert [list(run.points(SeedLimits())) for _ in range(2)] == [[], []]
+        assert [list(run.turn(SeedLimits())) for _ in range(2)] == [[], []]
         assert len(told) == 1
         assert run.waiting == ()
 
@@ -334,7 +339,7 @@ def test_only_the_named_are_told_apart() -> None:
     silent = Seeding([chosen("auto", around, no)])
     named = Seeding([chosen("mine", around, no, named=True)])
     for seeding in (silent, named):
-        assert list(seeding.run(ring(4), broadcast()).points(SeedLimits())) == []
+        assert list(seeding.run(ring(4), broadcast()).turn(SeedLimits())) == []
     assert silent.refusals == {}
     assert named.refusals == {"mine": "no idea"}
 
