@@ -1,4 +1,4 @@
-"""The plugin host: what plugins register, the hooks they implement, and the manager."""
+"""The plugin host: the records of plugins, and the manager that finds them."""
 
 from syncoll.plugins.exporters import (
     CheckedExport,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from syncoll.errors import ExportError, PluginError, VerificationError
 from syncoll.plugins import fields
+from syncoll.plugins.code import Code
 from syncoll.plugins.guard import Answer, GuardedQuestion, Loader, Recogniser, Returns, guard
 from syncoll.plugins.options import Option, OptionValue, check_table
 
@@ -241,12 +242,12 @@ class ExporterRecord:
 
     name: str
     summary: str
-    load: Callable[[], Exporter]
-    load_checker: Callable[[], ExportChecker]
+    load: Code[Callable[[], Exporter]] = Code()
+    load_checker: Code[Callable[[], ExportChecker]] = Code()
     options: tuple[Option, ...] = ()
     folder: bool = False
-    installed: Callable[[], Answer] = lambda: Answer(True)
-    recognises: Callable[[Path, bytes], bool] = lambda _path, _head: False
+    installed: Code[Callable[[], Answer]] = Code(lambda: Answer(True))
+    recognises: Code[Callable[[Path, bytes], bool]] = Code(lambda _path, _head: False)
 
     def __post_init__(self) -> None:
         fields.check_fields(self)

@@ -89,8 +89,9 @@ def _field(annotation: str, record: type) -> Field:
         return or_none(_field(annotation.removesuffix(" | None"), record))
     if annotation in _PLAIN:
         return _PLAIN[annotation]
-    if annotation.startswith("Callable["):
-        return Field(callable, "a function")
+    if annotation.startswith("Code["):
+        code = Field(callable, "a function or the name of one, as package.module:name")
+        return or_none(code) if annotation.endswith(" | None]") else code
 
     def class_of(name: str) -> Any:
         known = vars(sys.modules[record.__module__]).get(name) or vars(builtins).get(name)

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from syncoll.plugins import fields
+from syncoll.plugins.code import Code
 from syncoll.plugins.guard import Loader, Recogniser, Returns, guard
 from syncoll.plugins.options import Option, OptionValue, check_table
 
@@ -140,8 +141,8 @@ class ImporterRecord:
 
     name: str
     summary: str
-    load: Callable[[], Importer]
-    recognises: Callable[[str], bool] = lambda _: False
+    load: Code[Callable[[], Importer]] = Code()
+    recognises: Code[Callable[[str], bool]] = Code(lambda _: False)
     options: tuple[Option, ...] = ()
 
     def __post_init__(self) -> None:

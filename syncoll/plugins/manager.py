@@ -1,10 +1,10 @@
 """The plugin manager: finds plugins, keeps the errors of broken ones, hands out records by name.
 
-It hides pluggy, whose stock behaviour does not fit a command line tool: there, one plugin that
-cannot be imported ends the discovery of all, and two records of one name go unnoticed.  Here
+A plugin is a module, named under the entry point group ``syncoll``, whose ``RECORDS`` are what it
+adds.  One plugin must not harm another, so
 
-* a plugin that is broken in any way (import or syntax error, an exception or an exit in a hook, a
-  misspelt hook, a record of the wrong type) is set aside with its error, and the others work on;
+* a plugin that is broken in any way (import or syntax error, an exit, no records, a record of the
+  wrong type) is set aside with its error, and the others work on;
 * a name that two plugins claim belongs to neither: asking for it is an error naming both.
 
 There is no global manager: what needs one makes it, or is given it.
@@ -15,54 +15,29 @@ from __future__ import annotations
 import importlib.metadata
 import re
 import traceback
-from collections.abc import Iterable
-from typing import Any
-
-import pluggy
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 from syncoll.errors import PluginError, SyncollError
 from syncoll.plugins.exporters import ExporterRecord
 from syncoll.plugins.guard import calling
 from syncoll.plugins.importers import ImporterRecord
 from syncoll.plugins.records import BackendRecord, EncodingRecord, SeedRecord, SpecLibraryRecord
-from syncoll.plugins.registry import BrokenPlugin, Provenance, Registry, did_you_mean
+from syncoll.plugins.registry import BrokenPlugin, Provenance, Registry
 
-__all__ = ["PROJECT", "HookSpecs", "PluginManager", "hookimpl"]
+__all__ = ["PROJECT", "PluginManager", "hookimpl"]
 
 PROJECT = "syncoll"
-"""The project name for pluggy, and the entry point group."""
+"""The entry point group."""
 
-_hookspec = pluggy.HookspecMarker(PROJECT)
-hookimpl = pluggy.HookimplMarker(PROJECT)
-"""Marks a function of a plugin module as the implementation of the hook of the same name."""
+_MARK = "syncoll_impl"
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
-class HookSpecs:
-    """Every hook; each is called once and returns records, which must be cheap to make."""
-
-    @_hookspec
-    def syncoll_encodings(self) -> list[EncodingRecord]:  # type: ignore[empty-body]
-        """Encodings: from an instance to a formula and back."""
-
-    @_hookspec
-    def syncoll_backends(self) -> list[BackendRecord]:  # type: ignore[empty-body]
-        """Solver backends: from a formula to an outcome."""
-
-    @_hookspec
-    def syncoll_seeds(self) -> list[SeedRecord]:  # type: ignore[empty-body]
-        """Seed backends: algorithms by construction."""
-
-    @_hookspec
-    def syncoll_spec_libraries(self) -> list[SpecLibraryRecord]:  # type: ignore[empty-body]
-        """Folders of specs whose definitions are found by bare name."""
-
-    @_hookspec
-    def syncoll_importers(self) -> list[ImporterRecord]:  # type: ignore[empty-body]
-        """Importers: from a tool's description of a machine to a topology."""
-
-    @_hookspec
-    def syncoll_exporters(self) -> list[ExporterRecord]:  # type: ignore[empty-body]
-        """Exporters: from an algorithm to files that a runtime loads, and their checkers."""
+def hookimpl(function: _F) -> _F:
+    """Marks a function that returns records, as plugins had them before ``RECORDS``."""
+    setattr(function, _MARK, True)
+    return function
 
 
 Record = (
@@ -90,8 +65,7 @@ class PluginManager:
     """
 
     def __init__(self) -> None:
-        self._pluggy = pluggy.PluginManager(PROJECT)
-        self._pluggy.add_hookspecs(HookSpecs)
+        self._plugins: dict[str, object] = {}
         broken = self._broken = list[BrokenPlugin]()
         self.encodings = Registry(EncodingRecord, "encoding", "encodings", broken)
         self.backends = Registry(BackendRecord, "backend", "backends", broken)
@@ -99,9 +73,9 @@ class PluginManager:
         self.spec_libraries = Registry(SpecLibraryRecord, "spec library", "spec libraries", broken)
         self.importers = Registry(ImporterRecord, "importer", "importers", broken)
         self.exporters = Registry(ExporterRecord, "exporter", "exporters", broken)
-        self._registries: dict[str, Registry[Any]] = {
-            f"{PROJECT}_{name}": one for name, one in vars(self).items() if name[0] != "_"
-        }
+        self._registries: list[Registry[Any]] = [
+            one for one in vars(self).values() if isinstance(one, Registry)
+        ]
 
     @classmethod
     def discover(cls) -> PluginManager:
@@ -131,10 +105,10 @@ class PluginManager:
         return self.provenance(record).distribution == PROJECT
 
     def register(self, plugin: object, name: str) -> None:
-        """Adds a plugin from Python: a module or any object with hook implementations.
+        """Adds a plugin from Python.
 
         Args:
-            plugin: its functions or methods marked with `hookimpl` are the hooks.
+            plugin: a module or any object with records in its ``RECORDS``.
             name: of the plugin, for messages.
 
         Raises:
@@ -146,16 +120,14 @@ class PluginManager:
         for record in records:
             registry = self._registry_of(record)
             if registry.claimed(record.name):
-                self._pluggy.unregister(plugin)
                 raise PluginError(registry.claimed_twice(record.name, owner))
-        for record in records:
-            self._add(record, owner)
+        self._add(plugin, records, owner)
 
     def _load(self, point: importlib.metadata.EntryPoint, distribution: str, version: str) -> None:
         owner = Provenance(point.name, distribution, version)
         try:
             with calling(f"plugin {point.name}"):
-                records = self._collect(point.load(), point.name)
+                records = self._collect(plugin := point.load(), point.name)
         # A plugin's own exit must not end the program; an interrupt is the user's.
         except (SyncollError, MemoryError) as error:
             cause = error.__cause__ or error
@@ -165,90 +137,64 @@ class PluginManager:
             told = str(error).removeprefix(f"{named} failed: ").removeprefix(f"{named}: ")
             self._set_aside(owner, told or type(error).__name__, details)
         else:
-            for record in records:
-                self._add(record, owner)
+            self._add(plugin, records, owner)
 
     def _collect(self, plugin: object, name: str) -> list[Record]:
-        """Registers with pluggy and calls the plugin's hooks.
+        """The records of a plugin.
 
         Raises:
-            PluginError: when anything about it is wrong; it is not registered then.
+            PluginError: when anything about it is wrong.
         """
-        if self._pluggy.has_plugin(name):
-            raise PluginError(f"a plugin named {name} is registered already")
-        try:
-            self._pluggy.register(plugin, name)
-        except ValueError as error:
-            raise PluginError(f"plugin {name} is registered already: {error}") from error
-        except pluggy.PluginValidationError as error:
-            if self._pluggy.is_registered(plugin):  # older versions leave it half registered
-                self._pluggy.unregister(plugin)
-            raise PluginError(f"plugin {name} has a wrong hook: {error}") from error
-        try:
-            self._check_hooks(plugin, name)
-            return self._call_hooks(plugin, name)
-        except BaseException:
-            self._pluggy.unregister(plugin)
-            raise
-
-    def _check_hooks(self, plugin: object, name: str) -> None:
-        known = list(self._registries)
-        callers = self._pluggy.get_hookcallers(plugin) or []
-        if wrong := [caller.name for caller in callers if caller.name not in known]:
-            raise PluginError(
-                f"plugin {name} implements {', '.join(wrong)}, which is not a hook"
-                f"{did_you_mean(wrong[0], known)}; the hooks are: {', '.join(known)}"
-            )
-        if not callers:
-            raise PluginError(
-                f"plugin {name} implements no hook; mark its functions with "
-                f"syncoll.plugins.hookimpl; the hooks are: {', '.join(known)}"
-            )
-
-    def _call_hooks(self, plugin: object, name: str) -> list[Record]:
-        others = [other for other in self._pluggy.get_plugins() if other is not plugin]
+        if name in self._plugins or any(plugin is one for one in self._plugins.values()):
+            raise PluginError(f"plugin {name} is registered already")
         result: list[Record] = []
-        for caller in self._pluggy.get_hookcallers(plugin) or []:
-            one = self._pluggy.subset_hook_caller(caller.name, others)
-            expected = self._registries[caller.name].record_type
-            with calling(f"plugin {name}", caller.name):
-                # One plugin has one implementation; pluggy leaves out a result that is None.
-                (records,) = one() or [None]
-                if isinstance(records, Iterable):  # what a lazy one raises is the plugin's too
-                    records = list(records)
-            returned = f"{caller.name} of plugin {name} returned"
-            if not isinstance(records, list):
-                raise PluginError(
-                    f"{returned} {type(records).__name__}, not a list of {expected.__name__}"
-                )
+        for source, records in _sources(plugin, name).items():
+            holds = f"{source} of plugin {name}"
+            if not isinstance(records, Iterable) or isinstance(records, str):
+                raise PluginError(f"{holds}: {type(records).__name__}, not a list of records")
             for record in records:
-                if not isinstance(record, expected):
-                    raise PluginError(
-                        f"{returned} a {type(record).__name__} in its list, not a "
-                        f"{expected.__name__}"
-                    )
+                if not isinstance(record, Record):
+                    raise PluginError(f"{holds}: a {type(record).__name__} in it, not a record")
                 if not _NAME.fullmatch(record.name):
                     raise PluginError(
-                        f"{returned} a {expected.__name__} named {record.name!r}; a name starts "
+                        f"{holds}: a {type(record).__name__} named {record.name!r}; a name starts "
                         "with a letter or digit, and goes on with these or any of _ . -"
                     )
+                if any(type(one) is type(record) and one.name == record.name for one in result):
+                    raise PluginError(f"plugin {name} registers {record.name!r} twice")
                 result.append(record)
-        names = [(type(record), record.name) for record in result]
-        for record in result:
-            if names.count((type(record), record.name)) > 1:
-                raise PluginError(f"plugin {name} registers {record.name!r} twice")
         return result
 
-    def _add(self, record: Record, owner: Provenance) -> None:
-        registry = self._registry_of(record)
-        if not registry.add(record, owner):
-            self._set_aside(owner, registry.claimed_twice(record.name))
+    def _add(self, plugin: object, records: list[Record], owner: Provenance) -> None:
+        self._plugins[owner.plugin] = plugin
+        for record in records:
+            registry = self._registry_of(record)
+            if not registry.add(record, owner):
+                self._set_aside(owner, registry.claimed_twice(record.name))
 
     def _registry_of(self, record: Record) -> Registry[Any]:
-        return next(r for r in self._registries.values() if isinstance(record, r.record_type))
+        return next(r for r in self._registries if isinstance(record, r.record_type))
 
     def _set_aside(self, owner: Provenance, error: str, details: str = "") -> None:
         self._broken.append(BrokenPlugin(owner.plugin, owner.distribution, error, details))
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+def _sources(plugin: object, name: str) -> dict[str, Any]:
+    """What a plugin adds, by the name of what says so."""
+    if hasattr(plugin, "RECORDS"):
+        return {"RECORDS": plugin.RECORDS}
+    found: dict[str, Any] = {}
+    for hook in dir(plugin):
+        if hasattr(function := getattr(plugin, hook, None), _MARK):
+            with calling(f"plugin {name}", hook):
+                records = function()
+                found[hook] = list(records) if isinstance(records, Iterator) else records
+    if not found:
+        raise PluginError(
+            f"plugin {name} has no records; put what it adds into a list `RECORDS`, such as "
+            "RECORDS = [SeedRecord(...)], where its entry point leads"
+        )
+    return found

@@ -1,9 +1,10 @@
 """What a plugin registers: light records.  Importing one loads no solver.
 
 A record names the plugin, says what it can do and answers four questions in words: is it installed,
-is it licensed, can it run this, and should it?  Its summary is one line.  The heavy part is
-imported and returned on first use by `load`; its methods are given, as `options`, a value for every
-option of the record's table.
+is it licensed, can it run this, and should it?  Its summary is one line.  Each field that takes a
+function takes the name of one too, `syncoll.plugins.code`.  The heavy part is made on first use by
+`load`, usually the name of its class; its methods are given, as `options`, a value for every option
+of the record's table.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import PluginError
 from syncoll.formula.features import Feature
 from syncoll.plugins import fields
+from syncoll.plugins.code import Code
 from syncoll.plugins.guard import Answer, GuardedQuestion, Loader, Returns, guard
 from syncoll.plugins.options import Option, OptionValue, check_table
 
@@ -167,7 +169,7 @@ class EncodingRecord:
 
     name: str
     summary: str
-    load: Callable[[], Encoding]
+    load: Code[Callable[[], Encoding]] = Code()
     options: tuple[Option, ...] = ()
     combining: bool = False
     rank: float | None = None
@@ -207,7 +209,7 @@ class BackendRecord:
 
     Args:
         name: as written after ``--backend``.
-        load: imports the solver and returns the backend.
+        load: makes the backend; a worker process calls it, so it is named, or importable.
         features: what formulas may use; the rest is lowered before the backend sees it.
         installed: whether its library is here, answered without importing it.
         licensed: whether it may run here at all; may import the library.
@@ -221,13 +223,13 @@ class BackendRecord:
 
     name: str
     summary: str
-    load: Callable[[], Backend]
-    features: frozenset[Feature]
-    installed: Callable[[], Answer]
+    load: Code[Callable[[], Backend]] = Code()
+    features: frozenset[Feature]  # type: ignore[misc]  # `load` has no default either
+    installed: Code[Callable[[], Answer]] = Code()
     options: tuple[Option, ...] = ()
-    licensed: Callable[[], Answer] = _yes
-    can_run: Callable[[FormulaSize], Answer] = _yes
-    should_run: Callable[[FormulaSize], Answer] = _yes
+    licensed: Code[Callable[[], Answer]] = Code(_yes)
+    can_run: Code[Callable[[FormulaSize], Answer]] = Code(_yes)
+    should_run: Code[Callable[[FormulaSize], Answer]] = Code(_yes)
     rank: Rank | None = None
     writes_proofs: bool = False
     counts_work: bool = False
@@ -386,12 +388,12 @@ class SeedRecord:
 
     name: str
     summary: str
-    load: Callable[[], Seed]
+    load: Code[Callable[[], Seed]] = Code()
     options: tuple[Option, ...] = ()
-    installed: Callable[[], Answer] = _yes
-    fits: Callable[[Topology, Collective], Answer] = _yes
+    installed: Code[Callable[[], Answer]] = Code(_yes)
+    fits: Code[Callable[[Topology, Collective], Answer]] = Code(_yes)
     by_default: bool = True
-    forest: Callable[[], ForestPacker] | None = None
+    forest: Code[Callable[[], ForestPacker] | None] = Code(None)
     first_seconds: float = 1.0
     weight: float = 1.0
     resumes: bool = False

@@ -24,6 +24,7 @@ from syncoll.formula import (
     Verdict,
 )
 from syncoll.plugins import Answer, BackendRecord
+from syncoll.plugins.code import NamedCode
 from syncoll.testing.candidate import SECONDS, BackendUnderTest
 from syncoll.testing.formulas import (
     brute_force_models,
@@ -86,14 +87,14 @@ def check_answers(candidate: BackendUnderTest) -> None:
 
 
 def check_loader(candidate: BackendUnderTest) -> None:
-    """`load` is a function at the top level of an importable module, so that a worker finds it."""
+    """`load` is named, or a function that a worker can import."""
     load = candidate.record.load
     try:
         again = pickle.loads(pickle.dumps(load))
     except Exception as error:
         raise ConformanceError(f"its loader cannot be pickled: {error}") from error
-    demand(again is load, "its loader comes back from pickling as another object")
-    module = getattr(load, "__module__", "")
+    demand(again == load, "its loader comes back from pickling as another object")
+    module = load.module if isinstance(load, NamedCode) else getattr(load, "__module__", "")
     demand(module != "__main__", "its loader lives in __main__, which a worker cannot import")
 
 

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -13,13 +14,11 @@ import numpy as np
 from syncoll.formula import Verdict
 from syncoll.model import BandwidthBound, Counting, Instance, Topology
 from syncoll.plugins import (
-    BackendRecord,
     EncodingRecord,
     EstimatesSize,
     LabelsVariables,
     PluginManager,
     TakesHints,
-    hookimpl,
     resolve_options,
 )
 from syncoll.solving import Solver
@@ -42,25 +41,12 @@ _INSTANCES = 40
 _INSTANCES_EACH = 8
 
 
-class _Plugins:
-    """The encoding under test, and whatever else is installed."""
-
-    def __init__(self, record: EncodingRecord) -> None:
-        self._record, self._others = record, PluginManager.discover()
-
-    @hookimpl
-    def syncoll_encodings(self) -> list[EncodingRecord]:
-        others = self._others.encodings.values()
-        return [self._record, *(one for one in others if one.name != self._record.name)]
-
-    @hookimpl
-    def syncoll_backends(self) -> list[BackendRecord]:
-        return list(self._others.backends.values())
-
-
 def _solver(record: EncodingRecord, options: Mapping[str, object]) -> Solver:
-    manager = PluginManager()
-    manager.register(_Plugins(record), "under test")
+    """A solver with the encoding under test, and whatever else is installed."""
+    installed, manager = PluginManager.discover(), PluginManager()
+    others = [one for name, one in installed.encodings.items() if name != record.name]
+    plugin = SimpleNamespace(RECORDS=[record, *others, *installed.backends.values()])
+    manager.register(plugin, "under test")
     if record.combining:
         return Solver(manager, combining_encoding=record.name)
     return Solver(manager, encoding=record.name, encoding_options=options)

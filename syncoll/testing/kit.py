@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from syncoll.errors import OptionError, SyncollError
 from syncoll.plugins import Option, resolve_options
+from syncoll.plugins.code import NamedCode
 
 __all__ = [
     "Conformance",
@@ -152,7 +153,8 @@ def check_light(subject: Any) -> None:
     """
     load = getattr(subject, "record", subject).load
     load = getattr(load, "function", load)  # as the record guards it
-    own = load.__module__.partition(".")[0]
+    module = load.module if isinstance(load, NamedCode) else load.__module__
+    own = module.partition(".")[0]
     path = json.dumps([os.path.abspath(entry) for entry in sys.path])  # noqa: PTH100
     run = subprocess.run(
         [sys.executable, "-P", "-c", _LIGHT_SCRIPT, path, own],

@@ -166,7 +166,7 @@ from syncoll.plugins import Answer, BackendRecord, hookimpl
 class Counted:
     def __init__(self):
         import syncoll_pysat
-        record = syncoll_pysat.syncoll_backends()[0]
+        record = syncoll_pysat.RECORD
         self.backend = record.load()
         self.options = {option.name: option.default for option in record.options}
 
@@ -193,7 +193,7 @@ def load():
 @hookimpl
 def syncoll_backends():
     import syncoll_pysat
-    features = syncoll_pysat.syncoll_backends()[0].features
+    features = syncoll_pysat.RECORD.features
     return [BackendRecord("counted", "counts", load, features, lambda: Answer(True), ())]
 """
 

@@ -79,7 +79,7 @@ class Sleepy:
         self.asked += 1
         if self.asked == 1 and not options["at_once"]:
             import syncoll_pysat
-            record = syncoll_pysat.syncoll_backends()[0]
+            record = syncoll_pysat.RECORD
             values = {o.name: o.default for o in record.options}
             return record.load().solve(formula, limits, values)
         note = Path(os.environ["SLEEPY_FOLDER"], "asleep")
@@ -95,7 +95,7 @@ def load():
 @hookimpl
 def syncoll_backends():
     import syncoll_pysat
-    features = syncoll_pysat.syncoll_backends()[0].features
+    features = syncoll_pysat.RECORD.features
     options = (Option("at_once", False, "sleep at the first question"),)
     return [BackendRecord("sleepy", "sleeps", load, features, lambda: Answer(True), options)]
 """

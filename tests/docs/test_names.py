@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from syncoll.plugins import PluginManager
-from syncoll.plugins.manager import PROJECT, HookSpecs
+from syncoll.plugins import PluginManager, Registry
 from syncoll.spec import SpecLibrary, limits
 
 from .conftest import PAGES, ROOT, blocks, spans, written_files
@@ -35,13 +34,14 @@ def ours(records: dict[str, object]) -> list[str]:
     ]
 
 
-def test_hooks() -> None:
-    hooks = [name for name in vars(HookSpecs) if name.startswith(f"{PROJECT}_")]
-    assert len(hooks) >= 3
+def test_records() -> None:
     table = (ROOT / "docs" / "plugins.md").read_text("utf-8")
-    rows = re.findall(r"^\| `(\w+)` \| a list of `(\w+)`", table, re.MULTILINE)
-    annotations = {name: vars(HookSpecs)[name].__annotations__["return"] for name in hooks}
-    assert {name: f"list[{record}]" for name, record in rows} == annotations
+    rows = re.findall(r"^\| `(\w+Record)` \|", table, re.MULTILINE)
+    kinds = {
+        one.record_type.__name__ for one in vars(MANAGER).values() if isinstance(one, Registry)
+    }
+    assert len(kinds) == 6
+    assert sorted(rows) == sorted(kinds)
 
 
 def test_backends() -> None:

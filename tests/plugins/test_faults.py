@@ -13,7 +13,7 @@ import re
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, is_dataclass, replace
 from dataclasses import fields as fields_of
 from pathlib import Path
@@ -76,7 +76,7 @@ class Place:
         chosen: the command that asks for it.
     """
 
-    make: Callable[[str, Fault], Mapping[str, Any]]
+    make: Callable[[str, Fault], Any]
     chosen: tuple[str, ...]
 
 
@@ -96,48 +96,48 @@ class Loaded:
             setattr(self, name, lambda *_, fault=fault, **__: fault())
 
 
-def backend(field: str) -> Callable[[str, Fault], Mapping[str, Any]]:
-    def make(name: str, fault: Fault) -> Mapping[str, Any]:
+def backend(field: str) -> Callable[[str, Fault], Any]:
+    def make(name: str, fault: Fault) -> Any:
         act: Any = fault if field == "load" else lambda *_: fault()
         fields: dict[str, Any] = {"load": FAULTS["text"][0], "installed": yes, field: act}
         every = frozenset(Feature)
-        return {"syncoll_backends": BackendRecord(name, "a backend", features=every, **fields)}
+        return BackendRecord(name, "a backend", features=every, **fields)
 
     return make
 
 
-def seed(field: str, method: str = "") -> Callable[[str, Fault], Mapping[str, Any]]:
-    def make(name: str, fault: Fault) -> Mapping[str, Any]:
+def seed(field: str, method: str = "") -> Callable[[str, Fault], Any]:
+    def make(name: str, fault: Fault) -> Any:
         act = (lambda: Loaded(**{method: fault})) if method else (lambda *_: fault())
         fields: dict[str, Any] = {"load": FAULTS["text"][0], field: act}
-        return {"syncoll_seeds": SeedRecord(name, "a seed", **fields)}
+        return SeedRecord(name, "a seed", **fields)
 
     return make
 
 
-def importer(field: str, method: str = "") -> Callable[[str, Fault], Mapping[str, Any]]:
-    def make(name: str, fault: Fault) -> Mapping[str, Any]:
+def importer(field: str, method: str = "") -> Callable[[str, Fault], Any]:
+    def make(name: str, fault: Fault) -> Any:
         act = (lambda: Loaded(**{method: fault})) if method else (lambda *_: fault())
         fields: dict[str, Any] = {"load": FAULTS["text"][0], field: act}
-        return {"syncoll_importers": ImporterRecord(name, "an importer", **fields)}
+        return ImporterRecord(name, "an importer", **fields)
 
     return make
 
 
-def exporter(field: str, method: str = "") -> Callable[[str, Fault], Mapping[str, Any]]:
-    def make(name: str, fault: Fault) -> Mapping[str, Any]:
+def exporter(field: str, method: str = "") -> Callable[[str, Fault], Any]:
+    def make(name: str, fault: Fault) -> Any:
         act = (lambda: Loaded(**{method: fault})) if method else (lambda *_: fault())
         load = lambda: Loaded(export=lambda: Exported({"a": b""}))  # noqa: E731
         fields: dict[str, Any] = {"load": load, "load_checker": load, field: act}
-        return {"syncoll_exporters": ExporterRecord(name, "an exporter", **fields)}
+        return ExporterRecord(name, "an exporter", **fields)
 
     return make
 
 
-def encoding(method: str = "") -> Callable[[str, Fault], Mapping[str, Any]]:
-    def make(name: str, fault: Fault) -> Mapping[str, Any]:
+def encoding(method: str = "") -> Callable[[str, Fault], Any]:
+    def make(name: str, fault: Fault) -> Any:
         act = (lambda: Loaded(**{method: fault})) if method else fault
-        return {"syncoll_encodings": EncodingRecord(name, "an encoding", act)}
+        return EncodingRecord(name, "an encoding", act)
 
     return make
 
@@ -176,16 +176,13 @@ PLACES: dict[str, Place] = {
 MATRIX = [(place, fault) for place in PLACES for fault in FAULTS]
 
 
-def plugin(**hooks: Callable[[], Any]) -> types.ModuleType:
-    module = types.ModuleType("strange")
-    for name, returned in hooks.items():
+def plugin(*records: Any) -> Any:
+    return types.SimpleNamespace(RECORDS=records)
 
-        def hook(_returned: Callable[[], Any] = returned) -> Any:
-            return _returned()
 
-        hook.__name__ = name
-        setattr(module, name, hookimpl(hook))
-    return module
+def hooked(hook: Callable[[], Any]) -> Any:
+    """A plugin as they were written for version 0.1."""
+    return types.SimpleNamespace(syncoll_backends=hookimpl(lambda: hook()))
 
 
 def name_of(place: str, fault: str) -> str:
@@ -196,18 +193,18 @@ def strangers(folder: Path) -> Iterator[Point]:
     """Every broken plugin."""
     for place, fault in MATRIX:
         name, act = name_of(place, fault), FAULTS[fault][0]
-        ((hook, record),) = PLACES[place].make(name, act).items()
-        yield Point(name, lambda h=hook, r=record: plugin(**{h: lambda: [r]}))
+        record = PLACES[place].make(name, act)
+        yield Point(name, lambda record=record: plugin(record))
     for fault, (act, _) in FAULTS.items():
         yield Point(name_of("import", fault), act)
-        yield Point(name_of("hook", fault), lambda act=act: plugin(syncoll_backends=act))
+        yield Point(name_of("hook", fault), lambda act=act: hooked(act))
     library = SpecLibraryRecord("house", "machines", folder / "house")
     gone = SpecLibraryRecord("gone", "machines", folder / "gone")
-    yield Point("a-house", lambda: plugin(syncoll_spec_libraries=lambda: [library, gone]))
+    yield Point("a-house", lambda: plugin(library, gone))
 
     def noisy() -> Any:
         sys.stdout.write("noise at import\n")
-        return plugin(syncoll_seeds=lambda: sys.stdout.write("noise") and [loud])
+        return hooked(lambda: sys.stdout.write("noise") and [loud])
 
     def chatty(*_: object) -> Any:
         sys.stdout.write("noise in an answer\n")
@@ -494,7 +491,8 @@ def of(kind: Any, **fields: Any) -> Callable[[], Any]:
         (of(EncodingRecord, combining="no"), "it must be True or False"),
         (of(EncodingRecord, load=None), "EncodingRecord 'x': `load` is None"),
         (of(SeedRecord, by_default=None), "`by_default`"),
-        (of(SeedRecord, forest=3), "a function or None"),
+        (of(SeedRecord, forest=3), "a function or the name of one, as package.module:name or None"),
+        (of(SeedRecord, fits="x.y"), "`fits` is 'x.y' (str); it must be a function or the name"),
         (of(SeedRecord, first_seconds="1"), "`first_seconds` is '1' (str)"),
         (of(SeedRecord, weight=0.0), "its weight is 0.0; it must be above 0"),
         (of(SeedRecord, first_seconds=float("nan")), "a number of at least 0"),

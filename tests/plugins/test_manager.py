@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 import types
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +20,10 @@ from syncoll.plugins import (
     BackendRecord,
     EncodingRecord,
     PluginManager,
+    SeedRecord,
     SpecLibraryRecord,
-    hookimpl,
 )
+from syncoll.plugins.code import NamedCode
 
 
 def backend(name: str) -> BackendRecord:
@@ -30,15 +34,8 @@ def backend(name: str) -> BackendRecord:
     return BackendRecord(name, f"backend {name}", load, features, lambda: Answer(True))
 
 
-def plugin(*records: Any, hook: str = "syncoll_backends", returns: Any = None) -> types.ModuleType:
-    module = types.ModuleType("a_plugin")
-
-    def implementation() -> Any:
-        return list(records) if returns is None else returns
-
-    implementation.__name__ = hook
-    setattr(module, hook, hookimpl(implementation))
-    return module
+def plugin(*records: Any) -> Any:
+    return types.SimpleNamespace(RECORDS=list(records))
 
 
 Installer = Callable[..., None]
@@ -65,19 +62,30 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installer:
 
 GOOD = """\
 from syncoll.formula import Feature
+from syncoll.plugins import Answer, BackendRecord
+
+RECORD = BackendRecord(
+    NAME, "a good one", "nowhere:Backend", frozenset({Feature.CLAUSE}), lambda: Answer(True)
+)
+RECORDS = [RECORD]
+"""
+
+HOOKED = """\
+from syncoll.formula import Feature
 from syncoll.plugins import Answer, BackendRecord, hookimpl
 
 def load():
     raise AssertionError
 
 RECORD = BackendRecord(
-    NAME, "a good one", load, frozenset({Feature.CLAUSE}), lambda: Answer(True)
+    "broken", "a good one", load, frozenset({Feature.CLAUSE}), lambda: Answer(True)
 )
 
 @hookimpl
 def syncoll_backends():
     return [RECORD]
 """
+"""As plugins were written for version 0.1."""
 
 
 def good(name: str) -> str:
@@ -104,6 +112,12 @@ class TestDiscovery:
         record = manager.backends["stranger"]
         assert str(manager.provenance(record)) == "plugin stranger_plugin (stranger-dist 1.2)"
 
+    def test_one_of_version_0_1_works(self, install: Installer) -> None:
+        install("stranger-dist", "stranger_plugin", HOOKED)
+        manager = PluginManager.discover()
+        provenance = manager.provenance(manager.backends["broken"])
+        assert str(provenance) == "plugin stranger_plugin (stranger-dist 1.2)"
+
     @pytest.mark.parametrize(
         ("text", "complaint"),
         [
@@ -111,20 +125,15 @@ class TestDiscovery:
             ("def (", "SyntaxError"),
             ("raise SystemExit(3)", "SystemExit"),
             ("1 / 0", "ZeroDivisionError"),
-            ("", "implements no hook"),
-            ("def syncoll_backends(): return []", "implements no hook"),
-            (
-                good("broken").replace("def syncoll_backends", "def syncoll_backend"),
-                "did you mean syncoll_backends?",
-            ),
-            (
-                good("broken").replace("def syncoll_backends()", "def syncoll_backends(solver)"),
-                "wrong hook",
-            ),
-            (good("broken").replace("[RECORD]", "RECORD"), "not a list of BackendRecord"),
-            (good("broken").replace("[RECORD]", "['z3']"), "a str in its list"),
+            ("", "has no records; put what it adds into a list `RECORDS`"),
+            ("def syncoll_backends(): return []", "has no records"),
+            (good("broken").replace("[RECORD]", "RECORD"), "BackendRecord, not a list of records"),
+            (good("broken").replace("[RECORD]", "['z3']"), "a str in it, not a record"),
             (good("broken").replace("[RECORD]", "[RECORD, RECORD]"), "'broken' twice"),
-            (good("broken").replace("return [", "return 1 / 0 + ["), "division by zero"),
+            (good("broken").replace("'broken'", "' '"), "a BackendRecord named ' '"),
+            (HOOKED.replace("backends()", "backends(solver)"), "missing 1 required positional"),
+            (HOOKED.replace("[RECORD]", "RECORD"), "syncoll_backends of plugin broken"),
+            (HOOKED.replace("return [", "return 1 / 0 + ["), "division by zero"),
         ],
     )
     def test_a_broken_one_is_reported_and_harms_no_other(
@@ -202,17 +211,9 @@ class TestLookup:
 
 class TestRegister:
     def test_records_of_every_kind(self, tmp_path: Path) -> None:
-        class Both:
-            @hookimpl
-            def syncoll_backends(self) -> list[BackendRecord]:
-                return [backend("alpha")]
-
-            @hookimpl
-            def syncoll_spec_libraries(self) -> list[SpecLibraryRecord]:
-                return [SpecLibraryRecord("mine", "my specs", tmp_path)]
-
         manager = PluginManager()
-        manager.register(Both(), "both")
+        library = SpecLibraryRecord("mine", "my specs", tmp_path)
+        manager.register(plugin(backend("alpha"), library), "both")
         assert manager.backends["alpha"].summary == "backend alpha"
         assert manager.spec_libraries["mine"].folder == tmp_path
         provenance = manager.provenance(manager.backends["alpha"])
@@ -230,13 +231,12 @@ class TestRegister:
     @pytest.mark.parametrize(
         "module",
         [
-            plugin(hook="syncoll_backend"),
-            plugin(hook="syncoll_backends", returns=7),
-            plugin(backend("x"), hook="syncoll_encodings"),
+            types.SimpleNamespace(RECORDS=7),
+            plugin(backend("x"), "y"),
             types.ModuleType("empty"),
         ],
     )
-    def test_a_broken_one_is_an_error_and_adds_nothing(self, module: types.ModuleType) -> None:
+    def test_a_broken_one_is_an_error_and_adds_nothing(self, module: Any) -> None:
         manager = PluginManager()
         for _ in range(2):
             with pytest.raises(PluginError):
@@ -267,3 +267,30 @@ def test_a_registry_is_a_mapping() -> None:
     assert str(caught.value) == (
         "there is no backend 'alpa' (did you mean alpha?); known backends: alpha, beta"
     )
+
+
+class TestNamedCode:
+    def test_a_record_finds_a_function_a_class_and_an_object_by_name(self) -> None:
+        record = SeedRecord(
+            "x", "a seed", "syncoll_classics.seed:RING", fits="syncoll_classics.seed:RING.fits"
+        )
+        assert callable(record.load().propose)
+        assert replace(record, name="y").load is not None
+        packer = SeedRecord("x", "a seed", "nowhere:X", forest="fractions:Fraction")
+        assert packer.forest is not None
+        with pytest.raises(PluginError, match="seed x failed in `load`: ModuleNotFoundError"):
+            packer.load()
+        with pytest.raises(PluginError, match="seed x failed in `load`: AttributeError"):
+            replace(packer, load="fractions:Seed").load()
+
+    def test_it_can_be_pickled_and_compared(self) -> None:
+        load = NamedCode("fractions", "Fraction")
+        assert pickle.loads(pickle.dumps(load)) == load
+        assert load(1, 2) == Fraction(1, 2)
+
+    @pytest.mark.parametrize("field", ["load", "features", "installed"])
+    def test_what_has_no_default_must_be_given(self, field: str) -> None:
+        given = {"load": "a:b", "features": frozenset(Feature), "installed": "a:c"}
+        del given[field]
+        with pytest.raises(TypeError, match=field):
+            BackendRecord("x", "a backend", **given)  # type: ignore[arg-type]

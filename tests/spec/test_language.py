@@ -297,7 +297,7 @@ def test_every_shipped_definition_is_documented_and_sound(library: SpecLibrary) 
 
 
 def test_the_plugin_registers_its_own_folder() -> None:
-    (record,) = syncoll_specs.syncoll_spec_libraries()
+    record = syncoll_specs.RECORD
     assert record.folder == Path(syncoll_specs.__file__).parent
     assert (record.folder / "py.typed").exists()
     assert (record.folder / "topologies" / "dgx.syncoll").exists()

@@ -1,14 +1,7 @@
 """A tiny SAT solver as a backend of syncoll: the record."""
 
 from syncoll.formula import Feature, FormulaSize
-from syncoll.plugins import Answer, Backend, BackendRecord, Option, Rank, hookimpl
-
-
-def load() -> Backend:
-    """Imports the solver."""
-    from dpll_for_syncoll.backend import DpllBackend
-
-    return DpllBackend()
+from syncoll.plugins import Answer, BackendRecord, Option, Rank
 
 
 def _installed() -> Answer:
@@ -24,16 +17,11 @@ def _should_run(size: FormulaSize) -> Answer:
 RECORD = BackendRecord(
     name="dpll",
     summary="Davis, Putnam, Logemann and Loveland in Python: for small formulas",
-    load=load,
+    load="dpll_for_syncoll.backend:DpllBackend",
     features=frozenset({Feature.CLAUSE}),
     installed=_installed,
     options=(Option("first", "true", "the value tried first", choices=("true", "false")),),
     should_run=_should_run,
     rank=Rank(moving=30, combining=30),
 )
-
-
-@hookimpl
-def syncoll_backends() -> list[BackendRecord]:
-    """This backend."""
-    return [RECORD]
+RECORDS = [RECORD]
