@@ -25,14 +25,8 @@ from random import Random
 
 from benchmarks.classics import box_rings, ring_algbw
 from syncoll.model.fabric import Fabric
-from syncoll_forestcoll import (
-    allgather,
-    allreduce,
-    allreduce_bounds,
-    broadcast,
-    pack_allreduce,
-    reducescatter,
-)
+from syncoll_forestcoll.allreduce_program import allreduce_bounds, pack_allreduce
+from syncoll_forestcoll.collectives import allgather, allreduce, broadcast, reducescatter
 from tests.oracles.fabrics import (
     a100,
     bigraph,

@@ -5,20 +5,9 @@ Where logical neighbours have no link between them, what they send is routed ove
 and the congestion is counted hop by hop.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-from syncoll.plugins import Answer, Option, Seed, SeedRecord, hookimpl
-
-if TYPE_CHECKING:
-    from syncoll.model import Collective, Topology
-
-__all__ = ["RECORDS", "syncoll_seeds"]
+from syncoll.plugins import Option, SeedRecord
 
 _SEGMENTS = Option("segments", 16, "pieces of a pipeline, at most", low=1, high=4096)
-
 
 _BY_DEFAULT = ("all_pairs", "ring")
 """Those whose points others seldom dominate; see benchmarks/seeds.py."""
@@ -28,35 +17,17 @@ _FIRST_SECONDS = {"all_pairs": 0.6, "ring": 0.05}
 
 
 def _record(name: str, summary: str, *options: Option) -> SeedRecord:
+    seed = f"syncoll_classics.seed:{name.upper()}"
     return SeedRecord(
         name,
         summary,
-        _loader(name),
+        seed,
         options,
-        fits=_fits(name),
+        fits=f"{seed}.fits",
         by_default=name in _BY_DEFAULT,
         first_seconds=_FIRST_SECONDS.get(name, 0.2),
         classic=True,
     )
-
-
-def _loader(name: str) -> Callable[[], Seed]:
-    def load() -> Seed:
-        from syncoll_classics.seed import CLASSICS
-
-        return CLASSICS[name]
-
-    return load
-
-
-def _fits(name: str) -> Callable[[Topology, Collective], Answer]:
-    def fits(topology: Topology, collective: Collective) -> Answer:
-        from syncoll_classics.seed import CLASSICS
-
-        reason = CLASSICS[name].refusal(topology, collective)
-        return Answer(not reason, reason)
-
-    return fits
 
 
 RECORDS = (
@@ -106,9 +77,3 @@ RECORDS = (
         "Swing and Bine trees: pairs exchange to either side in turn, on rings and tori of 2^k",
     ),
 )
-
-
-@hookimpl
-def syncoll_seeds() -> list[SeedRecord]:
-    """These seeds."""
-    return list(RECORDS)

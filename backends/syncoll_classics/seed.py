@@ -16,7 +16,7 @@ import numpy.typing as npt
 from syncoll.deadline import NEVER
 from syncoll.errors import OutOfTimeError, UsageError
 from syncoll.model import Collective, Topology
-from syncoll.plugins import OptionValue, Proposal, SeedLimits
+from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll_classics import binary, exchanges, grid, rings
 from syncoll_classics.ask import Ask
 from syncoll_classics.bigraph import numbered_bigraph, rank_mapping, recognise_bigraph
@@ -27,7 +27,18 @@ from syncoll_classics.hamiltonian import a_cycle
 from syncoll_classics.packing import RingSet, pack_rings
 from syncoll_classics.swinging import swing_peers, torus_shape
 
-__all__ = ["CLASSICS", "ClassicSeed"]
+__all__ = [
+    "ALL_PAIRS",
+    "BINOMIAL",
+    "BRUCK",
+    "DOUBLE_BINARY_TREE",
+    "HALVING_DOUBLING",
+    "RECURSIVE_DOUBLING",
+    "RING",
+    "RING2D",
+    "SWING",
+    "ClassicSeed",
+]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -47,10 +58,11 @@ class ClassicSeed:
     refuses: Callable[[Topology, Collective], str]
     adds_up: bool = False
 
-    def refusal(self, topology: Topology, collective: Collective) -> str:
-        """Why it has no idea for this, in words; empty where it has one."""
+    def fits(self, topology: Topology, collective: Collective) -> Answer:
+        """Whether it has an idea for this, or why not."""
         common = refusal(topology, collective, adds_up=self.adds_up)
-        return common or self.refuses(topology, collective)
+        reason = common or self.refuses(topology, collective)
+        return Answer(not reason, reason)
 
     def propose(
         self,
@@ -65,7 +77,7 @@ class ClassicSeed:
             UsageError: when, without a limit of time, all that it could propose is too large.
         """
         deadline = limits.deadline()
-        if self.refusal(topology, collective):
+        if not self.fits(topology, collective).ok:
             return
         ask = Ask(topology, collective, limits, options, deadline)
         empty = True
@@ -328,19 +340,16 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'s' if number != 1 else ''}"
 
 
-CLASSICS = {
-    "all_pairs": ClassicSeed(_all_pairs, _fits_all, adds_up=True),
-    "binomial": ClassicSeed(_binomial, _no_root),
-    "bruck": ClassicSeed(_bruck, _fits_all),
-    "double_binary_tree": ClassicSeed(_double_binary_tree, _no_source, adds_up=True),
-    "halving_doubling": ClassicSeed(
-        _halving_doubling, _no_power_of_two("halving-doubling"), adds_up=True
-    ),
-    "recursive_doubling": ClassicSeed(
-        _recursive_doubling, _no_power_of_two("recursive doubling"), adds_up=True
-    ),
-    "ring": ClassicSeed(_ring, _no_ring),
-    "ring2d": ClassicSeed(_ring2d, _no_grid, adds_up=True),
-    "swing": ClassicSeed(_swing, _no_power_of_two("swing"), adds_up=True),
-}
-"""The classics by name."""
+ALL_PAIRS = ClassicSeed(_all_pairs, _fits_all, adds_up=True)
+BINOMIAL = ClassicSeed(_binomial, _no_root)
+BRUCK = ClassicSeed(_bruck, _fits_all)
+DOUBLE_BINARY_TREE = ClassicSeed(_double_binary_tree, _no_source, adds_up=True)
+HALVING_DOUBLING = ClassicSeed(
+    _halving_doubling, _no_power_of_two("halving-doubling"), adds_up=True
+)
+RECURSIVE_DOUBLING = ClassicSeed(
+    _recursive_doubling, _no_power_of_two("recursive doubling"), adds_up=True
+)
+RING = ClassicSeed(_ring, _no_ring)
+RING2D = ClassicSeed(_ring2d, _no_grid, adds_up=True)
+SWING = ClassicSeed(_swing, _no_power_of_two("swing"), adds_up=True)

@@ -6,28 +6,7 @@ It takes every kind of constraint as it is, so nothing is lowered for it.
 from __future__ import annotations
 
 from syncoll.formula import Feature, FormulaSize
-from syncoll.plugins import (
-    Answer,
-    Backend,
-    BackendRecord,
-    Option,
-    Rank,
-    hookimpl,
-    installed_distribution,
-)
-
-__all__ = ["RECORD", "load", "syncoll_backends"]
-
-
-def load() -> Backend:
-    """Imports OR-Tools."""
-    from syncoll_cpsat.backend import CpSatBackend
-
-    return CpSatBackend()
-
-
-def _installed() -> Answer:
-    return installed_distribution("ortools", "ortools")
+from syncoll.plugins import Answer, BackendRecord, Option, Rank, installed_distribution
 
 
 def _should_run(size: FormulaSize) -> Answer:
@@ -39,9 +18,9 @@ def _should_run(size: FormulaSize) -> Answer:
 RECORD = BackendRecord(
     name="cpsat",
     summary="OR-Tools CP-SAT: clause learning with native cardinalities, integers and symmetries",
-    load=load,
+    load="syncoll_cpsat.backend:CpSatBackend",
     features=frozenset(Feature),
-    installed=_installed,
+    installed=lambda: installed_distribution("ortools", "ortools"),
     options=(
         Option("presolve", True, "simplify the formula before the search"),
         Option("probing", 0, "effort of probing single variables in presolve", low=0, high=3),
@@ -54,9 +33,4 @@ RECORD = BackendRecord(
     counts_work=True,
     rank=Rank(moving=20, combining=10),
 )
-
-
-@hookimpl
-def syncoll_backends() -> list[BackendRecord]:
-    """This backend."""
-    return [RECORD]
+RECORDS = (RECORD,)

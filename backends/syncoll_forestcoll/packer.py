@@ -13,8 +13,15 @@ from syncoll.model.forest import Forest
 from syncoll.results.forest import ForestCollective, PackedForest
 from syncoll.routing.optimality import bottleneck
 from syncoll.trust.forest import verify_packed
-from syncoll_forestcoll import Plan, allgather, allreduce, broadcast, reduce, reducescatter
 from syncoll_forestcoll.allreduce_program import allreduce_bounds
+from syncoll_forestcoll.collectives import (
+    Plan,
+    allgather,
+    allreduce,
+    broadcast,
+    reduce,
+    reducescatter,
+)
 from syncoll_forestcoll.quick import quick_forest
 from syncoll_forestcoll.shortening import pruned, shortened
 

@@ -16,13 +16,15 @@ import numpy as np
 
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError, UsageError
-from syncoll.model import Collective, Fabric, RelationTable, Topology
+from syncoll.model import Collective, Fabric, Forest, RelationTable, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.results import Family
+from syncoll.routing import bottleneck
 from syncoll.routing.optimality import imbalance
 from syncoll.scheduling import StepTree, schedule_trees
-from syncoll_forestcoll import Forest, bottleneck, verify_forest, weighted_broadcast
+from syncoll.trust.forest import verify_forest
 from syncoll_forestcoll.branching import branching, with_direct_copies
+from syncoll_forestcoll.collectives import weighted_broadcast
 from syncoll_forestcoll.few_steps import FewSteps
 from syncoll_forestcoll.shortening import shortened
 from syncoll_forestcoll.waves import best_waves

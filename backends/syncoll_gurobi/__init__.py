@@ -7,28 +7,12 @@ constraints.  That is enough for small instances, and the answers here say so wh
 from __future__ import annotations
 
 from syncoll.formula import Feature, FormulaSize
-from syncoll.plugins import (
-    Answer,
-    Backend,
-    BackendRecord,
-    Option,
-    hookimpl,
-    installed_distribution,
-)
-
-__all__ = ["INSTEAD", "RECORD", "RESTRICTED_SIZE", "load", "syncoll_backends"]
+from syncoll.plugins import Answer, BackendRecord, Option, installed_distribution
 
 RESTRICTED_SIZE = 2_000
 """The largest number of variables, and of constraints, under the restricted licence."""
 
 INSTEAD = "use backend highs or cpsat, which need no licence"
-
-
-def load() -> Backend:
-    """Imports Gurobi."""
-    from syncoll_gurobi.backend import GurobiBackend
-
-    return GurobiBackend()
 
 
 def _installed() -> Answer:
@@ -72,7 +56,7 @@ def _should_run(size: FormulaSize) -> Answer:
 RECORD = BackendRecord(
     name="gurobi",
     summary="Gurobi mixed-integer programming: branch and cut on linear rows (own licence)",
-    load=load,
+    load="syncoll_gurobi.backend:GurobiBackend",
     features=frozenset({Feature.LINEAR, Feature.PSEUDO_BOOLEAN, Feature.INTEGER}),
     installed=_installed,
     options=(
@@ -88,9 +72,4 @@ RECORD = BackendRecord(
     should_run=_should_run,
     counts_work=True,
 )
-
-
-@hookimpl
-def syncoll_backends() -> list[BackendRecord]:
-    """This backend."""
-    return [RECORD]
+RECORDS = (RECORD,)

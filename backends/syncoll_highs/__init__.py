@@ -7,28 +7,7 @@ are lowered to such rows for it.
 from __future__ import annotations
 
 from syncoll.formula import Feature, FormulaSize
-from syncoll.plugins import (
-    Answer,
-    Backend,
-    BackendRecord,
-    Option,
-    Rank,
-    hookimpl,
-    installed_distribution,
-)
-
-__all__ = ["RECORD", "load", "syncoll_backends"]
-
-
-def load() -> Backend:
-    """Imports HiGHS."""
-    from syncoll_highs.backend import HighsBackend
-
-    return HighsBackend()
-
-
-def _installed() -> Answer:
-    return installed_distribution("highspy", "highspy")
+from syncoll.plugins import Answer, BackendRecord, Option, Rank, installed_distribution
 
 
 def _should_run(size: FormulaSize) -> Answer:
@@ -44,9 +23,9 @@ def _should_run(size: FormulaSize) -> Answer:
 RECORD = BackendRecord(
     name="highs",
     summary="HiGHS mixed-integer linear programming: branch and cut on linear rows",
-    load=load,
+    load="syncoll_highs.backend:HighsBackend",
     features=frozenset({Feature.LINEAR, Feature.PSEUDO_BOOLEAN, Feature.INTEGER}),
-    installed=_installed,
+    installed=lambda: installed_distribution("highspy", "highspy"),
     options=(
         Option("presolve", "choose", "simplify before the search", choices=("choose", "on", "off")),
         Option("symmetry", True, "find and use symmetries"),
@@ -57,9 +36,4 @@ RECORD = BackendRecord(
     should_run=_should_run,
     rank=Rank(moving=1, combining=1, spare=True),
 )
-
-
-@hookimpl
-def syncoll_backends() -> list[BackendRecord]:
-    """This backend."""
-    return [RECORD]
+RECORDS = (RECORD,)

@@ -4,35 +4,12 @@ Sums of some chunks come to their nodes while the results of those before them a
 the first fill the cables towards the switch, the others the cables back.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from syncoll.plugins import Answer, Option, Seed, SeedRecord, hookimpl
-
-if TYPE_CHECKING:
-    from syncoll.model import Collective, Topology
-
-__all__ = ["RECORD", "load", "syncoll_seeds"]
-
-
-def load() -> Seed:
-    """The seed."""
-    from syncoll_inswitch.seed import InSwitchSeed
-
-    return InSwitchSeed()
-
-
-def _fits(topology: Topology, collective: Collective) -> Answer:
-    from syncoll_inswitch.seed import fits
-
-    return fits(topology, collective)
-
+from syncoll.plugins import Option, SeedRecord
 
 RECORD = SeedRecord(
     name="inswitch",
     summary="allreduce in switches that copy and add up, wave after wave",
-    load=load,
+    load="syncoll_inswitch.seed:InSwitchSeed",
     options=(
         Option("steps", 12, "members of up to so many steps become points", low=1),
         Option(
@@ -42,15 +19,10 @@ RECORD = SeedRecord(
             choices=("yes", "no"),
         ),
     ),
-    fits=_fits,
+    fits="syncoll_inswitch.seed:fits",
     first_seconds=0.05,
     weight=6.0,
     resumes=True,
     counts_copies=True,
 )
-
-
-@hookimpl
-def syncoll_seeds() -> list[SeedRecord]:
-    """This seed."""
-    return [RECORD]
+RECORDS = (RECORD,)

@@ -5,35 +5,12 @@ Learning), Algorithm 1.  Reducescatter and allreduce come from its allgather by 
 composition, as in the paper.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from syncoll.plugins import Answer, Option, Seed, SeedRecord, hookimpl
-
-if TYPE_CHECKING:
-    from syncoll.model import Collective, Topology
-
-__all__ = ["RECORD", "load", "syncoll_seeds"]
-
-
-def load() -> Seed:
-    """The seed."""
-    from syncoll_multitree.seed import MultiTreeSeed
-
-    return MultiTreeSeed()
-
-
-def _fits(topology: Topology, collective: Collective) -> Answer:
-    from syncoll_multitree.seed import fits
-
-    return fits(topology, collective)
-
+from syncoll.plugins import Option, SeedRecord
 
 RECORD = SeedRecord(
     name="multitree",
     summary="MultiTree: spanning trees grown together, level by level, on links that are free",
-    load=load,
+    load="syncoll_multitree.seed:MultiTreeSeed",
     options=(
         Option(
             "order",
@@ -59,12 +36,7 @@ RECORD = SeedRecord(
         Option("sends", 4_000_000, "construct at most so many sends in all", low=1),
         Option("seconds", 10.0, "begin no trees beyond the first after so many", low=0.0),
     ),
-    fits=_fits,
+    fits="syncoll_multitree.seed:fits",
     first_seconds=0.02,
 )
-
-
-@hookimpl
-def syncoll_seeds() -> list[SeedRecord]:
-    """This seed."""
-    return [RECORD]
+RECORDS = (RECORD,)

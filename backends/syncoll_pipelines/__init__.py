@@ -7,21 +7,7 @@ wave comes in and the last one goes out.  What comes out is an algorithm for eve
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from syncoll.plugins import Answer, Option, Seed, SeedRecord, hookimpl, installed_distribution
-
-if TYPE_CHECKING:
-    from syncoll.model import Collective, Topology
-
-__all__ = ["RECORD", "load", "syncoll_seeds"]
-
-
-def load() -> Seed:
-    """The seed; the solver comes with it."""
-    from syncoll_pipelines.seed import PipelineSeed
-
-    return PipelineSeed()
+from syncoll.plugins import Answer, Option, SeedRecord, installed_distribution
 
 
 def _installed() -> Answer:
@@ -29,29 +15,18 @@ def _installed() -> Answer:
     return installed_distribution("highspy", "highspy") if found.ok else found
 
 
-def _fits(topology: Topology, collective: Collective) -> Answer:
-    from syncoll_pipelines.seed import fits
-
-    return fits(topology, collective)
-
-
 RECORD = SeedRecord(
     name="pipelines",
     summary="waves of trees that fill every link, for every number of waves at once",
-    load=load,
+    load="syncoll_pipelines.seed:PipelineSeed",
     options=(
         Option("seconds", 3.0, "of work for each packing of trees", low=0.01),
         Option("steps", 12, "members of up to so many steps become points", low=1),
         Option("cells", 30_000, "trees times links times steps of the largest packing", low=1),
     ),
     installed=_installed,
-    fits=_fits,
+    fits="syncoll_pipelines.seed:fits",
     first_seconds=0.5,
     resumes=True,
 )
-
-
-@hookimpl
-def syncoll_seeds() -> list[SeedRecord]:
-    """This seed."""
-    return [RECORD]
+RECORDS = (RECORD,)

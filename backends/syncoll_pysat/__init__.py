@@ -6,24 +6,7 @@ They take clauses and nothing else; cardinalities, integers and the rest are low
 from __future__ import annotations
 
 from syncoll.formula import Feature, FormulaSize
-from syncoll.plugins import (
-    Answer,
-    Backend,
-    BackendRecord,
-    Option,
-    Rank,
-    hookimpl,
-    installed_distribution,
-)
-
-__all__ = ["RECORD", "load", "syncoll_backends"]
-
-
-def load() -> Backend:
-    """Imports PySAT."""
-    from syncoll_pysat.backend import PySatBackend
-
-    return PySatBackend()
+from syncoll.plugins import Answer, BackendRecord, Option, Rank, installed_distribution
 
 
 def _installed() -> Answer:
@@ -40,7 +23,7 @@ def _should_run(size: FormulaSize) -> Answer:
 RECORD = BackendRecord(
     name="pysat",
     summary="SAT solvers of PySAT (CaDiCaL by default) on clauses alone",
-    load=load,
+    load="syncoll_pysat.backend:PySatBackend",
     features=frozenset({Feature.CLAUSE}),
     installed=_installed,
     options=(
@@ -65,9 +48,4 @@ RECORD = BackendRecord(
     rank=Rank(moving=10, combining=20),
     writes_proofs=True,
 )
-
-
-@hookimpl
-def syncoll_backends() -> list[BackendRecord]:
-    """This backend."""
-    return [RECORD]
+RECORDS = (RECORD,)

@@ -9,47 +9,19 @@ Young (FOCS 2001), with whole chunks (`congestion`).  What then goes when
 is a timetable's matter (`syncoll.scheduling.timetable`).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from syncoll.plugins import Answer, Option, Seed, SeedRecord, hookimpl
-
-if TYPE_CHECKING:
-    from syncoll.model import Collective, Topology
-
-__all__ = ["RECORD", "load", "syncoll_seeds"]
-
-
-def load() -> Seed:
-    """The seed."""
-    from syncoll_routes.seed import RouteSeed
-
-    return RouteSeed()
-
-
-def _fits(topology: Topology, collective: Collective) -> Answer:
-    from syncoll_routes.seed import fits
-
-    return fits(topology, collective)
-
+from syncoll.plugins import Option, SeedRecord
 
 RECORD = SeedRecord(
     name="routes",
     summary="balanced routes for uneven exchanges from node to node",
-    load=load,
+    load="syncoll_routes.seed:RouteSeed",
     options=(
         Option("parts", 24, "into how many parts amounts are cut that are routed apart", low=1),
         Option("passes", 6, "how often each part is routed anew", low=1),
     ),
-    fits=_fits,
+    fits="syncoll_routes.seed:fits",
     first_seconds=0.3,
     weight=4.0,
     resumes=True,
 )
-
-
-@hookimpl
-def syncoll_seeds() -> list[SeedRecord]:
-    """This seed."""
-    return [RECORD]
+RECORDS = (RECORD,)

@@ -7,47 +7,17 @@ summed and data already summed share the links of a step.  Where the core is all
 is an allreduce in the fewest steps, which seed `exchange` proposes at once.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from syncoll.plugins import Answer, Option, Seed, SeedRecord, hookimpl
-
-if TYPE_CHECKING:
-    from syncoll.model import Collective, Topology
-
-__all__ = ["EXCHANGE", "RECORD", "load", "load_exchange", "syncoll_seeds"]
-
-
-def load() -> Seed:
-    """The seed."""
-    from syncoll_treepairs.seed import TreePairSeed
-
-    return TreePairSeed()
-
-
-def load_exchange() -> Seed:
-    """The exchange of all nodes."""
-    from syncoll_treepairs.exchange import ExchangeSeed
-
-    return ExchangeSeed()
-
-
-def _fits(topology: Topology, collective: Collective) -> Answer:
-    from syncoll_treepairs.fitting import fits
-
-    return fits(topology, collective)
-
+from syncoll.plugins import Option, SeedRecord
 
 RECORD = SeedRecord(
     name="treepairs",
     summary="allreduce by pairs of trees that meet in a core, packed with their steps",
-    load=load,
+    load="syncoll_treepairs.seed:TreePairSeed",
     options=(
         Option("chunks", 131072, "C at most, without --max-chunks", low=1),
         Option("seconds", 30.0, "end after so many where the search has no limit", low=0.0),
     ),
-    fits=_fits,
+    fits="syncoll_treepairs.fitting:fits",
     first_seconds=0.4,
     weight=12.0,
     resumes=True,
@@ -56,13 +26,8 @@ RECORD = SeedRecord(
 EXCHANGE = SeedRecord(
     name="exchange",
     summary="all nodes exchange along shortest paths: allreduce in as many steps as the diameter",
-    load=load_exchange,
-    fits=_fits,
+    load="syncoll_treepairs.exchange:ExchangeSeed",
+    fits="syncoll_treepairs.fitting:fits",
     first_seconds=0.01,
 )
-
-
-@hookimpl
-def syncoll_seeds() -> list[SeedRecord]:
-    """Both seeds."""
-    return [RECORD, EXCHANGE]
+RECORDS = (RECORD, EXCHANGE)

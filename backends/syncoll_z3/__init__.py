@@ -11,28 +11,7 @@ decided in 10 s.
 from __future__ import annotations
 
 from syncoll.formula import Feature, FormulaSize
-from syncoll.plugins import (
-    Answer,
-    Backend,
-    BackendRecord,
-    Option,
-    Rank,
-    hookimpl,
-    installed_distribution,
-)
-
-__all__ = ["RECORD", "load", "syncoll_backends"]
-
-
-def load() -> Backend:
-    """Imports Z3."""
-    from syncoll_z3.backend import Z3Backend
-
-    return Z3Backend()
-
-
-def _installed() -> Answer:
-    return installed_distribution("z3-solver", "z3")
+from syncoll.plugins import Answer, BackendRecord, Option, Rank, installed_distribution
 
 
 def _should_run(size: FormulaSize) -> Answer:
@@ -48,11 +27,11 @@ def _should_run(size: FormulaSize) -> Answer:
 RECORD = BackendRecord(
     name="z3",
     summary="Z3, the paper's solver, on Booleans with native cardinality and pseudo-Boolean rows",
-    load=load,
+    load="syncoll_z3.backend:Z3Backend",
     features=frozenset(
         {Feature.CLAUSE, Feature.CARDINALITY, Feature.PSEUDO_BOOLEAN, Feature.ENFORCEMENT}
     ),
-    installed=_installed,
+    installed=lambda: installed_distribution("z3-solver", "z3"),
     options=(
         Option(
             "solver",
@@ -65,9 +44,4 @@ RECORD = BackendRecord(
     counts_work=True,
     rank=Rank(moving=2, combining=2, spare=True),
 )
-
-
-@hookimpl
-def syncoll_backends() -> list[BackendRecord]:
-    """This backend."""
-    return [RECORD]
+RECORDS = (RECORD,)

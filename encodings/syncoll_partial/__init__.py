@@ -1,29 +1,13 @@
-"""The partial encoding's plugin record."""
+"""The record of the partial encoding."""
 
-from __future__ import annotations
+from syncoll.plugins import EncodingRecord
 
-from syncoll.plugins import Encoding, EncodingRecord, hookimpl
-
-__all__ = ["load", "syncoll_encodings"]
-
-
-def load() -> Encoding:
-    """The encoding itself."""
-    from syncoll_partial.encoding import PartialEncoding
-
-    return PartialEncoding()
-
-
-@hookimpl
-def syncoll_encodings() -> list[EncodingRecord]:
-    """One record: ``partial``."""
-    return [
-        EncodingRecord(
-            name="partial",
-            summary="which contributions each partial result holds, for combining collectives",
-            load=load,
-            rank=20,
-            combining=True,
-            counts_copies=True,
-        )
-    ]
+RECORD = EncodingRecord(
+    name="partial",
+    summary="which contributions each partial result holds, for combining collectives",
+    load="syncoll_partial.encoding:PartialEncoding",
+    rank=20,
+    combining=True,
+    counts_copies=True,
+)
+RECORDS = (RECORD,)

@@ -10,17 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from syncoll.plugins import (
-    Answer,
-    ExportChecker,
-    Exporter,
-    ExporterRecord,
-    Option,
-    hookimpl,
-    installed_distribution,
-)
-
-__all__ = ["OPTIONS", "RECORD", "syncoll_exporters"]
+from syncoll.plugins import ExporterRecord, Option, installed_distribution
 
 OPTIONS = (
     Option(
@@ -44,22 +34,6 @@ _METADATA_STARTS = (b"\x0a", b"\x12")
 """Of the first message: its version, or its attributes."""
 
 
-def _load() -> Exporter:
-    from syncoll_chakra.writer import ChakraExporter
-
-    return ChakraExporter()
-
-
-def _load_checker() -> ExportChecker:
-    from syncoll_chakra.checker import ChakraChecker
-
-    return ChakraChecker()
-
-
-def _installed() -> Answer:
-    return installed_distribution("protobuf", "google.protobuf")
-
-
 def _recognises(path: Path, head: bytes) -> bool:
     """A name that ends in .et, and a length before a message of the right kind."""
     if path.suffix != ".et":
@@ -73,16 +47,11 @@ def _recognises(path: Path, head: bytes) -> bool:
 RECORD = ExporterRecord(
     name="chakra",
     summary="Chakra execution traces, one .et per rank, for ASTRA-sim",
-    load=_load,
-    load_checker=_load_checker,
+    load="syncoll_chakra.writer:ChakraExporter",
+    load_checker="syncoll_chakra.checker:ChakraChecker",
     options=OPTIONS,
     folder=True,
-    installed=_installed,
+    installed=lambda: installed_distribution("protobuf", "google.protobuf"),
     recognises=_recognises,
 )
-
-
-@hookimpl
-def syncoll_exporters() -> list[ExporterRecord]:
-    """The one exporter of this package."""
-    return [RECORD]
+RECORDS = (RECORD,)

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from syncoll.plugins import ExportChecker, Exporter, ExporterRecord, Option, hookimpl
-
-__all__ = ["OPTIONS", "RECORD", "syncoll_exporters"]
+from syncoll.plugins import ExporterRecord, Option
 
 OPTIONS = (
     Option(
@@ -46,18 +44,6 @@ OPTIONS = (
 )
 
 
-def _load() -> Exporter:
-    from syncoll_goal.writer import GoalExporter
-
-    return GoalExporter()
-
-
-def _load_checker() -> ExportChecker:
-    from syncoll_goal.checker import GoalChecker
-
-    return GoalChecker()
-
-
 def _recognises(path: Path, head: bytes) -> bool:
     """A name that ends in .goal, and what every schedule must say."""
     return path.suffix == ".goal" and b"num_ranks" in head
@@ -66,14 +52,9 @@ def _recognises(path: Path, head: bytes) -> bool:
 RECORD = ExporterRecord(
     name="goal",
     summary="GOAL schedules, for LogGOPSim and htsim",
-    load=_load,
-    load_checker=_load_checker,
+    load="syncoll_goal.writer:GoalExporter",
+    load_checker="syncoll_goal.checker:GoalChecker",
     options=OPTIONS,
     recognises=_recognises,
 )
-
-
-@hookimpl
-def syncoll_exporters() -> list[ExporterRecord]:
-    """The one exporter of this package."""
-    return [RECORD]
+RECORDS = (RECORD,)

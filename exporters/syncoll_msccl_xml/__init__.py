@@ -9,27 +9,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from syncoll.plugins import ExportChecker, Exporter, ExporterRecord, hookimpl
+from syncoll.plugins import ExporterRecord
 from syncoll_msccl_xml.options import OPTIONS
-
-__all__ = ["RECORD", "syncoll_exporters"]
 
 # A comment cannot contain its own end: with `.*?` in its place, many comments would take for ever.
 _START = re.compile(
     rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*>\s*)?(<!--((?!-->).)*-->\s*)*<algo[\s>/]", re.DOTALL
 )
-
-
-def _load() -> Exporter:
-    from syncoll_msccl_xml.writer import MscclXmlExporter
-
-    return MscclXmlExporter()
-
-
-def _load_checker() -> ExportChecker:
-    from syncoll_msccl_xml.checker import MscclXmlChecker
-
-    return MscclXmlChecker()
 
 
 def _recognises(_path: Path, head: bytes) -> bool:
@@ -40,14 +26,9 @@ def _recognises(_path: Path, head: bytes) -> bool:
 RECORD = ExporterRecord(
     name="msccl-xml",
     summary="MSCCL XML, for microsoft/msccl, msccl-executor-nccl and RCCL",
-    load=_load,
-    load_checker=_load_checker,
+    load="syncoll_msccl_xml.writer:MscclXmlExporter",
+    load_checker="syncoll_msccl_xml.checker:MscclXmlChecker",
     options=OPTIONS,
     recognises=_recognises,
 )
-
-
-@hookimpl
-def syncoll_exporters() -> list[ExporterRecord]:
-    """The one exporter of this package."""
-    return [RECORD]
+RECORDS = (RECORD,)

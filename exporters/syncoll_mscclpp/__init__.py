@@ -9,24 +9,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from syncoll.plugins import ExportChecker, Exporter, ExporterRecord, hookimpl
+from syncoll.plugins import ExporterRecord
 from syncoll_mscclpp.options import OPTIONS
 
-__all__ = ["RECORD", "syncoll_exporters"]
-
 _KEYS = re.compile(rb'"(gpus|protocol|inplace|reuse_resources|num_threads_per_block)"\s*:')
-
-
-def _load() -> Exporter:
-    from syncoll_mscclpp.writer import MscclppExporter
-
-    return MscclppExporter()
-
-
-def _load_checker() -> ExportChecker:
-    from syncoll_mscclpp.checker import MscclppChecker
-
-    return MscclppChecker()
 
 
 def _recognises(_path: Path, head: bytes) -> bool:
@@ -38,14 +24,9 @@ def _recognises(_path: Path, head: bytes) -> bool:
 RECORD = ExporterRecord(
     name="mscclpp",
     summary="MSCCL++ execution plan (v0.8 and later)",
-    load=_load,
-    load_checker=_load_checker,
+    load="syncoll_mscclpp.writer:MscclppExporter",
+    load_checker="syncoll_mscclpp.checker:MscclppChecker",
     options=OPTIONS,
     recognises=_recognises,
 )
-
-
-@hookimpl
-def syncoll_exporters() -> list[ExporterRecord]:
-    """The one exporter of this package."""
-    return [RECORD]
+RECORDS = (RECORD,)

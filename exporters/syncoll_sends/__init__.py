@@ -21,46 +21,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from syncoll.plugins import (
-    Answer,
-    ExportChecker,
-    Exporter,
-    ExporterRecord,
-    hookimpl,
-    installed_distribution,
-)
-
-__all__ = ["CSV", "PARQUET", "syncoll_exporters"]
+from syncoll.plugins import ExporterRecord, installed_distribution
 
 _REQUIRED = {"step", "rounds", "chunk", "source", "destination"}
-
-
-def _load_csv() -> Exporter:
-    from syncoll_sends.csv_writer import CsvExporter
-
-    return CsvExporter()
-
-
-def _load_csv_checker() -> ExportChecker:
-    from syncoll_sends.csv_checker import CsvChecker
-
-    return CsvChecker()
-
-
-def _load_parquet() -> Exporter:
-    from syncoll_sends.parquet_writer import ParquetExporter
-
-    return ParquetExporter()
-
-
-def _load_parquet_checker() -> ExportChecker:
-    from syncoll_sends.parquet_checker import ParquetChecker
-
-    return ParquetChecker()
-
-
-def _parquet_installed() -> Answer:
-    return installed_distribution("pyarrow", "pyarrow", extra="parquet")
 
 
 def _is_csv(_path: Path, head: bytes) -> bool:
@@ -77,22 +40,17 @@ def _is_parquet(_path: Path, head: bytes) -> bool:
 CSV = ExporterRecord(
     name="csv",
     summary="the sends as a table of comma-separated values, for people",
-    load=_load_csv,
-    load_checker=_load_csv_checker,
+    load="syncoll_sends.csv_writer:CsvExporter",
+    load_checker="syncoll_sends.csv_checker:CsvChecker",
     recognises=_is_csv,
 )
 
 PARQUET = ExporterRecord(
     name="parquet",
     summary="the sends as a Parquet table, with what they solve in its metadata",
-    load=_load_parquet,
-    load_checker=_load_parquet_checker,
-    installed=_parquet_installed,
+    load="syncoll_sends.parquet_writer:ParquetExporter",
+    load_checker="syncoll_sends.parquet_checker:ParquetChecker",
+    installed=lambda: installed_distribution("pyarrow", "pyarrow", extra="parquet"),
     recognises=_is_parquet,
 )
-
-
-@hookimpl
-def syncoll_exporters() -> list[ExporterRecord]:
-    """The exporters of this package."""
-    return [CSV, PARQUET]
+RECORDS = (CSV, PARQUET)

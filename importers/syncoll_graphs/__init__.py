@@ -23,9 +23,7 @@ from __future__ import annotations
 
 import re
 
-from syncoll.plugins import Importer, ImporterRecord, Option, hookimpl
-
-__all__ = ["GRAPHML", "NODE_LINK", "syncoll_importers"]
+from syncoll.plugins import ImporterRecord, Option
 
 _UNITS = ("", "chunks", "MB/s", "GB/s", "TB/s", "Mb/s", "Gb/s", "Tb/s")
 _OPTIONS = (
@@ -43,18 +41,6 @@ _EDGES = re.compile(r'"(links|edges)"\s*:\s*\[')
 _GRAPHML = re.compile(r"<graphml[\s>]")
 
 
-def _load_node_link() -> Importer:
-    from syncoll_graphs.importers import NodeLinkImporter
-
-    return NodeLinkImporter()
-
-
-def _load_graphml() -> Importer:
-    from syncoll_graphs.importers import GraphmlImporter
-
-    return GraphmlImporter()
-
-
 def _recognises_node_link(text: str) -> bool:
     return _NODES.search(text) is not None and _EDGES.search(text) is not None
 
@@ -67,20 +53,15 @@ NODE_LINK = ImporterRecord(
     name="node-link",
     summary="node-link JSON of networkx (node_link_data): edges with a bandwidth, nodes that are "
     "switches",
-    load=_load_node_link,
+    load="syncoll_graphs.importers:NodeLinkImporter",
     recognises=_recognises_node_link,
     options=_OPTIONS,
 )
 GRAPHML = ImporterRecord(
     name="graphml",
     summary="GraphML of networkx and others: edges with a bandwidth, nodes that are switches",
-    load=_load_graphml,
+    load="syncoll_graphs.importers:GraphmlImporter",
     recognises=_recognises_graphml,
     options=_OPTIONS,
 )
-
-
-@hookimpl
-def syncoll_importers() -> list[ImporterRecord]:
-    """The importers of this package."""
-    return [NODE_LINK, GRAPHML]
+RECORDS = (NODE_LINK, GRAPHML)

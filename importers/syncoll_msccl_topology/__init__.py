@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import re
 
-from syncoll.plugins import Importer, ImporterRecord, hookimpl
-
-__all__ = ["RECORD", "syncoll_importers"]
+from syncoll.plugins import ImporterRecord
 
 _TYPE = re.compile(r'"msccl_type"\s*:\s*"topology"')
-
-
-def _load() -> Importer:
-    from syncoll_msccl_topology.importer import MscclTopologyImporter
-
-    return MscclTopologyImporter()
 
 
 def _recognises(text: str) -> bool:
@@ -24,12 +16,7 @@ def _recognises(text: str) -> bool:
 RECORD = ImporterRecord(
     name="msccl-topology",
     summary="topology JSON of msccl-tools: links in chunks per round, and switches that cap sums",
-    load=_load,
+    load="syncoll_msccl_topology.importer:MscclTopologyImporter",
     recognises=_recognises,
 )
-
-
-@hookimpl
-def syncoll_importers() -> list[ImporterRecord]:
-    """The one importer of this package."""
-    return [RECORD]
+RECORDS = (RECORD,)

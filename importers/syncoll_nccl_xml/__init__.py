@@ -9,20 +9,12 @@ from __future__ import annotations
 
 import re
 
-from syncoll.plugins import CLUSTER_OPTIONS, Importer, ImporterRecord, Option, hookimpl
-
-__all__ = ["RECORD", "syncoll_importers"]
+from syncoll.plugins import CLUSTER_OPTIONS, ImporterRecord, Option
 
 # No comment matches in two ways, or a file of many comments would take for ever.
 _START = re.compile(
     r"\s*(<\?xml[^>]*>\s*)?(<!--((?!-->).)*-->\s*)*<(system|graphs)[\s>]", re.DOTALL
 )
-
-
-def _load() -> Importer:
-    from syncoll_nccl_xml.importer import NcclXmlImporter
-
-    return NcclXmlImporter()
 
 
 def _recognises(text: str) -> bool:
@@ -33,7 +25,7 @@ def _recognises(text: str) -> bool:
 RECORD = ImporterRecord(
     name="nccl-xml",
     summary="NCCL and RCCL topology XML: a job run with NCCL_TOPO_DUMP_FILE=FILE writes it",
-    load=_load,
+    load="syncoll_nccl_xml.importer:NcclXmlImporter",
     recognises=_recognises,
     options=(
         Option(
@@ -58,9 +50,4 @@ RECORD = ImporterRecord(
         *CLUSTER_OPTIONS,
     ),
 )
-
-
-@hookimpl
-def syncoll_importers() -> list[ImporterRecord]:
-    """The one importer of this package."""
-    return [RECORD]
+RECORDS = (RECORD,)

@@ -4,14 +4,10 @@ They tell which GPUs are joined by what, not how fast that is; what is assumed s
 of every machine that is imported.
 """
 
-from __future__ import annotations
-
 import re
 
-from syncoll.plugins import Importer, ImporterRecord, hookimpl
+from syncoll.plugins import ImporterRecord
 from syncoll_smi.options import AMD_OPTIONS, NVIDIA_OPTIONS
-
-__all__ = ["AMD_SMI", "NVIDIA_SMI", "ROCM_SMI", "syncoll_importers"]
 
 _GLANCE = 200_000
 """Characters in which an importer looks for its own."""
@@ -31,48 +27,25 @@ _AMD = re.compile(
 )
 
 
-def _load_nvidia() -> Importer:
-    from syncoll_smi.nvidia import NvidiaSmiImporter
-
-    return NvidiaSmiImporter()
-
-
-def _load_rocm() -> Importer:
-    from syncoll_smi.rocm import RocmSmiImporter
-
-    return RocmSmiImporter()
-
-
-def _load_amd() -> Importer:
-    from syncoll_smi.amd import AmdSmiImporter
-
-    return AmdSmiImporter()
-
-
 NVIDIA_SMI = ImporterRecord(
     name="nvidia-smi",
     summary="the matrix that `nvidia-smi topo -m` prints",
-    load=_load_nvidia,
+    load="syncoll_smi.nvidia:NvidiaSmiImporter",
     recognises=lambda text: _NVIDIA.search(text, 0, _GLANCE) is not None,
     options=NVIDIA_OPTIONS,
 )
 ROCM_SMI = ImporterRecord(
     name="rocm-smi",
     summary="the matrices that `rocm-smi --showtopo` prints",
-    load=_load_rocm,
+    load="syncoll_smi.rocm:RocmSmiImporter",
     recognises=lambda text: _ROCM.search(text, 0, _GLANCE) is not None,
     options=AMD_OPTIONS,
 )
 AMD_SMI = ImporterRecord(
     name="amd-smi",
     summary="the tables that `amd-smi topology` prints, or its JSON (--json)",
-    load=_load_amd,
+    load="syncoll_smi.amd:AmdSmiImporter",
     recognises=lambda text: _AMD.search(text, 0, _GLANCE) is not None,
     options=AMD_OPTIONS,
 )
-
-
-@hookimpl
-def syncoll_importers() -> list[ImporterRecord]:
-    """The importers of this package."""
-    return [NVIDIA_SMI, ROCM_SMI, AMD_SMI]
+RECORDS = (NVIDIA_SMI, ROCM_SMI, AMD_SMI)

@@ -4,22 +4,13 @@ It enters by the same door as anybody's plugin: a folder of ``.syncoll`` files w
 can be used by their bare names.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
-from syncoll.plugins import SpecLibraryRecord, hookimpl
+from syncoll.plugins import SpecLibraryRecord
 
-__all__ = ["syncoll_spec_libraries"]
-
-
-@hookimpl
-def syncoll_spec_libraries() -> list[SpecLibraryRecord]:
-    """The folder of this package."""
-    return [
-        SpecLibraryRecord(
-            name="syncoll",
-            summary="the SCCL paper's collectives, and common machines and networks",
-            folder=Path(__file__).parent,
-        )
-    ]
+RECORD = SpecLibraryRecord(
+    name="syncoll",
+    summary="the SCCL paper's collectives, and common machines and networks",
+    folder=Path(__file__).parent,
+)
+RECORDS = (RECORD,)

@@ -14,17 +14,16 @@ import pytest
 
 from syncoll.errors import ModelError, VerificationError
 from syncoll.linear import GrowingProgram
+from syncoll.model import Forest
 from syncoll.model.fabric import Fabric
-from syncoll_forestcoll import (
-    Forest,
+from syncoll.trust.forest import verify_forest
+from syncoll_forestcoll.allreduce_program import allreduce_bounds, pack_allreduce
+from syncoll_forestcoll.collectives import (
     allgather,
     allreduce,
-    allreduce_bounds,
     broadcast,
-    pack_allreduce,
     reduce,
     reducescatter,
-    verify_forest,
     weighted_broadcast,
 )
 from syncoll_forestcoll.shortening import pruned, shortened

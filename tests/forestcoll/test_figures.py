@@ -7,17 +7,10 @@ from itertools import pairwise
 
 import pytest
 
-from syncoll_forestcoll import (
-    allgather,
-    allreduce,
-    allreduce_bounds,
-    bottleneck,
-    broadcast,
-    cut_ratio,
-    pack_allreduce,
-    reduce,
-    verify_forest,
-)
+from syncoll.routing import bottleneck, cut_ratio
+from syncoll.trust.forest import verify_forest
+from syncoll_forestcoll.allreduce_program import allreduce_bounds, pack_allreduce
+from syncoll_forestcoll.collectives import allgather, allreduce, broadcast, reduce
 from tests.oracles.fabrics import (
     a100,
     bigraph,

@@ -11,18 +11,18 @@ import pytest
 
 from syncoll.errors import ModelError, UsageError, VerificationError
 from syncoll.model.fabric import Fabric
+from syncoll.routing import cut_ratio
 from syncoll.routing.network import Network
 from syncoll.routing.reduction import is_feasible
 from syncoll.routing.splitting import split_switch
-from syncoll_forestcoll import (
+from syncoll.trust.forest import verify_forest
+from syncoll_forestcoll.collectives import (
     allgather,
     broadcast,
-    cut_ratio,
     reduce,
     reducescatter,
-    verify_forest,
+    weighted_broadcast,
 )
-from syncoll_forestcoll.collectives import weighted_broadcast
 from syncoll_forestcoll.packing_by_growth import pack_by_growth
 from syncoll_forestcoll.packing_by_order import pack_by_order
 from tests.oracles.fabrics import a100, mi250, random_fabric, torus

@@ -8,7 +8,8 @@ import pytest
 
 from syncoll.model import Fabric
 from syncoll.routing.flow import FlowNetwork
-from syncoll_forestcoll import Plan, allgather, collectives
+from syncoll_forestcoll import collectives
+from syncoll_forestcoll.collectives import Plan, allgather
 
 
 def leaf_spine(seed: int, leaves: int, spines: int, least: int, most: int) -> Fabric:

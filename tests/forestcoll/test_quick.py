@@ -9,7 +9,8 @@ import pytest
 from syncoll import forest
 from syncoll.errors import OutOfTimeError
 from syncoll.routing import bottleneck
-from syncoll_forestcoll import packer, verify_forest
+from syncoll.trust.forest import verify_forest
+from syncoll_forestcoll import packer
 from syncoll_forestcoll.quick import quick_forest
 from tests.forestcoll.test_leaves import leaf_spine
 from tests.oracles.fabrics import random_fabric, torus

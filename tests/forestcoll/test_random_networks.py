@@ -7,14 +7,10 @@ from random import Random
 
 import pytest
 
+from syncoll.routing import cut_ratio
 from syncoll.routing.optimality import bottleneck
-from syncoll_forestcoll import (
-    broadcast,
-    cut_ratio,
-    reducescatter,
-    verify_forest,
-    weighted_broadcast,
-)
+from syncoll.trust.forest import verify_forest
+from syncoll_forestcoll.collectives import broadcast, reducescatter, weighted_broadcast
 from syncoll_forestcoll.fixed_k import best_scale
 from tests.oracles.fabrics import random_fabric
 

@@ -10,7 +10,9 @@ import pytest
 
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
-from syncoll_forestcoll import Forest, verify_forest, weighted_broadcast
+from syncoll.model import Forest
+from syncoll.trust.forest import verify_forest
+from syncoll_forestcoll.collectives import weighted_broadcast
 from syncoll_forestcoll.shortening import _assign, shortened
 from tests.oracles.fabrics import a100, dgx1, mi250, p2_16xlarge, random_fabric, torus
 

@@ -124,7 +124,7 @@ def test_what_others_do_between_proposals_is_not_its_time(
     for seconds, expected in ((None, 3), (5.0, 1)):
         made = 0
         limits = SeedLimits(until=Deadline.after(seconds))
-        for _ in syncoll_multitree.load().propose(topology, allgather, limits, values):
+        for _ in syncoll_multitree.RECORD.load().propose(topology, allgather, limits, values):
             made += 1
             now[0] += 7.0
         assert made == expected

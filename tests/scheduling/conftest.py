@@ -14,7 +14,7 @@ from syncoll.deadline import Deadline
 from syncoll.model import UNREACHABLE, Collective, Fabric, Topology
 from syncoll.scheduling import StepTree
 from syncoll.testing.instances import random_topology
-from syncoll_forestcoll import weighted_broadcast
+from syncoll_forestcoll.collectives import weighted_broadcast
 from syncoll_forestcoll.shortening import shortened
 
 
