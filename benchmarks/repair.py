@@ -25,7 +25,7 @@ from statistics import median
 from tables import Page, add_options
 
 import syncoll
-from syncoll.repairing.losses import bound_for, percent
+from syncoll.repairing.cost_delta import bound_for, percent
 from syncoll.repairing.survey import Surveyed
 from syncoll.results import Frontier
 from syncoll.trust.claims import check_claims

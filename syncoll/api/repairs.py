@@ -31,10 +31,10 @@ from syncoll.model import Collective, Instance
 from syncoll.pages import Page
 from syncoll.pages.repair import repair_page, survey_page
 from syncoll.repairing.failures import Kind
-from syncoll.repairing.known import known_seeds
-from syncoll.repairing.left import left
+from syncoll.repairing.remaining_problem import left
 from syncoll.repairing.repair import Repair
 from syncoll.repairing.survey import COLUMNS, Survey, rows
+from syncoll.repairing.warm_start_seeds import warm_start_seeds
 from syncoll.results import Frontier
 from syncoll.session import Session
 from syncoll.session.progress import counting
@@ -165,7 +165,7 @@ def repair(
         whole = frontier_of(source, "repair")
         meant = collective_meant(session, whole, collective)
         machine, rest = left(whole.topology, damages, meant, session.collective)
-        seeds = known_seeds(machine, meant, rest, whole.points, whole.families)
+        seeds = warm_start_seeds(machine, meant, rest, whole.points, whole.families)
     request = SearchRequest(machine.topology, rest, **limits)
     found = searched(session, request, until, output, None, progress, also=seeds)
     return RepairResult(machine, whole, found)

@@ -17,7 +17,7 @@ from syncoll.errors import UsageError
 from syncoll.model import Fabric, Link, Topology
 from syncoll.wording import argument, counted
 
-__all__ = ["Damage", "Struck", "parse_damage", "struck"]
+__all__ = ["Affected", "Damage", "affected_by", "parse_damage"]
 
 _VERTEX = r"(?:(node|gpu|rank|switch)\s*)?([0-9]{1,9})"
 _LINK = re.compile(rf"(?:(?:link|cable)\s+)?{_VERTEX}\s*(<->|->)\s*{_VERTEX}", re.IGNORECASE)
@@ -113,7 +113,7 @@ def _short(vertex: Vertex) -> str:
 
 
 @dataclass(frozen=True)
-class Struck:
+class Affected:
     """What damages amount to on one network.
 
     Args:
@@ -129,7 +129,7 @@ class Struck:
     shared: Mapping[int, Fraction]
 
 
-def struck(network: Topology | Fabric, damages: Sequence[Damage]) -> Struck:
+def affected_by(network: Topology | Fabric, damages: Sequence[Damage]) -> Affected:
     """Looks up on a network what damages name.
 
     Raises:
@@ -161,7 +161,7 @@ def struck(network: Topology | Fabric, damages: Sequence[Damage]) -> Struck:
                 f"what {damage.text!r} names is gone, and cannot be slower; say one of them"
             )
     slower = {link: factor for link, factor in slower.items() if link not in links}
-    return Struck(frozenset(links), frozenset(vertices), slower, shared)
+    return Affected(frozenset(links), frozenset(vertices), slower, shared)
 
 
 def _links(network: Topology | Fabric) -> set[Link]:

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.damage.damage import Damage, Struck, struck
+from syncoll.damage.damage import Affected, Damage, affected_by
 from syncoll.errors import ModelError, UsageError
 from syncoll.model import BandwidthBound, Fabric, FabricLink, Topology
 from syncoll.model.topology import UNREACHABLE
@@ -73,7 +73,7 @@ def damaged(topology: Topology, damages: Sequence[Damage]) -> Damaged:
     """
     found = _once(damages)
     fabric, is_routed = cables_of(topology)
-    what = struck(topology if fabric is None else fabric, found)
+    what = affected_by(topology if fabric is None else fabric, found)
     nodes = tuple(n for n in range(topology.num_nodes) if n not in what.vertices)
     if not nodes:
         raise UsageError(f"no node of {topology.name} is left")
@@ -107,7 +107,7 @@ def connections(topology: Topology, damages: Sequence[Damage]) -> Damaged:
     fabric, _ = cables_of(topology)
     if fabric is None:
         return damaged(topology, found)
-    what = struck(fabric, found)
+    what = affected_by(fabric, found)
     nodes = tuple(n for n in range(topology.num_nodes) if n not in what.vertices)
     name = _name(topology, found)
     cables = _fabric_without(fabric, what, nodes, name)
@@ -145,7 +145,7 @@ def cables_of(topology: Topology) -> tuple[Fabric | None, bool]:
     return None, False  # it says more than its cables do
 
 
-def _fabric_without(fabric: Fabric, what: Struck, nodes: tuple[int, ...], name: str) -> Fabric:
+def _fabric_without(fabric: Fabric, what: Affected, nodes: tuple[int, ...], name: str) -> Fabric:
     """The cables that are left; a broken switch stays without any, so that others keep theirs."""
     number = {node: i for i, node in enumerate(nodes)}
     for switch in range(fabric.num_nodes, fabric.num_vertices):
@@ -174,7 +174,7 @@ def _fabric_without(fabric: Fabric, what: Struck, nodes: tuple[int, ...], name: 
     )
 
 
-def _without(topology: Topology, what: Struck, nodes: tuple[int, ...], name: str) -> Topology:
+def _without(topology: Topology, what: Affected, nodes: tuple[int, ...], name: str) -> Topology:
     """The links that are left, with what they share as wide as before.
 
     A link that is slower has a part of its own bandwidth, as for `simulate`; where it has none, of

@@ -17,12 +17,15 @@ from syncoll.deadline import Deadline
 from syncoll.designing.assessing import Assessing
 from syncoll.designing.design import Assessed, ahead_of
 from syncoll.designing.folder import DesignFolder
-from syncoll.designing.inherited import inherited
+from syncoll.errors import SyncollError
 from syncoll.model import Collective, Topology
+from syncoll.plugins import Proposal
 from syncoll.results import Frontier
 from syncoll.searching import ChosenSeed
+from syncoll.searching.known_algorithms import KnownAlgorithms, known_seed
+from syncoll.trust import violations
 
-__all__ = ["Search", "is_no_better", "synthesise"]
+__all__ = ["Search", "inherited", "is_no_better", "synthesise"]
 
 Search = Callable[[Topology, Collective, Deadline, Sequence[ChosenSeed]], Frontier]
 """A frontier of a collective on a topology, until then, with these seeds, too; one that was
@@ -79,6 +82,46 @@ def _frontiers(assessed: Iterable[Assessed], collective: str) -> Iterator[Fronti
         known = one.bounds.get(collective)
         if known is not None and known.frontier is not None:
             yield known.frontier
+
+
+def inherited(
+    topology: Topology, collective: Collective, others: Iterable[Frontier]
+) -> tuple[ChosenSeed, ...]:
+    """A seed of the algorithms of machines whose links are all there, with the rounds needed here.
+
+    With one more link a machine can do all that it could without; a search that is cut short must
+    not make it look worse.
+
+    Args:
+        others: frontiers of the collective.
+
+    Returns:
+        None or one.
+    """
+    found = tuple(
+        proposal
+        for frontier in others
+        if set(frontier.topology.links) <= set(topology.links)
+        for proposal in _proposals(topology, collective, frontier)
+    )
+    known = KnownAlgorithms(topology, collective.name, lambda _: found)
+    summary = "algorithms of machines whose links are all there"
+    return (known_seed("inherited", summary, [known]),) if found else ()
+
+
+def _proposals(
+    topology: Topology, collective: Collective, frontier: Frontier
+) -> Iterator[Proposal]:
+    for point in frontier.points:
+        try:
+            algorithm = point.algorithm.tightened(topology)
+            instance = collective.instantiate(
+                topology, chunks=point.chunks, steps=algorithm.steps, rounds=algorithm.rounds
+            )
+        except SyncollError:  # of other nodes, or no such C there
+            continue
+        if not violations(instance, algorithm):
+            yield Proposal(point.chunks, algorithm)
 
 
 def is_no_better(one: Assessed, rival: Assessed, collectives: Sequence[str]) -> bool:

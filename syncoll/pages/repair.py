@@ -7,10 +7,10 @@ from fractions import Fraction
 
 from syncoll.pages.frontier import frontier_page
 from syncoll.pages.page import Page
-from syncoll.repairing.known import KEPT, MENDED
-from syncoll.repairing.losses import Loss, percent
+from syncoll.repairing.cost_delta import Loss, percent
 from syncoll.repairing.repair import Repair
 from syncoll.repairing.survey import Survey
+from syncoll.repairing.warm_start_seeds import KEPT, MENDED
 from syncoll.wording import argument, counted, nearness
 
 __all__ = ["repair_page", "survey_page"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from syncoll.damage.damaged import Damaged
-from syncoll.repairing.losses import Loss, losses
+from syncoll.repairing.cost_delta import Loss, losses
 from syncoll.results import Frontier
 
 __all__ = ["Repair"]

@@ -14,11 +14,11 @@ from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.documents.folder import FrontierFolder
 from syncoll.errors import ImpossibleError, LocatedError, UsageError
 from syncoll.model import Collective, Topology
+from syncoll.repairing.cost_delta import Loss
 from syncoll.repairing.failures import Failure, Kind, single_failures
-from syncoll.repairing.known import known_seeds
-from syncoll.repairing.left import left
-from syncoll.repairing.losses import Loss
+from syncoll.repairing.remaining_problem import left
 from syncoll.repairing.repair import Repair
+from syncoll.repairing.warm_start_seeds import warm_start_seeds
 from syncoll.results import Frontier
 from syncoll.searching import ChosenSeed
 
@@ -190,7 +190,7 @@ def _surveyed(
         known = None if work.folder is None else work.folder.read(machine.topology, rest)
     if known is not None and known.complete and known.points:
         return Surveyed(failure, Repair(machine, whole, known))
-    seeds = known_seeds(machine, collective, rest, whole.points, whole.families)
+    seeds = warm_start_seeds(machine, collective, rest, whole.points, whole.families)
     frontier = work.search(machine.topology, rest, work.until.sooner(work.seconds), seeds)
     if work.folder is not None and (frontier.points or frontier.complete):
         work.folder.write(frontier)

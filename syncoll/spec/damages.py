@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from syncoll.damage.damage import Damage, Vertex, parse_damage, struck
+from syncoll.damage.damage import Damage, Vertex, affected_by, parse_damage
 from syncoll.damage.damaged import cables_of, damaged
 from syncoll.errors import ModelError, UsageError
 from syncoll.model import Fabric, Topology
@@ -36,7 +36,7 @@ def without(network: Topology | Fabric, failures: syntax.Failures, scope: NameSc
         for thing in failure.things:
             damage = _damage(thing, scope)
             try:
-                struck(topology if fabric is None else fabric, [damage])
+                affected_by(topology if fabric is None else fabric, [damage])
             except UsageError as error:
                 raise thing.span.error(str(error)) from None
             damages.append(damage)

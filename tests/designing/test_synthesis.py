@@ -13,8 +13,7 @@ import syncoll
 from syncoll.cli.main import main
 from syncoll.designing import Assessed, Candidate, Costs, Proved
 from syncoll.designing.folder import DesignFolder
-from syncoll.designing.inherited import inherited
-from syncoll.designing.synthesis import is_no_better
+from syncoll.designing.synthesis import inherited, is_no_better
 from syncoll.errors import UsageError
 from syncoll.plugins import SeedLimits
 from syncoll.searching.lower_bounds import lower_bounds

@@ -12,7 +12,7 @@ from syncoll.damage.damage import parse_damage
 from syncoll.damage.damaged import Damaged, damaged
 from syncoll.errors import ImpossibleError, LocatedError, UsageError
 from syncoll.model import Collective, Fabric, Topology
-from syncoll.repairing.left import collective_of_the_rest
+from syncoll.repairing.remaining_problem import collective_of_the_rest
 from syncoll.routing import as_topology
 from syncoll.session import Session
 from syncoll.simulating.network import PhysicalNetwork, physical_network

@@ -14,7 +14,7 @@ from syncoll.cli.main import main
 from syncoll.documents import frontier_document, write_document
 from syncoll.errors import UsageError
 from syncoll.model import Collective, Topology
-from syncoll.repairing.losses import Loss, bound_for, percent
+from syncoll.repairing.cost_delta import Loss, bound_for, percent
 from syncoll.results import Frontier
 
 

@@ -133,13 +133,13 @@ def test_it_goes_on_from_its_folder(
     files[1].write_text(files[1].read_text().replace('"steps": 3', '"steps": 2', 1))
     files[2].unlink()
     searched = []
-    search = surveys.known_seeds
+    search = surveys.warm_start_seeds
 
     def seen(machine, *more):  # type: ignore[no-untyped-def]
         searched.append(machine.topology.name)
         return search(machine, *more)
 
-    monkeypatch.setattr(surveys, "known_seeds", seen)
+    monkeypatch.setattr(surveys, "warm_start_seeds", seen)
     assert main(command) == 0
     assert len(searched) == 2
     again = json.loads(capsys.readouterr().out)

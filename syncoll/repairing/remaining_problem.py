@@ -41,7 +41,7 @@ def left(
 
 
 def collective_of_the_rest(machine: Damaged, collective: Collective, find: Find) -> Collective:
-    """The collective on the damaged machine; see `left`."""
+    """The collective on the damaged machine."""
     collective.require_regular()
     nodes = machine.topology.num_nodes
     rest = on_fewer_nodes(machine, collective, find) if machine.lost_nodes else collective

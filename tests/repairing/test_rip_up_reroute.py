@@ -16,13 +16,14 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Instance, Topology, invert
 from syncoll.plugins import SeedLimits, resolve_options
-from syncoll.repairing.known import KEPT, MENDED, known_seeds
-from syncoll.repairing.left import collective_of_the_rest
-from syncoll.repairing.mending import Clock, mended
-from syncoll.repairing.remaining import Broken, carried_over
+from syncoll.repairing.carried_over import Broken, carried_over
+from syncoll.repairing.remaining_problem import collective_of_the_rest
+from syncoll.repairing.rip_up_reroute import mended
+from syncoll.repairing.warm_start_seeds import KEPT, MENDED, warm_start_seeds
 from syncoll.results.frontier import Costs, Point
 from syncoll.searching import ChosenSeed, constructed
 from syncoll.searching.heuristics import Heuristics
+from syncoll.searching.known_algorithms import Clock
 from syncoll.session import Session
 from syncoll.trust import require_valid, violations
 
@@ -165,7 +166,7 @@ def proposals(
     machine: Damaged, whole: Collective, points: list[Solved], asked: Collective, where: Topology
 ) -> list[tuple[str, int, int]]:
     rest = collective_of_the_rest(machine, whole, SESSION.collective)
-    seeds = known_seeds(machine, whole, rest, points)
+    seeds = warm_start_seeds(machine, whole, rest, points)
     told: list[str] = []
     run = Heuristics(seeds, where, asked, told.append)
     points = [p for p in run.turn(SeedLimits(seconds=5.0)) if isinstance(p, Point)]

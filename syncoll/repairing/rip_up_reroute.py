@@ -1,6 +1,6 @@
-"""Mending: algorithms of the damaged machine that are near one of the whole machine.
+"""Rip-up and reroute: algorithms of the damaged machine near one of the whole machine.
 
-What does not work any more is brought on other ways (`deliveries`), within the same steps, and with
+Sends that do not work any more are rerouted (`delivery_trees`), within the same steps, and with
 a few steps more.  Then rounds are saved: as long as all that a step holds too much for a round
 less finds another way for no round more, the step has a round less.
 
@@ -20,23 +20,17 @@ import numpy.typing as npt
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm
 from syncoll.repairing.budget import Budget
-from syncoll.repairing.deliveries import NEVER, Deliveries
-from syncoll.repairing.remaining import Broken
+from syncoll.repairing.carried_over import Broken
+from syncoll.repairing.delivery_trees import NEVER, Deliveries
+from syncoll.searching.known_algorithms import Clock
 
-__all__ = ["Clock", "mended"]
+__all__ = ["mended"]
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 _STEPS_MORE = {False: (0, 1, 2), True: (0, 1, 2, 4)}
 """What is tried, for algorithms that move data and for those that combine it."""
-
-
-@dataclass
-class Clock:
-    """Until when to go on; whoever asks for more may put it forward or back meanwhile."""
-
-    until: Deadline
 
 
 def mended(several: Sequence[Broken], clock: Clock) -> Iterator[tuple[Broken, Algorithm]]:
