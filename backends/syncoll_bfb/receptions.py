@@ -6,16 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import ModelError
 from syncoll.model import Topology, ranges
 from syncoll.symmetry import FreeGroup
 
 __all__ = ["Reception", "receptions"]
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

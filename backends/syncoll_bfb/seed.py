@@ -12,8 +12,8 @@ from fractions import Fraction
 from math import ceil
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Carriers, Collective, OrbitAlgorithm, RelationTable, Topology
@@ -26,7 +26,6 @@ from syncoll_bfb.sharing import SharedStep, Ways
 
 __all__ = ["BreadthFirstSeed", "fits"]
 
-IntArray = npt.NDArray[np.int64]
 
 _MOST_LINKS = 14
 """Into a node that is solved exactly; the kinds of sources double with each."""

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.clock import now
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
@@ -36,8 +37,6 @@ from syncoll_bfb.receptions import Reception
 
 __all__ = ["SharedStep", "Ways", "WholeChunks"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 Entries = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 """As `GrowingProgram` takes them: how many each variable has, in which rows, and their values."""

@@ -18,15 +18,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.errors import OptionError
 from syncoll.model import Topology
 from syncoll.model.fabric import Fabric
 
 __all__ = ["BiGraph", "numbered_bigraph", "rank_mapping", "recognise_bigraph"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

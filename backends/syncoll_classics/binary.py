@@ -11,13 +11,11 @@ node P - 1 (or 1, where P is odd) above them, as in NCCL.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll_classics.dissemination import Dissemination
 
 __all__ = ["allreduce_trees", "broadcast_trees", "in_order_tree", "rooted"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 def in_order_tree(largest: int) -> IntArray:

@@ -12,14 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from syncoll.model import BoolArray
+from syncoll.arrays import BoolArray, IntArray
 from syncoll_classics.dissemination import Dissemination
 
 __all__ = ["Carrying", "exchanged", "joined", "one_shot", "up_and_down"]
 
-IntArray = npt.NDArray[np.int64]
 
 Carrying = tuple[IntArray, BoolArray]
 """Logical sends (chunk, source, destination, step), and the contributions that each carries."""

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import LocatedError
-from syncoll.model import BoolArray, Collective, Topology
+from syncoll.model import Collective, Topology
 
 __all__ = ["Demand", "read_demand", "refusal"]
 
-IntArray = npt.NDArray[np.int64]
 
 _MOST_CELLS = 1 << 24
 """Cells of a table that are worth making to see what a collective asks for."""

@@ -13,14 +13,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
-from syncoll.model import BoolArray, ranges
+from syncoll.arrays import BoolArray, IntArray
+from syncoll.model import ranges
 from syncoll_classics.demand import Demand
 
 __all__ = ["Dissemination", "logical_sends"]
 
-IntArray = npt.NDArray[np.int64]
 
 _CHUNKS_A_CHECK = 256
 """How many chunks are looked up between two looks at the clock."""

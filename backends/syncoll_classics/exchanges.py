@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll_classics.dissemination import Dissemination
 
 __all__ = [
@@ -30,8 +30,6 @@ __all__ = [
     "doubling_peers",
     "exchange",
 ]
-
-IntArray = npt.NDArray[np.int64]
 
 
 def exchange(peers: IntArray) -> Dissemination:

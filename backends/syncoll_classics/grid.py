@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.model import Topology
 from syncoll_classics.combining import Carrying, joined
 from syncoll_classics.dissemination import Dissemination
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Grid", "grid_allreduce", "grid_disseminations", "recognise_grid"]
 
-IntArray = npt.NDArray[np.int64]
 
 _MOST_MATCHED = 256
 """Nodes up to which a grid is looked for under any numbering."""

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from math import gcd
 
-import numpy as np
-import numpy.typing as npt
-
+from syncoll.arrays import IntArray
 from syncoll.clock import now, remembering
 from syncoll.model import Topology
 from syncoll_classics.grid import Grid, recognise_grid
 
 __all__ = ["Cycle", "a_cycle", "known_cycles"]
 
-IntArray = npt.NDArray[np.int64]
 
 Cycle = tuple[int, ...]
 """The nodes of a directed cycle in order, from node 0 on."""

@@ -17,7 +17,6 @@ from syncoll_classics.tours import cheap_tour
 
 __all__ = ["priced_rings"]
 
-IntArray = npt.NDArray[np.int64]
 
 _MOST_NODES = 128
 _LEAST_DEGREE = 4

@@ -14,13 +14,12 @@ from fractions import Fraction
 from heapq import heapify, heappop, heappush
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.model import Topology
 
 __all__ = ["rings_bound"]
 
-IntArray = npt.NDArray[np.int64]
 
 _MOST_WIDTHS = 16
 """Bandwidths at which the network is taken to pieces."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from syncoll_classics.dissemination import Dissemination
 from syncoll_classics.hamiltonian import Cycle
 
 __all__ = ["around", "both_ways"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 def around(cycle: Cycle) -> Dissemination:

@@ -16,15 +16,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.deadline import NEVER, Deadline
-from syncoll.model import Algorithm, BoolArray, Topology
+from syncoll.model import Algorithm, Topology
 from syncoll_classics.demand import Demand
 
 __all__ = ["Router"]
 
-IntArray = npt.NDArray[np.int64]
 
 _MOST_TRIED = 1 << 17
 """Links on the paths of all starts of a step's sends, beyond which they look less far ahead."""

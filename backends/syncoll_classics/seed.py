@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import lcm
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.deadline import NEVER
 from syncoll.errors import OutOfTimeError, UsageError
 from syncoll.model import Collective, Topology
@@ -39,8 +39,6 @@ __all__ = [
     "SWING",
     "ClassicSeed",
 ]
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

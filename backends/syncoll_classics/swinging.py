@@ -19,13 +19,11 @@ from itertools import pairwise
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.model import Topology
 
 __all__ = ["swing_peers", "torus_shape"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 def torus_shape(topology: Topology) -> tuple[int, ...]:

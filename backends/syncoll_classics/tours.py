@@ -9,15 +9,13 @@ cycles of a hundred nodes in milliseconds, where a solver would have tens of tho
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.clock import now
 from syncoll_classics.hamiltonian import Cycle
 
 __all__ = ["cheap_tour"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _LONGEST_SEGMENT = 3
 

@@ -24,6 +24,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
 from syncoll.model import Algorithm, Collective, Counting, Topology
@@ -32,9 +33,6 @@ from syncoll.scheduling import StreamClass
 
 __all__ = ["FewSteps", "TimedForest"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 _MORE_STEPS = 2
 """So many steps more than the fewest are looked at; with more the trees of a forest do."""

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.routing.network import Network, Path
 
 __all__ = ["Arc", "Block", "Packing", "locate", "on_paths"]
 
-IntArray = npt.NDArray[np.int64]
 ArcArray = npt.NDArray[np.int32]
 
 Arc = tuple[int, int, Path]

@@ -19,13 +19,13 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.routing.network import Network
 from syncoll.routing.reduction import Groups
 from syncoll_forestcoll.packing import Arc, Block, Packing, locate
 
 __all__ = ["pack_by_groups"]
 
-IntArray = npt.NDArray[np.int64]
 
 Packer = Callable[[Network], Packing]
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.routing.flow import FlowNetwork
 from syncoll.routing.network import Network
 from syncoll_forestcoll.packing import Block, Packing
 
 __all__ = ["pack_by_order"]
 
-IntArray = npt.NDArray[np.int64]
 
 _FAR = np.int16(32000)
 

@@ -15,16 +15,14 @@ from dataclasses import replace
 from math import floor
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model.forest import Forest
 from syncoll.trust.forest import verify_forest
 
 __all__ = ["pruned", "shortened"]
 
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 _BASE = 3
 _DEEPEST = 12

@@ -8,8 +8,8 @@ from functools import cached_property
 from math import gcd, lcm
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray
 from syncoll.model import Algorithm, Collective, Counting, RelationTable, Topology
 from syncoll.results import Part
 from syncoll_inswitch.boxes import Boxes, boxes_of, neighbours
@@ -17,7 +17,6 @@ from syncoll_inswitch.waves import Moves, algorithm_of, at_once, parts_of
 
 __all__ = ["MOST_CHUNKS", "Group", "Problem", "groups_of", "kinds_of", "least_chunks"]
 
-BoolArray = npt.NDArray[np.bool_]
 
 Group = tuple[Boxes, int]
 """The boxes of the nodes that contribute to some chunks, and how many these are for C = 1."""

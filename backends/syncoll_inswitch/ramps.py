@@ -25,16 +25,14 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.linear import GrowingProgram
 from syncoll_inswitch.boxes import Boxes
 from syncoll_inswitch.waves import Moves
 
 __all__ = ["Ramp", "ramp"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _BY_ROOTS = ("S X C",)
 _BY_ALL = ("x S C", "S C x", "x A", "A x")

@@ -21,14 +21,13 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray
 from syncoll.model import Algorithm
 from syncoll_inswitch.boxes import Boxes
 
 __all__ = ["Moves", "algorithm_of", "at_once", "copied_at_once", "parts_of", "wave"]
 
-BoolArray = npt.NDArray[np.bool_]
 
 Moves = tuple[tuple[tuple[int, int, int], ...], ...]
 """For each step the sends: chunk, source, destination."""

@@ -15,9 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-import numpy as np
-import numpy.typing as npt
-
+from syncoll.arrays import IntArray
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll_multitree.turns import Turns
@@ -25,7 +23,6 @@ from syncoll_multitree.unit_network import UnitNetwork
 
 __all__ = ["Additions", "grow"]
 
-IntArray = npt.NDArray[np.int64]
 
 Additions = list[tuple[int, int, int]]
 """(tree, link, time step from 0), in the order of allocation."""

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Topology
@@ -21,7 +21,6 @@ from syncoll_multitree.unit_network import ORDERS, UnitNetwork
 
 __all__ = ["copies_of", "multitree", "places_of", "usual_turns"]
 
-IntArray = npt.NDArray[np.int64]
 
 _MOST_HEIGHTS = 1 << 17
 """Trees x nodes up to which the remaining heights of trees are followed unless asked for."""

@@ -19,7 +19,6 @@ from itertools import islice
 from math import ceil
 
 import numpy as np
-import numpy.typing as npt
 
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import OutOfTimeError
@@ -31,7 +30,6 @@ from syncoll_multitree.unit_network import UnitNetwork
 
 __all__ = ["MOST_ORDERS", "Quotient", "TranslatedTrees", "fewest_steps", "neighbour_orders"]
 
-IntArray = npt.NDArray[np.int64]
 
 MOST_ORDERS = 90
 """Orders that are tried: as many as three dimensions have, up to reflections."""

@@ -22,8 +22,8 @@ from functools import cached_property, partial
 from math import lcm
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.clock import worked
 from syncoll.deadline import Deadline
 from syncoll.errors import OutOfTimeError
@@ -39,7 +39,6 @@ from syncoll_multitree.unit_network import UnitNetwork
 
 __all__ = ["MultiTreeSeed", "fits"]
 
-IntArray = npt.NDArray[np.int64]
 
 _MOST_TRIED = 64
 """C, and rounds of a time step, up to which those that do are looked for."""

@@ -26,8 +26,8 @@ from itertools import pairwise, product
 from math import gcd, lcm
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import UNREACHABLE, Fabric, Link
@@ -37,7 +37,6 @@ from syncoll_multitree.unit_network import ORDERS
 
 __all__ = ["SEARCHES", "RoutedTrees", "connection_unit", "multitree_on_fabric"]
 
-IntArray = npt.NDArray[np.int64]
 
 SEARCHES = ("near", "node")
 """How a tree looks for its next node; see above."""

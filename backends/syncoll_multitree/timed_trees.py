@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
+from syncoll.arrays import IntArray
 from syncoll.model import Algorithm
 from syncoll.scheduling import StepTree
 
 __all__ = ["TimedTrees"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

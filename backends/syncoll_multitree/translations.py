@@ -17,12 +17,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.model import Topology
 from syncoll.symmetry.products import find_products
 
 __all__ = ["Translations", "find_translations"]
 
-IntArray = npt.NDArray[np.int64]
 
 _MOST_TRIED = 20_000
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 
 __all__ = ["TURNS", "Turns"]
 
-IntArray = npt.NDArray[np.int64]
 
 TURNS = ("root", "height", "missing")
 """``root``: in the order of the roots.  ``height``: first what lacks the nodes farthest from it.

@@ -13,15 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.model import Topology
 from syncoll.scheduling.link_sets import LinkSets
 
 __all__ = ["Routes", "Routing", "merged"]
 
-IntArray = npt.NDArray[np.int64]
 Narrow = npt.NDArray[np.float32]
-FloatArray = npt.NDArray[np.float64]
 
 _STEEPNESS = (6.0, 40.0)
 """In the first pass and the last: prices of an idle set and of the fullest differ by e to that."""

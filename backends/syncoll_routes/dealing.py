@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+
+from syncoll.arrays import FloatArray, IntArray
 
 __all__ = ["dealt", "overlaps"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _TURNS = 60
 _BUSY = 0.5

@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.model import Topology
 from syncoll.scheduling.link_sets import LinkSets
@@ -28,8 +28,6 @@ from syncoll_routes.load_program import Balance, least_load
 
 __all__ = ["MOST_COLUMNS", "Flows"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 MOST_COLUMNS = 100_000
 """Links times nodes that send; larger programs take minutes."""

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.linear import LinearProgram
 from syncoll.scheduling.link_sets import LinkSets
 
 __all__ = ["Balance", "LeastLoad", "least_load"]
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

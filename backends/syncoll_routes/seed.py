@@ -7,8 +7,8 @@ from fractions import Fraction
 from math import ceil
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, RelationTable, Topology, ranges
@@ -20,7 +20,6 @@ from syncoll_routes.tiers import Tiers
 
 __all__ = ["RouteSeed", "fits"]
 
-IntArray = npt.NDArray[np.int64]
 
 _SECONDS = 30.0
 """Where the search has no limit."""

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.model import BandwidthBound, Topology
 from syncoll.model.boxes import boxes_by_width
@@ -34,9 +34,6 @@ from syncoll_routes.load_program import Balance, least_load
 
 __all__ = ["Tiers"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 _MOST_WIDTHS = 8
 _MET = 1.01

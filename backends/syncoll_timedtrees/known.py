@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray
 from syncoll.deadline import Deadline
 from syncoll.packing.problem import PackingProblem, TreeDemand
 from syncoll.packing.trees import Send, TimedTree, of_use
@@ -19,7 +19,6 @@ from syncoll.plugins import Proposal
 
 __all__ = ["known_trees"]
 
-BoolArray = npt.NDArray[np.bool_]
 
 _MOST_CELLS = 1 << 23
 """Chunks times nodes of an algorithm that is looked at."""

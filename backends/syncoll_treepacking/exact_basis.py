@@ -18,14 +18,12 @@ from fractions import Fraction
 from math import lcm
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll_treepacking.program import Basis, Master
 
 __all__ = ["exact_prices", "exact_weights", "solve_exactly"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _BITS = 20
 _MOST_DIGITS = 1024

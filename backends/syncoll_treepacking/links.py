@@ -18,16 +18,13 @@ from functools import cached_property
 from math import lcm
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.errors import ModelError
 from syncoll.model import Topology
 from syncoll.model.fabric import Fabric
 
 __all__ = ["LinkSystem"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,14 +19,13 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray
 from syncoll.scheduling.arborescence import cheapest_arborescence
 from syncoll_treepacking.links import LinkSystem
 
 __all__ = ["ArborescenceOracle", "Column", "Oracle", "SpanningTreeOracle"]
 
-FloatArray = npt.NDArray[np.float64]
 
 Costs = Sequence[int] | FloatArray
 """Of one use of each link."""

@@ -20,16 +20,14 @@ from fractions import Fraction
 from math import inf
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.clock import now
 from syncoll.linear import GrowingProgram
 from syncoll_treepacking.oracle import Column, Oracle
 
 __all__ = ["Basis", "ColumnGeneration", "Master", "packing_program"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _TOLERANCE = 1e-9
 _TREES_PER_PROGRAM = 12

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray
 from syncoll_treepacking.certificate import Certificate, PriceCertificate, best_partition
 from syncoll_treepacking.exact_basis import exact_prices, exact_weights
 from syncoll_treepacking.oracle import Column, Oracle
@@ -24,7 +24,6 @@ from syncoll_treepacking.program import ColumnGeneration, Master
 
 __all__ = ["pack"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _MOST_ROUNDS = 20
 """How often the exact check of the prices may find a cheaper tree before the interval is left."""

@@ -12,14 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.model import Topology
 from syncoll.symmetry.products import Product, find_products
 
 __all__ = ["combs"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 def combs(topology: Topology) -> Iterator[tuple[int, IntArray]]:

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from itertools import combinations, permutations
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.model import Topology
 
 __all__ = ["Core", "cores"]
 
-IntArray = npt.NDArray[np.int64]
 
 _LARGEST = 16
 _MOST_OF_SIZE, _MOST_MADE = 400, 1200

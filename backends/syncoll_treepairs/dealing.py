@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.clock import took
 from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
@@ -31,7 +32,6 @@ __all__ = [
     "rounds_of",
 ]
 
-IntArray = npt.NDArray[np.int64]
 
 _NEAR, _FEW = Fraction(1004, 1000), 3
 """How near values of C have to come to the best promise, and how many are dealt."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.model import Algorithm, Collective
 from syncoll.results import Family, Part
 from syncoll.scheduling import family_of_waves
@@ -19,7 +19,6 @@ from syncoll_treepairs.waves import WavePacking, from_its_first_step
 
 __all__ = ["family_of"]
 
-IntArray = npt.NDArray[np.int64]
 
 _MOST_CONTRIBUTIONS = 1 << 24
 """Sends times nodes of the first member at most: it is replayed, and may become a point."""

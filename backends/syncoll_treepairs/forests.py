@@ -12,16 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll_treepairs.machine import Links
 
 __all__ = ["Forests"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 _FAR = 1e7
 """What cannot be costs so many times more than any send."""

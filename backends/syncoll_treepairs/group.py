@@ -11,15 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
 from syncoll.model import Topology
 from syncoll.symmetry import find_symmetry
 
 __all__ = ["Group", "least_of_orbits", "link_map", "symmetry"]
 
-IntArray = npt.NDArray[np.int64]
 
 _LARGEST, _GROWTH = 4096, 16
 """The order at most, absolutely and in times the nodes."""

@@ -12,8 +12,8 @@ from functools import cached_property
 from math import gcd
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.model import Topology
 from syncoll.symmetry.candidates import automorphism_generators
@@ -24,9 +24,6 @@ from syncoll_treepairs.group import least_of_orbits, link_map, symmetry
 from syncoll_treepairs.shortest_paths import exchanges
 
 __all__ = ["Links", "Machine"]
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

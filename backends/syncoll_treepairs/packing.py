@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
 from syncoll_treepairs.machine import Machine
@@ -22,8 +22,6 @@ from syncoll_treepairs.pairs import Pair, PairFinder
 
 __all__ = ["Packing", "whenever"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _KEPT = 0.6
 """How much of the prices before is kept."""

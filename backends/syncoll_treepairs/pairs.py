@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll_treepairs.cores import Core
 from syncoll_treepairs.forests import Forests
@@ -16,9 +16,6 @@ from syncoll_treepairs.machine import Machine
 
 __all__ = ["Pair", "PairFinder"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 _TIES = 1e-6
 """Random prices, relative to the mean, that decide between equal ones: sends are never free."""

@@ -24,8 +24,8 @@ from fractions import Fraction
 from itertools import permutations, product
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.deadline import NEVER
 from syncoll.model import Topology
 from syncoll.symmetry import free_symmetry
@@ -35,8 +35,6 @@ from syncoll_treepairs.group import least_of_orbits, link_map
 
 __all__ = ["everywhere", "exchanges"]
 
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 _MOST_CONTRIBUTIONS = 1 << 26
 """Sends of an exchange times nodes, at most."""

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
 from syncoll.model import Algorithm
@@ -34,8 +34,6 @@ from syncoll_treepairs.pairs import Pair
 
 __all__ = ["WavePacking", "from_its_first_step", "waves"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _ROOTS, _ADDED = 48, 24
 """Roots that are looked at in a turn, and the cheapest of them whose pairs are added."""

@@ -34,8 +34,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.errors import FormulaTooLargeError
 from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
 from syncoll.model import UNREACHABLE, Algorithm, Counting, Instance
@@ -45,7 +45,6 @@ from syncoll_partial.slot import Slot
 
 __all__ = ["PartialEncoded", "PartialEncoding"]
 
-IntArray = npt.NDArray[np.int64]
 
 _USED, _CARRIES, _PART, _OWN, _BOTH = range(5)
 """The kinds of Booleans; the last is a part and what it carries together."""

@@ -30,15 +30,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
 from syncoll.model import Algorithm, Instance, rows_within
 from syncoll.plugins import OptionValue
 
 __all__ = ["PathEncoded", "PathEncoding"]
 
-IntArray = npt.NDArray[np.int64]
 
 _SND, _AT, _RECEIVED, _BOTH = range(4)
 """The kinds of Booleans; the last is snd and at together."""

@@ -27,15 +27,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
 from syncoll.model import Algorithm, Counting, Instance, ranges, rows_within
 from syncoll.plugins import OptionValue
 
 __all__ = ["StepEncoded", "StepEncoding"]
 
-IntArray = npt.NDArray[np.int64]
 
 _COUNTED_CLASSES = 32
 """In an estimate of the size so many classes of chunks stand for all."""

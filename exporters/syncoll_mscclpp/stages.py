@@ -34,8 +34,6 @@ from syncoll_mscclpp.ways import Part, Way, Ways
 
 __all__ = ["Stages", "staged"]
 
-IntArray = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False)
 class Stages:

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.errors import ExportError
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm, Topology
 from syncoll.model.boxes import shared_memory_boxes
@@ -39,7 +39,6 @@ _MOST_PER_OPERATION = 8
 _MOST_OPERATIONS = 64
 """Of a thread block."""
 
-IntArray = npt.NDArray[np.int64]
 Op = dict[str, Any]
 Group = tuple[int, ...]
 

@@ -18,7 +18,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from syncoll.model import Algorithm, Counting, Instance, Topology
 from syncoll.model.boxes import boxes_by_copies, shared_memory_boxes
@@ -26,8 +25,6 @@ from syncoll.runtime import Buffer, Layout, Slot
 from syncoll_mscclpp.events import Event, Group
 
 __all__ = ["Part", "Send", "Way", "Ways", "around_one_switch"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

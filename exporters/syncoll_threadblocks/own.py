@@ -14,8 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
+from syncoll.arrays import BoolArray
 from syncoll.errors import VerificationError
-from syncoll.model import BoolArray, Instance
+from syncoll.model import Instance
 from syncoll.wording import counted
 from syncoll_threadblocks.contents import Value
 

@@ -14,8 +14,8 @@ from functools import cached_property
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.bounding.covers import Covers
 from syncoll.bounding.cuts import amounts_across
 from syncoll.certificates.certificate import RoundsBound
@@ -23,13 +23,11 @@ from syncoll.certificates.classes import ChunkClasses, Demand, DemandList, Deman
 from syncoll.certificates.cuts import CutCertificate
 from syncoll.certificates.partition import PartitionCertificate, sends_between
 from syncoll.clock import remembered
-from syncoll.model import BoolArray, Counting, Topology
+from syncoll.model import Counting, Topology
 from syncoll.model.boxes import boxes_by_width
 
 __all__ = ["bound_at_once", "least_cut"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _MOST_WIDTHS = 3
 """Limit on the link widths from which boxes are made."""

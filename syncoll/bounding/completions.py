@@ -19,6 +19,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.bounding.duals import denominators, readable
 from syncoll.bounding.setting import CombiningSetting
 from syncoll.certificates.classes import ChunkClass, ChunkClasses
@@ -35,8 +36,6 @@ from syncoll.model import Topology
 
 __all__ = ["QUICK", "THOROUGH", "CaseAt", "CaseProgram", "find_completions", "prices_of_links"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _Key = TypeVar("_Key")
 CaseAt = tuple[int, int, int]

@@ -11,15 +11,13 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-from syncoll.model import BoolArray, Topology
+from syncoll.arrays import BoolArray, FloatArray, IntArray
+from syncoll.model import Topology
 from syncoll.model.rows import ranges
 
 __all__ = ["Covers"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _MOST_EXACT = 1_000
 """Covers of more links are greedy only."""

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import BoolArray
 from syncoll.bounding.covers import Covers
 from syncoll.certificates.classes import Demand, DemandList
 from syncoll.certificates.cuts import CutCertificate
 from syncoll.certificates.prices import PriceCertificate
-from syncoll.model import BoolArray, Topology
+from syncoll.model import Topology
 
 __all__ = ["amounts_across", "find_cut"]
 

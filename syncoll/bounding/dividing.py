@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.bounding.completions import CaseAt, CaseProgram, prices_of_links
 from syncoll.bounding.duals import denominators
 from syncoll.bounding.setting import CombiningSetting
@@ -27,8 +27,6 @@ from syncoll.model import Topology
 
 __all__ = ["divided"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _TRIED = 3
 """Sends that are tried before a case is divided by one of them."""

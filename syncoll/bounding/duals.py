@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import FloatArray
 from syncoll.certificates.prices import PriceCertificate, Share
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["denominators", "prices_of", "readable"]
 
-FloatArray = npt.NDArray[np.float64]
 _Prices = dict[tuple[int, int], Fraction]
 
 _DENOMINATORS = (12, 840, 27720, 10**6, 10**9)

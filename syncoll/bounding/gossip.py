@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.bounding.duals import denominators, readable
 from syncoll.bounding.setting import CombiningSetting
 from syncoll.certificates.classes import ChunkClasses, Demand
@@ -31,8 +31,6 @@ from syncoll.symmetry.fixing import automorphisms_fixing, link_orbits
 
 __all__ = ["find_gossip"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _SHARE = 0.8
 """The part of the time after which no further trees are generated: the rest is for the check."""

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.model import Topology
 
 __all__ = ["TimeExpandedNetwork"]
 
-IntArray = npt.NDArray[np.int64]
 
 _CELLS_AT_ONCE = 1 << 20
 """Pairs of nodes that are looked at together, in some 25 MB."""

@@ -14,8 +14,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.certificates.classes import ChunkClass, ClassList
 from syncoll.certificates.partition import PartitionCertificate, in_units, sends_between
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError
@@ -24,8 +24,6 @@ from syncoll.model import Counting, Topology
 
 __all__ = ["find_partition"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _MOST_PROGRAMS = 12
 """This number of the most promising partitions gets exact prices."""

@@ -11,15 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.certificates.classes import DemandList
 from syncoll.certificates.prices import PriceCertificate, Share
 from syncoll.model import Topology
 
 __all__ = ["Payers", "payers"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.certificates.classes import Demand, DemandList
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Topology
@@ -24,7 +24,6 @@ from syncoll.symmetry.structure import Structure
 
 __all__ = ["LEAST_NODES", "Quotient"]
 
-IntArray = npt.NDArray[np.int64]
 
 LEAST_NODES = 12
 """Smaller machines have small programs."""

@@ -29,8 +29,8 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.bounding.duals import denominators, prices_of
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.quotient import Quotient
@@ -50,8 +50,6 @@ __all__ = [
     "num_flows",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _BYTES_PER_COLUMN = 1_000
 """Measured as the growth of the process, for allgather on tori of 36 to 256 nodes, two DGX A100

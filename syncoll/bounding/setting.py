@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray
 from syncoll.certificates.classes import ChunkClasses
 from syncoll.model import Topology
 from syncoll.symmetry.candidates import automorphism_generators
@@ -14,8 +14,6 @@ from syncoll.symmetry.fixing import least_of_orbits
 from syncoll.symmetry.structure import Structure
 
 __all__ = ["CombiningSetting"]
-
-FloatArray = npt.NDArray[np.float64]
 
 
 class CombiningSetting:

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray
 from syncoll.bounding.duals import denominators, readable
 from syncoll.certificates.classes import ChunkClasses
 from syncoll.certificates.switches import SwitchCertificate, doubled_costs, leaving, summed
@@ -22,7 +22,6 @@ from syncoll.model import Counting, Topology
 
 __all__ = ["find_switch_prices"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _MOST_TURNS = 200
 _NEAR = 1e-9

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, FloatArray
 from syncoll.bounding.duals import readable
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.certificates.classes import Demand
@@ -32,9 +32,6 @@ from syncoll.linear import GrowingProgram
 
 __all__ = ["Cut", "TimedCuts"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 _TOLERANCE = 1e-7
 _CUTS_AT_ONCE = 8

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.certificates.classes import Demand
 from syncoll.certificates.informed import set_orbits, uninformed
 from syncoll.certificates.trees import NEVER, TreeCertificate, affordable, cheapest_tree, is_of_sets
@@ -24,9 +24,6 @@ from syncoll.model import Topology
 from syncoll.symmetry.fixing import automorphisms_fixing, bound_orbits
 
 __all__ = ["find_tree_prices"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 _DENOMINATORS = 12, 840, 27720

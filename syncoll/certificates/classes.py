@@ -17,9 +17,10 @@ from math import gcd
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import BoolArray
 from syncoll.certificates.pairs import NodeSetPairs
 from syncoll.errors import ModelError
-from syncoll.model import BoolArray, Instance, RelationTable
+from syncoll.model import Instance, RelationTable
 from syncoll.model.node_sets import NodeSets
 
 __all__ = [

@@ -53,7 +53,6 @@ Send = tuple[int, int, bool]
 Table = npt.NDArray[Any]
 """Whole numbers over a common denominator."""
 
-IntArray = npt.NDArray[np.int64]
 
 _LARGEST = 1 << 62
 

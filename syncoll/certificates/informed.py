@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.certificates.classes import Demand
 from syncoll.model import Topology
 
 __all__ = ["MOST_UNINFORMED", "InformedSets", "set_orbits", "uninformed"]
 
-IntArray = npt.NDArray[np.int64]
 Costs = npt.NDArray[Any]
 
 MOST_UNINFORMED = 15

@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Generic, Self, TypeVar, overload
 
 import numpy as np
-import numpy.typing as npt
+
+from syncoll.arrays import IntArray
 
 __all__ = ["NodeSetPairs"]
 
-IntArray = npt.NDArray[np.int64]
 NodeSet = tuple[int, ...]
 
 _Record = TypeVar("_Record")

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.certificates.classes import Demand
 from syncoll.certificates.every_send import require_every_send
 from syncoll.certificates.informed import MOST_UNINFORMED, InformedSets
@@ -42,7 +43,6 @@ __all__ = [
     "is_of_sets",
 ]
 
-IntArray = npt.NDArray[np.int64]
 Costs = npt.NDArray[Any]
 
 MOST_DESTINATIONS = 10

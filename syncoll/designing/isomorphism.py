@@ -13,15 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.model import Collective, Topology
 from syncoll.symmetry import automorphism_graph
 from syncoll.symmetry.structure import Structure
 
 __all__ = ["CanonicalForm"]
 
-IntArray = npt.NDArray[np.int64]
 
 _MOST_EDGES = 50_000
 """Of a graph that is numbered: machines beyond that are told apart by nothing."""

@@ -23,8 +23,8 @@ from fractions import Fraction
 from math import ceil
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.certificates import CutCertificate, PriceCertificate, RoundsBound
 from syncoll.certificates.trees import TreeCertificate
 from syncoll.designing.candidates import Candidate, Costs, ports_of
@@ -45,7 +45,6 @@ from syncoll.symmetry.structure import Structure
 
 __all__ = ["Extension", "extensions", "usual_bandwidth", "with_link"]
 
-IntArray = npt.NDArray[np.int64]
 
 _GRID = 1 << 40
 """Prices are rounded up to multiples of the largest one over this."""

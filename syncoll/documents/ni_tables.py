@@ -22,8 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from syncoll.arrays import BoolArray
 from syncoll.errors import ExportError
-from syncoll.model import Algorithm, BoolArray, Instance
+from syncoll.model import Algorithm, Instance
 
 __all__ = ["HEAD", "ScheduleEntry", "ScheduleTable", "TableOp", "ni_tables"]
 

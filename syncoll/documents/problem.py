@@ -10,10 +10,10 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict
 
+from syncoll.arrays import IntArray
 from syncoll.documents.node_set import NodeEntry, nodes_of
 from syncoll.documents.record import ClosedRecord, Count, Node, Nodes, PositiveCount, Record
 from syncoll.errors import FileFormatError
@@ -43,7 +43,6 @@ __all__ = [
     "topology_of",
 ]
 
-IntArray = npt.NDArray[np.int64]
 
 VERSION = 5
 """The newest version of all kinds of files; what says nothing new is written as version 1."""

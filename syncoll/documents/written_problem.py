@@ -13,6 +13,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, replace
 
 import syncoll
+from syncoll.arrays import IntArray
 from syncoll.documents.node_set import MOST_LISTED_NODES, NodeEntry, set_entries
 from syncoll.documents.problem import (
     AlgorithmRecord,
@@ -36,7 +37,6 @@ __all__ = [
     "version_of_chunks",
 ]
 
-IntArray = npt.NDArray[np.int64]
 
 _MOST_LISTED = 100_000
 """Sends, or chunks, up to which files list every one, and are of version 1 for that matter."""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from syncoll.formula.formula import NO_HIGH, NO_LOW, Formula, IntArray
+from syncoll.arrays import IntArray
+from syncoll.formula.formula import NO_HIGH, NO_LOW, Formula
 
 __all__ = ["FormulaBuilder"]
 

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.formula.features import Feature, FormulaSize
 
 __all__ = [
@@ -37,7 +38,6 @@ __all__ = [
     "LinearRow",
 ]
 
-IntArray = npt.NDArray[np.int64]
 
 NO_LOW = -(1 << 60)
 """The low bound of a linear row that has none."""

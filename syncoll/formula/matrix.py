@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.formula.formula import NO_HIGH, NO_LOW, Assignment, Formula
 
 __all__ = ["LinearMatrix", "columns_to_assignment", "linear_matrix"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

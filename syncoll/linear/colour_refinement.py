@@ -23,9 +23,10 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
+
 __all__ = ["Graph", "hashes", "is_equitable", "mix", "numbered", "refine"]
 
-IntArray = npt.NDArray[np.int64]
 WordArray = npt.NDArray[np.uint64]
 
 

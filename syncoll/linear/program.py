@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.clock import is_counted, took
 from syncoll.deadline import NEVER, Deadline, enclosing
 from syncoll.linear.colour_refinement import Graph, is_equitable, mix, numbered, refine
@@ -22,8 +23,6 @@ from syncoll.memory import budget, on_refusal
 
 __all__ = ["GrowingProgram", "LinearProgram", "Optimum"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 Entries = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 """How many entries each new column (or row) has, in which rows (or columns), and their values."""

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.formula import Formula
 from syncoll.model import ranges
 
 __all__ = [
-    "BoolArray",
-    "IntArray",
     "add",
     "gather",
     "ints",
@@ -30,9 +29,6 @@ __all__ = [
     "row_sums",
     "with_rows_of",
 ]
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 def ints(values: npt.ArrayLike) -> IntArray:

@@ -14,17 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.formula import Formula
-from syncoll.lowerings._arrays import (
-    BoolArray,
-    IntArray,
-    gather,
-    ints,
-    join,
-    ranges,
-    row_of,
-    row_sums,
-)
+from syncoll.lowerings._arrays import gather, ints, join, ranges, row_of, row_sums
 from syncoll.lowerings._sums import (
     Sums,
     cardinality_sums,

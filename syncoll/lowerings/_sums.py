@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from syncoll.arrays import IntArray
 from syncoll.formula import NO_HIGH, NO_LOW, Formula
-from syncoll.lowerings._arrays import IntArray, gather, offsets, row_of, row_sums
+from syncoll.lowerings._arrays import gather, offsets, row_of, row_sums
 
 __all__ = [
     "Sums",

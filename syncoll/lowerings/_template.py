@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.formula import FormulaBuilder
-from syncoll.lowerings._arrays import BoolArray, IntArray, ints
+from syncoll.lowerings._arrays import ints
 
 __all__ = ["SumShape", "Template", "TemplateBuilder", "fill_in"]
 

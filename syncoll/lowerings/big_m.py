@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from syncoll.arrays import IntArray
 from syncoll.formula import NO_HIGH, NO_LOW, Feature, Formula
-from syncoll.lowerings._arrays import IntArray, add, gather, keep, offsets, row_of, row_sums
+from syncoll.lowerings._arrays import add, gather, keep, offsets, row_of, row_sums
 from syncoll.lowerings._sums import Sums, cardinality_sums, merged, pseudo_boolean_sums
 from syncoll.lowerings.lowering import registered
 

@@ -18,17 +18,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.formula import Feature, Formula, FormulaBuilder
-from syncoll.lowerings._arrays import (
-    BoolArray,
-    IntArray,
-    add,
-    ints,
-    keep,
-    offsets,
-    row_of,
-    with_rows_of,
-)
+from syncoll.lowerings._arrays import add, ints, keep, offsets, row_of, with_rows_of
 from syncoll.lowerings._direct import adder, covers, product_at_most_one
 from syncoll.lowerings._stopping import go_on
 from syncoll.lowerings._structure import CHAIN, EXACTLY_ONE, SINGLE, Structure, structure

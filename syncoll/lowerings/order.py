@@ -16,18 +16,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from syncoll.arrays import IntArray
 from syncoll.errors import UsageError
 from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Feature, Formula, FormulaBuilder
-from syncoll.lowerings._arrays import (
-    IntArray,
-    add,
-    ints,
-    offsets,
-    ranges,
-    row_of,
-    row_sums,
-    with_rows_of,
-)
+from syncoll.lowerings._arrays import add, ints, offsets, ranges, row_of, row_sums, with_rows_of
 from syncoll.lowerings.lowering import Applied, registered
 
 __all__ = ["MOST_ORDER_LITERALS", "FromOrder", "integers_to_order"]

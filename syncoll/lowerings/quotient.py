@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Formula
 from syncoll.lowerings.lowering import Applied
 
 __all__ = ["Split", "merged"]
 
-IntArray = npt.NDArray[np.int64]
 KeyArray = npt.NDArray[np.uint64]
 
 

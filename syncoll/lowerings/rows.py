@@ -18,8 +18,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from syncoll.arrays import IntArray
 from syncoll.formula import NO_HIGH, NO_LOW, Feature, Formula, FormulaBuilder
-from syncoll.lowerings._arrays import IntArray, add, ints, keep, offsets, row_sums, with_rows_of
+from syncoll.lowerings._arrays import add, ints, keep, offsets, row_sums, with_rows_of
 from syncoll.lowerings._sums import (
     cardinality_sums,
     normalised,

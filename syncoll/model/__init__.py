@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from syncoll.model.derived import inverse_of, sequence_of
     from syncoll.model.fabric import Fabric, FabricLink
     from syncoll.model.forest import Forest, Tree
-    from syncoll.model.instance import BoolArray, Instance
+    from syncoll.model.instance import Instance
     from syncoll.model.orbit_algorithm import OrbitAlgorithm
     from syncoll.model.recutting import recut
     from syncoll.model.rows import RelationTable, ranges, rows_within
@@ -29,7 +29,7 @@ else:
             "derived": "inverse_of sequence_of",
             "fabric": "Fabric FabricLink",
             "forest": "Forest Tree",
-            "instance": "BoolArray Instance",
+            "instance": "Instance",
             "orbit_algorithm": "OrbitAlgorithm",
             "recutting": "recut",
             "rows": "RelationTable ranges rows_within",
@@ -42,7 +42,6 @@ __all__ = [
     "UNREACHABLE",
     "Algorithm",
     "BandwidthBound",
-    "BoolArray",
     "Carriers",
     "Collective",
     "Counting",

@@ -7,18 +7,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.errors import ModelError
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
-    from syncoll.model.instance import BoolArray, Instance
+    from syncoll.arrays import BoolArray
+    from syncoll.model.instance import Instance
     from syncoll.model.topology import Topology
 
 __all__ = ["Algorithm"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,16 +8,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.model.bandwidth import Counting
 from syncoll.model.fabric import Fabric
 from syncoll.model.topology import Topology
 
 __all__ = ["boxes_by_copies", "boxes_by_width", "connected_by", "shared_memory_boxes"]
 
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 _NETWORK, _PCIE = "network", "pcie"
 """Words of labels."""

@@ -14,12 +14,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.errors import ModelError
 from syncoll.wording import counted
 
 __all__ = ["Carriers"]
 
-IntArray = npt.NDArray[np.int64]
 NarrowArray = npt.NDArray[np.int32]
 
 _CELLS_AT_ONCE = 1 << 21

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import BoolArray
 from syncoll.errors import ModelError, Origin, UsageError
-from syncoll.model.instance import BoolArray, Instance, nothing_to_do
+from syncoll.model.instance import Instance, nothing_to_do
 from syncoll.model.reach import Reach
 from syncoll.model.rows import RelationTable
 from syncoll.wording import counted

@@ -33,9 +33,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.model.algorithm import Algorithm
-from syncoll.model.instance import BoolArray
-from syncoll.model.topology import Counting, IntArray, Topology
+from syncoll.model.topology import Counting, Topology
 
 __all__ = ["Arrivals", "CountedSends", "bound_loads", "destination_groups"]
 

@@ -22,18 +22,16 @@ from itertools import pairwise
 from math import lcm
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import ModelError
 from syncoll.model.algorithm import Algorithm
-from syncoll.model.instance import BoolArray, Instance
+from syncoll.model.instance import Instance
 from syncoll.model.node_sets import NodeSets, paired
 from syncoll.model.orbit_algorithm import OrbitAlgorithm
 from syncoll.model.rows import RelationTable
 
 __all__ = ["compose", "invert", "refine", "renumber", "same_chunks"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 def refine(instance: Instance, algorithm: Algorithm, parts: int) -> tuple[Instance, Algorithm]:

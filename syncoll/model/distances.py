@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.model.rows import ranges
 
 __all__ = ["UNREACHABLE", "distances"]
 
-IntArray = npt.NDArray[np.int64]
 WordArray = npt.NDArray[np.uint64]
 
 UNREACHABLE = 1 << 30

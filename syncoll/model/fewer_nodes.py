@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray
 from syncoll.errors import ModelError, Origin
 from syncoll.model.collective import Collective
 from syncoll.model.derived import dual_of
@@ -24,7 +24,6 @@ from syncoll.wording import counted
 
 __all__ = ["as_operand", "rest_of", "without", "words_without"]
 
-BoolArray = npt.NDArray[np.bool_]
 
 _LOOSE = re.compile(r" \+ |^[0-9]+ \* ")
 """What binds less tightly than ``without``, in the name of a collective."""

@@ -9,16 +9,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import ModelError, Origin
 from syncoll.model.reach import Reach
 from syncoll.model.rows import RelationTable
 from syncoll.model.topology import UNREACHABLE, Topology
 from syncoll.wording import counted
 
-__all__ = ["BoolArray", "Instance", "nothing_to_do"]
-
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
+__all__ = ["Instance", "nothing_to_do"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,13 +13,12 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import ModelError
 from syncoll.wording import counted
 
 __all__ = ["MOST_DENSE_CELLS", "NodeSets", "paired"]
 
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 ByteArray = npt.NDArray[np.uint8]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.errors import UsageError
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.carriers import Carriers
 
 if TYPE_CHECKING:
-    from syncoll.model.instance import BoolArray, Instance
+    from syncoll.arrays import BoolArray
+    from syncoll.model.instance import Instance
     from syncoll.model.topology import Topology
 
 __all__ = ["MOST_LISTED", "MOST_PLAIN", "OrbitAlgorithm"]
 
-IntArray = npt.NDArray[np.int64]
 NarrowArray = npt.NDArray[np.int32]
 
 MOST_PLAIN = 1 << 15

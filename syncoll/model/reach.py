@@ -7,15 +7,14 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.errors import ModelError, Origin
 from syncoll.model.rows import RelationTable
 from syncoll.model.topology import UNREACHABLE, Topology
 
 __all__ = ["Reach"]
 
-IntArray = npt.NDArray[np.int64]
 
 _PAIRS_AT_ONCE = 1 << 22
 """About how many kinds of chunks and their nodes are looked at together."""

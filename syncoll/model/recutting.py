@@ -11,16 +11,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.instance import Instance
 from syncoll.model.orbit_algorithm import OrbitAlgorithm
 from syncoll.model.rows import ranges
 
 __all__ = ["recut"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 def recut(

@@ -8,12 +8,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.model.node_sets import NodeSets, paired
 
 __all__ = ["MOST_CELLS", "RelationTable", "ranges", "rows_within"]
 
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 MOST_CELLS = 20_000_000
 """Cells of the largest table that is made for a comparison alone."""

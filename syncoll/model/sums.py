@@ -27,7 +27,6 @@ from math import gcd, lcm
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from syncoll.errors import ModelError, Origin
 from syncoll.model.collective import Collective
@@ -37,7 +36,6 @@ from syncoll.wording import counted
 
 __all__ = ["Groups", "Term", "checked_groups", "sum_of", "within"]
 
-IntArray = npt.NDArray[np.int64]
 Groups = Callable[[int], Sequence[Sequence[int]]]
 
 _LAST_TRIED = 10_000

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.errors import ModelError, Origin
 from syncoll.model.bandwidth import BandwidthBound, Counting, Link
 from syncoll.model.distances import UNREACHABLE, distances
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     import networkx as nx
 
 __all__ = ["UNREACHABLE", "BandwidthBound", "Counting", "Link", "Topology"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from itertools import groupby
 
 import numpy as np
 
-from syncoll.mpi.shares import IntArray, Shares
+from syncoll.arrays import IntArray
+from syncoll.mpi.shares import Shares
 from syncoll.runtime import Action, Buffer, Layout, LoweredAlgorithm, Operation, Slot
 
 __all__ = ["Local", "RankProgram", "Region", "Step", "Transfer", "chunk_at", "program_of"]

@@ -12,13 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.runtime import Kind, Layout
 
 __all__ = ["Shares", "shares_of", "split"]
 
-IntArray = npt.NDArray[np.int64]
 
 _WHOLE = (Kind.ALLREDUCE, Kind.BROADCAST, Kind.REDUCE, Kind.CUSTOM)
 _OWNED_BY_SOURCE = (Kind.ALLGATHER, Kind.GATHER)

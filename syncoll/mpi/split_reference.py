@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from syncoll.model import BoolArray, Instance
+from syncoll.arrays import BoolArray, IntArray
+from syncoll.model import Instance
 from syncoll.mpi.buffers import message
 from syncoll.mpi.communicators import mpi
 from syncoll.runtime import Kind
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SplitReference", "split_reference"]
 
-IntArray = npt.NDArray[np.int64]
 
 _FUNCTIONS = {
     Kind.ALLGATHER: "MPI_Allgatherv",

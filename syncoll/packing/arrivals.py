@@ -10,16 +10,13 @@ whom, the steps that cost least follow exactly, from the last step backwards.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.packing.network import Links
 
 __all__ = ["ArrivalSearch"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 _TINY = 1e-9
 _IMPOSSIBLE = 1e5

@@ -15,14 +15,13 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.clock import now
 from syncoll.deadline import Deadline
 from syncoll.packing.master import Master
 
 __all__ = ["TINY", "Column", "Oracle", "Packing", "Tuning"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 TINY = 1e-9
 """Smaller shares are noise of the solver, and so are smaller savings."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.model import Algorithm, Carriers, OrbitAlgorithm, RelationTable
 from syncoll.packing.problem import PackingProblem
 from syncoll.packing.whole_chunks import WholeChunks
 from syncoll.symmetry import Group
 
 __all__ = ["algorithm_of"]
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 def algorithm_of(problem: PackingProblem, dealt: WholeChunks) -> Algorithm:

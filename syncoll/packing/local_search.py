@@ -15,12 +15,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.deadline import Deadline
 
 __all__ = ["ChunkMoves"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 NarrowArray = npt.NDArray[np.float32]
 
 _TINY = 1e-3

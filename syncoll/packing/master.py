@@ -15,12 +15,11 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.linear import GrowingProgram
 
 __all__ = ["Master"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _LEAST_SECONDS = 0.05
 """HiGHS is given this much even after the deadline: a program without an answer is of no use."""

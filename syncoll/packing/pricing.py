@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.packing.arrivals import ArrivalSearch
 from syncoll.packing.problem import PackingProblem
@@ -19,9 +19,6 @@ from syncoll.packing.trees import TimedTree, TreeFinder
 
 __all__ = ["TreePricing"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 Found = list[tuple[int, TimedTree]]
 """Trees, each with its demand's position."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, RelationTable, Topology
@@ -15,8 +15,6 @@ from syncoll.packing.network import Links, OrbitNetwork
 from syncoll.symmetry import FreeGroup, Group, free_symmetry
 
 __all__ = ["PackingProblem", "TreeDemand"]
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

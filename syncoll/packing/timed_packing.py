@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray
 from syncoll.deadline import Deadline
 from syncoll.packing.column_generation import TINY, Packing, Tuning
 from syncoll.packing.pricing import TreePricing
@@ -20,7 +20,6 @@ from syncoll.packing.trees import TimedTree
 
 __all__ = ["TimedPacking"]
 
-FloatArray = npt.NDArray[np.float64]
 
 _TUNING = Tuning(kept=0.7, gain=5e-4, patience=40)
 """Chosen by row torus(8,8) allgather of benchmarks/results/scale.md."""

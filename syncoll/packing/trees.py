@@ -14,17 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.packing.network import Links
 from syncoll.packing.problem import TreeDemand
 
 __all__ = ["Send", "TimedTree", "TreeFinder", "of_use"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 _TINY = 1e-9
 _TIES = 1e-7

@@ -16,8 +16,8 @@ from itertools import compress
 from math import ceil, floor, gcd
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.clock import took
 from syncoll.deadline import Deadline
 from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
@@ -68,8 +68,6 @@ better at once."""
 _TOLERANCE = 1e-7
 _NEARLY = 0.01
 """A packing may overload its rounds by this part: whole numbers of chunks may fit all the same."""
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

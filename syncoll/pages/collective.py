@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from math import gcd
 
+from syncoll.arrays import BoolArray
 from syncoll.errors import LocatedError, UsageError
-from syncoll.model import BoolArray, Collective, RelationTable
+from syncoll.model import Collective, RelationTable
 from syncoll.pages.page import Page
 from syncoll.wording import counted
 

@@ -188,7 +188,8 @@ def _sources(plugin: object, name: str) -> dict[str, Any]:
         return {"RECORDS": plugin.RECORDS}
     found: dict[str, Any] = {}
     for hook in dir(plugin):
-        if hasattr(function := getattr(plugin, hook, None), _MARK):
+        function: Any = getattr(plugin, hook, None)
+        if hasattr(function, _MARK):
             with calling(f"plugin {name}", hook):
                 records = function()
                 found[hook] = list(records) if isinstance(records, Iterator) else records

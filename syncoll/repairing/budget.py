@@ -9,14 +9,12 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.model import Topology
 
 __all__ = ["ADDED_ROUND", "Budget"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 ADDED_ROUND = 1e4
 """What a round more costs beside a send: a link that is full costs 1, one that is empty less."""

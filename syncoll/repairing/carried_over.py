@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import gcd
 
 import numpy as np
-import numpy.typing as npt
 
 from syncoll.damage.damaged import Damaged
 from syncoll.model import Algorithm, Collective, RelationTable, Topology, refine
@@ -14,8 +13,6 @@ from syncoll.results.frontier import Costs
 
 __all__ = ["Broken", "carried_over"]
 
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 _MOST_SENDS = 1 << 20
 """Algorithms of more sends are not carried over: it is done send by send."""

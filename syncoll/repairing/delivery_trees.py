@@ -13,15 +13,12 @@ with what is distributed.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.repairing.budget import ADDED_ROUND, Budget
 
 __all__ = ["NEVER", "Deliveries"]
 
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
 
 NEVER = 1 << 30
 """The step in which a chunk arrives that does not."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-import numpy.typing as npt
 
 from syncoll.damage.damage import Damage, Vertex
 from syncoll.damage.damaged import cables_of
@@ -21,8 +20,6 @@ from syncoll.symmetry.fixing import least_of_orbits, vertex_automorphisms_fixing
 from syncoll.symmetry.structure import Structure
 
 __all__ = ["Failure", "Kind", "single_failures"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 class Kind(StrEnum):

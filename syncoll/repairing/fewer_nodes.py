@@ -17,8 +17,8 @@ from fractions import Fraction
 from itertools import islice, product
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray
 from syncoll.damage.damaged import Damaged
 from syncoll.errors import ImpossibleError, LocatedError, UsageError
 from syncoll.model import Collective
@@ -26,7 +26,6 @@ from syncoll.model.fewer_nodes import rest_of, without, words_without
 
 __all__ = ["on_fewer_nodes"]
 
-BoolArray = npt.NDArray[np.bool_]
 
 _MOST_SPELLINGS = 64
 

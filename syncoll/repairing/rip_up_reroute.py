@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm
 from syncoll.repairing.budget import Budget
@@ -26,8 +26,6 @@ from syncoll.searching.known_algorithms import Clock
 
 __all__ = ["mended"]
 
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 _STEPS_MORE = {False: (0, 1, 2), True: (0, 1, 2, 4)}
 """What is tried, for algorithms that move data and for those that combine it."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import FloatArray
 from syncoll.errors import UsageError
 from syncoll.model import Topology
 from syncoll.model.counting import bound_loads
@@ -37,8 +38,6 @@ _MOST_NAMED = 36
 _LOW, _HIGH, _FULL, _IDLE = "#a9cce8", "#06437d", "#d4500b", "#dde1e5"
 _COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#56b4e9", "#8c6bb1", "#b2a600")
 _CLASSIC = "#d55e00"
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def figures(subject: Subject, times: Times) -> dict[str, Picture]:

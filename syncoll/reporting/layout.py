@@ -19,13 +19,13 @@ from math import ceil, cos, isqrt, pi, prod, sin
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.model import Topology
 from syncoll.model.boxes import connected_by
 
 __all__ = ["Layout", "lay_out"]
 
 Places = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _APART = 0.09
 """How far the middle of a link is moved to its right, so that both directions can be seen."""

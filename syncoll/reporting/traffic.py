@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm
 from syncoll.model.counting import bound_loads
 from syncoll.reporting.packing import Packed, Room, pack
@@ -18,8 +18,6 @@ MOST_MOVES = 60_000
 
 _MOST_ARRIVALS = 1 << 24
 """Cells of the table of what every node holds, beyond which the page does without it."""
-
-IntArray = npt.NDArray[np.int64]
 
 
 def traffic(instance: Instance, algorithm: Algorithm, room: Room) -> dict[str, Any]:

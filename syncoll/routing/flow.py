@@ -6,16 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.errors import UsageError
 
 __all__ = ["LARGEST", "FlowNetwork", "require_small"]
 
 LARGEST = 1 << 61
 """Capacities and their sums at one vertex stay below this, far from the end of 64 bits."""
-
-IntArray = npt.NDArray[np.int64]
 
 
 class FlowNetwork:

@@ -12,14 +12,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.errors import ModelError
 from syncoll.model import UNREACHABLE, Fabric, Topology, ranges
 
 __all__ = ["MOST_ROUTED", "routed"]
 
-IntArray = npt.NDArray[np.int64]
 
 MOST_ROUTED = 512
 """Nodes that a topology with routed steps may have: it has a link for each pair."""

@@ -28,14 +28,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import ExportError
-from syncoll.model import BoolArray, Instance
+from syncoll.model import Instance
 
 __all__ = ["Buffer", "Kind", "Layout", "Slot", "StandardCollective", "kind_of", "layout_of"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 class Kind(StrEnum):

@@ -22,14 +22,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.errors import ExportError
 from syncoll.model import Algorithm, Instance
 
 __all__ = ["Sent", "Value", "Values", "distance", "in_turn", "values_of"]
 
-IntArray = npt.NDArray[np.int64]
 
 _MOST_REMAINDERS = 100_000
 """Where the search for disjoint parts gives up; only algorithms made to be hard come near it."""

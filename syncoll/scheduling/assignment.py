@@ -12,8 +12,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.clock import now
 from syncoll.deadline import NEVER, Deadline
 from syncoll.scheduling.link_sets import LinkSets
@@ -24,8 +24,6 @@ from syncoll.scheduling.windows import Windows
 
 __all__ = ["Assigner"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _MOST_VARIABLES = 4000
 """Integer programs of more variables are not solved."""

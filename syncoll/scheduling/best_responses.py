@@ -12,16 +12,14 @@ chunk has come.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.streams import Streams
 
 __all__ = ["BestResponses"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _WORK, _MOST_TURNS = 1 << 24, 300
 """Sends times steps that are looked at in all turns."""

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.model import BandwidthBound, Topology
 from syncoll.model.bandwidth import Counting
 
 __all__ = ["LinkSets"]
 
-IntArray = npt.NDArray[np.int64]
 
 _LARGEST = 1 << 62
 

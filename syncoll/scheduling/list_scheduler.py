@@ -13,16 +13,14 @@ other as priorities, is the classic improvement for project scheduling under res
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.model import ranges
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.streams import SendPlan, Streams
 
 __all__ = ["ListScheduler"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _MANY = 1 << 62
 _MOST_PASSES = 12

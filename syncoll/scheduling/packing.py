@@ -15,18 +15,16 @@ from fractions import Fraction
 from math import gcd, lcm
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.errors import ModelError
-from syncoll.model import BoolArray, Collective, RelationTable, Topology
+from syncoll.model import Collective, RelationTable, Topology
 from syncoll.scheduling.copies import copied_together
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.streams import StreamClass, Streams
 
 __all__ = ["StepTree", "TreePacking"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _Kind = tuple[StreamClass, list[int], list[int]]
 """A class, the trees that can carry it, and their weights in lowest terms."""

@@ -17,8 +17,8 @@ numbers, so tolerances can cost a round but never the plan's validity.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray
 from syncoll.deadline import Deadline
 from syncoll.linear.program import Entries, GrowingProgram
 from syncoll.scheduling.link_sets import LinkSets
@@ -26,8 +26,6 @@ from syncoll.scheduling.streams import SendPlan, Streams
 
 __all__ = ["StepProgram"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _MOST_NODES = 10
 """Branch and bound is given up after this number of nodes."""

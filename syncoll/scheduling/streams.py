@@ -12,15 +12,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.model import RelationTable
 from syncoll.scheduling.link_sets import LinkSets
 
 __all__ = ["DENSE", "SendPlan", "StreamClass", "Streams"]
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

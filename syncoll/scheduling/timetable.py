@@ -23,8 +23,8 @@ Each stream takes the u of a few that leaves the loads nearest to what the progr
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
 from syncoll.model import ranges
@@ -34,8 +34,6 @@ from syncoll.scheduling.streams import SendPlan, Streams
 
 __all__ = ["Timetable"]
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 _MOST_KINDS = 48
 """With more kinds only the lengths of paths tell them apart, and each then finds better times by

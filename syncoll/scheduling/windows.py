@@ -21,14 +21,13 @@ from __future__ import annotations
 from math import isqrt
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.streams import Streams
 
 __all__ = ["Windows"]
 
-IntArray = npt.NDArray[np.int64]
 
 _CELLS = 1 << 22
 """Counts are made for as many link sets at once as need so many cells."""

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
 from syncoll.errors import UnlabelledError
 from syncoll.formula import Verdict
@@ -32,8 +32,6 @@ from syncoll.symmetry import Action, FreeGroup, free_symmetry
 
 __all__ = ["Window", "WindowSearch"]
 
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
 
 _NARROWEST = 3
 """Steps; narrower windows have had next to nothing to give."""

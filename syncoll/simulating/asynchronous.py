@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.model import ranges
 from syncoll.simulating.lanes import LaneState
 from syncoll.simulating.movements import Movements, Passages
@@ -22,9 +23,6 @@ from syncoll.simulating.semantics import Injection, Semantics, Switching
 from syncoll.simulating.workload import Workload, ranks_among
 
 __all__ = ["asynchronous"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 def asynchronous(

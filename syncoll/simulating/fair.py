@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.errors import UsageError
 from syncoll.simulating.movements import Movements, Passages
 from syncoll.simulating.network import PhysicalNetwork
@@ -23,8 +23,6 @@ from syncoll.simulating.workload import Workload
 
 __all__ = ["fair"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _CLOSE = 1e-9
 """Of a send's bytes so small a part counts as nothing: rounding must not end two sends apart that

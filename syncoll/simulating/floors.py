@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.bounding import bound_at_once
 from syncoll.certificates import ChunkClasses
 from syncoll.model import UNREACHABLE, Instance, ranges
@@ -22,8 +22,6 @@ from syncoll.simulating.network import PhysicalNetwork
 
 __all__ = ["floors"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _MOST_CLASSES = 1 << 14
 """Kinds of chunks whose farthest nodes are looked for; beyond, only the fewest steps count."""

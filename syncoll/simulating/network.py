@@ -19,17 +19,14 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.errors import UsageError
 from syncoll.model import Counting, Topology
 from syncoll.planning import unit_bandwidth
 from syncoll.wording import argument
 
 __all__ = ["Lane", "PhysicalNetwork", "Strand", "physical_network"]
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

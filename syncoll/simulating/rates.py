@@ -16,12 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
+
+from syncoll.arrays import FloatArray, IntArray
 
 __all__ = ["FairRates", "max_min_rates"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _CLOSE = 1e-9
 """Rates, and rooms of lanes, that differ by so small a part are the same."""

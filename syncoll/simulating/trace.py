@@ -32,7 +32,6 @@ MOST_PASSAGES = 400_000
 _WINDOWS = 96
 """Values of each counter."""
 
-IntArray = npt.NDArray[np.int64]
 
 _SEQUENCE = 1
 _BEGIN, _END, _COUNTER = 1, 2, 4

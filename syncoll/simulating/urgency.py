@@ -15,6 +15,7 @@ from math import log
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.deadline import NEVER, Deadline
 from syncoll.documents import StoredAlgorithm
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm
@@ -24,7 +25,6 @@ from syncoll.simulating.simulation import simulate_algorithm, simulated_seconds
 
 __all__ = ["by_urgency"]
 
-IntArray = npt.NDArray[np.int64]
 
 _TURNS = 2
 _MOST_SENDS = 200_000

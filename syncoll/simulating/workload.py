@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.model import Algorithm, Counting, Instance, OrbitAlgorithm, ranges
 from syncoll.model.counting import CountedSends
 from syncoll.runtime import in_turn
@@ -26,8 +27,6 @@ from syncoll.simulating.network import PhysicalNetwork
 
 __all__ = ["Workload", "ranks_among", "workload_of"]
 
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 _CELLS_AT_ONCE = 1 << 24
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.clock import took
 from syncoll.model import Algorithm, Instance
 from syncoll.trust import violations
 
 __all__ = ["without_useless_sends"]
 
-IntArray = npt.NDArray[np.int64]
 
 _MOST_REPLAYED = 300_000
 """Number of sends that all trials together replay; it takes about a second."""

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.errors import SpecError
 from syncoll.spec import syntax
 from syncoll.spec.arithmetic import is_boolean, is_number
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from syncoll.spec.evaluator import Evaluator
 
 __all__ = ["alike"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 _WORK_PER_PART = 200 * WORK_PER_SCALAR

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.errors import SpecError, SpecLimitError
 from syncoll.model import Collective, RelationTable
 from syncoll.model.cutting import Cutting
@@ -29,7 +29,6 @@ from syncoll.wording import counted
 
 __all__ = ["EmptyError", "build_collective", "mentions", "table_of"]
 
-IntArray = npt.NDArray[np.int64]
 
 _BLOCK = 1 << 18
 """Cells that are evaluated at once: few enough for the processor's caches."""

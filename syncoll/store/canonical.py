@@ -42,8 +42,8 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.linear.colour_refinement import Graph, hashes, mix, refine
-from syncoll.model import BoolArray
 
 __all__ = [
     "MOST_EDGES",
@@ -67,7 +67,6 @@ _MOST_REFINING = 6_000_000
 """As `MOST_WORK`, of the colours of one graph alone.  They serve after any number of
 rounds; the limit is for long lines, in which colours spread a node a round."""
 
-IntArray = npt.NDArray[np.int64]
 _Colors = npt.NDArray[np.uint64]
 _Link = tuple[int, int]
 

@@ -23,22 +23,15 @@ from typing import Any
 
 import numpy as np
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.certificates.classes import Demand
 from syncoll.certificates.cuts import CutCertificate
 from syncoll.certificates.prices import PriceCertificate, Share
 from syncoll.certificates.trees import TreeCertificate
 from syncoll.errors import FileFormatError
-from syncoll.model import (
-    Algorithm,
-    BandwidthBound,
-    BoolArray,
-    Counting,
-    Instance,
-    Link,
-    Topology,
-)
+from syncoll.model import Algorithm, BandwidthBound, Counting, Instance, Link, Topology
 from syncoll.store.answers import BoundCertificate
-from syncoll.store.canonical import MOST_WORK, IntArray, RefinementHash, matching, refinement_hash
+from syncoll.store.canonical import MOST_WORK, RefinementHash, matching, refinement_hash
 
 __all__ = ["CanonicalQuestion", "Numbering", "answer_question", "bound_question", "inverse"]
 

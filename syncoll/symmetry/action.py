@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.deadline import NEVER, Deadline
 from syncoll.formula.labels import Labels
 from syncoll.model import Instance, RelationTable
@@ -20,7 +21,6 @@ from syncoll.symmetry.search import free_symmetry
 
 __all__ = ["Action"]
 
-IntArray = npt.NDArray[np.int64]
 KeyArray = npt.NDArray[np.uint64]
 
 

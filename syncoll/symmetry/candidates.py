@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
 from syncoll.model import Fabric, RelationTable
 from syncoll.symmetry.structure import Structure
@@ -34,7 +34,6 @@ __all__ = [
     "products",
 ]
 
-IntArray = npt.NDArray[np.int64]
 
 _MOST_RANDOM = 500
 """Random elements of a group that are looked at."""

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.model import Topology
 from syncoll.symmetry.candidates import automorphism_graph
 from syncoll.symmetry.structure import Structure
@@ -22,8 +22,6 @@ __all__ = [
     "link_orbits",
     "vertex_automorphisms_fixing",
 ]
-
-IntArray = npt.NDArray[np.int64]
 
 
 def automorphisms_fixing(topology: Topology, parts: Iterable[Iterable[int]]) -> list[IntArray]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import RelationTable, Topology
 from syncoll.symmetry.candidates import (
@@ -20,8 +20,6 @@ from syncoll.symmetry.search import free_symmetry
 from syncoll.symmetry.structure import Structure
 
 __all__ = ["Symmetry", "find_symmetry"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

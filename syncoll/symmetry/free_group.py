@@ -10,13 +10,11 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.symmetry.group import Group
 
 __all__ = ["FreeGroup"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 class FreeGroup(Group):

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.model import Counting, Topology
 from syncoll.symmetry.fixing import least_of_orbits
 from syncoll.symmetry.group import Group
 from syncoll.symmetry.structure import Structure
 
 __all__ = ["LinkOrbits", "bound_labels", "link_labels"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

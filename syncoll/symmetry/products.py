@@ -18,8 +18,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.model import UNREACHABLE, Topology
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Product", "find_products"]
 
-IntArray = npt.NDArray[np.int64]
 
 _MOST_NODES = 1024
 _MOST_LINKS = 8192  # a complete graph of 90 nodes

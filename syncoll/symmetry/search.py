@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import RelationTable, Topology
 from syncoll.symmetry.candidates import (
@@ -18,7 +18,6 @@ from syncoll.symmetry.structure import Structure
 
 __all__ = ["free_symmetry"]
 
-IntArray = npt.NDArray[np.int64]
 
 _SECONDS = 5.0
 """What the search with igraph's generators may take on a machine however busy."""

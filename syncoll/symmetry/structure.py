@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.model import RelationTable, Topology
 
 __all__ = ["Structure"]
 
-IntArray = npt.NDArray[np.int64]
 KeyArray = npt.NDArray[np.uint64]
 
 _MOST_CELLS = 1 << 24

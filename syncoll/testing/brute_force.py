@@ -19,7 +19,8 @@ from functools import cache
 
 import numpy as np
 
-from syncoll.model import BoolArray, Counting, Instance, Topology
+from syncoll.arrays import BoolArray
+from syncoll.model import Counting, Instance, Topology
 from syncoll.testing.summing import Parts, formable, has_summing_algorithm
 
 __all__ = ["Held", "TooLargeError", "has_algorithm", "least_rounds", "pairs", "refuse_combining"]

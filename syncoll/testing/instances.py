@@ -14,16 +14,8 @@ from math import ceil
 
 import numpy as np
 
-from syncoll.model import (
-    UNREACHABLE,
-    Algorithm,
-    BoolArray,
-    Instance,
-    Link,
-    Topology,
-    compose,
-    invert,
-)
+from syncoll.arrays import BoolArray
+from syncoll.model import UNREACHABLE, Algorithm, Instance, Link, Topology, compose, invert
 
 __all__ = [
     "connected_topology",

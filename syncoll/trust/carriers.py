@@ -32,8 +32,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.model import Instance, OrbitAlgorithm
 from syncoll.model.node_sets import NodeSets
 from syncoll.trust.holdings import Violation
@@ -41,7 +41,6 @@ from syncoll.wording import counted
 
 __all__ = ["carrier_violations", "watched_chunks"]
 
-IntArray = npt.NDArray[np.int64]
 
 _CELLS_AT_ONCE = 1 << 22
 

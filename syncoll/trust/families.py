@@ -17,7 +17,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from syncoll.certificates import ChunkClasses
 from syncoll.errors import VerificationError
@@ -28,7 +27,6 @@ from syncoll.trust.replay import is_valid_summed, require_valid, without_sums
 
 __all__ = ["require_consistent", "require_family"]
 
-IntArray = npt.NDArray[np.int64]
 
 _MOST_CELLS = 1 << 28
 """Bounds times steps of all members that are counted: a file that asks for more stalls its

@@ -19,15 +19,14 @@ from dataclasses import dataclass
 from functools import cache, reduce
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import VerificationError
-from syncoll.model import Algorithm, BoolArray, Instance
+from syncoll.model import Algorithm, Instance
 from syncoll.model.counting import Arrivals
 
 __all__ = ["Copies", "Partials", "Violation"]
 
-IntArray = npt.NDArray[np.int64]
 
 _MOST_REMAINDERS = 100_000
 """Where the search for disjoint parts gives up; only files made to be hard come near it."""

@@ -18,10 +18,10 @@ from dataclasses import replace
 from itertools import islice
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import VerificationError
-from syncoll.model import Algorithm, BoolArray, Counting, Instance, OrbitAlgorithm, Topology
+from syncoll.model import Algorithm, Counting, Instance, OrbitAlgorithm, Topology
 from syncoll.model.counting import CountedSends, bound_loads
 from syncoll.trust.carriers import carrier_violations, watched_chunks
 from syncoll.trust.holdings import Copies, Partials, Violation
@@ -30,7 +30,6 @@ from syncoll.wording import counted
 
 __all__ = ["is_valid_summed", "require_valid", "violations", "without_sums"]
 
-IntArray = npt.NDArray[np.int64]
 
 _MOST = 1 << 62
 """More chunks than are ever sent, and a number that arrays hold."""

@@ -19,12 +19,12 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.model import Algorithm, BoolArray, Instance
+from syncoll.arrays import BoolArray, IntArray
+from syncoll.model import Algorithm, Instance
 from syncoll.model.counting import Arrivals
 
 __all__ = ["not_summed"]
 
-IntArray = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 
 _WORDS_AT_ONCE = 1 << 24

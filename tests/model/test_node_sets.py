@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from syncoll.arrays import BoolArray
 from syncoll.errors import ModelError
 from syncoll.model import Collective, Instance, RelationTable, Topology, node_sets
-from syncoll.model.instance import BoolArray
 from syncoll.model.node_sets import NodeSets, paired
 from syncoll.model.reach import Reach
 from syncoll.model.topology import UNREACHABLE

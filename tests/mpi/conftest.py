@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from syncoll.arrays import BoolArray
 from syncoll.documents import algorithm_document, write_document
-from syncoll.model import Algorithm, BoolArray, Collective, Instance, Topology, compose, invert
+from syncoll.model import Algorithm, Collective, Instance, Topology, compose, invert
 from syncoll.plugins import PluginManager
 from syncoll.results import Solution
 from syncoll.solving import Solver

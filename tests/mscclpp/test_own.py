@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from syncoll.api import collective
+from syncoll.arrays import BoolArray
 from syncoll.errors import ExportError, UncheckedError, VerificationError
-from syncoll.model import Algorithm, BoolArray, Collective, Instance, Topology, compose, invert
+from syncoll.model import Algorithm, Collective, Instance, Topology, compose, invert
 from syncoll.plugins import CheckedExport, ExportRequest
 from syncoll.plugins.exporters import UNLIMITED
 from syncoll.runtime import export_verified

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from syncoll.arrays import BoolArray
 from syncoll.errors import ExportError, OptionError, VerificationError
-from syncoll.model import Algorithm, BoolArray, Instance, Topology, compose, invert
+from syncoll.model import Algorithm, Instance, Topology, compose, invert
 from syncoll.plugins import ExportRequest
 from syncoll.plugins.exporters import UNLIMITED
 from syncoll.runtime import HandedOut, Kind, export_verified, kind_of

@@ -20,6 +20,7 @@ FLOORS = (
     "wording",
     "units",
     "lazy",
+    "arrays",
     "cores",
     "interrupts",
     "clock",
@@ -62,7 +63,7 @@ FLOORS = (
 )
 """Ground first: a module imports only from its own floor and those above it in this list."""
 
-TRUSTED = {"errors", "wording", "model", "formula", "certificates", "results", "trust"}
+TRUSTED = {"errors", "wording", "model", "formula", "certificates", "results", "trust", "arrays"}
 """Everything that has to be believed by whoever believes a claim."""
 
 
@@ -120,13 +121,13 @@ def test_the_checker_of_claims_is_small() -> None:
     assert len(files) > 20, done.stderr
     floors = {floor_of(file) for file in files}
     assert floors <= TRUSTED | {"lazy", "documents", "__init__"}
-    assert len(files) <= 59
+    assert len(files) <= 60
     assert sum(len(file.read_text().splitlines()) for file in files) <= 10600
 
 
 COMMAND = {
     *("cli", "api", "session", "pages", "documents", "units"),
-    *("interrupts", "clock", "deadline", "memory", "lazy"),
+    *("interrupts", "clock", "deadline", "memory", "lazy", "arrays"),
 }
 """What a command takes beside what it is about."""
 

@@ -8,8 +8,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from syncoll.arrays import BoolArray
 from syncoll.errors import ExportError, VerificationError
-from syncoll.model import Algorithm, BoolArray, Instance, Topology, compose, invert
+from syncoll.model import Algorithm, Instance, Topology, compose, invert
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import Action, Buffer, Hazard, Kind, LoweredAlgorithm, Slot, kind_of, lower
 from syncoll.testing.instances import connected_topology, random_case, random_trees
