@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import Protocol
 
 from syncoll.ledger.request import SearchRequest, Strategy
 from syncoll.model.node_sets import MOST_DENSE_CELLS
@@ -19,6 +20,7 @@ __all__ = [
     "merged",
     "shows_families",
     "unbeaten",
+    "within",
 ]
 
 _LOOKED_AT = 64
@@ -48,6 +50,24 @@ def belonging(
         if not kept or any(_is_new(family, steps, kept) for steps in range(1, _LOOKED_AT + 1)):
             kept.append(family)
     return tuple(kept)
+
+
+class Limits(Protocol):
+    """The limits on S, R and C of a search, or of what a seed is asked for; None for none."""
+
+    @property
+    def max_steps(self) -> int | None: ...
+    @property
+    def max_rounds(self) -> int | None: ...
+    @property
+    def max_chunks(self) -> int | None: ...
+
+
+def within(point: Point, limits: Limits) -> bool:
+    """Whether a point keeps the limits on S, R and C."""
+    most = limits.max_steps, limits.max_rounds, limits.max_chunks
+    costs = point.steps, point.rounds, point.chunks
+    return all(one is None or cost <= one for cost, one in zip(costs, most, strict=True))
 
 
 def shows_families(request: SearchRequest) -> bool:

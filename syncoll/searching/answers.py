@@ -16,7 +16,6 @@ from syncoll.bounding import rounds_bound
 from syncoll.certificates import RoundsBound
 from syncoll.deadline import NEVER, Deadline
 from syncoll.formula import StopReason, Verdict
-from syncoll.ledger.request import SearchRequest
 from syncoll.model import Algorithm, Instance
 from syncoll.results import Solution
 from syncoll.results.solution import undecided
@@ -82,6 +81,11 @@ class AnswerSource:
     def backend_name(self) -> str:
         """The solver's name, or the seeds' where no solver is asked."""
         return self.seeding.name if self.solver is None else self.solver.backend_name
+
+    @property
+    def asked(self) -> dict[str, str | None]:
+        """The encoding and the backend, as a ledger records them."""
+        return {"encoding": self.encoding_name, "backend": self.backend_name}
 
     @property
     def width(self) -> int:
@@ -168,24 +172,6 @@ class AnswerSource:
         """No answer is wanted any more."""
         if self.pool is not None:
             self.pool.cancel_all()
-
-    def settings(
-        self, request: SearchRequest, k: int | None, max_steps: int | None, max_chunks: int | None
-    ) -> dict[str, object]:
-        """How a search is to go, for the record; some of its limits have defaults."""
-        return {
-            "strategy": str(request.strategy),
-            "encoding": self.encoding_name,
-            "backend": self.backend_name,
-            "k": k,
-            "max_steps": max_steps,
-            "max_rounds": request.max_rounds,
-            "max_chunks": max_chunks,
-            "time_limit": request.time_limit,
-            "point_limit": request.point_limit,
-            **({} if request.work is None else {"work": request.work}),
-            "symmetric": request.symmetric,
-        }
 
     def _kept(self, solution: Solution, seconds: float | None) -> Solution:
         outcome = solution.outcome

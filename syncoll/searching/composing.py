@@ -20,7 +20,8 @@ from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.errors import LocatedError, SyncollError, UsageError
 from syncoll.ledger.bounds_table import BoundsTable, in_turn
 from syncoll.ledger.candidates import CandidateSource
-from syncoll.ledger.incumbents import FEW_STEPS, belonging, merged, unbeaten
+from syncoll.ledger.incumbents import FEW_STEPS, belonging, merged, unbeaten, within
+from syncoll.ledger.ledger import OnPoints
 from syncoll.ledger.proof_state import gaps_are_open, with_claims
 from syncoll.ledger.request import Observer, SearchRequest, Strategy
 from syncoll.ledger.sizes import is_small
@@ -32,8 +33,6 @@ from syncoll.searching.answers import AnswerSource
 from syncoll.searching.beside import proofs_until
 from syncoll.searching.compositions import Compositions
 from syncoll.searching.driver import OUT_OF_MEMORY, search_points
-from syncoll.searching.heuristics import within
-from syncoll.searching.known_frontier import OnPoints
 from syncoll.searching.parts import Part, PartRequests, same_problem
 from syncoll.searching.seeding import arrived, next_round
 from syncoll.searching.turns import SeedTurns
@@ -278,11 +277,11 @@ class Composing:
             unbeaten(self.points, self.families),
             (),
             scope,
-            self.answers.settings(
-                request,
-                request.k,
-                source.max_steps if request.max_steps is None else None,
-                request.max_chunks,
+            request.settings(
+                self.answers.asked,
+                k=request.k,
+                max_steps=source.max_steps,
+                max_chunks=request.max_chunks,
             ),
             complete=self.complete and not self.interrupted,
             interrupted=self.interrupted,

@@ -2,13 +2,13 @@
 
 The loop is Algorithm 1 of the SCCL paper (section 3.7) for every strategy: S from the distance
 bound upwards, candidates in ascending order of R/C, stop at the bandwidth bound.  `passes` proposes
-the candidates, `trials` asks about them, and `claims` says what follows.
+the candidates, `trials` asks about them, and `proof_state` says what follows.
 
 A candidate that the solver could not decide within its time never counts as refuted: it becomes an
 open claim, and the search goes on.
 
-Seeds have their turns before, beside and after the solver (`beside`); `known_frontier` has what all
-of them found.
+Seeds have their turns before, beside and after the solver (`beside`); the ledger has what all of
+them found.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 from syncoll.formula import Verdict
 from syncoll.ledger.bounds_table import BoundsTable
 from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.events import Undecided
+from syncoll.ledger.ledger import INTERRUPTED, Ledger, OnPoints, StepState
 from syncoll.ledger.request import Candidate, Observer, SearchRequest, Strategy
 from syncoll.ledger.sizes import is_for_seeds, is_small
 from syncoll.results import Solution
@@ -30,8 +32,7 @@ from syncoll.results.proof import Refuted
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.beside import SeedsBeside
 from syncoll.searching.heuristics import Heuristics
-from syncoll.searching.known_frontier import INTERRUPTED, KnownFrontier, OnPoints
-from syncoll.searching.passes import LOOKS, Passes, StepState
+from syncoll.searching.passes import LOOKS, Passes
 from syncoll.searching.symmetric import SymmetricSearch
 from syncoll.searching.trials import Trials, why_undecided
 from syncoll.searching.windows import WindowSearch
@@ -96,18 +97,28 @@ def search_points(
     """
     bounds = bounds or BoundsTable(request.topology, request.collective, answers.prove)
     bounds.until(deadline)
-    points = sorted(incumbents, key=lambda p: p.steps)
-    source = CandidateSource(request, bounds)
-    trials = Trials(answers, observer, bounds, deadline, points, refuted)
     own, limits = seeds or (answers.seeding.run(request.topology, request.collective), request)
-    known = KnownFrontier(
-        request, answers, observer, on_points, source, trials, points, lambda: own.families
+    ledger = Ledger(
+        request,
+        answers.asked,
+        bounds,
+        observer,
+        on_points=on_points,
+        points=incumbents,
+        refuted=refuted,
+        limits=limits,
     )
     proving = proving or is_small(request.topology)
     beside = SeedsBeside(
-        known, own, limits, deadline, have_begun=seeds is not None, proving=proving
+        ledger,
+        answers.begin,
+        own,
+        limits,
+        deadline,
+        have_begun=seeds is not None,
+        proving=proving,
     )
-    run = _Search(known, beside, deadline, proving=proving)
+    run = _Search(ledger, answers, beside, deadline, proving=proving)
     with closing(beside.turns):
         try:
             if stopped:
@@ -115,11 +126,11 @@ def search_points(
             else:
                 if not is_small(request.topology):
                     with bounds.at_once():  # claims rest on this slow bound; the end is too late
-                        known.bounded(None, source.least_bandwidth)
+                        ledger.prove(None)
                 beside.first()
                 run.run()
         except OutOfTimeError:
-            known.stopped = limit_in_words()
+            ledger.stopped = limit_in_words()
         except KeyboardInterrupt:
             run.stop_soon(INTERRUPTED)
         except MemoryError as error:
@@ -127,47 +138,53 @@ def search_points(
             run.stop_soon(OUT_OF_MEMORY)
         try:
             beside.turns.look()
-            return known.frontier()
+            return ledger.frontier()
         except KeyboardInterrupt:  # again, while the bounds that were begun come to an end
             run.stop_soon(INTERRUPTED)
-            return known.frontier()
+            return ledger.frontier()
 
 
 class _Search:
     """One run of the driver.
 
     Args:
-        known: what there is to begin with, and to add to.
+        ledger: what there is to begin with, and to add to.
         seeds: at work on the collective.
         proving: whether it matters what is proved for each S.
     """
 
     def __init__(
-        self, known: KnownFrontier, seeds: SeedsBeside, deadline: Deadline, *, proving: bool
+        self,
+        ledger: Ledger,
+        answers: AnswerSource,
+        seeds: SeedsBeside,
+        deadline: Deadline,
+        *,
+        proving: bool,
     ) -> None:
-        self.known, self.seeds, self.deadline, self.proving = known, seeds, deadline, proving
-        self.request, self.answers, self.observer = known.request, known.answers, known.observer
-        self.source, self.bounds, self.trials = known.source, known.bounds, known.trials
+        self.ledger, self.seeds, self.deadline, self.proving = ledger, seeds, deadline, proving
+        self.request, self.answers, self.observer = ledger.request, answers, ledger.observer
+        self.source, self.bounds = ledger.source, ledger.bounds
+        self.trials = Trials(answers, ledger, deadline)
         self.symmetric: SymmetricSearch | None = None
-        request = known.request
+        request = ledger.request
         if request.symmetric and request.strategy is Strategy.CERTIFIED:
             self.symmetric = SymmetricSearch(
-                self.source, self.answers, self.observer, self.trials.known, known.best
+                self.source, self.answers, self.observer, ledger.warm_starts, ledger.best
             )
         self.windows = WindowSearch(
-            self.answers, self.observer, self.bounds.known, known.best, self._admits_cut
+            self.answers, self.observer, self.bounds.known, ledger.best, self._admits_cut
         )
 
     def stop_soon(self, why: str) -> None:
         """Ends the search: nothing more is asked, and no bound begun that takes long."""
-        self.known.stopped = why
+        self.ledger.stopped = why
         self.answers.cancel_all()
         self.bounds.deadline = NEVER.sooner(0.0)
 
     def run(self) -> None:
         """Asks for one number of steps after the other."""
-        source = self.source
-        self.known.bounded(None, source.least_bandwidth)
+        self.ledger.prove(None)
         if not self.proving:
             self.bounds.deadline = NEVER.sooner(0.0)
         elif self.answers.solver is not None:
@@ -181,7 +198,7 @@ class _Search:
             self.request.topology, self.seeds.turns.know
         ):
             self.seeds.go_on(patient=False)  # what a solver would seldom find comes by itself
-            if self.known.gaps_are_open():
+            if self.ledger.gaps_are_open():
                 self.deadline.before(_SECONDS_TO_ASK).check()
         if not is_small(self.request.topology):
             self.seeds.bound_meanwhile()
@@ -191,17 +208,17 @@ class _Search:
         for steps in range(source.least_steps, source.max_steps + 1):
             if self.request.strategy is Strategy.CERTIFIED:
                 self.deadline.check()
-                self.known.bounded(steps, source.least_bandwidth_of(steps))
-            self.known.steps.append(StepState(steps, None))
-            if self.known.may_serve(steps):
-                self._look(self.known.steps[-1], first)
-            best = self.known.best(steps)
+                self.ledger.prove(steps)
+            self.ledger.steps.append(StepState(steps))
+            if self.ledger.may_serve(steps):
+                self._look(self.ledger.steps[-1], first)
+            best = self.ledger.best(steps)
             if best is not None and best <= source.least_bandwidth:
                 break
         self._bound_points()
         for look in others:
-            for step in self.known.steps:
-                if self.known.may_serve(step.steps):
+            for step in self.ledger.steps:
+                if self.ledger.may_serve(step.steps):
                     self._look(step, look)
 
     def _bound_points(self) -> None:
@@ -211,18 +228,18 @@ class _Search:
         """
         if self.request.strategy is not Strategy.CERTIFIED or not is_small(self.request.topology):
             return
-        for steps in sorted({point.steps for point in self.known.points}):
+        for steps in sorted({point.steps for point in self.ledger.points}):
             if steps > self.source.max_steps:
                 self.deadline.check()
-                self.known.bounded(steps, self.source.least_bandwidth_of(steps))
+                self.ledger.prove(steps)
 
     def _look(self, step: StepState, look: Callable[[CandidateSource, StepState], Passes]) -> None:
         """One of the looks at one S."""
-        self.known.current, step.best = step, self.known.best(step.steps)
+        self.ledger.current, step.best = step, self.ledger.best(step.steps)
         for candidates, seconds in look(self.source, step):
             self._pass(step, candidates, seconds)
-            step.best = self.known.best(step.steps)
-        self.known.current = None
+            step.best = self.ledger.best(step.steps)
+        self.ledger.current = None
 
     def _look_for_symmetric(self) -> None:
         """Looks for symmetric algorithms, once: they are found where others are not."""
@@ -250,7 +267,7 @@ class _Search:
 
     def _shorten(self) -> None:
         """Looks for shorter ones near known algorithms, in windows of a few steps."""
-        points = [point for point in self.trials.known.points if self.source.keeps(point)]
+        points = [point for point in self.ledger.warm_starts.points if self.ledger.keeps(point)]
         until = self.deadline.share(_SHARE_OF_WINDOWS).sooner(_SYMMETRY_SECONDS)
         with closing(self.windows.solutions(points, until)) as solutions:
             for solution in solutions:
@@ -258,14 +275,14 @@ class _Search:
 
     def _refute(self, candidate: Candidate, solution: Solution) -> None:
         numbers = candidate.steps, candidate.rounds, candidate.chunks
-        self.trials.refuted.append(Refuted(*numbers, solution.encoding, solution.backend))
+        self.ledger.record(Refuted(*numbers, solution.encoding, solution.backend))
 
     def _pass(
         self, step: StepState, candidates: Iterable[Candidate], seconds: float | None
     ) -> None:
         """Tries candidates until one has an algorithm, or too many are undecided."""
         # Seeds may find something better meanwhile.
-        of_use = takewhile(lambda c: self._is_of_use(c), candidates)
+        of_use = takewhile(self._is_of_use, candidates)
         asked = self._writable(step, of_use)
         answers = self.trials.answers(step, self.request.strategy, asked, seconds)
         # Closed here: where Python does it in its own time, a Ctrl-C that comes then is lost.
@@ -279,7 +296,7 @@ class _Search:
                 if solution is None:
                     continue
                 if solution.verdict is Verdict.UNKNOWN:
-                    step.undecided[candidate] = why_undecided(solution)
+                    self.ledger.record(Undecided(candidate, why_undecided(solution)))
                     undecided += 1
                     if undecided >= _MOST_UNDECIDED:
                         break
@@ -289,7 +306,7 @@ class _Search:
                     ):
                         self._look_for_symmetric()
                         if self.seeds.turns.next():
-                            self.known.report()
+                            self.ledger.report()
                         began = now()
                 elif solution.verdict is Verdict.SAT:
                     self._add(solution)
@@ -306,17 +323,13 @@ class _Search:
             if self.bounds.is_writable(candidate.chunks):
                 yield candidate
                 continue
-            step.undecided[candidate] = "too many chunks for an algorithm"
+            self.ledger.record(Undecided(candidate, "too many chunks for an algorithm"))
             left_out += 1
             if left_out >= _MOST_UNDECIDED:
                 return
 
     def _is_of_use(self, candidate: Candidate) -> bool:
-        """Whether it would cost less than what is known."""
-        best, aim = self.known.best(candidate.steps), self.request.aim
-        if best is not None and candidate.bandwidth >= best:
-            return False
-        return aim is None or aim.is_of_use(candidate.steps, candidate.bandwidth, self.known.points)
+        return self.ledger.is_of_use(candidate.steps, candidate.bandwidth)
 
     def _add(self, solution: Solution) -> None:
         """Puts a solution's algorithm, at its tightest, on the frontier."""
@@ -334,7 +347,6 @@ class _Search:
             solution.total_seconds,
             solution.size,
         )
-        self.trials.known.add(point)
-        if self.known.merge(point):
+        if self.ledger.record(point):
             with self.bounds.at_once():  # the S after this one have their bounds when they come up
-                self.known.report()
+                self.ledger.report()

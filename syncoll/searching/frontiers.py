@@ -25,7 +25,8 @@ from syncoll.clock import counting, is_counted
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.ledger.bounds_table import BoundsTable
 from syncoll.ledger.candidates import CandidateSource
-from syncoll.ledger.incumbents import known_cost, merged
+from syncoll.ledger.incumbents import known_cost, merged, within
+from syncoll.ledger.ledger import INTERRUPTED, OnPoints
 from syncoll.ledger.proof_state import without_algorithms
 from syncoll.ledger.request import Observer, SearchRequest
 from syncoll.model import Collective
@@ -36,8 +37,6 @@ from syncoll.searching.composing import Composing, Known, SearchTask
 from syncoll.searching.decompose import Decomposition
 from syncoll.searching.driver import OUT_OF_MEMORY, search_points
 from syncoll.searching.duals import Dual, inverted_family, inverted_point
-from syncoll.searching.heuristics import within
-from syncoll.searching.known_frontier import INTERRUPTED, OnPoints
 from syncoll.searching.overlaying import SHARES_OF_TERMS, Overlays
 from syncoll.searching.parts import same_problem, underlying
 from syncoll.solving import Solver
@@ -102,14 +101,18 @@ def _ruled_out(request: SearchRequest, answers: AnswerSource) -> Frontier | None
     )
     if not source.impossible:
         return None
-    limits = request.max_steps, request.max_chunks
     found = Frontier(
         request.topology,
         request.collective.name,
         (),
         (),
         source.scope,
-        answers.settings(request, request.k, *limits),
+        request.settings(
+            answers.asked,
+            k=request.k,
+            max_steps=request.max_steps,
+            max_chunks=request.max_chunks,
+        ),
     )
     found = without_algorithms(found, source)
     return replace(found, seconds=time.perf_counter() - began)

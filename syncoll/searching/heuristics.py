@@ -24,7 +24,7 @@ from typing import cast
 from syncoll.clock import is_counted, took
 from syncoll.deadline import Deadline, interrupted_at
 from syncoll.errors import OutOfTimeError, PluginError, SyncollError, VerificationError
-from syncoll.ledger.request import SearchRequest
+from syncoll.ledger.incumbents import within
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.plugins import Proposal, SeedLimits, SeedRecord
 from syncoll.plugins.guard import calling
@@ -45,7 +45,7 @@ from syncoll.trust import require_valid
 from syncoll.trust.counted import as_counted
 from syncoll.trust.families import require_family
 
-__all__ = ["BUSY", "Heuristics", "Seeding", "within"]
+__all__ = ["BUSY", "Heuristics", "Seeding"]
 
 _QUICK_SECONDS = 0.1
 """A seed that promises its first algorithm so soon is not lost to a busy machine: it may work for
@@ -505,18 +505,6 @@ class Seeding:
         if text not in self._reported:
             self._reported.add(text)
             self._on_message(text)
-
-
-def within(point: Point, limits: SeedLimits | SearchRequest) -> bool:
-    """Whether a point keeps the limits on S, R and C."""
-    return all(
-        most is None or value <= most
-        for value, most in (
-            (point.steps, limits.max_steps),
-            (point.rounds, limits.max_rounds),
-            (point.chunks, limits.max_chunks),
-        )
-    )
 
 
 def _share(ends: Deadline, weights: Sequence[float], least: float = 0.0) -> Deadline:

@@ -8,14 +8,14 @@ hide neither the points behind it nor those of other S.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice, takewhile
 
 from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.ledger import StepState
 from syncoll.ledger.request import Candidate, Strategy
 
-__all__ = ["LOOKS", "Passes", "StepState"]
+__all__ = ["LOOKS", "Passes"]
 
 _FIRST_SECONDS = 2.0
 _QUICK_SECONDS = 5.0
@@ -27,32 +27,6 @@ _FEW_MULTIPLES = 4
 Passes = Iterator[tuple[Iterable[Candidate], float | None]]
 """Candidates in ascending order of R/C, of which the first that has an algorithm ends the pass, and
 the seconds for each; None for no limit."""
-
-
-@dataclass
-class StepState:
-    """What is known about one number of steps.
-
-    Args:
-        best: the least R/C known with at most so many steps.
-        cheapest: what was tried first.
-        tried: what the solver was asked about.
-        undecided: candidates that the solver gave up on, and why.
-    """
-
-    steps: int
-    best: Fraction | None
-    cheapest: Candidate | None = None
-    tried: set[Candidate] = field(default_factory=set)
-    undecided: dict[Candidate, str] = field(default_factory=dict)
-
-    def is_larger(self, candidate: Candidate) -> bool:
-        """Whether several copies of an undecided candidate would do: most often that is harder."""
-        return any(
-            other.bandwidth == candidate.bandwidth and candidate.chunks % other.chunks == 0
-            for other in self.undecided
-            if other != candidate
-        )
 
 
 def first_look(source: CandidateSource, step: StepState) -> Passes:

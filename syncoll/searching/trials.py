@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import deque
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable
 from typing import NamedTuple
 
 from syncoll.clock import limit_in_words
 from syncoll.deadline import Deadline
 from syncoll.formula import StopReason, Verdict
-from syncoll.ledger.bounds_table import BoundsTable
-from syncoll.ledger.request import Candidate, Observer, Strategy
-from syncoll.ledger.warm_starts import WarmStarts
+from syncoll.ledger.ledger import Ledger, StepState
+from syncoll.ledger.request import Candidate, Strategy
 from syncoll.results import Solution
-from syncoll.results.frontier import Point
-from syncoll.results.proof import Refuted, covers
+from syncoll.results.proof import covers
 from syncoll.searching.answers import AnswerSource, PendingAnswer
-from syncoll.searching.passes import StepState
 
-__all__ = ["Trials", "joined", "why_undecided"]
+__all__ = ["Trials", "why_undecided"]
 
 _MOST_BOUND_SECONDS = 20.0
 
 _BUILDING = 3.0
 """So many times a solver's limit an answer may take: of some instances the formula takes longer to
 build than another one to be solved."""
-
-_NUMBER = re.compile(r"\b[0-9]+\b")
 
 
 class _Trial(NamedTuple):
@@ -42,22 +36,13 @@ class Trials:
     """Asks about the candidates of one search.
 
     Args:
-        bounds: rule candidates out, with a larger relaxation once the first was not found.
+        ledger: its bounds rule candidates out, with a larger relaxation once the first was not
+            found.
     """
 
-    def __init__(
-        self,
-        answers: AnswerSource,
-        observer: Observer,
-        bounds: BoundsTable,
-        deadline: Deadline,
-        points: Sequence[Point],
-        refuted: Iterable[Refuted],
-    ) -> None:
-        self._source, self._observer = answers, observer
-        self._bounds, self._deadline = bounds, deadline
-        self.known = WarmStarts(points)
-        self.refuted = list(refuted)
+    def __init__(self, answers: AnswerSource, ledger: Ledger, deadline: Deadline) -> None:
+        self._source, self._ledger, self._deadline = answers, ledger, deadline
+        self._observer, self._bounds = ledger.observer, ledger.bounds
 
     def answers(
         self,
@@ -107,7 +92,7 @@ class Trials:
     def rules_out(self, candidate: Candidate, step: StepState, strategy: Strategy) -> bool:
         """Whether an earlier answer rules a candidate out, or the larger relaxation does."""
         numbers = candidate.steps, candidate.rounds, candidate.chunks
-        if any(covers(answer, *numbers) for answer in self.refuted):
+        if any(covers(answer, *numbers) for answer in self._ledger.refuted):
             return True
         if strategy is Strategy.PAPER or not step.tried:
             return False
@@ -122,7 +107,7 @@ class Trials:
         self._observer.trying(candidate)
         step.tried.add(candidate)
         instance = self._bounds.instance(candidate.chunks, candidate.steps, candidate.rounds)
-        hint = self.known.nearest(instance)
+        hint = self._ledger.warm_starts.nearest(instance)
         until = self._deadline.sooner(None if seconds is None else _BUILDING * seconds)
         return self._source.ask(instance, min(limits, default=None), hint, until)
 
@@ -138,21 +123,3 @@ def why_undecided(solution: Solution) -> str:
         return "; ".join(dict.fromkeys([*lost, text] if timed_out else lost))
     first = outcome.message.splitlines()[0] if outcome.message else ""
     return f"{text}: {first}" if first and not timed_out else text
-
-
-def joined(texts: Iterable[str]) -> list[str]:
-    """Texts in alphabetical order, each once; of those that differ in numbers alone the first, with
-    how many there are.
-
-    >>> joined(["time limit of z3", "C = 10 is too much", "C = 9 is too much", "C = 9 is too much"])
-    ['C = 9 is too much (and 1 more with other numbers)', 'time limit of z3']
-    """
-    alike: dict[str, set[str]] = {}
-    for text in texts:
-        alike.setdefault(_NUMBER.sub("0", text), set()).add(text)
-    found = []
-    for _, some in sorted(alike.items()):
-        first = min(some, key=lambda text: [int(number) for number in _NUMBER.findall(text)])
-        others = f" (and {len(some) - 1} more with other numbers)" if len(some) > 1 else ""
-        found.append(f"{first}{others}")
-    return found

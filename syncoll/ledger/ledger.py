@@ -1,0 +1,320 @@
+"""The ledger of a search: points and families, what is proved of them, and what is still open."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from syncoll.clock import limit_in_words
+from syncoll.ledger.bounds_table import BoundsTable, in_turn
+from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.events import Bound, Event, Undecided
+from syncoll.ledger.incumbents import (
+    FEW_STEPS,
+    MOST_LISTED,
+    belonging,
+    few_steps,
+    merged,
+    unbeaten,
+    within,
+)
+from syncoll.ledger.proof_state import gaps_are_open, with_claims
+from syncoll.ledger.request import Candidate, Observer, SearchRequest
+from syncoll.ledger.warm_starts import WarmStarts
+from syncoll.results.family import Family
+from syncoll.results.frontier import Frontier, Point
+from syncoll.results.proof import Refuted
+from syncoll.wording import counted
+
+__all__ = ["INTERRUPTED", "Ledger", "OnPoints", "StepState"]
+
+INTERRUPTED = "interrupted"
+"""Why a search ended before its time, in an open claim."""
+
+_NOT_SEARCHED = "not every algorithm was searched, see the scope"
+
+OnPoints = Callable[[Frontier], None]
+
+_NUMBER = re.compile(r"\b[0-9]+\b")
+
+
+@dataclass
+class StepState:
+    """What solvers were asked about one number of steps.
+
+    Args:
+        best: the least R/C known with at most so many steps.
+        cheapest: the candidate that was tried first.
+        tried: the candidates that a solver was asked about.
+        undecided: those that it gave up, and why.
+    """
+
+    steps: int
+    best: Fraction | None = None
+    cheapest: Candidate | None = None
+    tried: set[Candidate] = field(default_factory=set)
+    undecided: dict[Candidate, str] = field(default_factory=dict)
+
+    def is_larger(self, candidate: Candidate) -> bool:
+        """Whether several copies of an undecided candidate would do: most often that is harder."""
+        return any(
+            other.bandwidth == candidate.bandwidth and candidate.chunks % other.chunks == 0
+            for other in self.undecided
+            if other != candidate
+        )
+
+
+class Ledger:
+    """Everything that one search of a collective's frontier knows.
+
+    Args:
+        asked: the encoding and the backend that are asked, for the record; no encoding where seeds
+            alone are.
+        bounds: of the collective on the topology.
+        on_points: is given the frontier whenever it is reported.
+        points: known before, as are the families and what solvers refuted.
+        limits: on the points that are kept, where these are wider than the solver's.
+        composed: whether what is found is composed of parts: then only limits that a user set
+            are limits.
+        losses: what could not be decided for want of memory or after a crash; it may grow.
+
+    Attributes:
+        source: the candidates within the limits.
+        warm_starts: algorithms near which a solver may find better ones.
+        steps: the S that solvers were asked about, in order.
+        current: the one that they are being asked about.
+        stopped: why the search ended before its time, in words; empty when it did not.
+        complete: whether nothing else was left out for want of time.
+        scope: among what was searched, in words; empty for the candidates.
+        late: what is said of that for which there was no time.
+
+    Raises:
+        UsageError: when no C within the limits is defined for the collective.
+        ModelError: when the collective makes no sense on the topology.
+    """
+
+    def __init__(
+        self,
+        request: SearchRequest,
+        asked: Mapping[str, str | None],
+        bounds: BoundsTable,
+        observer: Observer,
+        *,
+        on_points: OnPoints | None = None,
+        points: Iterable[Point] = (),
+        families: Iterable[Family] = (),
+        refuted: Iterable[Refuted] = (),
+        limits: SearchRequest | None = None,
+        composed: bool = False,
+        losses: Iterable[str] = (),
+    ) -> None:
+        self.request, self.asked, self.bounds, self.observer = request, asked, bounds, observer
+        self.on_points, self.limits, self.composed = on_points, limits or request, composed
+        self.source = CandidateSource(request, bounds)
+        self.k = request.k if composed else self.source.k
+        self.began = time.perf_counter()
+        self.points = sorted(points, key=lambda point: point.steps)
+        self.warm_starts = WarmStarts(self.points)
+        self.refuted = list(refuted)
+        self.steps: list[StepState] = []
+        self.current: StepState | None = None
+        self.stopped, self.complete, self.scope = "", True, ""
+        self.late, self.losses = limit_in_words(), losses
+        self._families, self._listed = list(families), 0
+        self._told: dict[int | None, Fraction] = {}
+        for point in self.points:
+            bounds.found(point.steps, point.bandwidth)
+
+    @property
+    def is_for_seeds(self) -> bool:
+        """Whether no solver is asked."""
+        return self.asked["encoding"] is None
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """Those that belong on the frontier."""
+        return belonging(self._families, self.request, self.points)
+
+    def record(self, event: Event) -> bool:
+        """Enters what an engine found or proved; whether that is new and of use."""
+        match event:
+            case Point():
+                return self._record_point(event)
+            case Family():
+                if any(event is known for known in self._families):
+                    return False
+                self._families.append(event)
+            case Bound():
+                if self._told.get(event.steps, Fraction(-1)) >= event.bandwidth:
+                    return False
+                self._told[event.steps] = event.bandwidth
+                self.observer.bounded(event.steps, event.bandwidth)
+            case Refuted():
+                self.refuted.append(event)
+            case Undecided(candidate, why):
+                state = next(one for one in self.steps if one.steps == candidate.steps)
+                state.undecided[candidate] = why
+        return True
+
+    def _record_point(self, point: Point) -> bool:
+        self.warm_starts.add(point)
+        self.bounds.found(point.steps, point.bandwidth)
+        if not unbeaten([point], self.families):
+            return False
+        before, self.points = self.points, merged(self.points, point)
+        if self.points is before:
+            return False
+        self.observer.found(tuple(self.points))
+        return True
+
+    def list_members(self) -> bool:
+        """Enters members of few steps of families that are new; whether one belongs.
+
+        Of the members that seeds propose it depends on the time how many come.
+        """
+        grown, self._listed = self._families[self._listed :], len(self._families)
+        members = few_steps(grown, self.request)
+        new = [self.record(point) for point in members if self.keeps(point)]
+        return any(new)
+
+    def keeps(self, point: Point) -> bool:
+        """Whether a point that no solver was asked for keeps the limits."""
+        synchronous = self.k is None or point.rounds <= point.steps + self.k
+        return within(point, self.limits) and synchronous
+
+    def best(self, steps: int) -> Fraction | None:
+        """The least R/C found with at most so many steps."""
+        return min((p.bandwidth for p in self.points if p.steps <= steps), default=None)
+
+    def is_of_use(self, steps: int, bandwidth: Fraction) -> bool:
+        """Whether an algorithm of these costs would be better than what is known, and the fastest
+        for some of the sizes asked for.
+        """
+        best, aim = self.best(steps), self.request.aim
+        if best is not None and bandwidth >= best:
+            return False
+        return aim is None or aim.is_of_use(steps, bandwidth, self.points)
+
+    def may_serve(self, steps: int) -> bool:
+        """Whether the best that so many steps may cost would be of use for the sizes asked for."""
+        aim = self.request.aim
+        if aim is None:
+            return True
+        return aim.is_of_use(steps, self.source.least_bandwidth_of(steps), self.points)
+
+    def gaps_are_open(self) -> bool:
+        """Whether a point of any S may be better than what is known."""
+        families = self.families
+        return gaps_are_open(unbeaten(self.points, families), self.source, families)
+
+    def prove(self, steps: int | None) -> Fraction:
+        """Bounds R/C for at most so many steps (None: any number), as far as there is time."""
+        bandwidth = self.source.least_bandwidth_of(steps)
+        self.record(Bound(steps, bandwidth))
+        return bandwidth
+
+    def report(self) -> None:
+        """Shows and saves what is known so far."""
+        frontier = self.frontier()
+        for point in frontier.points:
+            if point.bound is not None and point.bound > self.source.least_bandwidth:
+                self.record(Bound(point.steps, point.bound))
+        if self.on_points is not None:
+            self.on_points(frontier)
+
+    def frontier(self) -> Frontier:
+        """Everything known so far, with what is proved about it and what is left open."""
+        source, request, families = self.source, self.request, self.families
+        points = unbeaten(self.points, families)
+        steps = self._steps_of(points, families)
+        scope = self.scope or source.scope
+        if self.is_for_seeds and not self.scope:
+            scope = f"nothing, only what {self.asked['backend']} constructs"
+        limit = source.max_chunks if source.limits_chunks else None
+        found = Frontier(
+            request.topology,
+            request.collective.name,
+            points,
+            (),
+            scope,
+            request.settings(
+                self.asked,
+                k=self.k,
+                max_steps=source.max_steps,
+                max_chunks=request.max_chunks if self.composed else limit,
+            ),
+            complete=self.complete and not self.stopped,
+            interrupted=self.stopped == INTERRUPTED,
+            seconds=time.perf_counter() - self.began,
+            refuted=tuple(self.refuted),
+            families=families,
+        )
+        if not self.composed:
+            return with_claims(found, source, steps, self._why_open)
+        why = self.stopped or (self.late if self.bounds.deadline.passed else _NOT_SEARCHED)
+        if not self.bounds.deadline.is_never:
+            for one in in_turn(steps):
+                if not self.bounds.deadline.passed:
+                    source.least_bandwidth_of(one)
+        reason = "; ".join([why, *self.losses])
+        return with_claims(found, source, steps, lambda _: reason)
+
+    def _steps_of(self, points: Sequence[Point], families: Sequence[Family]) -> list[int]:
+        """The S of which something is said: all that were searched, or that compositions may
+        have and that are near enough for a bound of their own.
+        """
+        found, least = {point.steps for point in points}, self.source.least_steps
+        if self.composed and self.is_for_seeds:  # what was not searched needs no proofs in between
+            return sorted({least, *found})
+        if self.composed:
+            every = range(least, max(found, default=least) + 1)
+            near = (s for s in every if not self.bounds.is_far(self.source.least_chunks, s))
+            return sorted({*near, *found})
+        searched = {step.steps for step in self.steps}
+        return sorted(searched | found | set(range(least, FEW_STEPS + 1) if families else ()))
+
+    def _why_open(self, steps: int | None) -> str:
+        """Why something better may exist for this S, or beyond all that were searched."""
+        step = next((one for one in self.steps if one.steps == steps), None)
+        # A frontier that is passed on while the search goes on reads as if its time were over.
+        limit = limit_in_words()
+        stopped = self.stopped or limit
+        if step is None:
+            limited = steps is None and self.request.max_steps is not None
+            if not limited and (self.current is not None or self.stopped):
+                return stopped
+            if self.is_for_seeds:
+                return "no solver was asked"
+            most = self.request.max_steps or 0
+            if limited and self._listed and most > MOST_LISTED:
+                return f"members of pipelines are listed up to {MOST_LISTED} steps"
+            if limited:
+                return f"the search goes to {counted(self.source.max_steps, 'step')} (--max-steps)"
+            return "solvers were asked about fewer steps; --max-steps has them asked about more"
+        whys = joined(part for why in step.undecided.values() for part in why.split("; "))
+        if step is self.current:
+            return "; ".join([stopped, *(w for w in whys if not w.startswith(limit))])
+        if not whys and not self.may_serve(step.steps):
+            return "of no use for the sizes asked for"
+        return "; ".join(whys) or "too many candidates were not decided at once"
+
+
+def joined(texts: Iterable[str]) -> list[str]:
+    """Texts in alphabetical order, each once; of those that differ in numbers alone the first, with
+    how many there are.
+
+    >>> joined(["time limit of z3", "C = 10 is too much", "C = 9 is too much", "C = 9 is too much"])
+    ['C = 9 is too much (and 1 more with other numbers)', 'time limit of z3']
+    """
+    alike: dict[str, set[str]] = {}
+    for text in texts:
+        alike.setdefault(_NUMBER.sub("0", text), set()).add(text)
+    found = []
+    for _, some in sorted(alike.items()):
+        first = min(some, key=lambda text: [int(number) for number in _NUMBER.findall(text)])
+        others = f" (and {len(some) - 1} more with other numbers)" if len(some) > 1 else ""
+        found.append(f"{first}{others}")
+    return found
