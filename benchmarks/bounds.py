@@ -20,7 +20,7 @@ from syncoll.bounding import combining_rounds_bound
 from syncoll.bounding.cuts import find_cut
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
-from syncoll.certificates import Demand, PriceCertificate, demands
+from syncoll.certificates import Cut, Demand, Priced, demands
 from syncoll.model import Collective, Topology
 from syncoll.plugins import PluginManager
 from syncoll.routing import as_topology
@@ -76,16 +76,16 @@ def relaxations(topology: Topology, collective: Collective, steps: int | None, m
              ])  # fmt: skip
 
 
-def cut(
-    topology: Topology, needs: tuple[Demand, ...], bound: Fraction, certificate: PriceCertificate
-) -> str:
+def cut(topology: Topology, needs: tuple[Demand, ...], bound: Fraction, certificate: Priced) -> str:
     """Around how many nodes a cut proves the bound."""
     began = time.perf_counter()
     found = find_cut(topology, needs, bound, certificate)
     seconds = time.perf_counter() - began
     if found is None:
         return f"none ({seconds:.3f} s)"
-    size = min(len(found.nodes), topology.num_nodes - len(found.nodes))
+    assert isinstance(found.argument, Cut)
+    around = len(found.argument.nodes)
+    size = min(around, topology.num_nodes - around)
     return f"{size} of {topology.num_nodes} ({seconds:.3f} s)"
 
 

@@ -19,9 +19,9 @@ from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.bounding.covers import Covers
 from syncoll.bounding.cuts import amounts_across
 from syncoll.certificates.certificate import RoundsBound
-from syncoll.certificates.classes import ChunkClasses, Demand, DemandList, DemandView
-from syncoll.certificates.cuts import CutCertificate
-from syncoll.certificates.partition import PartitionCertificate, sends_between
+from syncoll.certificates.chunk_classes import ChunkClasses, Demand, DemandList, DemandView
+from syncoll.certificates.cut import Cut
+from syncoll.certificates.parts import Parts, sends_between
 from syncoll.clock import remembered
 from syncoll.model import Counting, Topology
 from syncoll.model.boxes import boxes_by_width
@@ -159,8 +159,9 @@ class _Machine:
             assert cover is not None
             if float(amount[i]) <= proved * float(self.covers.cost(cover)):
                 continue
-            cut = CutCertificate(tuple(np.flatnonzero(inside).tolist()), cover)
-            best = RoundsBound(cut.amount(demands) / self.covers.cost(cover), None, cut)
+            cut = Cut(tuple(np.flatnonzero(inside).tolist()))
+            rounds = cut.amount(demands) / self.covers.cost(cover)
+            best = RoundsBound(rounds, None, Cut.covered(cut.nodes, cover))
             proved = float(best.rounds) * (1 + 1e-12)
         return best
 
@@ -190,7 +191,7 @@ class _Machine:
             named = tuple(np.unique(parts, return_inverse=True)[1].tolist())
             rounds = sends_between(named, shape.classes) / covers.cost(cover)
             if rounds > best.rounds:
-                proof = PartitionCertificate(named, dict.fromkeys(cover, Fraction(1)))
+                proof = Parts.priced(named, dict.fromkeys(cover, Fraction(1)))
                 best = RoundsBound(rounds, None, proof)
         return best
 

@@ -29,9 +29,8 @@ from syncoll.bounding.quotient import LEAST_NODES
 from syncoll.bounding.rounds import ceiling, copies_prove, rounds_bound
 from syncoll.bounding.switches import find_switch_prices
 from syncoll.certificates.certificate import RoundsBound
-from syncoll.certificates.classes import ChunkClasses, Demand, DemandList, DemandView
-from syncoll.certificates.completions import CompletionCertificate
-from syncoll.certificates.gossip import GossipCertificate
+from syncoll.certificates.chunk_classes import ChunkClasses, Demand, DemandList, DemandView
+from syncoll.certificates.priced import Priced
 from syncoll.clock import remembered
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
 from syncoll.linear.colour_refinement import Graph, hashes, mix, refine
@@ -40,7 +39,7 @@ from syncoll.symmetry import free_symmetry
 
 __all__ = ["combining_rounds_bound", "signature"]
 
-_Found = tuple[Fraction, CompletionCertificate | GossipCertificate] | None
+_Found = tuple[Fraction, Priced] | None
 
 _SHARES = (0.25, 0.5, 1.0)
 """The parts of the time that is left which gossip, completions and dividing their cases take."""
@@ -219,7 +218,7 @@ def _of_whole_chunks(
 
     def divide(until: Deadline, more: Fraction) -> _Found:
         whole = best.certificate
-        if enough is None or more >= enough or not isinstance(whole, CompletionCertificate):
+        if enough is None or whole is None or more >= enough or best.method != "completions":
             return None
         return divided(topology, shape, whole, until, enough)
 

@@ -22,14 +22,16 @@ import numpy.typing as npt
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.bounding.duals import denominators, readable
 from syncoll.bounding.setting import CombiningSetting
-from syncoll.certificates.classes import ChunkClass, ChunkClasses
+from syncoll.certificates.chunk_classes import ChunkClass, ChunkClasses
 from syncoll.certificates.completions import (
     CompletionCase,
-    CompletionCertificate,
+    Completions,
     Send,
+    Way,
     first_complete,
 )
-from syncoll.certificates.pricing import Parts
+from syncoll.certificates.link_prices import Prices
+from syncoll.certificates.priced import Priced
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import LinearProgram
 from syncoll.model import Topology
@@ -61,7 +63,7 @@ def find_completions(
     deadline: Deadline = NEVER,
     more_than: Fraction = Fraction(0),
     most_left: int = QUICK,
-) -> tuple[Fraction, CompletionCertificate] | None:
+) -> tuple[Fraction, Priced] | None:
     """The best bound of this kind for at most so many steps, with its certificate.
 
     Args:
@@ -84,7 +86,7 @@ def find_completions(
     optimum = program.linear_program().minimise(deadline.seconds, most_left)
     if optimum is None or optimum.value <= float(more_than) * (1 - _MOST_ROUNDED):
         return None
-    best: tuple[Fraction, CompletionCertificate] | None = None
+    best: tuple[Fraction, Priced] | None = None
     for denominator in denominators(optimum.row_duals):
         certificate = program.certificate(-optimum.row_duals, denominator)
         proved = certificate.check(topology, shape.classes)
@@ -276,7 +278,7 @@ class CaseProgram:
         low, high = np.concatenate(self._low), np.concatenate(self._high)
         return LinearProgram(costs, rows, columns, values.astype(np.float64), low, high)
 
-    def certificate(self, duals: FloatArray, denominator: int) -> CompletionCertificate:
+    def certificate(self, duals: FloatArray, denominator: int) -> Priced:
         """The prices and shares of a dual solution, of denominators of at most this size."""
         setting = self.setting
         orbits: dict[tuple[int, int], Fraction] = {}
@@ -298,13 +300,13 @@ class CaseProgram:
         on_links = prices_of_links(setting, totals)
         cases = tuple(self.case(i, duals, on_links, denominator) for i in range(len(self.cases)))
         automorphisms = tuple(tuple(images.tolist()) for images in setting.generators)
-        return CompletionCertificate(setting.steps, totals, automorphisms, cases)
+        return Priced(setting.steps, totals, Completions(automorphisms, cases))
 
     def case(
         self,
         number: int,
         duals: FloatArray,
-        on_links: Parts,
+        on_links: Prices,
         denominator: int,
         sends: tuple[Send, ...] = (),
     ) -> CompletionCase:
@@ -314,7 +316,12 @@ class CaseProgram:
         collects = _cut(
             {at: _parts(duals, rows, denominator) for at, rows in one.collects.items()}, rest
         )
-        return CompletionCase(*one.case, ways, collects, sends)
+        return CompletionCase(
+            *one.case,
+            tuple(Way(*ends, parts) for ends, parts in ways.items()),
+            tuple(Way(source, one.case[1], parts) for source, parts in collects.items()),
+            sends,
+        )
 
     def divisible(self) -> IntArray:
         """``[S, L]``: rows that count each send of the only case, to say that it is made or not."""
@@ -332,7 +339,7 @@ class CaseProgram:
         )
 
 
-def prices_of_links(setting: CombiningSetting, totals: Parts) -> dict[tuple[int, int], Fraction]:
+def prices_of_links(setting: CombiningSetting, totals: Prices) -> dict[tuple[int, int], Fraction]:
     """(Position of the link, step) to its price."""
     found: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
     for (bound, t), price in totals.items():
@@ -362,7 +369,7 @@ def _parts(
 
 def _cut(
     shares: dict[_Key, dict[tuple[int, int], Fraction]], rest: dict[tuple[int, int], Fraction]
-) -> dict[_Key, Parts]:
+) -> dict[_Key, Prices]:
     """Shares cut where they add up to more than there is; takes them from it."""
     sums: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
     for parts in shares.values():

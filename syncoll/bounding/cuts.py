@@ -1,4 +1,4 @@
-"""Finding cuts (`syncoll.certificates.cuts`): the bounds that a person can check by counting.
+"""Finding cuts (`syncoll.certificates.cut`): the bounds that a person can check by counting.
 
 Prices that are equal on a cut and 0 elsewhere prove the same, but
 not every bound is that of a cut: none speaks of S, and flows between many pairs of nodes may need
@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from syncoll.arrays import BoolArray
 from syncoll.bounding.covers import Covers
-from syncoll.certificates.classes import Demand, DemandList
-from syncoll.certificates.cuts import CutCertificate
-from syncoll.certificates.prices import PriceCertificate
+from syncoll.certificates.chunk_classes import Demand, DemandList
+from syncoll.certificates.cut import Cut
+from syncoll.certificates.priced import Priced
 from syncoll.model import Topology
 
 __all__ = ["amounts_across", "find_cut"]
@@ -42,8 +42,8 @@ def find_cut(
     topology: Topology,
     demands: Sequence[Demand],
     at_least: Fraction,
-    prices: PriceCertificate | None = None,
-) -> CutCertificate | None:
+    prices: Priced | None = None,
+) -> Priced | None:
     """A cut that proves `at_least`, around as few nodes as possible.
 
     With up to `ALL_SUBSETS` nodes every cut is tried; with more, single nodes, balls, halves (what
@@ -74,13 +74,13 @@ def find_cut(
             continue  # nothing gets out: no algorithm exists, and there is no bound to prove
         cover = covers.least(crossing)
         assert cover is not None
-        cut = CutCertificate(tuple(np.flatnonzero(sides[i]).tolist()), cover)
+        cut = Cut.covered(np.flatnonzero(sides[i]).tolist(), cover)
         if cut.check(topology, demands) >= at_least:
             return cut
     return None
 
 
-def _candidates(topology: Topology, prices: PriceCertificate | None) -> BoolArray:
+def _candidates(topology: Topology, prices: Priced | None) -> BoolArray:
     """Sets of nodes ``[candidate, node]``: neither empty nor everything, none twice."""
     nodes = topology.num_nodes
     if nodes <= ALL_SUBSETS:
@@ -107,12 +107,12 @@ def _candidates(topology: Topology, prices: PriceCertificate | None) -> BoolArra
     return np.unpackbits(packed, axis=1, count=nodes).astype(bool)
 
 
-def _free_reach(topology: Topology, prices: PriceCertificate) -> BoolArray:
+def _free_reach(topology: Topology, prices: Priced) -> BoolArray:
     """``[n, m]``: whether links without a price lead from n to m."""
     reach = np.eye(topology.num_nodes, dtype=bool)
     priced = {
         link
-        for (i, _), price in prices.totals.items()
+        for (i, _), price in prices.prices.items()
         if price > 0
         for link in topology.bounds[i].links
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,9 +18,10 @@ from syncoll.arrays import FloatArray, IntArray
 from syncoll.bounding.completions import CaseAt, CaseProgram, prices_of_links
 from syncoll.bounding.duals import denominators
 from syncoll.bounding.setting import CombiningSetting
-from syncoll.certificates.classes import ChunkClasses
-from syncoll.certificates.completions import CompletionCase, CompletionCertificate, Send
-from syncoll.certificates.pricing import Parts, in_sends, link_prices
+from syncoll.certificates.chunk_classes import ChunkClasses
+from syncoll.certificates.completions import CompletionCase, Completions, Send, Way
+from syncoll.certificates.link_prices import LinkPrices, Prices
+from syncoll.certificates.priced import Priced
 from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
 from syncoll.model import Topology
@@ -39,10 +40,10 @@ _NEVER = 1e12
 def divided(
     topology: Topology,
     shape: ChunkClasses,
-    certificate: CompletionCertificate,
+    certificate: Priced,
     deadline: Deadline,
     enough: Fraction,
-) -> tuple[Fraction, CompletionCertificate] | None:
+) -> tuple[Fraction, Priced] | None:
     """A better bound from the same prices, with its certificate.
 
     Args:
@@ -54,33 +55,34 @@ def divided(
         None where nothing better is proved.
     """
     classes = list(shape.classes)
-    kinds = {case.chunks for case in certificate.cases}
+    whole = certificate.argument
+    assert isinstance(whole, Completions)
+    assert certificate.steps is not None
+    kinds = {case.chunks for case in whole.cases}
     if len(kinds) != 1:
         return None
     setting = CombiningSetting(topology, shape, certificate.steps)
-    exact = link_prices(topology, certificate.steps, certificate.totals)
-    prices = np.array(exact, dtype=np.float64).reshape(certificate.steps, -1)
+    exact = LinkPrices.of(topology, certificate.steps, certificate.prices)
+    prices = np.array(exact.wholes / exact.units, dtype=np.float64)
     each = enough / classes[min(kinds)].count
     programs = [
         _Divisible(setting, (case.chunks, case.node, case.after), prices, deadline)
-        for case in certificate.cases
+        for case in whole.cases
     ]
     open_cases = [_Part(*one.solved((), deadline), one) for one in programs]
     heapq.heapify(open_cases)
     while len(open_cases) < _MOST_CASES and not deadline.passed:
         least = open_cases[0].value
-        if least >= _NEVER or in_sends(Fraction(least * (1 - _NEAR)), exact) >= each:
+        if least >= _NEVER or exact.whole_sends(Fraction(least * (1 - _NEAR))) >= each:
             break
         parts = _halves(open_cases[0], deadline)
         if not parts:
             break
         heapq.heapreplace(open_cases, parts[0])
         heapq.heappush(open_cases, parts[1])
-    on_links = prices_of_links(setting, certificate.totals)
+    on_links = prices_of_links(setting, certificate.prices)
     cases = tuple(one.case(on_links) for one in open_cases)
-    better = CompletionCertificate(
-        certificate.steps, certificate.totals, certificate.automorphisms, cases
-    )
+    better = replace(certificate, argument=replace(whole, cases=cases))
     proved = better.check(topology, classes)
     return (proved, better) if proved > certificate.check(topology, classes) else None
 
@@ -103,7 +105,7 @@ class _Part:
     duals: FloatArray = field(compare=False)
     program: _Divisible = field(compare=False)
 
-    def case(self, on_links: Parts) -> CompletionCase:
+    def case(self, on_links: Prices) -> CompletionCase:
         return self.program.case(self, on_links)
 
 
@@ -144,15 +146,13 @@ class _Divisible:
         sent = self._program.sent(optimum.columns)
         return optimum.value, number, sends, sent, optimum.row_duals
 
-    def case(self, part: _Part, on_links: Parts) -> CompletionCase:
+    def case(self, part: _Part, on_links: Prices) -> CompletionCase:
         """With the shares of the dual solution."""
         if part.value >= _NEVER:  # some node cannot be told: it needs no shares to see that
             k, node, after = self._at
             one = self._setting.classes[k]
-            ways: dict[tuple[int, int], Parts] = {
-                (u, d): {} for u in one.pre for d in one.post if u != d
-            }
-            return CompletionCase(k, node, after, ways, {}, part.sends)
+            ways = tuple(Way(u, d, {}) for u in one.pre for d in one.post if u != d)
+            return CompletionCase(k, node, after, ways, (), part.sends)
         best = denominators(part.duals)[0]
         return self._program.case(0, -part.duals, on_links, best, part.sends)
 

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.arrays import FloatArray
-from syncoll.certificates.prices import PriceCertificate, Share
+from syncoll.certificates.priced import Priced
+from syncoll.certificates.ways import Share, Ways
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,9 +74,7 @@ def readable(price: Fraction) -> Fraction:
     return Fraction(int(price * _GRID), _GRID)
 
 
-def prices_of(
-    program: FlowProgram, row_duals: FloatArray, denominator: int | None
-) -> PriceCertificate:
+def prices_of(program: FlowProgram, row_duals: FloatArray, denominator: int | None) -> Priced:
     """The dual of a solved program as prices.
 
     Args:
@@ -112,7 +111,7 @@ def prices_of(
         shares = [
             Share(c.destination, c.demands, on_links[c.destination]) for c in relaxation.commodities
         ]
-        return PriceCertificate(program.network.steps, dict(totals), tuple(shares))
+        return Priced(program.network.steps, dict(totals), Ways(tuple(shares)))
     whole, paid = on_links[None], dict[int, list[int]]()
     to = relaxation.demands.second_node  # -1 where there are copies
     order = np.argsort(to, kind="stable")
@@ -122,7 +121,7 @@ def prices_of(
             paid[d] = ks.tolist()
     shares = [Share(d, tuple(ks), whole) for d, ks in sorted(paid.items())]
     shares += _copy_shares(program, duals, denominator, whole)
-    return PriceCertificate(program.network.steps, dict(totals), tuple(shares))
+    return Priced(program.network.steps, dict(totals), Ways(tuple(shares)))
 
 
 def _of_all_bounds(quotient: Quotient, prices: _Prices) -> _Prices:

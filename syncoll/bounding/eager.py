@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from syncoll.bounding.quotient import Quotient
-from syncoll.certificates.classes import Demand, DemandList
+from syncoll.certificates.chunk_classes import Demand, DemandList
 from syncoll.linear import LinearProgram
 from syncoll.model import Topology, ranges
 from syncoll.model.topology import UNREACHABLE

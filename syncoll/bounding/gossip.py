@@ -18,10 +18,11 @@ import numpy as np
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.bounding.duals import denominators, readable
 from syncoll.bounding.setting import CombiningSetting
-from syncoll.certificates.classes import ChunkClasses, Demand
-from syncoll.certificates.gossip import GossipCertificate, GossipTree, backwards
-from syncoll.certificates.informed import set_orbits, uninformed
-from syncoll.certificates.trees import NEVER, affordable, cheapest_tree, is_of_sets
+from syncoll.certificates.chunk_classes import ChunkClasses, Demand
+from syncoll.certificates.gossip import Gossip, GossipTree
+from syncoll.certificates.informed_sets import set_orbits, uninformed
+from syncoll.certificates.priced import Priced
+from syncoll.certificates.steiner import NEVER, affordable, backwards, cheapest_tree, is_of_sets
 from syncoll.clock import now, remembered
 from syncoll.deadline import NEVER as NO_END
 from syncoll.deadline import Deadline
@@ -65,7 +66,7 @@ def find_gossip(
     steps: int,
     deadline: Deadline = NO_END,
     more_than: Fraction = Fraction(0),
-) -> tuple[Fraction, GossipCertificate] | None:
+) -> tuple[Fraction, Priced] | None:
     """The best bound of this kind found in the time, with its certificate.
 
     Args:
@@ -351,9 +352,9 @@ def _certified(
     value: float,
     more_than: Fraction,
     deadline: Deadline,
-) -> tuple[Fraction, GossipCertificate] | None:
+) -> tuple[Fraction, Priced] | None:
     """The prices as rationals that keep the rules whatever the rounding did."""
-    best: tuple[Fraction, GossipCertificate] | None = None
+    best: tuple[Fraction, Priced] | None = None
     every = np.concatenate([prices.totals.ravel(), *(one.ravel() for one in prices.shares)])
     for denominator in denominators(every):
         certificate = _rational(setting, kinds, prices, denominator)
@@ -367,7 +368,7 @@ def _certified(
 
 def _rational(
     setting: CombiningSetting, kinds: list[_Kind], prices: _Prices, denominator: int
-) -> GossipCertificate:
+) -> Priced:
     topology = setting.topology
 
     def rounded(value: float) -> Fraction:
@@ -424,4 +425,4 @@ def _rational(
         if own  # what pays nothing proves nothing
     )
     automorphisms = tuple(tuple(images.tolist()) for images in setting.generators)
-    return GossipCertificate(setting.steps, totals, automorphisms, trees)
+    return Priced(setting.steps, totals, Gossip(automorphisms, trees))

@@ -1,4 +1,4 @@
-"""Finding partitions (`syncoll.certificates.partition`) that prove much, and prices for them.
+"""Finding partitions (`syncoll.certificates.parts`) that prove much, and prices for them.
 
 Every node a part of its own counts all sends; coarser parts count those over slow links alone, and
 where switches copy or add up what is sent within parts, those between them.  In a sum of what is
@@ -16,8 +16,10 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
-from syncoll.certificates.classes import ChunkClass, ClassList
-from syncoll.certificates.partition import PartitionCertificate, in_units, sends_between
+from syncoll.certificates.chunk_classes import ChunkClass, ClassList
+from syncoll.certificates.link_prices import in_units
+from syncoll.certificates.parts import Parts, sends_between
+from syncoll.certificates.priced import Priced
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 from syncoll.linear import LinearProgram
 from syncoll.model import Counting, Topology
@@ -44,7 +46,7 @@ _DENOMINATORS = (12, 840, 27720, 10**6)
 
 def find_partition(
     topology: Topology, classes: Sequence[ChunkClass], deadline: Deadline = NEVER
-) -> tuple[Fraction, PartitionCertificate] | None:
+) -> tuple[Fraction, Priced] | None:
     """The best bound of this kind that a search over partitions finds, with its certificate.
 
     Candidates: every node alone; what links of more than some bandwidth connect; and what comes
@@ -70,10 +72,10 @@ def find_partition(
     half = deadline.share(0.5)
     if topology.num_nodes > _MOST_JOINED:
         half = half.sooner(_SECONDS_OF_LARGE)
-    best: tuple[Fraction, PartitionCertificate] | None = None
+    best: tuple[Fraction, Priced] | None = None
     moved = _moved(topology, ClassList.of(classes))
 
-    def keep(certificate: PartitionCertificate | None) -> None:
+    def keep(certificate: Priced | None) -> None:
         nonlocal best
         if certificate is not None:
             proved = certificate.check(topology, classes)
@@ -83,7 +85,7 @@ def find_partition(
     try:
         if moved:  # which proves most as a rule, and holds where there is no time for others
             alone = _price(topology, tuple(range(topology.num_nodes)), deadline.seconds)
-            keep(alone and replace(alone, moved=True))
+            keep(alone and _moving(alone))
         for parts in _candidates(topology.num_nodes, ends, share, classes, half):
             if parts not in rated:
                 rated[parts] = _rate(parts, ends, share, classes)
@@ -95,12 +97,18 @@ def find_partition(
             plain = _price(topology, parts, deadline.seconds)
             keep(plain)
             if moved:
-                keep(plain and replace(plain, moved=True))
+                keep(plain and _moving(plain))
                 keep(_price_of_sum(topology, parts, classes, moved, deadline.seconds))
     except OutOfTimeError:
         if best is None:
             raise
     return best
+
+
+def _moving(proof: Priced) -> Priced:
+    """The same, where chunks with one contributor pay for their ways."""
+    assert isinstance(proof.argument, Parts)
+    return replace(proof, argument=replace(proof.argument, moved=True))
 
 
 def _moved(topology: Topology, classes: ClassList) -> dict[tuple[int, int], int]:
@@ -182,9 +190,7 @@ def _numbered(parts: Sequence[int]) -> tuple[int, ...]:
     return tuple(numbers.setdefault(part, len(numbers)) for part in parts)
 
 
-def _price(
-    topology: Topology, parts: Sequence[int], seconds: float | None = None
-) -> PartitionCertificate | None:
+def _price(topology: Topology, parts: Sequence[int], seconds: float | None = None) -> Priced | None:
     """The prices for these parts that leave the least room."""
     part = np.array(parts)[np.array(topology.links, dtype=np.int64).reshape(-1, 2)]
     between = part[:, 0] != part[:, 1]
@@ -217,7 +223,7 @@ def _price_of_sum(
     classes: Sequence[ChunkClass],
     moved: Mapping[tuple[int, int], int],
     seconds: float | None = None,
-) -> PartitionCertificate | None:
+) -> Priced | None:
     """The prices for these parts at which what is added up and what is moved pay the most together.
 
     Columns are the prices, the least price of a link between parts, and for each node that
@@ -268,12 +274,12 @@ def _price_of_sum(
     least = float(optimum.columns[bounds])
     prices = optimum.columns[:bounds] / least
     found = _rounded(topology, parts, prices, float(np.dot(room, prices)))
-    return found and replace(found, moved=True)
+    return found and _moving(found)
 
 
 def _rounded(
     topology: Topology, parts: Sequence[int], columns: FloatArray, value: float
-) -> PartitionCertificate | None:
+) -> Priced | None:
     """Prices as fractions, such that every link between parts costs at least 1.
 
     Args:
@@ -303,4 +309,4 @@ def _rounded(
             best = room, scaled
         if float(best[0]) <= value * (1 + 1e-9):
             break
-    return None if best is None else PartitionCertificate(tuple(parts), best[1])
+    return None if best is None else Parts.priced(tuple(parts), best[1])

@@ -1,7 +1,7 @@
 """One node for each demand: what bounds speak of where switches copy or add up.
 
 There the sends of a chunk to several nodes may count as one, so that a bound may count those on its
-way to one of them only (`certificates.prices`).  Different chunks count apart: each demand may have
+way to one of them only (`certificates.ways`).  Different chunks count apart: each demand may have
 another node that it pays for.
 """
 
@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from syncoll.arrays import IntArray
-from syncoll.certificates.classes import DemandList
-from syncoll.certificates.prices import PriceCertificate, Share
+from syncoll.certificates.chunk_classes import DemandList
+from syncoll.certificates.priced import Priced
+from syncoll.certificates.ways import Share, Ways
 from syncoll.model import Topology
 
 __all__ = ["Payers", "payers"]
@@ -32,19 +33,18 @@ class Payers:
     demands: DemandList
     numbers: tuple[tuple[int, ...], ...]
 
-    def of_all(self, found: PriceCertificate) -> PriceCertificate:
-        """A certificate about these demands as one about those that they stand for."""
-        return replace(
-            found,
-            shares=tuple(
-                Share(
-                    share.destination,
-                    tuple(sorted(k for one in share.demands for k in self.numbers[one])),
-                    share.prices,
-                )
-                for share in found.shares
-            ),
+    def of_all(self, found: Priced) -> Priced:
+        """A certificate by ways of these demands as one about those that they stand for."""
+        assert isinstance(found.argument, Ways)
+        shares = tuple(
+            Share(
+                share.destination,
+                tuple(sorted(k for one in share.demands for k in self.numbers[one])),
+                share.prices,
+            )
+            for share in found.argument.shares
         )
+        return replace(found, argument=Ways(shares))
 
 
 def payers(topology: Topology, demands: DemandList) -> Iterator[Payers]:

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from syncoll.arrays import IntArray
-from syncoll.certificates.classes import Demand, DemandList
+from syncoll.certificates.chunk_classes import Demand, DemandList
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Topology
 from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry

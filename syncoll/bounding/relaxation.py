@@ -12,7 +12,7 @@ each step and with link set L of step t carrying at most ``b_L * rho_t``:
 
 Without time (one layer) the optimum bounds R for algorithms of any number of steps, and takes the
 place of the inverse bisection bandwidth in Algorithm 1 of the SCCL paper; no cut proves more, see
-`cuts`.  The dual prices are rounded to rationals and become a `PriceCertificate`, whose exact check
+`cuts`.  The dual prices are rounded to rationals and become a `Priced`, whose exact check
 says what is really proved.
 
 Copies of allgather on a 6 x 6 torus in 8 steps have 500,000 variables; the orbits of one source
@@ -34,8 +34,9 @@ from syncoll.arrays import FloatArray, IntArray
 from syncoll.bounding.duals import denominators, prices_of
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.quotient import Quotient
-from syncoll.certificates.classes import Demand, DemandList
-from syncoll.certificates.prices import PriceCertificate
+from syncoll.certificates.chunk_classes import Demand, DemandList
+from syncoll.certificates.priced import Priced
+from syncoll.certificates.ways import Ways
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import LinearProgram
 from syncoll.model import Topology, ranges
@@ -265,7 +266,7 @@ class Relaxation:
         topology = self.network.topology
         best: SolvedRelaxation | None = None
         if optimum.value <= at_least * (1 + 1e-9) + 1e-12:
-            nothing = PriceCertificate(self.network.steps, {}, ())
+            nothing = Priced(self.network.steps, {}, Ways(()))
             return SolvedRelaxation(optimum.value, nothing, Fraction(0), optimum.solved_columns)
         for denominator in (*denominators(optimum.row_duals), None):
             certificate = prices_of(program, optimum.row_duals, denominator)
@@ -291,7 +292,7 @@ class SolvedRelaxation:
     """
 
     value: float
-    certificate: PriceCertificate
+    certificate: Priced
     proved: Fraction
     solved_columns: int
 

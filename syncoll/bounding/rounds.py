@@ -15,11 +15,10 @@ from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.payers import payers
 from syncoll.bounding.quotient import Quotient
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
-from syncoll.bounding.timed_cuts import Cut, TimedCuts
+from syncoll.bounding.timed_cuts import TimedCut, TimedCuts
 from syncoll.bounding.trees import find_tree_prices
 from syncoll.certificates.certificate import RoundsBound
-from syncoll.certificates.classes import Demand, DemandList, DemandView
-from syncoll.certificates.prices import PriceCertificate
+from syncoll.certificates.chunk_classes import Demand, DemandList, DemandView
 from syncoll.clock import remembered
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.memory import budget, on_refusal
@@ -129,7 +128,7 @@ class _FlowBounds:
         self._of_parts: list[float] = []
         self._parts = 1
         """What those parts of them need that were solved for one S, and of how many."""
-        self._cuts: dict[int, tuple[Cut, ...]] = {}
+        self._cuts: dict[int, tuple[TimedCut, ...]] = {}
         """For each S what its bound rests on, where that was found by cuts."""
         self._given_up: list[tuple[int, float, float]] = []
         """For which S copies had more than so many variables left, or took longer than so many
@@ -297,13 +296,13 @@ class _FlowBounds:
             asked += 1
             relaxation = Relaxation(network, one.demands, RelaxationKind.COPIES)
             for bound in self._solved(relaxation, (most, None), best, deadline, of_part=True):
-                assert isinstance(bound.certificate, PriceCertificate)
+                assert bound.certificate is not None
                 best = replace(bound, certificate=one.of_all(bound.certificate))
                 yield best
         if network.steps is not None and len(self._of_parts) == asked:
             self._together[network.steps] = max(self._of_parts)
 
-    def _cuts_for_fewer(self, steps: int | None) -> tuple[Cut, ...]:
+    def _cuts_for_fewer(self, steps: int | None) -> tuple[TimedCut, ...]:
         """Those of the most steps up to so many."""
         if steps is None:
             return ()
@@ -375,7 +374,7 @@ def with_cut(
     seconds: float | None = None,
 ) -> RoundsBound:
     """A bound for any number of steps as a cut, where one proves as much: it is easier to read."""
-    if not isinstance(bound.certificate, PriceCertificate) or bound.steps is not None:
+    if bound.method != "prices" or bound.steps is not None:
         return bound
     try:
         with interrupted_at(Deadline.after(seconds)):

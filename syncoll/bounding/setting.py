@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.arrays import FloatArray
-from syncoll.certificates.classes import ChunkClasses
+from syncoll.certificates.chunk_classes import ChunkClasses
 from syncoll.model import Topology
 from syncoll.symmetry.candidates import automorphism_generators
 from syncoll.symmetry.fixing import least_of_orbits

@@ -14,8 +14,9 @@ import numpy as np
 
 from syncoll.arrays import FloatArray
 from syncoll.bounding.duals import denominators, readable
-from syncoll.certificates.classes import ChunkClasses
-from syncoll.certificates.switches import SwitchCertificate, doubled_costs, leaving, summed
+from syncoll.certificates.chunk_classes import ChunkClasses
+from syncoll.certificates.priced import Priced
+from syncoll.certificates.switches import Switches, doubled_costs, leaving, summed
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import GrowingProgram
 from syncoll.model import Counting, Topology
@@ -33,7 +34,7 @@ def find_switch_prices(
     steps: int,
     deadline: Deadline = NEVER,
     more_than: Fraction = Fraction(0),
-) -> tuple[Fraction, SwitchCertificate] | None:
+) -> tuple[Fraction, Priced] | None:
     """The best bound of this kind for at most so many steps, with its certificate.
 
     Args:
@@ -54,9 +55,9 @@ def find_switch_prices(
     rates = [bound.chunks_per_round for bound in topology.bounds]
     rooms = [sum((rates[i] for i in side), Fraction(0)) for side in sides]
     prices, most = _cheapest_prices(sizes, steps, rooms, deadline)
-    best: tuple[Fraction, SwitchCertificate] | None = None
+    best: tuple[Fraction, Priced] | None = None
     for denominator in denominators(prices):
-        certificate = SwitchCertificate(steps, dict(_totals(prices, sides, rooms, denominator)))
+        certificate = Priced(steps, dict(_totals(prices, sides, rooms, denominator)), Switches())
         proved = certificate.check(topology, shape.classes)
         if proved > (more_than if best is None else best[0]):
             best = proved, certificate

@@ -25,12 +25,13 @@ import numpy as np
 from syncoll.arrays import BoolArray, FloatArray
 from syncoll.bounding.duals import readable
 from syncoll.bounding.network import TimeExpandedNetwork
-from syncoll.certificates.classes import Demand
-from syncoll.certificates.prices import PriceCertificate, Share
+from syncoll.certificates.chunk_classes import Demand
+from syncoll.certificates.priced import Priced
+from syncoll.certificates.ways import Share, Ways
 from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
 
-__all__ = ["Cut", "TimedCuts"]
+__all__ = ["TimedCut", "TimedCuts"]
 
 
 _TOLERANCE = 1e-7
@@ -41,7 +42,7 @@ _DENOMINATORS = (12, 840, 27720, 10**6)
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class TimedCut:
     """Nodes that everything from some of them to a destination has to leave in some step.
 
     Args:
@@ -52,9 +53,9 @@ class Cut:
     destination: int
     inside: BoolArray
 
-    def lengthened(self, layer: int, times: int) -> Cut:
+    def lengthened(self, layer: int, times: int) -> TimedCut:
         """The cut for so many steps more that is the same in all of them as after this one."""
-        return Cut(
+        return TimedCut(
             self.destination,
             np.insert(self.inside, [layer] * times, self.inside[layer], axis=0),
         )
@@ -76,7 +77,7 @@ class TimedCuts:
         network: TimeExpandedNetwork,
         demands: Sequence[Demand],
         destinations: Sequence[int],
-        known: Sequence[Cut] = (),
+        known: Sequence[TimedCut] = (),
     ) -> None:
         self.network, self.demands = network, demands
         topology = network.topology
@@ -96,16 +97,14 @@ class TimedCuts:
                 if d in self._needs:
                     self._needs[d].append(k)
         self._source, self._target = np.array(topology.links, dtype=np.int64).T
-        self._cuts: list[Cut] = []
+        self._cuts: list[TimedCut] = []
         self._rooms: list[FloatArray] = []
         self._amounts: list[float] = []
-        self.tight: tuple[Cut, ...] = ()
+        self.tight: tuple[TimedCut, ...] = ()
         for cut in known:
             self._begin_with(cut)
 
-    def solve(
-        self, deadline: Deadline, start: float
-    ) -> tuple[PriceCertificate | None, float | None]:
+    def solve(self, deadline: Deadline, start: float) -> tuple[Priced | None, float | None]:
         """Prices that prove about the least rounds, and these if they were found.
 
         There are no prices where no more rounds are needed than are known to be.
@@ -154,7 +153,7 @@ class TimedCuts:
                     inside = np.zeros(places + 1, dtype=bool)
                     inside[flow.partition[0]] = True
                     width = network.topology.num_nodes
-                    self._add(Cut(d, inside[:places].reshape(-1, width)), supply)
+                    self._add(TimedCut(d, inside[:places].reshape(-1, width)), supply)
                     found.append(d)
                     if len(found) >= _CUTS_AT_ONCE:
                         break
@@ -176,7 +175,7 @@ class TimedCuts:
             supply[self.demands[k].sources[0]] += self.demands[k].count
         return dict(supply)
 
-    def _begin_with(self, cut: Cut) -> None:
+    def _begin_with(self, cut: TimedCut) -> None:
         """A cut for fewer steps, lengthened at each layer in turn."""
         more = self.network.layers + 1 - len(cut.inside)
         if self.network.steps is None or more < 0 or cut.destination not in self._needs:
@@ -185,13 +184,13 @@ class TimedCuts:
         for layer in range(len(cut.inside) if more else 1):
             self._add(cut.lengthened(layer, more), supply)
 
-    def _add(self, cut: Cut, supply: Mapping[int, int]) -> None:
+    def _add(self, cut: TimedCut, supply: Mapping[int, int]) -> None:
         first = cut.inside[0]
         self._cuts.append(cut)
         self._rooms.append(self._crossing(cut) @ self._width)
         self._amounts.append(float(sum(count for node, count in supply.items() if first[node])))
 
-    def _crossing(self, cut: Cut) -> BoolArray:
+    def _crossing(self, cut: TimedCut) -> BoolArray:
         """``[steps, L]``: the links that lead out of it."""
         before, after = cut.inside[: self.network.layers], cut.inside[-self.network.layers :]
         return np.asarray(before[:, self._source] & ~after[:, self._target])
@@ -220,7 +219,7 @@ class TimedCuts:
         weights = np.maximum(found[0].row_duals[:-1], 0.0)
         return found[0].value, np.maximum(found[-1].columns, 0.0), weights
 
-    def _prices(self, weights: FloatArray) -> PriceCertificate:
+    def _prices(self, weights: FloatArray) -> Priced:
         """Weights of cuts as prices, whatever the rounding did."""
         network, topology = self.network, self.network.topology
         best: tuple[Fraction, dict[int, Fraction]] | None = None
@@ -262,4 +261,4 @@ class TimedCuts:
             Share(d, tuple(self._needs[d]), dict(prices))
             for d, prices in sorted(of_destination.items())
         )
-        return PriceCertificate(network.steps, dict(totals), shares)
+        return Priced(network.steps, dict(totals), Ways(shares))

@@ -15,9 +15,11 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
-from syncoll.certificates.classes import Demand
-from syncoll.certificates.informed import set_orbits, uninformed
-from syncoll.certificates.trees import NEVER, TreeCertificate, affordable, cheapest_tree, is_of_sets
+from syncoll.certificates.chunk_classes import Demand
+from syncoll.certificates.informed_sets import set_orbits, uninformed
+from syncoll.certificates.priced import Priced
+from syncoll.certificates.steiner import NEVER, affordable, cheapest_tree, is_of_sets
+from syncoll.certificates.trees import Trees
 from syncoll.clock import now
 from syncoll.linear import GrowingProgram
 from syncoll.model import Topology
@@ -56,7 +58,7 @@ def find_tree_prices(
     steps: int,
     seconds: float = 20.0,
     more_than: Fraction | None = None,
-) -> tuple[Fraction, TreeCertificate] | None:
+) -> tuple[Fraction, Priced] | None:
     """The best bound of this kind found in the time, with its certificate.
 
     Args:
@@ -178,11 +180,11 @@ class _Master:
 
 def _certified(
     topology: Topology, demands: Sequence[Demand], totals: FloatArray, cost: float
-) -> tuple[Fraction, TreeCertificate] | None:
+) -> tuple[Fraction, Priced] | None:
     """The prices as rationals that keep the rules whatever the rounding did."""
-    best: tuple[Fraction, TreeCertificate] | None = None
+    best: tuple[Fraction, Priced] | None = None
     for prices in _rationals(topology, totals):
-        certificate = TreeCertificate(totals.shape[1], prices)
+        certificate = Priced(totals.shape[1], prices, Trees())
         proved = certificate.check(topology, demands)
         if proved.denominator > _LARGEST_DENOMINATOR:
             continue

@@ -1,35 +1,38 @@
-"""Certificates of lower bounds on R: records that check themselves by counting.
+"""Certificates of lower bounds on R: prices and an argument, which check themselves by counting.
 
 Nothing here searches or solves; what finds them is in `syncoll.bounding`.
 """
 
-from syncoll.certificates.certificate import Certificate, ProofObject, RoundsBound
-from syncoll.certificates.classes import ChunkClass, ChunkClasses, Demand, DemandView, demands
-from syncoll.certificates.completions import CompletionCase, CompletionCertificate
-from syncoll.certificates.cuts import CutCertificate
-from syncoll.certificates.gossip import GossipCertificate, GossipTree
-from syncoll.certificates.partition import PartitionCertificate
-from syncoll.certificates.prices import PriceCertificate, Share
-from syncoll.certificates.switches import SwitchCertificate
-from syncoll.certificates.trees import TreeCertificate
+from syncoll.certificates.certificate import Certificate, RoundsBound
+from syncoll.certificates.chunk_classes import ChunkClass, ChunkClasses, Demand, DemandView, demands
+from syncoll.certificates.completions import CompletionCase, Completions, Way
+from syncoll.certificates.cut import Cut
+from syncoll.certificates.gossip import Gossip, GossipTree
+from syncoll.certificates.parts import Parts
+from syncoll.certificates.priced import Argument, Priced
+from syncoll.certificates.switches import Switches
+from syncoll.certificates.trees import Trees
+from syncoll.certificates.ways import Share, Ways
 
 __all__ = [
+    "Argument",
     "Certificate",
     "ChunkClass",
     "ChunkClasses",
     "CompletionCase",
-    "CompletionCertificate",
-    "CutCertificate",
+    "Completions",
+    "Cut",
     "Demand",
     "DemandView",
-    "GossipCertificate",
+    "Gossip",
     "GossipTree",
-    "PartitionCertificate",
-    "PriceCertificate",
-    "ProofObject",
+    "Parts",
+    "Priced",
     "RoundsBound",
     "Share",
-    "SwitchCertificate",
-    "TreeCertificate",
+    "Switches",
+    "Trees",
+    "Way",
+    "Ways",
     "demands",
 ]

@@ -6,32 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from syncoll.certificates.classes import ChunkClasses, DemandView
-from syncoll.certificates.completions import CompletionCertificate
-from syncoll.certificates.cuts import CutCertificate
-from syncoll.certificates.gossip import GossipCertificate
-from syncoll.certificates.partition import PartitionCertificate
-from syncoll.certificates.prices import PriceCertificate
-from syncoll.certificates.switches import SwitchCertificate
-from syncoll.certificates.trees import TreeCertificate
+from syncoll.certificates.chunk_classes import ChunkClasses, DemandView
+from syncoll.certificates.priced import Priced
 from syncoll.errors import ModelError, VerificationError
 from syncoll.model import Topology
 
-__all__ = ["Certificate", "ProofObject", "RoundsBound"]
-
-
-ProofObject = (
-    PriceCertificate
-    | CutCertificate
-    | PartitionCertificate
-    | TreeCertificate
-    | CompletionCertificate
-    | GossipCertificate
-    | SwitchCertificate
-)
-
-_ABOUT_CHUNKS = PartitionCertificate, CompletionCertificate, GossipCertificate, SwitchCertificate
-"""Those that speak of what is combined as it is, not of demands."""
+__all__ = ["Certificate", "RoundsBound"]
 
 _MOST_STEPS = 1 << 16
 """What a proof about more steps takes to check has no limit that a reader can see in the file."""
@@ -42,49 +22,45 @@ class RoundsBound:
     """A proved lower bound on R.
 
     Args:
-        rounds: every algorithm (of at most `steps` steps) needs at least so many.
-        steps: S, or None when the bound holds for any number of steps.
+        rounds: the bound.
+        steps: it holds for algorithms of at most S steps; None: for any number of steps.
         certificate: the proof; None for the bound 0, which needs none.
-        reading: which demands the certificate speaks of, and on which topology.
+        reading: the demands of which the certificate speaks, and their topology.
         node: for a reading that is about one node.
     """
 
     rounds: Fraction
     steps: int | None
-    certificate: ProofObject | None
+    certificate: Priced | None
     reading: DemandView = DemandView.MOVING
     node: int | None = None
+
+    @property
+    def method(self) -> str:
+        """The word for the method of the proof in files."""
+        return "nothing" if self.certificate is None else self.certificate.argument.method
 
     @property
     def argument(self) -> str:
         """Why the bound holds, in words."""
         if self.certificate is None:
             return "nothing"
-        if isinstance(self.certificate, PartitionCertificate):
-            return "the sends between parts of the machine, for which a round has only so much room"
-        if isinstance(self.certificate, CompletionCertificate):
-            return "prices on the links, whichever node knows a sum first"
-        if isinstance(self.certificate, GossipCertificate):
-            return "prices on the links, paid by trees that share sends"
-        if isinstance(self.certificate, SwitchCertificate):
-            return "prices on what leaves and enters nodes, however switches copy and add up"
+        words = self.certificate.argument.words
+        if self.certificate.argument.of_sums:
+            return words
         whose = {
             DemandView.SPREAD: f"what one node contributes (node {self.node} where it does) must "
             "reach every node that needs it: ",
             DemandView.COLLECT: f"one node (node {self.node} where it needs it) must get every "
             "contribution: ",
         }
-        what = {
-            CutCertificate: "what must cross a cut",
-            TreeCertificate: "prices on the links, paid by trees",
-        }
-        by = what.get(type(self.certificate), "prices on the links")
-        return f"{whose.get(self.reading, '')}{by}"
+        return whose.get(self.reading, "") + words
 
     @property
     def mirrored(self) -> bool:
         """Whether the certificate speaks of the reversed topology, backwards in time."""
-        return self.reading.mirrored and not isinstance(self.certificate, _ABOUT_CHUNKS)
+        of_sums = self.certificate is not None and self.certificate.argument.of_sums
+        return self.reading.mirrored and not of_sums
 
     def renumbered(self, bounds: Sequence[int]) -> RoundsBound:
         """The same on a topology that differs in the positions of its bounds only.
@@ -93,14 +69,7 @@ class RoundsBound:
             bounds: for each of them the position there.
         """
         proof = self.certificate
-        if isinstance(proof, CutCertificate):
-            proof = replace(proof, cover=tuple(sorted(bounds[i] for i in proof.cover)))
-        elif isinstance(proof, PartitionCertificate):
-            proof = replace(proof, prices={bounds[i]: p for i, p in proof.prices.items()})
-        elif proof is not None:
-            totals = {(bounds[i], step): price for (i, step), price in proof.totals.items()}
-            proof = replace(proof, totals=totals)
-        return replace(self, certificate=proof)
+        return self if proof is None else replace(self, certificate=proof.renumbered(bounds))
 
 
 @dataclass(frozen=True)
@@ -122,7 +91,7 @@ class Certificate:
 
     @property
     def steps(self) -> int | None:
-        """It holds for algorithms of at most so many steps; None: of any number."""
+        """It holds for algorithms of at most S steps; None: of any number."""
         return self.bound.steps
 
     def check(self, topology: Topology) -> None:
@@ -131,22 +100,8 @@ class Certificate:
         Raises:
             VerificationError: when it breaks a rule, or proves another number.
         """
-        proof = self.bound.certificate
         try:
-            if proof is None:
-                proved = Fraction(0)
-            elif isinstance(proof, PartitionCertificate):
-                proved = self._partition(topology, proof)
-            elif isinstance(proof, CompletionCertificate | GossipCertificate | SwitchCertificate):
-                self._require_about(proof.steps)
-                if not self.shape.combining:
-                    raise VerificationError("a proof about sums, where nothing is combined")
-                proved = proof.check(topology, self.shape.classes)
-            else:
-                where = topology.reversed() if self.bound.reading.mirrored else topology
-                demands = self.shape.demands(self.bound.reading, self.bound.node)
-                self._require_about(None if isinstance(proof, CutCertificate) else proof.steps)
-                proved = proof.check(where, demands)
+            proved = self._proved(topology)
         except ModelError as error:
             raise VerificationError(str(error)) from error
         if proved != self.bound.rounds:
@@ -155,19 +110,22 @@ class Certificate:
                 f"R >= {self.bound.rounds}"
             )
 
-    def _require_about(self, steps: int | None) -> None:
-        if steps != self.steps:
+    def _proved(self, topology: Topology) -> Fraction:
+        proof, reading = self.bound.certificate, self.bound.reading
+        if proof is None:
+            return Fraction(0)
+        if proof.steps != self.steps:
             raise VerificationError(
-                f"the proof is about {steps} steps, the claim about {self.steps}"
+                f"the proof is about {_counted(proof.steps)}, the claim about "
+                f"{_counted(self.steps)}"
             )
-        if steps is not None and steps > _MOST_STEPS:
-            raise VerificationError(f"it is about {steps} steps, more than {_MOST_STEPS}")
-
-    def _partition(self, topology: Topology, proof: PartitionCertificate) -> Fraction:
+        if self.steps is not None and self.steps > _MOST_STEPS:
+            raise VerificationError(f"it is about {self.steps} steps, more than {_MOST_STEPS}")
+        if not proof.argument.of_sums:
+            where = topology.reversed() if reading.mirrored else topology
+            return proof.check(where, self.shape.demands(reading, self.bound.node))
         if not self.shape.combining:
-            raise VerificationError("counting sends proves nothing where nothing is combined")
-        if self.steps is not None:
-            raise VerificationError("counting sends proves nothing about steps")
+            raise VerificationError("a proof about sums, where nothing is combined")
         return proof.check(topology, self.shape.classes)
 
     def inverse(self, chunks: int) -> Certificate:
@@ -177,10 +135,12 @@ class Certificate:
             ModelError: when chunks of it have several roots.
         """
         turned = {DemandView.MOVING: DemandView.INVERSE, DemandView.INVERSE: DemandView.MOVING}
-        proof = self.bound.certificate
-        if isinstance(proof, _ABOUT_CHUNKS) or (
-            proof is not None and self.bound.reading not in turned
-        ):
+        proof, reading = self.bound.certificate, self.bound.reading
+        if proof is not None and (proof.argument.of_sums or reading not in turned):
             raise ModelError(f"the bound by {self.bound.argument} has no inverse")
-        reading = turned.get(self.bound.reading, DemandView.MOVING)
-        return Certificate(self.shape.inverse(chunks), replace(self.bound, reading=reading))
+        bound = replace(self.bound, reading=turned.get(reading, DemandView.MOVING))
+        return Certificate(self.shape.inverse(chunks), bound)
+
+
+def _counted(steps: int | None) -> str:
+    return "any number of steps" if steps is None else f"{steps} steps"

@@ -10,7 +10,7 @@ of steps after which some node v holds all contributions for the first time.  Th
   or later that completes it.  These sends are none of the tree's;
 * from every contributor a way leads to every node that needs the sum.
 
-With prices as in `prices` each send has to pay, from its own price, its shares for the ways that
+Each send has to pay, from its own price, its shares for the ways that
 use it; and with what is left it pays for being a send of the tree, in shares again, or for
 completing a node.  So in the case (v, t) a chunk costs at least
 
@@ -23,38 +23,38 @@ prices are multiples of one number the least multiple that is no less holds as w
 with equal links is a whole number of sends).  A case may be
 divided further by whether some send is made: a made one pays all that is left of its price, and
 completes its node for no more; one that is not made is of no way.  Without steps the last two
-summands are the 2 (P - 1) sends of `partition` (the argument is Harary & Schwenk's, 1974); without
+summands are the 2 (P - 1) sends of `parts` (the argument is Harary & Schwenk's, 1974); without
 these it is a relaxation of gossiping.  Cases that automorphisms exchange which keep the prices have
 equal costs: one is enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from syncoll.certificates.classes import ChunkClass
-from syncoll.certificates.every_send import require_every_send
-from syncoll.certificates.pricing import Parts, PricedSymmetry, in_sends, link_prices
+from syncoll.certificates.chunk_classes import ChunkClass
+from syncoll.certificates.link_prices import LinkPrices, Prices, Table, in_words, total
+from syncoll.certificates.priced import SumsArgument
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 
-__all__ = ["CompletionCase", "CompletionCertificate", "Send", "first_complete"]
+__all__ = ["CompletionCase", "Completions", "Send", "Way", "first_complete"]
 
 Send = tuple[int, int, bool]
 """Position of the link, step, and whether it is made."""
 
-Table = npt.NDArray[Any]
-"""Whole numbers over a common denominator."""
 
+@dataclass(frozen=True)
+class Way:
+    """The part of the prices that the ways of a contribution to a node pay."""
 
-_LARGEST = 1 << 62
+    source: int
+    destination: int
+    prices: Prices
 
 
 @dataclass(frozen=True)
@@ -65,136 +65,131 @@ class CompletionCase:
         chunks: position of the class of chunks.
         node: v.
         after: t, the number of steps after which it knows everything.
-        ways: (contributor, node that needs it) to shares for the ways between them.
-        collects: contributor to shares for its ways to v in t steps.
-        sends: (position of the link, step, whether that send is made), for each by which cases of
-            the same class, node and steps are divided, in this order.
+        ways: shares of the ways from contributors to nodes that need the sum.
+        collects: shares of the ways from contributors to v in t steps.
+        sends: for each send by which cases of the same class, node and steps are divided, in this
+            order, whether it is made.
     """
 
     chunks: int
     node: int
     after: int
-    ways: Mapping[tuple[int, int], Parts]
-    collects: Mapping[int, Parts]
+    ways: tuple[Way, ...]
+    collects: tuple[Way, ...]
     sends: tuple[Send, ...] = ()
 
 
 @dataclass(frozen=True)
-class CompletionCertificate:
-    """Proves a lower bound on R for combining collectives in at most `steps` steps.
+class Completions(SumsArgument):
+    """Cases of which node knows a sum first, in at most S steps.
 
     Args:
-        steps: S.
-        totals: (position of the bound in the topology, step) to its price above 0.
-        automorphisms: for each of some the node to which each node goes; they keep the links, the
-            bounds with their prices, and the chunks.
-        cases: of those that these exchange one each.
+        cases: one for each orbit of cases under the automorphisms.
     """
 
-    steps: int
-    totals: Parts
-    automorphisms: tuple[tuple[int, ...], ...]
     cases: tuple[CompletionCase, ...]
 
-    def check(self, topology: Topology, classes: Sequence[ChunkClass]) -> Fraction:
-        """The bound on R for these chunks.
+    method = "completions"
+    words = "prices on the links, whichever node knows a sum first"
+
+    def costs(self, prices: LinkPrices, classes: Sequence[ChunkClass]) -> dict[int, Fraction]:
+        """What a chunk costs in its cheapest case.
 
         Raises:
             VerificationError: when a rule is broken, or a case is missing.
         """
-        require_every_send(topology, (i for i, _ in self.totals))
-        prices = link_prices(topology, self.steps, self.totals)
-        symmetry = PricedSymmetry(topology, self.steps, self.totals, classes)
-        orbit = symmetry.orbits(self.automorphisms).nodes
+        topology, steps = prices.topology, len(prices.wholes)
+        orbit = prices.orbits(classes, self.automorphisms).nodes
         least: dict[int, Fraction] = {}
         covered: dict[tuple[int, int, int], dict[int, list[tuple[Send, ...]]]] = {}
         for case in self.cases:
             if not 0 <= case.chunks < len(classes):
                 raise VerificationError(f"a case of chunks {case.chunks}: there are none")
-            if not 0 <= case.node < topology.num_nodes or not 1 <= case.after <= self.steps:
+            if not 0 <= case.node < topology.num_nodes or not 1 <= case.after <= steps:
                 raise VerificationError(
-                    f"a case of node {case.node} after {case.after} steps: there is none"
+                    f"no case of node {case.node} after {case.after} steps is possible"
                 )
-            cost = self._cost(topology, classes[case.chunks], case, prices)
+            cost = _cost(prices, classes[case.chunks], case)
             if cost is not None:
                 least[case.chunks] = min(cost, least.get(case.chunks, cost))
             alike = covered.setdefault((case.chunks, orbit[case.node], case.after), {})
             alike.setdefault(case.node, []).append(case.sends)
-        bound = Fraction(0)
-        for k, cost in least.items():
-            one = classes[k]
-            for node, first in enumerate(first_complete(topology, one)):
-                for after in range(first, self.steps + 1):
+        for k in least:
+            for node, first in enumerate(first_complete(topology, classes[k])):
+                for after in range(first, steps + 1):
                     alike = covered.get((k, orbit[node], after), {})
                     if not any(_is_all(divided) for divided in alike.values()):
                         raise VerificationError(
                             f"node {node} may know the sum of chunks {k} first, after {after} "
                             "steps, and no case says what that costs"
                         )
-            bound += in_sends(cost, prices) * one.count
-        return bound
+        return least
 
-    def _cost(
-        self,
-        topology: Topology,
-        chunks: ChunkClass,
-        case: CompletionCase,
-        prices: list[list[Fraction]],
-    ) -> Fraction | None:
-        """What such a chunk costs at least in a case; None where there is no such chunk."""
-        pre, post = frozenset(chunks.pre), frozenset(chunks.post)
-        if len(pre) < 2 or not post:
-            raise VerificationError(f"nothing is combined of chunks {case.chunks}")
-        for u, d in case.ways:
-            if u not in pre or d not in post or u == d:
-                raise VerificationError(f"no contribution has to get from node {u} to node {d}")
-        for u in case.collects:
-            if u not in pre or u == case.node:
-                raise VerificationError(f"node {u} has nothing to send to node {case.node}")
-        parts = [*case.ways.values(), *case.collects.values()]
-        denominators = {p.denominator for some in parts for p in some.values()}
-        scale = lcm(*denominators, *{p.denominator for row in prices for p in row})
-        whole = max((sum(row) for row in prices), default=Fraction(0)) * self.steps * scale
-        kind: type = np.int64 if whole < _LARGEST // topology.num_nodes**2 else object
-        tables: Table = np.zeros((len(parts), self.steps, len(topology.links)), dtype=kind)
-        for table, some in zip(tables, parts, strict=True):
-            for (link, step), part in some.items():
-                if not 0 <= link < len(topology.links) or not 0 <= step < self.steps or part < 0:
-                    raise VerificationError(f"a share of {part} of link {link}, step {step}")
-                if part > prices[step][link]:
-                    raise VerificationError(f"a share of link {link}, step {step} above its price")
-                table[step, link] = int(part * scale)
-        made = np.zeros((self.steps, len(topology.links)), dtype=bool)
-        never_made = made.copy()
-        for link, step, is_made in case.sends:
-            if not 0 <= link < len(topology.links) or not 0 <= step < self.steps:
-                raise VerificationError(f"a send over link {link} in step {step}: there is none")
-            (made if is_made else never_made)[step, link] = True
-        rest: Table = np.array([[int(p * scale) for p in row] for row in prices], dtype=kind)
-        rest = rest.reshape(self.steps, len(topology.links)) - tables[: len(case.ways)].sum(axis=0)
-        if (rest < tables[len(case.ways) :].sum(axis=0)).any():
-            raise VerificationError("shares exceed the price of a link in a step")
-        left: Table = rest - tables[len(case.ways) :].sum(axis=0)
-        never = int(whole) + 1
-        tables[:, never_made] = never
-        costs = _ways(topology, tables[: len(case.ways)], [u for u, _ in case.ways], never)
-        paid = [costs[i, d] for i, (_, d) in enumerate(case.ways)]
-        into_v = tables[len(case.ways) :, : case.after]
-        costs = _ways(topology, into_v, list(case.collects), never)
-        paid += costs[:, case.node].tolist()
-        if not case.sends and any(cost >= never for cost in paid):
-            raise VerificationError(f"node {case.node} cannot know all after {case.after} steps")
-        for d in sorted(post - {case.node}):
-            into = list(topology.in_links[d])
-            if not into:
-                raise VerificationError(f"no link leads to node {d}")
-            late = np.s_[case.after - 1 :, into]
-            if not made[late].any():
-                paid.append(min(rest[late][~never_made[late]], default=never))
-        if any(cost >= never for cost in paid):
-            return None  # nothing is of this case
-        paid += left[made].tolist()
-        return Fraction(sum(int(cost) for cost in paid), scale)
+
+def _cost(prices: LinkPrices, chunks: ChunkClass, case: CompletionCase) -> Fraction | None:
+    """What such a chunk costs at least in a case; None where there is no such chunk."""
+    topology, (steps, links) = prices.topology, prices.wholes.shape
+    _require_ends(chunks, case)
+    shares = [one.prices for one in (*case.ways, *case.collects)]
+    for share in shares:
+        prices.require_parts(share)
+    units, rest = prices.finer(part for share in shares for part in share.values())
+    never = sum(max(row, default=0) for row in rest.tolist()) * topology.num_nodes + 1
+    # Sums of a cost of a way for each pair of nodes fit machine words, or Python's integers do.
+    rest = in_words(np.append(rest.ravel(), never), topology.num_nodes**2)[:-1]
+    rest = rest.reshape(steps, links)
+    tables: Table = np.zeros((len(shares), steps, links), dtype=rest.dtype)
+    for table, share in zip(tables, shares, strict=True):
+        for (link, step), part in share.items():
+            amount = int(part * units)
+            if amount > rest[step, link]:
+                raise VerificationError(f"a share of link {link}, step {step} above its price")
+            table[step, link] = amount
+    made = np.zeros((steps, links), dtype=bool)
+    never_made = made.copy()
+    for link, step, is_made in case.sends:
+        if not 0 <= link < links or not 0 <= step < steps:
+            raise VerificationError(f"a send over link {link} in step {step}: there is none")
+        (made if is_made else never_made)[step, link] = True
+    rest = rest - tables[: len(case.ways)].sum(axis=0)
+    left: Table = rest - tables[len(case.ways) :].sum(axis=0)
+    if (left < 0).any():
+        raise VerificationError("shares exceed the price of a link in a step")
+    tables[:, never_made] = never
+    costs = _ways(topology, tables[: len(case.ways)], [one.source for one in case.ways], never)
+    paid = [costs[i, one.destination] for i, one in enumerate(case.ways)]
+    into_v = tables[len(case.ways) :, : case.after]
+    costs = _ways(topology, into_v, [one.source for one in case.collects], never)
+    paid += costs[:, case.node].tolist()
+    if not case.sends and any(cost >= never for cost in paid):
+        raise VerificationError(f"node {case.node} cannot know all after {case.after} steps")
+    for d in sorted({*chunks.post} - {case.node}):
+        into = list(topology.in_links[d])
+        if not into:
+            raise VerificationError(f"no link leads to node {d}")
+        late = np.s_[case.after - 1 :, into]
+        if not made[late].any():
+            paid.append(min(rest[late][~never_made[late]], default=never))
+    if any(cost >= never for cost in paid):
+        return None  # no chunk is of this case
+    paid += left[made].tolist()
+    return Fraction(total(paid)) / units
+
+
+def _require_ends(chunks: ChunkClass, case: CompletionCase) -> None:
+    """Each way is one that a contribution takes, none twice."""
+    if len(chunks.pre) < 2 or not chunks.post:
+        raise VerificationError(f"nothing is combined of chunks {case.chunks}")
+    for what, ways, ends in (
+        ("has to get", case.ways, {*chunks.post}),
+        ("has to be collected", case.collects, {case.node}),
+    ):
+        seen = {(one.source, one.destination) for one in ways}
+        if len(seen) < len(ways):
+            raise VerificationError("a case has two shares for one way")
+        for u, d in seen:
+            if u not in chunks.pre or d not in ends or u == d:
+                raise VerificationError(f"no contribution {what} from node {u} to node {d}")
 
 
 def _is_all(divided: Sequence[tuple[Send, ...]]) -> bool:

@@ -30,53 +30,49 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate
-from math import lcm
 from typing import Any
 
-import numpy as np
-
-from syncoll.certificates.classes import ChunkClass
-from syncoll.certificates.pricing import Parts, link_prices
+from syncoll.certificates.chunk_classes import ChunkClass
+from syncoll.certificates.link_prices import LinkPrices
+from syncoll.certificates.priced import Argument
 from syncoll.errors import VerificationError
 from syncoll.model import Counting, Topology
 
-__all__ = ["SwitchCertificate", "doubled_costs", "leaving", "summed"]
+__all__ = ["Switches", "doubled_costs", "leaving", "summed"]
 
 
 @dataclass(frozen=True)
-class SwitchCertificate:
-    """Proves a lower bound on R for sums that their contributors need, in at most `steps` steps.
+class Switches(Argument):
+    """The cheapest way to form each sum in switches that copy and add up; there is no witness."""
 
-    Args:
-        steps: S.
-        totals: (position of the bound in the topology, step) to its price above 0.
-    """
+    method = "switches"
+    words = "prices on what leaves and enters nodes, however switches copy and add up"
+    of_sums = True
+    every_send = False
 
-    steps: int
-    totals: Parts
-
-    def check(self, topology: Topology, classes: Sequence[ChunkClass]) -> Fraction:
-        """The bound on R for these chunks.
+    def pays(self, prices: LinkPrices, asked: Sequence[ChunkClass]) -> Fraction:
+        """What all sums that their contributors need cost together.
 
         Raises:
-            VerificationError: when a rule is broken.
+            VerificationError: when there are none, or no steps, or copies are not counted apart.
         """
-        sizes = summed(classes)
+        sizes, topology = summed(asked), prices.topology
         if not sizes:
             raise VerificationError("no two nodes contribute to what the same ones need")
-        if self.steps < 1:
+        if not prices.steps:
             raise VerificationError("it is about no step")
         if None in (out := leaving(topology)):
             raise VerificationError(f"copies over all links of node {out.index(None)} count apart")
-        link_prices(topology, self.steps, self.totals)
-        scale = lcm(*(price.denominator for price in self.totals.values()))
-        sides = np.zeros((2, self.steps, len(topology.links)), dtype=object)
-        for (i, step), price in self.totals.items():
-            if (side := _side(topology, i)) is not None:
-                sides[side, step, topology.bound_links[i]] += int(price * scale)
-        leave, enter = sides.min(axis=2).tolist()
+        sides = [
+            {at: price for at, price in prices.bounds.items() if _side(topology, at[0]) == side}
+            for side in (0, 1)
+        ]
+        leave, enter = (
+            [Fraction(row.min()) / one.units for row in one.wholes.astype(object)]
+            for one in (LinkPrices.of(topology, prices.steps, side) for side in sides)
+        )
         costs = (count * min(doubled_costs(n, leave, enter)) for n, count in sizes.items())
-        return Fraction(sum(costs), 2 * scale)
+        return sum(costs, Fraction(0)) / 2
 
 
 def summed(classes: Iterable[ChunkClass]) -> dict[int, int]:

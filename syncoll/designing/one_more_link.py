@@ -2,7 +2,7 @@
 
 Pairs of nodes that an automorphism of the machine takes to each other are as good as each other, so
 that one of each orbit is looked at.  What a new link can gain follows from the prices that prove
-the bound without it (`syncoll.certificates.prices`).  Give the link from a to b the price of the
+the bound without it (`syncoll.certificates.ways`).  Give the link from a to b the price of the
 cheapest way from a to b: then nothing that moves gets cheaper by it, and a round costs at most
 
     1 + w * (way(a, b) + way(b, a))
@@ -25,8 +25,7 @@ from math import ceil
 import numpy as np
 
 from syncoll.arrays import IntArray
-from syncoll.certificates import CutCertificate, PriceCertificate, RoundsBound
-from syncoll.certificates.trees import TreeCertificate
+from syncoll.certificates import RoundsBound
 from syncoll.designing.candidates import Candidate, Costs, ports_of
 from syncoll.errors import ModelError
 from syncoll.model import (
@@ -206,13 +205,12 @@ def _ways(topology: Topology, bound: RoundsBound) -> tuple[Fraction, IntArray] |
     None where the bound is not proved by prices that ways pay.
     """
     proof = bound.certificate
-    if isinstance(proof, CutCertificate):
-        room = sum((topology.bounds[i].chunks_per_round for i in proof.cover), Fraction(0))
-        totals = dict.fromkeys(proof.cover, 1 / room)
-    elif isinstance(proof, PriceCertificate | TreeCertificate):
-        totals = {i: price for (i, _), price in proof.totals.items()}
-    else:
+    if proof is None or proof.argument.of_sums:
         return None
+    totals = {i: price for (i, _), price in proof.prices.items()}
+    if bound.method == "cut":
+        room = sum((topology.bounds[i].chunks_per_round for i in totals), Fraction(0))
+        totals = dict.fromkeys(totals, 1 / room)
     price = [
         sum((totals.get(i, Fraction(0)) for i in own), Fraction(0)) for own in topology.link_bounds
     ]

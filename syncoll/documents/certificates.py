@@ -1,38 +1,43 @@
 """How certificates of bounds lie in JSON, in files and in the store.
 
-They name links, bandwidth bounds and shapes by their positions.
+They name links, bandwidth bounds and shapes by their positions.  Each method has a record, with the
+prices of bounds and the witnesses of its argument; prices of links lie in rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict
 
 from syncoll.certificates import (
+    Argument,
     CompletionCase,
-    CompletionCertificate,
-    CutCertificate,
+    Completions,
+    Cut,
     DemandView,
-    GossipCertificate,
+    Gossip,
     GossipTree,
-    PartitionCertificate,
-    PriceCertificate,
-    ProofObject,
+    Parts,
+    Priced,
     RoundsBound,
     Share,
-    SwitchCertificate,
-    TreeCertificate,
+    Switches,
+    Trees,
+    Way,
+    Ways,
 )
-from syncoll.documents.record import ClosedRecord, Count, Node
+from syncoll.documents.record import ClosedRecord, Count, Node, Record
 from syncoll.errors import FileFormatError
 
 __all__ = ["CertificateRecord", "bound_of", "certificate_record"]
 
-K = TypeVar("K")
-V = TypeVar("V")
+_Witness = TypeVar("_Witness")
+_Record = TypeVar("_Record", bound=Record)
+_Row = tuple[Count, Count, Fraction]
 
 
 class BoundPrice(ClosedRecord, frozen=True):
@@ -67,7 +72,7 @@ class ShareRecord(ClosedRecord, frozen=True):
 
     destination: Node
     demands: tuple[Count, ...]
-    prices: tuple[tuple[Count, Count, Fraction], ...]
+    prices: tuple[_Row, ...]
 
 
 class _AnyCertificate(ClosedRecord, frozen=True, tag_field="method"):
@@ -109,7 +114,7 @@ class WayRecord(ClosedRecord, frozen=True):
 
     source: Node
     destination: Node
-    prices: tuple[tuple[Count, Count, Fraction], ...]
+    prices: tuple[_Row, ...]
 
 
 class CaseRecord(ClosedRecord, frozen=True):
@@ -158,7 +163,7 @@ class GossipTreeRecord(ClosedRecord, frozen=True):
     chunks: Count
     node: Node
     into: bool
-    prices: tuple[tuple[Count, Count, Fraction], ...]
+    prices: tuple[_Row, ...]
 
 
 class GossipRecord(_AnyCertificate, frozen=True, tag="gossip"):
@@ -224,54 +229,50 @@ CertificateRecord = (
 
 def certificate_record(bound: RoundsBound, shape: int) -> CertificateRecord:
     """A bound and its proof as a record; `shape` is its position."""
-    match bound.certificate:
-        case PartitionCertificate() as proof:
-            flat = tuple(FlatPrice(*one) for one in sorted(proof.prices.items()))
-            moved = True if proof.moved else UNSET
-            return SendsRecord.of(bound, shape=shape, parts=proof.parts, prices=flat, moved=moved)
-        case CutCertificate() as proof:
-            return CutRecord.of(bound, shape=shape, nodes=proof.nodes, cover=proof.cover)
-        case TreeCertificate() | SwitchCertificate() as proof:
-            prices = tuple(BoundPrice(*row) for row in _rows(proof.totals))
-            record = TreesRecord if isinstance(proof, TreeCertificate) else SwitchesRecord
-            return record.of(bound, shape=shape, prices=prices)
-        case CompletionCertificate() as proof:
-            prices = tuple(BoundPrice(*row) for row in _rows(proof.totals))
+    proof = bound.certificate
+    if proof is None:
+        return NothingRecord.of(bound, shape=shape)
+    rows = sorted(proof.prices.items())
+    prices = tuple(BoundPrice(*place, price) for place, price in rows)
+    match proof.argument:
+        case Cut(nodes):
+            cover = tuple(i for (i, _), _ in rows)
+            return CutRecord.of(bound, shape=shape, nodes=nodes, cover=cover)
+        case Parts(parts, moved):
+            flat = tuple(FlatPrice(i, price) for (i, _), price in rows)
+            flag = True if moved else UNSET
+            return SendsRecord.of(bound, shape=shape, parts=parts, prices=flat, moved=flag)
+        case Ways(shares):
+            records = _written(ShareRecord, shares)
+            return PricesRecord.of(bound, shape=shape, prices=prices, shares=records)
+        case Completions(automorphisms, cases):
+            written = tuple(
+                CaseRecord.of(
+                    one,
+                    ways=_written(WayRecord, one.ways),
+                    collects=_written(WayRecord, one.collects),
+                )
+                for one in cases
+            )
             return CompletionsRecord.of(
-                bound,
-                shape=shape,
-                prices=prices,
-                automorphisms=proof.automorphisms,
-                cases=tuple(_case_record(one) for one in proof.cases),
+                bound, shape=shape, prices=prices, automorphisms=automorphisms, cases=written
             )
-        case GossipCertificate() as proof:
-            prices = tuple(BoundPrice(*row) for row in _rows(proof.totals))
-            trees = tuple(
-                GossipTreeRecord(one.chunks, one.node, one.into, _rows(one.shares))
-                for one in proof.trees
-            )
-            automorphisms = proof.automorphisms
+        case Gossip(automorphisms, trees):
+            paying = _written(GossipTreeRecord, trees)
             return GossipRecord.of(
-                bound, shape=shape, prices=prices, automorphisms=automorphisms, trees=trees
+                bound, shape=shape, prices=prices, automorphisms=automorphisms, trees=paying
             )
-        case PriceCertificate() as proof:
-            prices = tuple(BoundPrice(*row) for row in _rows(proof.totals))
-            shares = tuple(ShareRecord.of(x, prices=_rows(x.prices)) for x in proof.shares)
-            return PricesRecord.of(bound, shape=shape, prices=prices, shares=shares)
-    return NothingRecord.of(bound, shape=shape)
+        case Switches():
+            return SwitchesRecord.of(bound, shape=shape, prices=prices)
+    return TreesRecord.of(bound, shape=shape, prices=prices)
 
 
-def _case_record(case: CompletionCase) -> CaseRecord:
-    ways = tuple(WayRecord(*ends, _rows(parts)) for ends, parts in sorted(case.ways.items()))
-    collects = tuple(
-        WayRecord(source, case.node, _rows(parts))
-        for source, parts in sorted(case.collects.items())
+def _written(record: type[_Record], witnesses: Iterable[Any]) -> tuple[_Record, ...]:
+    """Records with the attributes of witnesses, whose prices become rows."""
+    return tuple(
+        record.of(one, prices=tuple((*at, price) for at, price in sorted(one.prices.items())))
+        for one in witnesses
     )
-    return CaseRecord(case.chunks, case.node, case.after, ways, collects, case.sends)
-
-
-def _rows(prices: Mapping[tuple[int, int], Fraction]) -> tuple[tuple[int, int, Fraction], ...]:
-    return tuple((*place, price) for place, price in sorted(prices.items()))
 
 
 def bound_of(record: CertificateRecord) -> RoundsBound:
@@ -280,63 +281,53 @@ def bound_of(record: CertificateRecord) -> RoundsBound:
     Raises:
         FileFormatError: when it states a price twice.
     """
-    proof: ProofObject | None = None
+    proof: Priced | None = None
     match record:
         case CutRecord():
-            proof = CutCertificate(record.nodes, record.cover)
+            prices = _distinct((i, 0, Fraction(1)) for i in record.cover)
+            proof = Priced(None, prices, Cut(record.nodes))
         case SendsRecord():
-            proof = PartitionCertificate(
-                record.parts,
-                _distinct((one.bound, one.price) for one in record.prices),
-                record.moved is True,
-            )
-        case TreesRecord():
-            proof = TreeCertificate(record.steps, _totals(record.prices))
-        case SwitchesRecord():
-            proof = SwitchCertificate(record.steps, _totals(record.prices))
-        case CompletionsRecord():
-            cases = tuple(_case(one) for one in record.cases)
-            proof = CompletionCertificate(
-                record.steps, _totals(record.prices), record.automorphisms, cases
-            )
-        case GossipRecord():
-            trees = tuple(
-                GossipTree(x.chunks, x.node, x.into, _distinct(((i, s), p) for i, s, p in x.prices))
-                for x in record.trees
-            )
-            proof = GossipCertificate(
-                record.steps, _totals(record.prices), record.automorphisms, trees
-            )
-        case PricesRecord():
-            shares = tuple(
-                Share(x.destination, x.demands, _distinct(((i, s), p) for i, s, p in x.prices))
-                for x in record.shares
-            )
-            proof = PriceCertificate(record.steps, _totals(record.prices), shares)
+            prices = _distinct((one.bound, 0, one.price) for one in record.prices)
+            proof = Priced(record.steps, prices, Parts(record.parts, record.moved is True))
+        case NothingRecord():
+            pass
+        case _:
+            prices = _distinct((one.bound, one.step, one.price) for one in record.prices)
+            proof = Priced(record.steps, prices, _argument(record))
     return RoundsBound(record.rounds, record.steps, proof, record.reading, record.node)
 
 
+def _argument(record: CertificateRecord) -> Argument:
+    match record:
+        case PricesRecord():
+            return Ways(_read(Share, record.shares))
+        case CompletionsRecord():
+            return Completions(record.automorphisms, tuple(map(_case, record.cases)))
+        case GossipRecord():
+            return Gossip(record.automorphisms, _read(GossipTree, record.trees))
+        case SwitchesRecord():
+            return Switches()
+    return Trees()
+
+
 def _case(record: CaseRecord) -> CompletionCase:
-    ways = _distinct(
-        ((one.source, one.destination), _distinct(((i, s), p) for i, s, p in one.prices))
-        for one in record.ways
-    )
-    if any(one.destination != record.node for one in record.collects):
-        raise FileFormatError("a case of one node that collects at another")
-    collects = _distinct(
-        (one.source, _distinct(((i, s), p) for i, s, p in one.prices)) for one in record.collects
-    )
+    ways, collects = _read(Way, record.ways), _read(Way, record.collects)
     return CompletionCase(record.chunks, record.node, record.after, ways, collects, record.sends)
 
 
-def _totals(prices: Sequence[BoundPrice]) -> dict[tuple[int, int], Fraction]:
-    return _distinct(((one.bound, one.step), one.price) for one in prices)
+def _read(witness: Callable[..., _Witness], records: Iterable[Any]) -> tuple[_Witness, ...]:
+    return tuple(witness(**asdict(one) | {"prices": _distinct(one.prices)}) for one in records)
 
 
-def _distinct(prices: Iterable[tuple[K, V]]) -> dict[K, V]:
-    read: dict[K, V] = {}
-    for place, price in prices:
-        if place in read:
+def _distinct(rows: Iterable[_Row]) -> dict[tuple[int, int], Fraction]:
+    """Prices by place.
+
+    Raises:
+        FileFormatError: when a place occurs twice.
+    """
+    read: dict[tuple[int, int], Fraction] = {}
+    for position, step, price in rows:
+        if (position, step) in read:
             raise FileFormatError("a certificate states a price twice")
-        read[place] = price
+        read[position, step] = price
     return read

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from syncoll.certificates import CutCertificate, PartitionCertificate, RoundsBound
+from syncoll.certificates import RoundsBound
 from syncoll.model import Topology
 from syncoll.pages.page import Page
 from syncoll.results import LowerBounds
@@ -59,15 +59,10 @@ def prices_of(bound: RoundsBound, topology: Topology) -> list[tuple[int, int | N
 
     A cut is a price for each link set that covers it, such that they cost 1 together.
     """
-    proof = bound.certificate
-    totals: list[tuple[tuple[int, int], Fraction]] = []
-    if isinstance(proof, CutCertificate):
-        room = sum((topology.bounds[i].chunks_per_round for i in proof.cover), Fraction(0))
-        totals = [((i, 0), 1 / room) for i in sorted(proof.cover)]
-    elif isinstance(proof, PartitionCertificate):
-        totals = [((i, 0), price) for i, price in sorted(proof.prices.items())]
-    elif proof is not None:
-        totals = sorted(proof.totals.items())
+    prices = {} if bound.certificate is None else bound.certificate.prices
+    if bound.method == "cut":
+        room = sum((topology.bounds[i].chunks_per_round for i, _ in prices), Fraction(0))
+        prices = {place: price / room for place, price in prices.items()}
 
     def in_time(step: int) -> int | None:
         if bound.steps is None:
@@ -75,4 +70,4 @@ def prices_of(bound: RoundsBound, topology: Topology) -> list[tuple[int, int | N
         # A mirrored proof is about the algorithm run backwards.
         return bound.steps - 1 - step if bound.mirrored else step
 
-    return [(i, in_time(step), price) for (i, step), price in totals]
+    return [(i, in_time(step), price) for (i, step), price in sorted(prices.items())]

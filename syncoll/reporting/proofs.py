@@ -5,15 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from syncoll.certificates import (
-    Certificate,
-    CompletionCertificate,
-    CutCertificate,
-    GossipCertificate,
-    PartitionCertificate,
-    SwitchCertificate,
-    TreeCertificate,
-)
+from syncoll.certificates import Certificate, Cut, Parts
 from syncoll.model import Topology
 from syncoll.pages.bounds import prices_of
 from syncoll.reporting.packing import Room, pack
@@ -80,72 +72,62 @@ def certificate_entry(one: Certificate, topology: Topology, room: Room) -> dict[
             ]
         )
     )
-    proof, inside = bound.certificate, None
-    if isinstance(proof, CutCertificate):
-        inside = list(proof.nodes)
+    argument = None if bound.certificate is None else bound.certificate.argument
     return {
         "steps": bound.steps,
         "rounds": str(bound.rounds),
         "chunks": one.shape.chunks,
         "bandwidth": str(one.bandwidth),
         "words": _words(one, topology),
-        "by_step": any(step is not None for _, step, _ in priced)
-        and not isinstance(proof, CutCertificate | PartitionCertificate),
+        "by_step": any(step is not None for _, step, _ in priced),
         "prices": prices,
         "values": [str(price) for price in values],
-        "inside": inside,
+        "inside": list(argument.nodes) if isinstance(argument, Cut) else None,
         "inwards": bound.mirrored,
-        "parts": list(proof.parts) if isinstance(proof, PartitionCertificate) else None,
+        "parts": list(argument.parts) if isinstance(argument, Parts) else None,
     }
 
 
 def _words(one: Certificate, topology: Topology) -> list[str]:
     """What the argument is, in sentences."""
-    bound, proof, chunks = one.bound, one.bound.certificate, one.shape.chunks
+    bound, chunks = one.bound, one.shape.chunks
     per_node = f"C = {chunks}"
     end = f"so that R is at least {bound.rounds} with {per_node}: R/C >= {one.bandwidth}."
-    if proof is None:
+    if bound.certificate is None:
         return ["Nothing needs to be proved: R is at least 0."]
-    if isinstance(proof, CutCertificate):
-        room = sum((topology.bounds[i].chunks_per_round for i in proof.cover), Fraction(0))
-        into = bound.mirrored
+    if bound.method == "cut":
+        covers = (topology.bounds[i].chunks_per_round for i, _ in bound.certificate.prices)
+        room = sum(covers, Fraction(0))
+        way = "enter" if bound.mirrored else "leave"
         what = "chunks, or partial results of them," if one.shape.combining else "chunks"
         return [
-            f"With {per_node}, {bound.rounds * room} {what} have to "
-            f"{'enter' if into else 'leave'} the marked nodes, whatever the algorithm.",
-            f"The links that {'enter' if into else 'leave'} them carry {room} chunks per round "
-            f"together, {end}",
+            f"With {per_node}, {bound.rounds * room} {what} have to {way} the marked nodes, "
+            "whatever the algorithm.",
+            f"The links that {way} them carry {room} chunks per round together, {end}",
         ]
-    if isinstance(proof, PartitionCertificate):
+    if bound.method == "sends":
         return [
             "Nodes of one colour are one part of the machine. A chunk with contributors in a parts "
             "that is needed in b of them takes at least a + b - 2 sends between parts.",
             "Each such send pays the price of its link, which is at least 1; a round has room for "
             f"so many as all prices times their room, {end}",
         ]
-    when = "of one step" if bound.steps is not None else ""
     first = "Put a price on links such that all that a round can carry costs at most 1" + (
-        " in each step." if when else "."
+        "." if bound.steps is None else " in each step."
     )
-    if isinstance(proof, CompletionCertificate):
-        second = (
-            "Whichever node knows a sum first, all contributions have to get there, and every "
-            "other node that needs the sum has to be sent what completes it."
-        )
-    elif isinstance(proof, GossipCertificate):
-        second = (
-            "The sends of a chunk hold a tree from every contributor and one into every node that "
-            "needs the sum; each send divides its price among them."
-        )
-    elif isinstance(proof, SwitchCertificate):
-        second = (
-            "What leaves a node pays once however many it goes to, and so does what switches add "
-            "up for one: of all ways to form a sum in so many steps and to copy it the cheapest."
-        )
-    elif isinstance(proof, TreeCertificate):
-        second = "A chunk needs a tree of sends to all its destinations; the cheapest trees"
-        second += f" of all chunks cost {bound.rounds} together."
-    else:
-        second = "Even on the cheapest ways, everything that has to be sent costs "
-        second += f"{bound.rounds} together."
+    second = _PAID[bound.method].format(bound.rounds)
     return [first, second, f"Rounds pay for all of it, {end}"]
+
+
+_PAID = {
+    "completions": "Whichever node knows a sum first, all contributions have to get there, and "
+    "every other node that needs the sum has to be sent what completes it.",
+    "gossip": "The sends of a chunk hold a tree from every contributor and one into every node "
+    "that needs the sum; each send divides its price among them.",
+    "switches": "What leaves a node pays once however many it goes to, and so does what switches "
+    "add up for one: of all ways to form a sum in so many steps and to copy it the cheapest.",
+    "trees": "A chunk needs a tree of sends to all its destinations; the cheapest trees of all "
+    "chunks cost {} together.",
+    "prices": "Even on the cheapest ways, everything that has to be sent costs {} together.",
+}
+"""By method, what chunks pay; with the sum, where it is that of all chunks alone."""

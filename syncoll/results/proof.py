@@ -11,15 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
-from syncoll.certificates import (
-    Certificate,
-    CompletionCertificate,
-    CutCertificate,
-    GossipCertificate,
-    PartitionCertificate,
-    SwitchCertificate,
-    TreeCertificate,
-)
+from syncoll.certificates import Certificate
 from syncoll.wording import counted
 
 __all__ = ["Method", "Proof", "Refuted", "Scope", "covers", "most_covered"]
@@ -45,16 +37,6 @@ class Method(StrEnum):
     SWITCHES = "switches"
     UNSAT = "unsat"
     DISTANCE = "distance"
-
-
-_METHODS = {
-    CutCertificate: Method.CUT,
-    PartitionCertificate: Method.SENDS,
-    TreeCertificate: Method.TREES,
-    CompletionCertificate: Method.COMPLETIONS,
-    GossipCertificate: Method.GOSSIP,
-    SwitchCertificate: Method.SWITCHES,
-}
 
 
 @dataclass(frozen=True, order=True)
@@ -127,10 +109,10 @@ class Proof:
         """What the proof rests on."""
         if self.refuted:
             return Method.UNSAT
-        kinds = {type(one.bound.certificate) for one in self.certificates if one.bound.rounds}
+        kinds = {one.bound.method for one in self.certificates if one.bound.rounds}
         if not kinds:
             return Method.DISTANCE
-        return _METHODS.get(kinds.pop(), Method.PRICES) if len(kinds) == 1 else Method.PRICES
+        return Method(kinds.pop()) if len(kinds) == 1 else Method.PRICES
 
     @property
     def scope_text(self) -> str:

@@ -7,23 +7,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from syncoll.certificates.cuts import CutCertificate
-from syncoll.certificates.prices import PriceCertificate
-from syncoll.certificates.trees import TreeCertificate
+from syncoll.certificates import Priced
 from syncoll.formula import FormulaSize, Limits, StopReason, Verdict
 from syncoll.model import Algorithm
 
 __all__ = [
-    "BoundCertificate",
     "StoreDescription",
     "StoredAnswer",
     "StoredCertificate",
     "no_more_than",
 ]
-
-
-BoundCertificate = PriceCertificate | CutCertificate | TreeCertificate
-"""What proves a bound on R for demands."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +82,7 @@ class StoredAnswer:
 
 @dataclass(frozen=True, eq=False)
 class StoredCertificate:
-    """A proved lower bound on R.
+    """A proved lower bound on R for some demands.
 
     Args:
         certificate: the proof, checked when it is read.
@@ -97,7 +90,7 @@ class StoredCertificate:
         allowed: the seconds within which it was looked for; None when no limit cut the work short.
     """
 
-    certificate: BoundCertificate
+    certificate: Priced
     rounds: Fraction
     allowed: float | None = None
 

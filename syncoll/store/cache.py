@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 
 from syncoll.bounding.rounds import rounds_bound
-from syncoll.certificates.certificate import RoundsBound
-from syncoll.certificates.classes import Demand
-from syncoll.certificates.cuts import CutCertificate
+from syncoll.certificates import Demand, RoundsBound
 from syncoll.formula import Assignment, Limits, Outcome, Verdict
 from syncoll.memory import refusals
 from syncoll.model import Instance, Topology
 from syncoll.results import Solution
-from syncoll.store.answers import BoundCertificate, StoredAnswer
+from syncoll.store.answers import StoredAnswer
 from syncoll.store.store import Store
 
 __all__ = ["CachedBounds", "CachedSolutions"]
@@ -145,8 +143,7 @@ class CachedBounds:
             if found is not None:
                 self.remembered += 1
                 proof = found.certificate
-                about = None if isinstance(proof, CutCertificate) else proof.steps
-                return RoundsBound(found.rounds, about, proof, **record)
+                return RoundsBound(found.rounds, proof.steps, proof, **record)
         began, refused = time.perf_counter(), refusals()
         bound = rounds_bound(
             topology,
@@ -159,7 +156,7 @@ class CachedBounds:
         )
         certificate, of_use = bound.certificate, bound.rounds > more_than
         # What was proved with too little memory says nothing about another machine.
-        if isinstance(certificate, BoundCertificate) and refusals() == refused:
+        if certificate is not None and refusals() == refused:
             # Each linear program has the limit for itself; all within it: none was cut short.
             cut = seconds is not None and time.perf_counter() - began >= seconds
             self.store.keep_certificate(

@@ -22,13 +22,13 @@ import msgspec
 import numpy as np
 from msgspec.structs import asdict
 
-from syncoll.certificates import CutCertificate, RoundsBound
+from syncoll.certificates import Priced, RoundsBound
 from syncoll.documents.certificates import CertificateRecord, bound_of, certificate_record
 from syncoll.documents.record import ClosedRecord, read_record, written
 from syncoll.errors import FileFormatError, ModelError
 from syncoll.formula import FormulaSize, Limits, StopReason, Verdict
 from syncoll.model import Algorithm
-from syncoll.store.answers import BoundCertificate, StoredAnswer
+from syncoll.store.answers import StoredAnswer
 
 __all__ = [
     "answer_details",
@@ -112,15 +112,14 @@ def unpack_algorithm(data: bytes) -> Algorithm:
         raise FileFormatError(f"a stored algorithm cannot be read: {error}") from error
 
 
-def pack_certificate(certificate: BoundCertificate) -> bytes:
+def pack_certificate(certificate: Priced) -> bytes:
     """A certificate as bytes."""
-    steps = None if isinstance(certificate, CutCertificate) else certificate.steps
     # What it speaks of is in the question, and what it proves is computed anew.
-    record = certificate_record(RoundsBound(Fraction(0), steps, certificate), shape=0)
+    record = certificate_record(RoundsBound(Fraction(0), certificate.steps, certificate), shape=0)
     return _RECORD + zlib.compress(json.dumps(written(record), separators=(",", ":")).encode())
 
 
-def unpack_certificate(data: bytes) -> BoundCertificate:
+def unpack_certificate(data: bytes) -> Priced:
     """The certificate of `pack_certificate`; still to be checked.
 
     Raises:
@@ -132,7 +131,7 @@ def unpack_certificate(data: bytes) -> BoundCertificate:
         raise FileFormatError(f"a stored certificate cannot be read: {error}") from error
     record = read_record(document, CertificateRecord, "a stored certificate")
     certificate = bound_of(record).certificate
-    if not isinstance(certificate, BoundCertificate):
+    if certificate is None or certificate.argument.of_sums:
         raise FileFormatError(f"a stored certificate by {document['method']}")
     return certificate
 

@@ -24,13 +24,17 @@ from typing import Any
 import numpy as np
 
 from syncoll.arrays import BoolArray, IntArray
-from syncoll.certificates.classes import Demand
-from syncoll.certificates.cuts import CutCertificate
-from syncoll.certificates.prices import PriceCertificate, Share
-from syncoll.certificates.trees import TreeCertificate
+from syncoll.certificates import Argument, Cut, Demand, Priced, Share, Ways
+from syncoll.certificates.link_prices import Prices
 from syncoll.errors import FileFormatError
-from syncoll.model import Algorithm, BandwidthBound, Counting, Instance, Link, Topology
-from syncoll.store.answers import BoundCertificate
+from syncoll.model import (
+    Algorithm,
+    BandwidthBound,
+    Counting,
+    Instance,
+    Link,
+    Topology,
+)
 from syncoll.store.canonical import MOST_WORK, RefinementHash, matching, refinement_hash
 
 __all__ = ["CanonicalQuestion", "Numbering", "answer_question", "bound_question", "inverse"]
@@ -83,38 +87,35 @@ class Numbering:
             None if carried is None else carried[:, inverse(self.nodes)],
         )
 
-    def certificate(self, certificate: BoundCertificate) -> BoundCertificate:
+    def certificate(self, certificate: Priced) -> Priced:
         """A certificate with the numbers from elsewhere; still to be checked.
 
         Raises:
             FileFormatError: when it names bounds, links, nodes or demands that there are not.
         """
+        argument: Argument = certificate.argument
         try:
-            if isinstance(certificate, CutCertificate):
-                return CutCertificate(
-                    tuple(sorted(_at(self.nodes, n) for n in certificate.nodes)),
-                    tuple(sorted(_at(self.bounds, i) for i in certificate.cover)),
+            if isinstance(argument, Cut):
+                argument = Cut(tuple(sorted(_at(self.nodes, n) for n in argument.nodes)))
+            elif isinstance(argument, Ways):
+                argument = Ways(
+                    tuple(
+                        Share(
+                            _at(self.nodes, share.destination),
+                            tuple(_at(self.members, k) for k in share.demands),
+                            _moved(self.links, share.prices),
+                        )
+                        for share in argument.shares
+                    )
                 )
-            totals = {
-                (_at(self.bounds, i), step): price
-                for (i, step), price in certificate.totals.items()
-            }
-            if isinstance(certificate, TreeCertificate):
-                return TreeCertificate(certificate.steps, totals)
-            shares = tuple(
-                Share(
-                    _at(self.nodes, share.destination),
-                    tuple(_at(self.members, k) for k in share.demands),
-                    {
-                        (_at(self.links, link), s): price
-                        for (link, s), price in share.prices.items()
-                    },
-                )
-                for share in certificate.shares
-            )
+            return Priced(certificate.steps, _moved(self.bounds, certificate.prices), argument)
         except IndexError as error:
             raise FileFormatError("a stored certificate is not one of its question") from error
-        return PriceCertificate(certificate.steps, totals, shares)
+
+
+def _moved(numbers: IntArray, prices: Prices) -> Prices:
+    """Prices of links or bounds with other numbers."""
+    return {(_at(numbers, i), step): price for (i, step), price in prices.items()}
 
 
 def inverse(order: IntArray) -> IntArray:

@@ -22,13 +22,12 @@ from pathlib import Path
 
 import platformdirs
 
-from syncoll.certificates.classes import Demand, DemandList
-from syncoll.certificates.cuts import CutCertificate
+from syncoll.certificates import Demand, Priced
+from syncoll.certificates.chunk_classes import DemandList
 from syncoll.errors import FileFormatError, UsageError
 from syncoll.formula import Limits, Verdict
 from syncoll.model import Instance, Topology
 from syncoll.store.answers import (
-    BoundCertificate,
     StoredAnswer,
     StoredCertificate,
     StoreDescription,
@@ -225,9 +224,8 @@ class Store(Rows):
         def read(row: Row) -> Callable[[Numbering], StoredCertificate] | None:
             allowed, data = row
             stored = unpack_certificate(data)
-            about = None if isinstance(stored, CutCertificate) else stored.steps
-            if about not in (None, steps):  # what holds for any number of steps holds for these
-                raise FileFormatError(f"a stored certificate is about {about} steps")
+            if stored.steps not in (None, steps):  # what holds for any number holds for these
+                raise FileFormatError(f"a stored certificate is about {stored.steps} steps")
 
             def moved(way: Numbering) -> StoredCertificate:
                 certificate = way.certificate(stored)
@@ -250,7 +248,7 @@ class Store(Rows):
         demands: Sequence[Demand],
         steps: int | None,
         effort: str,
-        certificate: BoundCertificate,
+        certificate: Priced,
         seconds: float | None = None,
     ) -> bool:
         """Keeps a certificate in place of one that was looked for no longer.
@@ -329,7 +327,7 @@ class Store(Rows):
     def _put_certificate(
         self,
         question: CanonicalQuestion,
-        certificate: BoundCertificate,
+        certificate: Priced,
         allowed: float | None,
         *,
         repeats: bool,

@@ -10,8 +10,6 @@ from syncoll import bounds, clock, design, pareto, topology
 from syncoll import collective as named
 from syncoll.bounding import bound_at_once
 from syncoll.certificates import Certificate, ChunkClasses
-from syncoll.certificates.cuts import CutCertificate
-from syncoll.certificates.partition import PartitionCertificate
 from syncoll.deadline import Deadline
 from syncoll.ledger import BoundsTable
 from syncoll.model import Fabric, Topology
@@ -88,7 +86,7 @@ def test_boxes_that_narrow_links_join() -> None:
     shape = ChunkClasses.of(named("allreduce").tabulate(8, 1), 1, combining=True)
     bound = bound_at_once(machine, shape)
     assert bound.rounds == 1
-    assert isinstance(bound.certificate, PartitionCertificate | CutCertificate)
+    assert bound.method in ("sends", "cut")
     Certificate(shape, bound).check(machine)
 
 

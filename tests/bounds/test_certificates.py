@@ -12,22 +12,23 @@ import pytest
 from syncoll.bounding import rounds_bound
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
-from syncoll.certificates import ChunkClasses, Demand, PriceCertificate, Share, demands
+from syncoll.certificates import ChunkClasses, Demand, Priced, Share, Ways, demands
 from syncoll.errors import VerificationError
 from syncoll.model import RelationTable, Topology
 from syncoll.testing.brute_force import TooLargeError, least_rounds
 from syncoll.testing.instances import random_instance
 from tests.oracles.classics import allgather, broadcast, dgx1, gather, line
+from tests.oracles.proofs import argued
 
 F = Fraction
 
 
-def certificate(steps: int | None = 2) -> tuple[PriceCertificate, Topology, tuple[Demand, ...]]:
+def certificate(steps: int | None = 2) -> tuple[Priced, Topology, tuple[Demand, ...]]:
     topology, needs = dgx1(), demands(allgather().tabulate(8, 1))
     return prices(topology, needs, steps), topology, needs
 
 
-def prices(topology: Topology, needs: tuple[Demand, ...], steps: int | None) -> PriceCertificate:
+def prices(topology: Topology, needs: tuple[Demand, ...], steps: int | None) -> Priced:
     """Those of the larger relaxation."""
     network = TimeExpandedNetwork.of(topology, steps)
     solved = Relaxation(network, needs, RelaxationKind.COPIES).solve()
@@ -35,9 +36,12 @@ def prices(topology: Topology, needs: tuple[Demand, ...], steps: int | None) -> 
     return solved.certificate
 
 
-def refused(
-    changed: PriceCertificate, topology: Topology, needs: tuple[Demand, ...], message: str
-) -> None:
+def shares_of(found: Priced) -> tuple[Share, ...]:
+    assert isinstance(found.argument, Ways)
+    return found.argument.shares
+
+
+def refused(changed: Priced, topology: Topology, needs: tuple[Demand, ...], message: str) -> None:
     with pytest.raises(VerificationError, match=message):
         changed.check(topology, needs)
 
@@ -50,88 +54,88 @@ class TestMutated:
 
     def test_negative_price(self, steps: int | None) -> None:
         found, topology, needs = certificate(steps)
-        key = next(iter(found.totals))
-        changed = replace(found, totals={**found.totals, key: F(-1, 1000)})
+        key = next(iter(found.prices))
+        changed = replace(found, prices={**found.prices, key: F(-1, 1000)})
         refused(changed, topology, needs, "negative price -1/1000")
 
     def test_a_round_that_costs_more_than_one(self, steps: int | None) -> None:
         found, topology, needs = certificate(steps)
-        key = next(iter(found.totals))
-        changed = replace(found, totals={**found.totals, key: found.totals[key] + F(1)})
+        key = next(iter(found.prices))
+        changed = replace(found, prices={**found.prices, key: found.prices[key] + F(1)})
         refused(changed, topology, needs, "costs .*, more than 1")
 
     def test_all_prices_doubled(self, steps: int | None) -> None:
         found, topology, needs = certificate(steps)
-        changed = PriceCertificate(
-            found.steps,
-            {key: 2 * price for key, price in found.totals.items()},
-            tuple(
-                replace(share, prices={key: 2 * part for key, part in share.prices.items()})
-                for share in found.shares
-            ),
+        shares = tuple(
+            replace(share, prices={key: 2 * part for key, part in share.prices.items()})
+            for share in shares_of(found)
         )
+        doubled = {key: 2 * price for key, price in found.prices.items()}
+        changed = Priced(found.steps, doubled, Ways(shares))
         refused(changed, topology, needs, "more than 1")
 
     def test_shares_above_the_price(self, steps: int | None) -> None:
         found, topology, needs = certificate(steps)
-        for i, share in enumerate(found.shares):
+        for i, share in enumerate(shares_of(found)):
             if not share.prices:
                 continue
             key = next(iter(share.prices))
             prices = {**share.prices, key: share.prices[key] + F(1, 2)}
-            shares = [*found.shares]
+            shares = [*shares_of(found)]
             shares[i] = replace(share, prices=prices)
-            refused(replace(found, shares=tuple(shares)), topology, needs, "exceed its price")
+            refused(argued(found, shares=tuple(shares)), topology, needs, "exceed its price")
 
     def test_prices_left_out_under_the_shares(self, steps: int | None) -> None:
         found, topology, needs = certificate(steps)
-        refused(replace(found, totals={}), topology, needs, "exceed its price")
+        refused(replace(found, prices={}), topology, needs, "exceed its price")
 
     def test_negative_share(self, steps: int | None) -> None:
         found, topology, needs = certificate(steps)
-        share = replace(found.shares[0], prices={(0, 0): F(-1)})
-        changed = replace(found, shares=(share, *found.shares[1:]))
-        refused(changed, topology, needs, "the negative share -1")
+        share = replace(shares_of(found)[0], prices={(0, 0): F(-1)})
+        changed = argued(found, shares=(share, *shares_of(found)[1:]))
+        refused(changed, topology, needs, "a share of -1 of link 0, step 0")
 
     @pytest.mark.parametrize("bound", [-1, 32, 10**6])
     def test_unknown_bound(self, steps: int | None, bound: int) -> None:
         found, topology, needs = certificate(steps)
-        changed = replace(found, totals={**found.totals, (bound, 0): F(1, 10**9)})
+        changed = replace(found, prices={**found.prices, (bound, 0): F(1, 10**9)})
         refused(changed, topology, needs, f"a price for bound {bound}, step 0: there is none")
 
     @pytest.mark.parametrize("step", [-1, 2, 7])
     def test_unknown_step(self, steps: int | None, step: int) -> None:
         found, topology, needs = certificate(steps)
-        changed = replace(found, totals={**found.totals, (0, step): F(1, 10**9)})
+        changed = replace(found, prices={**found.prices, (0, step): F(1, 10**9)})
         refused(changed, topology, needs, f"a price for bound 0, step {step}: there is none")
 
     @pytest.mark.parametrize("demand", [-1, 8, 99])
     def test_unknown_demand(self, steps: int | None, demand: int) -> None:
         found, topology, needs = certificate(steps)
         share = Share(0, (demand,), {})
-        changed = replace(found, shares=(*found.shares, share))
+        changed = argued(found, shares=(*shares_of(found), share))
         refused(changed, topology, needs, f"a share for demand {demand}: there is none")
 
     def test_two_shares_for_one_destination(self, steps: int | None) -> None:
         found, topology, needs = certificate(steps)
-        for share in found.shares:
-            changed = replace(found, shares=(*found.shares, replace(share, prices={})))
+        for share in shares_of(found):
+            changed = argued(found, shares=(*shares_of(found), replace(share, prices={})))
             refused(changed, topology, needs, "has two shares for node")
-        twice = replace(found.shares[0], demands=found.shares[0].demands * 2)
-        changed = replace(found, shares=(twice, *found.shares[1:]))
+        twice = replace(shares_of(found)[0], demands=shares_of(found)[0].demands * 2)
+        changed = argued(found, shares=(twice, *shares_of(found)[1:]))
         refused(changed, topology, needs, "has two shares for node")
 
     def test_a_destination_that_needs_nothing(self, steps: int | None) -> None:
         found, topology, needs = certificate(steps)
         k = next(i for i, need in enumerate(needs) if need.sources == (3,))
-        changed = replace(found, shares=(*found.shares, Share(3, (k,), {})))
+        changed = argued(found, shares=(*shares_of(found), Share(3, (k,), {})))
         refused(changed, topology, needs, f"a share for node 3, which demand {k} does not need")
 
     def test_a_price_for_a_link_that_is_none(self, steps: int | None) -> None:
         found, topology, needs = certificate(steps)
-        share = replace(found.shares[0], prices={**found.shares[0].prices, (77, 0): F(1, 9)})
-        changed = replace(found, shares=(share, *found.shares[1:]))
-        refused(changed, topology, needs, "link 77, step 0: there is none")
+        share = replace(
+            shares_of(found)[0], prices={**shares_of(found)[0].prices, (77, 0): F(1, 9)}
+        )
+        changed = argued(found, shares=(share, *shares_of(found)[1:]))
+        refused(changed, topology, needs, "a share of 1/9 of link 77, step 0")
 
 
 def test_a_certificate_for_more_steps_than_it_may_speak_of() -> None:
@@ -143,7 +147,7 @@ def test_a_certificate_for_more_steps_than_it_may_speak_of() -> None:
 
 def test_too_few_steps_to_get_anywhere() -> None:
     needs = demands(broadcast().tabulate(4, 1))
-    empty = PriceCertificate(2, {}, (Share(3, (0,), {}),))
+    empty = Priced(2, {}, Ways((Share(3, (0,), {}),)))
     with pytest.raises(
         VerificationError, match=r"no way leads from nodes \(0,\) to node 3 within 2"
     ):
@@ -152,16 +156,16 @@ def test_too_few_steps_to_get_anywhere() -> None:
 
 def test_no_prices_prove_nothing() -> None:
     needs = demands(allgather().tabulate(8, 1))
-    assert PriceCertificate(None, {}, ()).check(dgx1(), needs) == 0
+    assert Priced(None, {}, Ways(())).check(dgx1(), needs) == 0
 
 
 def test_free_shares_prove_less() -> None:
     found, topology, needs = certificate()
     whole = found.check(topology, needs)
-    for i in range(len(found.shares)):
-        less = replace(found, shares=found.shares[:i] + found.shares[i + 1 :])
+    for i in range(len(shares_of(found))):
+        less = argued(found, shares=shares_of(found)[:i] + shares_of(found)[i + 1 :])
         assert less.check(topology, needs) <= whole
-    assert replace(found, shares=()).check(topology, needs) == 0
+    assert argued(found, shares=()).check(topology, needs) == 0
 
 
 def test_it_fits_its_own_problem_only() -> None:
@@ -210,12 +214,13 @@ def test_whatever_passes_is_true(change: Callable[[random.Random, Prices], Price
                 continue
             found = prices(instance.topology, needs, steps)
             for _ in range(4):
-                totals = change(rng, dict(found.totals))
+                totals = change(rng, dict(found.prices))
                 shares = tuple(
-                    replace(share, prices=change(rng, dict(share.prices))) for share in found.shares
+                    replace(share, prices=change(rng, dict(share.prices)))
+                    for share in shares_of(found)
                 )
                 try:
-                    proved = PriceCertificate(steps, totals, shares).check(instance.topology, needs)
+                    proved = Priced(steps, totals, Ways(shares)).check(instance.topology, needs)
                 except VerificationError:
                     refusals += 1
                 else:

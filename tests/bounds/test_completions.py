@@ -16,8 +16,15 @@ from syncoll.bounding import combining_rounds_bound
 from syncoll.bounding.completions import find_completions
 from syncoll.bounding.dividing import divided
 from syncoll.bounding.gossip import find_gossip
-from syncoll.certificates import Certificate, ChunkClass, ChunkClasses, RoundsBound
-from syncoll.certificates.completions import CompletionCertificate
+from syncoll.certificates import (
+    Certificate,
+    ChunkClass,
+    ChunkClasses,
+    Completions,
+    Priced,
+    RoundsBound,
+    Way,
+)
 from syncoll.deadline import Deadline
 from syncoll.documents.certificates import bound_of, certificate_record
 from syncoll.errors import VerificationError
@@ -25,6 +32,7 @@ from syncoll.model import Topology
 from syncoll.testing.instances import random_topology
 from tests.docs import independent_certificates
 from tests.oracles.classics import bus, dgx1, line, ring
+from tests.oracles.proofs import argued
 
 F = Fraction
 
@@ -61,7 +69,7 @@ def test_known(topology: Topology, steps: int, cost: Fraction) -> None:
 
 def test_it_is_what_a_bound_takes_where_it_is_best() -> None:
     bound = combining_rounds_bound(ring(5), everybody(5), 3)
-    assert isinstance(bound.certificate, CompletionCertificate)
+    assert bound.method == "completions"
     assert bound.rounds == F(11, 10), "an algorithm of 10 chunks and 11 rounds exists"
     assert bound_of(certificate_record(bound, 0)) == bound
     Certificate(everybody(5), bound).check(ring(5))
@@ -71,7 +79,8 @@ def test_divided_cases_prove_what_a_ring_of_eight_needs() -> None:
     """No allreduce of 6 steps has less than the 20 sends a chunk that are known to do."""
     bound = combining_rounds_bound(ring(8), everybody(8), 6, seconds=None, enough=F(5, 4))
     certificate = bound.certificate
-    assert isinstance(certificate, CompletionCertificate)
+    assert certificate is not None
+    assert isinstance(certificate.argument, Completions)
     assert bound.rounds == F(5, 4)
     record = certificate_record(bound, 0)
     assert bound_of(record) == bound
@@ -86,18 +95,18 @@ def test_divided_cases_prove_what_a_ring_of_eight_needs() -> None:
     written["cases"].remove(next(case for case in written["cases"] if case["sends"]))
     with pytest.raises(independent_certificates.WrongError, match="missing"):
         independent_certificates.Certificate(written, machine, shapes)
-    cases = [case for case in certificate.cases if case.sends]
+    cases = [case for case in certificate.argument.cases if case.sends]
     assert len(cases) > 1
     for one in cases:  # without any of them something is left out
-        rest = tuple(case for case in certificate.cases if case != one)
+        rest = tuple(case for case in certificate.argument.cases if case != one)
         with pytest.raises(VerificationError, match="no case"):
-            replace(certificate, cases=rest).check(ring(8), everybody(8).classes)
+            argued(certificate, cases=rest).check(ring(8), everybody(8).classes)
     link, step, made = cases[0].sends[-1]
     for wrong, match in (((99, step, made), "there is none"), ((link, step, not made), "no case")):
         changed = replace(cases[0], sends=(*cases[0].sends[:-1], wrong))
-        rest = tuple(changed if case == cases[0] else case for case in certificate.cases)
+        rest = tuple(changed if case == cases[0] else case for case in certificate.argument.cases)
         with pytest.raises(VerificationError, match=match):
-            replace(certificate, cases=rest).check(ring(8), everybody(8).classes)
+            argued(certificate, cases=rest).check(ring(8), everybody(8).classes)
 
 
 def least_sends(topology: Topology, pre: int, post: int, steps: int) -> int | None:
@@ -152,7 +161,7 @@ def test_no_algorithm_needs_fewer_sends() -> None:
                     assert found is not None
                     assert found[0] <= truth, (seed, pre, post, steps, find)
                     met[i] += found[0] == truth
-                    if isinstance(found[1], CompletionCertificate):  # asked for too much
+                    if find is find_completions:  # asked for too much
                         until = Deadline.after(60)
                         better = divided(topology, shape(pre, post), found[1], until, F(truth + 2))
                         assert better is None or better[0] <= truth, (seed, pre, post, steps)
@@ -162,44 +171,52 @@ def test_no_algorithm_needs_fewer_sends() -> None:
 
 
 class TestRefused:
-    def changed(self, match: str, change: dict[str, object]) -> None:
-        found = find_completions(ring(5), everybody(5), 3)
-        assert found is not None
+    def changed(self, match: str, **change: object) -> None:
+        found = argued(self.certificate(), **change)
         with pytest.raises(VerificationError, match=match):
-            replace(found[1], **change).check(ring(5), everybody(5).classes)  # type: ignore[arg-type]
+            found.check(ring(5), everybody(5).classes)
 
-    def certificate(self) -> CompletionCertificate:
+    def priced(self, match: str, prices: dict[tuple[int, int], Fraction]) -> None:
+        with pytest.raises(VerificationError, match=match):
+            replace(self.certificate(), prices=prices).check(ring(5), everybody(5).classes)
+
+    def certificate(self) -> Priced:
         found = find_completions(ring(5), everybody(5), 3)
         assert found is not None
         return found[1]
 
     def test_prices(self) -> None:
-        totals = self.certificate().totals
-        first = next(iter(totals))
-        self.changed("costs", {"totals": {**totals, first: F(1)}})
-        self.changed("negative", {"totals": {**totals, first: F(-1)}})
-        self.changed("does not keep the bounds", {"totals": {**totals, first: totals[first] / 2}})
-        self.changed("there is none", {"totals": {(99, 0): F(1)}})
+        prices = self.certificate().prices
+        first = next(iter(prices))
+        self.priced("costs", {**prices, first: F(1)})
+        self.priced("negative", {**prices, first: F(-1)})
+        self.priced("does not keep the bounds", {**prices, first: prices[first] / 2})
+        self.priced("there is none", {(99, 0): F(1)})
 
     def test_automorphisms(self) -> None:
-        self.changed("no case", {"automorphisms": ()})
-        self.changed("no permutation", {"automorphisms": ((0, 0, 1, 2, 3),)})
-        self.changed("takes a link", {"automorphisms": ((0, 2, 1, 3, 4),)})
+        self.changed("no case", automorphisms=())
+        self.changed("no permutation", automorphisms=((0, 0, 1, 2, 3),))
+        self.changed("takes a link", automorphisms=((0, 2, 1, 3, 4),))
 
     def test_cases(self) -> None:
         certificate = self.certificate()
-        first, *rest = certificate.cases
-        self.changed("no case", {"cases": tuple(rest)})
+        assert isinstance(certificate.argument, Completions)
+        first, *rest = certificate.argument.cases
+        self.changed("no case", cases=tuple(rest))
         dear = {(link, step): F(1) for link in range(10) for step in range(3)}
-        self.changed("above its price", {"cases": (replace(first, ways={(0, 1): dear}), *rest)})
-        whole = {at: price for at, price in certificate.totals.items() if at[1] == 0}
-        twice = {(0, 1): whole, (0, 2): whole}
-        self.changed("exceed", {"cases": (replace(first, ways=twice), *rest)})
-        self.changed("has nothing", {"cases": (replace(first, collects={0: {}}), *rest)})
-        self.changed("has to get", {"cases": (replace(first, ways={(1, 1): {}}), *rest)})
-        self.changed("there is none", {"cases": (replace(first, node=5), *rest)})
-        early = replace(first, after=1, collects={2: {}})
-        self.changed("cannot know all", {"cases": (early, *rest)})
+        self.changed("above its price", cases=(replace(first, ways=(Way(0, 1, dear),)), *rest))
+        whole = {at: price for at, price in certificate.prices.items() if at[1] == 0}
+        twice = (Way(0, 1, whole), Way(0, 2, whole))
+        self.changed("exceed", cases=(replace(first, ways=twice), *rest))
+        self.changed(
+            "has to be collected", cases=(replace(first, collects=(Way(0, first.node, {}),)), *rest)
+        )
+        again = (Way(0, 1, {}), Way(0, 1, {}))
+        self.changed("two shares for one way", cases=(replace(first, ways=again), *rest))
+        self.changed("has to get", cases=(replace(first, ways=(Way(1, 1, {}),)), *rest))
+        self.changed("is possible", cases=(replace(first, node=5), *rest))
+        early = replace(first, after=1, collects=(Way(2, first.node, {}),))
+        self.changed("cannot know all", cases=(early, *rest))
 
     def test_what_it_is_about(self) -> None:
         certificate = self.certificate()

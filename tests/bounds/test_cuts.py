@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, permutations
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -13,10 +15,10 @@ from syncoll.bounding import rounds_bound
 from syncoll.bounding.at_once import least_cut
 from syncoll.bounding.covers import Covers
 from syncoll.bounding.cuts import ALL_SUBSETS, find_cut
-from syncoll.certificates import Demand, PriceCertificate, demands
-from syncoll.certificates.cuts import CutCertificate
+from syncoll.certificates import Cut, Demand, Priced, RoundsBound, demands
 from syncoll.clock import remembered
-from syncoll.errors import VerificationError
+from syncoll.documents.certificates import CutRecord, bound_of, certificate_record
+from syncoll.errors import FileFormatError, VerificationError
 from syncoll.model import BandwidthBound, Collective, Topology
 from syncoll.testing.brute_force import TooLargeError, least_rounds
 from syncoll.testing.instances import random_instance, random_topology
@@ -31,6 +33,7 @@ from tests.oracles.classics import (
     line,
     ring,
 )
+from tests.oracles.proofs import argued
 
 F = Fraction
 
@@ -81,7 +84,7 @@ def test_the_best_cut_is_found() -> None:
         # Prices prove at least as much as any cut, and no algorithm beats a cut.
         assert best <= rounds_bound(topology, needs).rounds, seed
         checked += 1
-        shared += any(len(topology.bounds[i].links) > 1 for i in cut.cover)
+        shared += any(len(topology.bounds[i].links) > 1 for i, _ in cut.prices)
         try:
             truth = least_rounds(instance, 12)
         except TooLargeError:
@@ -162,10 +165,10 @@ def test_prices_suggest_a_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     remembered("machines with cuts", list).clear()
     monkeypatch.setattr("syncoll.bounding.at_once.boxes_by_width", lambda *_: [])
     bound = rounds_bound(topology, needs)
-    assert isinstance(bound.certificate, PriceCertificate)
+    assert bound.method == "prices"
     cut = find_cut(topology, needs, bound.rounds, bound.certificate)
     assert cut is not None
-    assert set(cut.nodes) in (set(order[:8]), set(order[8:]))
+    assert set(nodes_of(cut)) in (set(order[:8]), set(order[8:]))
     assert cut.check(topology, needs) == bound.rounds == 128
 
 
@@ -173,7 +176,7 @@ def test_a_cut_around_few_nodes_goes_first() -> None:
     needs = demands(broadcast().tabulate(6, 1))
     cut = find_cut(line(6), needs, F(1))
     assert cut is not None
-    assert cut.nodes == (0,)
+    assert nodes_of(cut) == (0,)
 
 
 def test_no_cut_for_a_bound_that_speaks_of_steps() -> None:
@@ -187,43 +190,53 @@ def test_nothing_to_prove() -> None:
     assert find_cut(line(3), demands(broadcast().tabulate(3, 1)), F(0)) is None
 
 
+def nodes_of(cut: Priced) -> tuple[int, ...]:
+    assert isinstance(cut.argument, Cut)
+    return cut.argument.nodes
+
+
 class TestMutated:
     topology, needs = dgx1(), demands(allgather().tabulate(8, 1))
 
-    def cut(self) -> CutCertificate:
+    def cut(self) -> Priced:
         found = find_cut(self.topology, self.needs, F(7, 6))
         assert found is not None
         return found
 
-    def refused(self, cut: CutCertificate, message: str) -> None:
+    def refused(self, cut: Priced, message: str) -> None:
         with pytest.raises(VerificationError, match=message):
             cut.check(self.topology, self.needs)
 
     def test_a_bound_left_out(self) -> None:
         cut = self.cut()
-        for i in range(len(cut.cover)):
-            self.refused(
-                CutCertificate(cut.nodes, cut.cover[:i] + cut.cover[i + 1 :]), "its cover lacks it"
-            )
+        for place in cut.prices:
+            rest = {other: price for other, price in cut.prices.items() if other != place}
+            self.refused(replace(cut, prices=rest), "its cover lacks it")
+            self.refused(replace(cut, prices={**rest, place: F(9, 10)}), "its cover lacks it")
 
     def test_a_needless_bound_proves_less(self) -> None:
         cut = self.cut()
-        more = next(i for i in range(32) if i not in cut.cover)
-        changed = CutCertificate(cut.nodes, (*cut.cover, more))
+        more = next(i for i in range(32) if (i, 0) not in cut.prices)
+        changed = replace(cut, prices={**cut.prices, (more, 0): F(1)})
         assert changed.check(self.topology, self.needs) < F(7, 6)
 
-    def test_a_bound_named_twice(self) -> None:
+    def test_what_is_named_twice(self) -> None:
         cut = self.cut()
-        self.refused(CutCertificate(cut.nodes, cut.cover + cut.cover[:1]), "names a bound twice")
-        self.refused(CutCertificate(cut.nodes + cut.nodes[:1], cut.cover), "names a node twice")
+        nodes = nodes_of(cut)
+        self.refused(argued(cut, nodes=nodes + nodes[:1]), "names a node twice")
+        record = certificate_record(RoundsBound(F(7, 6), None, cut), 0)
+        assert isinstance(record, CutRecord)
+        twice = msgspec.structs.replace(record, cover=record.cover * 2)
+        with pytest.raises(FileFormatError, match="a price twice"):
+            bound_of(twice)
 
     @pytest.mark.parametrize("position", [-1, 32, 10**6])
     def test_unknown_positions(self, position: int) -> None:
         cut = self.cut()
-        message = f"bound {position}: there is none"
-        self.refused(CutCertificate(cut.nodes, (*cut.cover, position)), message)
-        message = f"node {position}: there is none"
-        self.refused(CutCertificate((*cut.nodes, position), cut.cover), message)
+        changed = replace(cut, prices={**cut.prices, (position, 0): F(1)})
+        self.refused(changed, f"bound {position}, step 0: there is none")
+        changed = argued(cut, nodes=(*nodes_of(cut), position))
+        self.refused(changed, f"node {position}: there is none")
 
     def test_other_nodes(self) -> None:
         """Whatever the nodes: refused, or true, since no cut proves more than the best."""
@@ -232,9 +245,9 @@ class TestMutated:
         everything = tuple(range(len(self.topology.bounds)))
         for size in range(9):
             for nodes in combinations(range(8), size):
-                for cover in (cut.cover, everything):
+                for cover in ([i for i, _ in cut.prices], everything):
                     try:
-                        proved = CutCertificate(nodes, cover).check(self.topology, self.needs)
+                        proved = Cut.covered(nodes, cover).check(self.topology, self.needs)
                     except VerificationError:
                         refusals += 1
                     else:
@@ -245,13 +258,13 @@ class TestMutated:
 
     def test_nothing_crosses(self) -> None:
         everyone = tuple(range(8))
-        assert CutCertificate(everyone, ()).check(self.topology, self.needs) == 0
-        assert CutCertificate((), ()).check(self.topology, self.needs) == 0
+        assert Cut.covered(everyone, ()).check(self.topology, self.needs) == 0
+        assert Cut.covered((), ()).check(self.topology, self.needs) == 0
 
     def test_no_way_out(self) -> None:
         topology = Topology.from_links("one way", 2, {(0, 1): 1})
-        with pytest.raises(VerificationError, match=r"1 chunks must leave .* no link leaves"):
-            CutCertificate((1,), ()).check(topology, (Demand((1,), (0,), 1),))
+        with pytest.raises(VerificationError, match="chunks pay 1, but no link"):
+            Cut.covered((1,), ()).check(topology, (Demand((1,), (0,), 1),))
 
     def test_it_fits_its_own_machine_only(self) -> None:
         with pytest.raises(VerificationError):
@@ -283,7 +296,7 @@ def test_around_single_nodes() -> None:
                     best = max(best, amount / cheapest_cover(topology, crossing))
         assert bound.rounds >= best
         if bound.certificate is not None:
-            assert isinstance(bound.certificate, CutCertificate)
+            assert bound.method == "cut"
             assert bound.certificate.check(topology, needs) == bound.rounds
             assert bound.rounds <= best_cut(topology, needs)
         looked += bound.rounds > 0

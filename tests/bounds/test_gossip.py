@@ -17,13 +17,15 @@ from syncoll.certificates import (
     Certificate,
     ChunkClass,
     ChunkClasses,
-    GossipCertificate,
+    Gossip,
+    Priced,
     RoundsBound,
 )
 from syncoll.documents.certificates import bound_of, certificate_record
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 from tests.oracles.classics import bus, dgx1, line, ring
+from tests.oracles.proofs import argued
 
 F = Fraction
 
@@ -71,7 +73,7 @@ def test_known(topology: Topology, steps: int, cost: Fraction) -> None:
 
 def test_it_is_what_a_bound_takes_where_it_is_best() -> None:
     bound = combining_rounds_bound(CUBE, everybody(8), 3)
-    assert isinstance(bound.certificate, GossipCertificate)
+    assert bound.method == "gossip"
     assert bound.rounds == 1
     assert bound_of(certificate_record(bound, 0)) == bound
     Certificate(everybody(8), bound).check(CUBE)
@@ -88,53 +90,53 @@ def test_several_classes_add_up() -> None:
 
 class TestRefused:
     @pytest.fixture
-    def certificate(self) -> GossipCertificate:
+    def certificate(self) -> Priced:
         found = find_gossip(ring(5), everybody(5), 3)
         assert found is not None
         return found[1]
 
     @staticmethod
-    def refused(certificate: GossipCertificate, match: str) -> None:
+    def refused(certificate: Priced, match: str) -> None:
         with pytest.raises(VerificationError, match=match):
             certificate.check(ring(5), everybody(5).classes)
 
-    def test_prices(self, certificate: GossipCertificate) -> None:
-        totals = certificate.totals
+    def test_prices(self, certificate: Priced) -> None:
+        totals = certificate.prices
         first = next(iter(totals))
-        self.refused(replace(certificate, totals={**totals, first: F(1)}), "costs")
-        self.refused(replace(certificate, totals={**totals, first: F(-1)}), "negative")
-        self.refused(replace(certificate, totals={(99, 0): F(1)}), "there is none")
+        self.refused(replace(certificate, prices={**totals, first: F(1)}), "costs")
+        self.refused(replace(certificate, prices={**totals, first: F(-1)}), "negative")
+        self.refused(replace(certificate, prices={(99, 0): F(1)}), "there is none")
         halved = {**totals, first: totals[first] / 2}
-        self.refused(replace(certificate, totals=halved), "does not keep the bounds")
+        self.refused(replace(certificate, prices=halved), "does not keep the bounds")
 
-    def test_trees(self, certificate: GossipCertificate) -> None:
-        first, *rest = certificate.trees
+    def test_trees(self, certificate: Priced) -> None:
+        assert isinstance(certificate.argument, Gossip)
+        first, *rest = certificate.argument.trees
 
         def changed(match: str, **change: object) -> None:
             trees = (replace(first, **change), *rest)  # type: ignore[arg-type]
-            self.refused(replace(certificate, trees=trees), match)
+            self.refused(argued(certificate, trees=trees), match)
 
         changed("there are none", chunks=1)
         changed("leads out of node 5", node=5)
-        changed("a share", shares={(99, 0): F(1)})
-        changed("a share", shares={(0, 0): F(-1)})
-        doubled = {at: 2 * share for at, share in first.shares.items()}
-        changed("exceed", shares=doubled)
-        self.refused(replace(certificate, trees=(first, first, *rest)), "twice")
+        changed("a share", prices={(99, 0): F(1)})
+        changed("a share", prices={(0, 0): F(-1)})
+        doubled = {at: 2 * share for at, share in first.prices.items()}
+        changed("exceed", prices=doubled)
+        self.refused(argued(certificate, trees=(first, first, *rest)), "twice")
         alike = replace(first, node=(first.node + 1) % 5)
-        self.refused(replace(certificate, trees=(first, alike, *rest)), "one like it")
+        self.refused(argued(certificate, trees=(first, alike, *rest)), "one like it")
 
-    def test_without_automorphisms_trees_stand_for_themselves(
-        self, certificate: GossipCertificate
-    ) -> None:
-        self.refused(replace(certificate, automorphisms=((0, 0, 1, 2, 3),)), "no permutation")
-        alone = replace(certificate, automorphisms=(), trees=certificate.trees[:1])
+    def test_without_automorphisms_trees_stand_for_themselves(self, certificate: Priced) -> None:
+        assert isinstance(certificate.argument, Gossip)
+        self.refused(argued(certificate, automorphisms=((0, 0, 1, 2, 3),)), "no permutation")
+        alone = argued(certificate, automorphisms=(), trees=certificate.argument.trees[:1])
         whole = certificate.check(ring(5), everybody(5).classes)
-        only = {at: price / 5 for at, price in certificate.trees[0].shares.items()}
-        alone = replace(alone, trees=(replace(certificate.trees[0], shares=only),))
+        only = {at: price / 5 for at, price in certificate.argument.trees[0].prices.items()}
+        alone = argued(alone, trees=(replace(certificate.argument.trees[0], prices=only),))
         assert alone.check(ring(5), everybody(5).classes) < whole
 
-    def test_what_it_is_about(self, certificate: GossipCertificate) -> None:
+    def test_what_it_is_about(self, certificate: Priced) -> None:
         proved = certificate.check(ring(5), everybody(5).classes)
         with pytest.raises(VerificationError, match="about 3 steps"):
             Certificate(everybody(5), RoundsBound(proved, 2, certificate)).check(ring(5))

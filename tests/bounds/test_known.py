@@ -10,7 +10,7 @@ import pytest
 from syncoll.bounding import rounds_bound
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
-from syncoll.certificates import CutCertificate, PriceCertificate, demands
+from syncoll.certificates import demands
 from syncoll.model import Collective, Topology
 from tests.oracles.classics import (
     allgather,
@@ -73,7 +73,8 @@ def test_known_bound(
     bound = rounds_bound(topology, needs, steps)
     assert bound.rounds / chunks == cost
     assert bound.steps in (steps, None)
-    assert isinstance(bound.certificate, PriceCertificate | CutCertificate)
+    assert bound.method in ("prices", "cut")
+    assert bound.certificate is not None
     assert bound.certificate.check(topology, needs) == bound.rounds
 
 

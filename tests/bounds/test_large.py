@@ -13,7 +13,7 @@ from syncoll import bounds, check, collective, pareto, topology
 from syncoll.bounding import bound_at_once
 from syncoll.bounding.at_once import least_cut
 from syncoll.certificates import Certificate, ChunkClass, ChunkClasses, Demand, DemandView, demands
-from syncoll.certificates.classes import ClassList, DemandList
+from syncoll.certificates.chunk_classes import ClassList, DemandList
 from syncoll.errors import ModelError, UsageError
 from syncoll.model import Collective
 from syncoll.testing.instances import random_instance

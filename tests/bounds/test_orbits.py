@@ -14,11 +14,12 @@ from syncoll.bounding.eager import eager_rounds
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.quotient import Quotient
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
-from syncoll.bounding.timed_cuts import Cut, TimedCuts
-from syncoll.certificates import ChunkClasses, Demand, DemandView, PriceCertificate
+from syncoll.bounding.timed_cuts import TimedCut, TimedCuts
+from syncoll.certificates import ChunkClasses, Demand, DemandView, Priced, Share, Ways
 from syncoll.deadline import NEVER
 from syncoll.errors import VerificationError
 from syncoll.model import BandwidthBound, Topology
+from tests.oracles.proofs import argued
 
 CASES = [
     ("ring(12)", 6), ("torus(3,4)", 3), ("torus(4,4)", 5), ("hypercube(4)", 4),
@@ -64,20 +65,21 @@ def test_certificates_from_orbits_that_are_changed_are_refused() -> None:
     solved = Relaxation(network, needs, RelaxationKind.COPIES, quotient).solve()
     assert solved is not None
     sound = solved.certificate
+    assert isinstance(sound.argument, Ways)
     rng = random.Random(0)
     for _ in range(20):
-        share = rng.choice([one for one in sound.shares if one.prices])
+        share = rng.choice([one for one in sound.argument.shares if one.prices])
         place = rng.choice(sorted(share.prices))
         wrong = replace(share, prices=dict(share.prices) | {place: Fraction(2)})
-        shares = tuple(wrong if one is share else one for one in sound.shares)
+        shares = tuple(wrong if one is share else one for one in sound.argument.shares)
         with pytest.raises(VerificationError, match="exceed"):
-            replace(sound, shares=shares).check(topology, needs)
-        dear = {place: price * 2 for place, price in sound.totals.items()}
+            argued(sound, shares=shares).check(topology, needs)
+        dear = {place: price * 2 for place, price in sound.prices.items()}
         with pytest.raises(VerificationError, match="more than 1"):
-            replace(sound, totals=dear).check(topology, needs)
+            replace(sound, prices=dear).check(topology, needs)
         nowhere = replace(share, prices={(len(topology.links), 0): Fraction(1, 9)})
-        with pytest.raises(VerificationError, match="there is none"):
-            replace(sound, shares=(*sound.shares, nowhere)).check(topology, needs)
+        with pytest.raises(VerificationError, match="a share of 1/9"):
+            argued(sound, shares=(*sound.argument.shares, nowhere)).check(topology, needs)
 
 
 def test_prices_beyond_machine_words_are_exact() -> None:
@@ -86,16 +88,14 @@ def test_prices_beyond_machine_words_are_exact() -> None:
     odd = Fraction(10**30 + 1, 6 * 10**30 + 6) + Fraction(1, 10**40)
     prices = {(link, 0): odd for link in range(6)}
     with pytest.raises(VerificationError, match="more than 1"):
-        PriceCertificate(None, {(i, 0): odd for i in range(6)}, ()).check(topology, needs)
+        Priced(None, {(i, 0): odd for i in range(6)}, Ways(())).check(topology, needs)
     less = Fraction(10**30, 6 * 10**30 + 1)
-    from syncoll.certificates import Share
-
     shares = tuple(
         Share(d, tuple(k for k, need in enumerate(needs) if need.destinations == (d,)),
               dict.fromkeys(prices, less)) for d in range(3)
     )  # fmt: skip
     totals = {(i, 0): less for i in range(6)}
-    assert PriceCertificate(None, totals, shares).check(topology, needs) == 6 * less
+    assert Priced(None, totals, Ways(shares)).check(topology, needs) == 6 * less
 
 
 def random_machine(seed: int, nodes: int) -> Topology:
@@ -114,7 +114,7 @@ def test_cuts_in_time_prove_what_flows_together_do(seed: int) -> None:
     topology = random_machine(seed, 9)
     needs = asked(topology, "allgather")
     least = int(topology.distances.max())
-    known: tuple[Cut, ...] = ()
+    known: tuple[TimedCut, ...] = ()
     for steps in (least, least + 1, least + 3):
         network = TimeExpandedNetwork.of(topology, steps)
         flows = Relaxation(network, needs, RelaxationKind.TOGETHER).solve()

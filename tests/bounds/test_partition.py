@@ -17,13 +17,13 @@ import pytest
 import syncoll
 from syncoll.bounding import combining_rounds_bound
 from syncoll.bounding.partition import _price, find_partition
-from syncoll.certificates import ChunkClass, ChunkClasses
-from syncoll.certificates.partition import PartitionCertificate
+from syncoll.certificates import ChunkClass, ChunkClasses, Parts, Priced
 from syncoll.errors import VerificationError
 from syncoll.formula import Verdict
 from syncoll.model import RelationTable, Topology
 from syncoll.testing.instances import random_topology
 from tests.oracles.classics import bus, dgx1, hub, line, ring
+from tests.oracles.proofs import argued
 
 F = Fraction
 
@@ -138,7 +138,7 @@ def test_no_algorithm_needs_fewer_sends() -> None:
                 if truth is None:
                     continue
                 chunk = (ChunkClass(pre, post, 1),)
-                proved = PartitionCertificate(parts, prices).check(counting, chunk)
+                proved = Parts.priced(parts, prices).check(counting, chunk)
                 assert proved <= truth, (seed, parts, pre, post)
                 checked += 1
                 met += proved == truth
@@ -189,7 +189,7 @@ def test_nothing_pays_less_with_moved_chunks() -> None:
                     continue
                 chunk = (ChunkClass(pre, post, 1),)
                 before, now = (
-                    PartitionCertificate(parts, prices, moved).check(plain, chunk) * sum(price)
+                    Parts.priced(parts, prices, moved=moved).check(plain, chunk) * sum(price)
                     for moved in (False, True)
                 )
                 assert before <= now <= truth, (seed, parts, pre, post)
@@ -221,7 +221,7 @@ def test_sums_share_the_links(machine: str, collective: str, cost: Fraction) -> 
     found = find_partition(topology, ChunkClasses.of(table, chunks, combining=True).classes)
     assert found is not None
     assert found[0] / chunks == cost
-    assert found[1].moved
+    assert found[1].argument == replace(found[1].argument, moved=True)
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_no_sum_takes_fewer_rounds(machine: str, collective: str, met: bool) -> 
     table = asked.tabulate(topology.num_nodes, chunks)
     found = find_partition(topology, ChunkClasses.of(table, chunks, combining=True).classes)
     assert found is not None
-    assert found[1].moved
+    assert found[1].argument == replace(found[1].argument, moved=True)
     least = ceil(found[0])
     for rounds, verdict in (
         (least - 1, Verdict.UNSAT),
@@ -257,7 +257,7 @@ def test_where_nothing_is_added_up_or_moved_certificates_are_as_before() -> None
         table = syncoll.collective(name).tabulate(4, 1)
         found = find_partition(topology, ChunkClasses.of(table, 1, combining=True).classes)
         assert found is not None
-        assert not found[1].moved
+        assert found[1].argument == replace(found[1].argument, moved=False)
 
 
 def test_random_partitions_are_certified() -> None:
@@ -283,12 +283,12 @@ def test_random_partitions_are_certified() -> None:
 class TestMutated:
     topology, chunks = boxes(3, 3, F(1, 2)), everybody(9)
 
-    def certificate(self) -> PartitionCertificate:
+    def certificate(self) -> Priced:
         found = find_partition(self.topology, self.chunks)
         assert found is not None
         return found[1]
 
-    def refused(self, certificate: PartitionCertificate, message: str) -> None:
+    def refused(self, certificate: Priced, message: str) -> None:
         with pytest.raises(VerificationError, match=message):
             certificate.check(self.topology, self.chunks)
 
@@ -301,37 +301,39 @@ class TestMutated:
 
     def test_negative_and_unknown(self) -> None:
         found = self.certificate()
-        self.refused(replace(found, prices={**found.prices, 0: F(-1)}), "negative price -1")
+        self.refused(replace(found, prices={**found.prices, (0, 0): F(-1)}), "negative price -1")
         for i in (-1, len(self.topology.bounds)):
-            message = f"a price for bound {i}: there is none"
-            self.refused(replace(found, prices={**found.prices, i: F(1)}), message)
+            message = f"a price for bound {i}, step 0: there is none"
+            self.refused(replace(found, prices={**found.prices, (i, 0): F(1)}), message)
 
     def test_finer_parts_need_more_prices(self) -> None:
         found = self.certificate()
-        self.refused(replace(found, parts=tuple(range(9))), "less than 1")
-        self.refused(replace(found, parts=found.parts[1:]), "parts of 8 nodes")
+        assert isinstance(found.argument, Parts)
+        self.refused(argued(found, parts=tuple(range(9))), "less than 1")
+        self.refused(argued(found, parts=found.argument.parts[1:]), "parts of 8 nodes")
 
     def test_coarser_parts_prove_less(self) -> None:
         found = self.certificate()
         whole = found.check(self.topology, self.chunks)
-        coarser = replace(found, parts=tuple(min(part, 1) for part in found.parts))
+        assert isinstance(found.argument, Parts)
+        coarser = argued(found, parts=tuple(min(part, 1) for part in found.argument.parts))
         assert coarser.check(self.topology, self.chunks) < whole
-        one = replace(found, parts=(0,) * 9)
+        one = argued(found, parts=(0,) * 9)
         assert one.check(self.topology, self.chunks) == 0
 
     def test_parts_that_no_link_joins(self) -> None:
         apart = Topology.from_links("apart", 3, {(0, 1): 1, (1, 0): 1})
-        with pytest.raises(VerificationError, match="no link joins"):
-            PartitionCertificate((0, 0, 1), {}).check(apart, everybody(3))
+        with pytest.raises(VerificationError, match="no link that they need"):
+            Parts.priced((0, 0, 1), {}).check(apart, everybody(3))
         alone = Topology("alone", 2, (), ())
-        with pytest.raises(VerificationError, match="no link joins"):
-            PartitionCertificate((0, 1), {}).check(alone, everybody(2))
+        with pytest.raises(VerificationError, match="no link that they need"):
+            Parts.priced((0, 1), {}).check(alone, everybody(2))
 
     def test_numbers_of_parts_may_be_large(self) -> None:
         line = Topology.from_links("line", 3, {(0, 1): 1, (1, 0): 1, (1, 2): 1, (2, 1): 1})
         prices = {2: F(1), 3: F(1)}
         with pytest.raises(VerificationError, match="less than 1"):
-            PartitionCertificate((2**63, 2**63 + 1, -1), prices).check(line, everybody(3))
+            Parts.priced((2**63, 2**63 + 1, -1), prices).check(line, everybody(3))
 
     def test_prices_of_many_denominators(self) -> None:
         """Their least common multiple has hundreds of bits."""

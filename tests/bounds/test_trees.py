@@ -13,9 +13,9 @@ import pytest
 
 from syncoll.bounding import rounds_bound
 from syncoll.bounding.trees import _certified, find_tree_prices
-from syncoll.certificates import Demand, demands
-from syncoll.certificates.informed import MOST_UNINFORMED, InformedSets, set_orbits
-from syncoll.certificates.trees import MOST_DESTINATIONS, CheapestTrees, TreeCertificate
+from syncoll.certificates import Demand, Priced, Trees, demands
+from syncoll.certificates.informed_sets import MOST_UNINFORMED, InformedSets, set_orbits
+from syncoll.certificates.steiner import MOST_DESTINATIONS, CheapestTrees
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 from syncoll.testing.brute_force import TooLargeError, least_rounds
@@ -207,28 +207,28 @@ def test_the_cheapest_tree() -> None:
 class TestMutated:
     topology, needs = cube(), demands(broadcast().tabulate(8, 1))
 
-    def certificate(self) -> TreeCertificate:
+    def certificate(self) -> Priced:
         found = find_tree_prices(self.topology, self.needs, 3)
         assert found is not None
         return found[1]
 
-    def refused(self, certificate: TreeCertificate, message: str) -> None:
+    def refused(self, certificate: Priced, message: str) -> None:
         with pytest.raises(VerificationError, match=message):
             certificate.check(self.topology, self.needs)
 
     def test_prices_that_break_a_rule(self) -> None:
         found = self.certificate()
-        key = next(iter(found.totals))
-        more = {**found.totals, key: found.totals[key] + F(1)}
-        self.refused(replace(found, totals=more), "costs .*, more than 1")
-        self.refused(replace(found, totals={**found.totals, key: F(-1, 9)}), "negative price -1/9")
+        key = next(iter(found.prices))
+        more = {**found.prices, key: found.prices[key] + F(1)}
+        self.refused(replace(found, prices=more), "costs .*, more than 1")
+        self.refused(replace(found, prices={**found.prices, key: F(-1, 9)}), "negative price -1/9")
         for place in ((-1, 0), (24, 0), (0, -1), (0, 3)):
-            changed = replace(found, totals={**found.totals, place: F(1, 10**9)})
+            changed = replace(found, prices={**found.prices, place: F(1, 10**9)})
             self.refused(changed, f"a price for bound {place[0]}, step {place[1]}: there is none")
 
     def test_fewer_or_other_steps(self) -> None:
         self.refused(replace(self.certificate(), steps=2), "there is none")
-        self.refused(TreeCertificate(2, {}), "no way leads from nodes")
+        self.refused(Priced(2, {}, Trees()), "no way leads from nodes")
         # More steps of which the last are free prove nothing.
         assert replace(self.certificate(), steps=6).check(self.topology, self.needs) == 0
 
@@ -236,20 +236,20 @@ class TestMutated:
         rng = random.Random(2)
         found = self.certificate()
         for _ in range(40):
-            totals = {key: price * F(rng.randint(0, 4), 4) for key, price in found.totals.items()}
-            assert replace(found, totals=totals).check(self.topology, self.needs) <= 1
+            totals = {key: price * F(rng.randint(0, 4), 4) for key, price in found.prices.items()}
+            assert replace(found, prices=totals).check(self.topology, self.needs) <= 1
 
     def test_large_denominators(self) -> None:
         found = self.certificate()
         tiny = F(1, 10**40)
-        totals = {key: price * (1 - tiny) for key, price in found.totals.items()}
-        assert replace(found, totals=totals).check(self.topology, self.needs) == 1 - tiny
+        totals = {key: price * (1 - tiny) for key, price in found.prices.items()}
+        assert replace(found, prices=totals).check(self.topology, self.needs) == 1 - tiny
 
     def test_too_many_destinations(self) -> None:
         nodes = MOST_UNINFORMED + 2
         needs = demands(broadcast().tabulate(nodes, 1))
         assert find_tree_prices(ring(nodes), needs, nodes) is None
         with pytest.raises(VerificationError, match="16 destinations"):
-            TreeCertificate(nodes, {}).check(ring(nodes), needs)
+            Priced(nodes, {}, Trees()).check(ring(nodes), needs)
         few = [Demand((0,), tuple(range(1, MOST_DESTINATIONS + 1)), 1)]
-        assert TreeCertificate(nodes, {(0, 0): F(1)}).check(ring(nodes), few) == 0
+        assert Priced(nodes, {(0, 0): F(1)}, Trees()).check(ring(nodes), few) == 0

@@ -15,11 +15,12 @@ import pytest
 from syncoll.certificates import (
     Certificate,
     ChunkClasses,
-    CutCertificate,
+    Cut,
     DemandView,
-    PriceCertificate,
+    Priced,
     RoundsBound,
     Share,
+    Ways,
 )
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
@@ -58,9 +59,9 @@ def shape(library: SpecLibrary) -> ChunkClasses:
 
 def read(written: dict[str, Any], shape: ChunkClasses) -> Certificate:
     """The certificate of a block, written anew with other code than the files'."""
-    proof: PriceCertificate | CutCertificate
+    proof: Priced
     if written["method"] == "cut":
-        proof = CutCertificate(tuple(written["nodes"]), tuple(written["cover"]))
+        proof = Cut.covered(written["nodes"], written["cover"])
     else:
         assert written["method"] == "prices"
         shares = tuple(
@@ -72,7 +73,7 @@ def read(written: dict[str, Any], shape: ChunkClasses) -> Certificate:
             for one in written["shares"]
         )
         totals = {(p["bound"], p["step"]): Fraction(p["price"]) for p in written["prices"]}
-        proof = PriceCertificate(written["steps"], totals, shares)
+        proof = Priced(written["steps"], totals, Ways(shares))
     bound = RoundsBound(
         Fraction(written["rounds"]),
         written["steps"],

@@ -12,7 +12,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from syncoll.certificates import ChunkClasses
-from syncoll.certificates.classes import ClassList
+from syncoll.certificates.chunk_classes import ClassList
 from syncoll.documents import algorithm_document
 from syncoll.documents.evidence import evidence_of, evidence_record
 from syncoll.documents.node_set import nodes_of, set_entries

@@ -12,10 +12,7 @@ import numpy as np
 import pytest
 
 import syncoll
-from syncoll.certificates import ChunkClasses, DemandView
-from syncoll.certificates.cuts import CutCertificate
-from syncoll.certificates.partition import PartitionCertificate
-from syncoll.certificates.prices import PriceCertificate, Share
+from syncoll.certificates import ChunkClasses, Cut, DemandView, Parts, Priced, Share, Ways
 from syncoll.errors import FileFormatError, VerificationError
 from syncoll.model import Algorithm, BandwidthBound, Counting, Instance, Topology
 from syncoll.model.counting import bound_loads
@@ -160,11 +157,11 @@ def test_whatever_is_valid_where_every_send_counts_is_valid() -> None:
 def test_proofs_that_count_every_send_are_refused() -> None:
     topology = box(3)
     shape = ChunkClasses.of(reduction(topology, 1, 1, [0, 1, 2]).table, 1, combining=True)
-    proof = PartitionCertificate((0, 1, 2), dict.fromkeys(range(0, 6, 2), ONE))
+    proof = Parts.priced((0, 1, 2), dict.fromkeys(range(0, 6, 2), ONE))
     assert proof.check(topology.conservative, shape.classes) == Fraction(4, 3)
     with pytest.raises(VerificationError, match="counts every send"):
         proof.check(topology, shape.classes)
-    cut = CutCertificate((0,), (0,))
+    cut = Cut.covered((0,), (0,))
     assert cut.check(topology, shape.demands(DemandView.SPREAD, 0)) == 1
 
 
@@ -177,11 +174,11 @@ def test_prices_are_paid_by_one_destination() -> None:
     )
     number = topology.link_index
     shares = [Share(n, (0,), {(number[0, n], 0): ONE}) for n in (1, 2)]
-    both = PriceCertificate(1, {(0, 0): ONE}, tuple(shares))
+    both = Priced(1, {(0, 0): ONE}, Ways(tuple(shares)))
     assert both.check(topology.conservative, demands) == 2
     with pytest.raises(VerificationError, match="several nodes"):
         both.check(topology, demands)
-    assert PriceCertificate(1, {(0, 0): ONE}, (shares[0],)).check(topology, demands) == 1
+    assert Priced(1, {(0, 0): ONE}, Ways((shares[0],))).check(topology, demands) == 1
 
 
 def test_turned_round_copies_become_sums() -> None:

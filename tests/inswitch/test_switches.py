@@ -11,7 +11,7 @@ import pytest
 
 from syncoll.bounding.combining import combining_rounds_bound
 from syncoll.bounding.switches import find_switch_prices
-from syncoll.certificates import Certificate, ChunkClasses, RoundsBound, SwitchCertificate
+from syncoll.certificates import Certificate, ChunkClasses, Priced, RoundsBound, Switches
 from syncoll.certificates.switches import doubled_costs
 from syncoll.errors import VerificationError
 from syncoll.model import BandwidthBound, Counting, Instance, Topology
@@ -90,13 +90,13 @@ def test_prices_of_sends_are_of_one_side() -> None:
     between = BandwidthBound(topology.links, Fraction(3))
     more = replace(topology, bounds=(*topology.bounds, between))
     totals = {(len(topology.bounds), 0): Fraction(1, 3)}
-    assert SwitchCertificate(1, totals).check(more, shape_of(topology).classes) == 0
+    assert Priced(1, totals, Switches()).check(more, shape_of(topology).classes) == 0
 
 
 def test_what_is_no_such_machine_is_refused() -> None:
     topology = box(3)
     shape = shape_of(topology)
-    proof = SwitchCertificate(1, {(1, 0): Fraction(1, 3)})
+    proof = Priced(1, {(1, 0): Fraction(1, 3)}, Switches())
     assert proof.check(topology, shape.classes) == Fraction(0)
     for other in (topology.conservative, topology.reversed()):
         bounds = tuple(b for b in other.bounds if b.counts is not Counting.SOURCES)
@@ -106,10 +106,10 @@ def test_what_is_no_such_machine_is_refused() -> None:
     with pytest.raises(VerificationError, match="no two nodes"):
         proof.check(topology, alone)
     for steps, why in ((0, "about no step"), (1 << 20, "more than 65536")):
-        claim = RoundsBound(Fraction(0), steps, SwitchCertificate(steps, {}))
+        claim = RoundsBound(Fraction(0), steps, Priced(steps, {}, Switches()))
         with pytest.raises(VerificationError, match=why):
             Certificate(shape, claim).check(topology)
-    dear = SwitchCertificate(1, {(1, 0): Fraction(2)})
+    dear = Priced(1, {(1, 0): Fraction(2)}, Switches())
     with pytest.raises(VerificationError, match="more than 1"):
         dear.check(topology, shape.classes)
     assert find_switch_prices(topology.conservative, shape, 2) is None

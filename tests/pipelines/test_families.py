@@ -13,7 +13,7 @@ import pytest
 
 import syncoll
 from syncoll.bounding import rounds_bound
-from syncoll.certificates.classes import demands
+from syncoll.certificates.chunk_classes import demands
 from syncoll.cli.main import main
 from syncoll.clock import counting
 from syncoll.documents import read_file

@@ -119,5 +119,5 @@ def test_mirrored_proofs_are_shown_forwards() -> None:
         assert drawn["inwards"] == one.bound.mirrored
         if drawn["by_step"] and one.bound.mirrored:
             _, steps, _ = unpacked(drawn["prices"]).reshape(3, -1)
-            known = sorted(t for _, t in one.bound.certificate.totals)  # type: ignore[union-attr]
+            known = sorted(t for _, t in one.bound.certificate.prices)  # type: ignore[union-attr]
             assert sorted(one.steps - 1 - steps) == known

@@ -11,7 +11,7 @@ import pytest
 
 import syncoll
 from syncoll.bounding import rounds_bound
-from syncoll.certificates.classes import ChunkClasses, DemandView
+from syncoll.certificates.chunk_classes import ChunkClasses, DemandView
 from syncoll.deadline import Deadline
 from syncoll.model import Collective, Topology
 from syncoll.pages.families import is_member

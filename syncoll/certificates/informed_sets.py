@@ -22,15 +22,14 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from syncoll.arrays import IntArray
-from syncoll.certificates.classes import Demand
+from syncoll.certificates.chunk_classes import Demand
+from syncoll.certificates.link_prices import Table
 from syncoll.model import Topology
 
 __all__ = ["MOST_UNINFORMED", "InformedSets", "set_orbits", "uninformed"]
 
-Costs = npt.NDArray[Any]
 
 MOST_UNINFORMED = 15
 """With more nodes that lack a chunk at first trees are not looked for: each one
@@ -62,7 +61,7 @@ class InformedSets:
         self,
         topology: Topology,
         demand: Demand,
-        prices: Costs,
+        prices: Table,
         never: Any,
         below: Any = None,
         orbit: IntArray | None = None,
@@ -86,7 +85,7 @@ class InformedSets:
             self._costs.append(self._after(step, self._costs[-1]))
         self.cost, self._last = self._ended()
 
-    def _least_onward(self) -> Costs:
+    def _least_onward(self) -> Table:
         """``[S + 1, n]``: what each destination costs at least from a step on."""
         links = np.array([self._goal >> i & 1 for i in range(len(self._others))], dtype=bool)
         found = np.zeros((len(self.prices) + 1, len(links)), dtype=self.prices.dtype)
@@ -98,7 +97,7 @@ class InformedSets:
                 found[step, i] = min([found[step + 1, i], *now])
         return found
 
-    def _after(self, step: int, costs: Costs) -> Costs:
+    def _after(self, step: int, costs: Table) -> Table:
         """The costs of all sets after a step."""
         fresh = costs.copy()
         every = np.flatnonzero(costs < self._below)
@@ -108,7 +107,7 @@ class InformedSets:
             self._extend(step, begun, costs[begun], fresh)
         return fresh
 
-    def _extend(self, step: int, begun: IntArray, costs: Costs, fresh: Costs) -> None:
+    def _extend(self, step: int, begun: IntArray, costs: Table, fresh: Table) -> None:
         """Lowers the costs of what sets can become in a step."""
         bounded = self._below < self.never
         into = self._prices_into(step, begun)
@@ -149,7 +148,7 @@ class InformedSets:
         best = int(total.argmin())
         return (total[best] if total[best] < self._below else self.never), int(sets[best])
 
-    def _prices_into(self, step: int, sets: IntArray) -> Costs:
+    def _prices_into(self, step: int, sets: IntArray) -> Table:
         """``[sets, n]``: the cheapest link to each node from those that have the chunk."""
         into = np.full((len(self._others), len(sets)), self.never, dtype=self.prices.dtype)
         for i, links in enumerate(self._into):
@@ -211,7 +210,7 @@ def set_orbits(others: Sequence[int], images: Iterable[IntArray]) -> IntArray:
             return label
 
 
-def _sums(weights: Costs) -> Costs:
+def _sums(weights: Table) -> Table:
     """For each set the sum of its members' weights."""
     sums = np.zeros(1, dtype=weights.dtype)
     for weight in weights:

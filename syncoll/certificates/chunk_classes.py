@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.arrays import BoolArray
-from syncoll.certificates.pairs import NodeSetPairs
+from syncoll.certificates.set_pairs import NodeSetPairs
 from syncoll.errors import ModelError
 from syncoll.model import Instance, RelationTable
 from syncoll.model.node_sets import NodeSets

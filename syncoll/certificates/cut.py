@@ -1,0 +1,70 @@
+"""Cut: a bound that a person can check by counting; `syncoll.bounding.cuts` finds it.
+
+Chunks that start only inside a set X of nodes and are needed outside it must cross from X to the
+rest.  Where every link that does so costs at least 1, each of them pays at least 1.  In a file each
+bound of a *cover* costs 1: in R rounds these carry at most ``R * sum of b_L``, so that
+``R >= chunks that must cross / sum of b_L over the cover``.  It holds for any number of steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from syncoll.certificates.chunk_classes import Demand, DemandList
+from syncoll.certificates.link_prices import LinkPrices
+from syncoll.certificates.priced import Argument, Priced
+from syncoll.errors import VerificationError
+
+__all__ = ["Cut"]
+
+
+@dataclass(frozen=True)
+class Cut(Argument):
+    """What leaves some nodes pays 1.
+
+    Args:
+        nodes: X, ascending.
+    """
+
+    nodes: tuple[int, ...]
+
+    method = "cut"
+    words = "what must cross a cut"
+    timed = False
+    every_send = False
+
+    @classmethod
+    def covered(cls, nodes: Iterable[int], cover: Iterable[int]) -> Priced:
+        """The proof by a cut, where each bound of a cover (its position) has price 1."""
+        return Priced(None, {(i, 0): Fraction(1) for i in sorted(cover)}, cls(tuple(nodes)))
+
+    def pays(self, prices: LinkPrices, asked: Sequence[Demand]) -> Fraction:
+        """The number of chunks that must cross.
+
+        Raises:
+            VerificationError: when a node does not exist or is named twice, or a link from X to
+                outside costs less than 1.
+        """
+        inside = frozenset(self.nodes)
+        for i in inside:
+            if not 0 <= i < prices.topology.num_nodes:
+                raise VerificationError(f"a cut with node {i}: there is none")
+        if len(inside) < len(self.nodes):
+            raise VerificationError("a cut that names a node twice")
+        for link, price in zip(prices.topology.links, prices.wholes[0].tolist(), strict=True):
+            if link[0] in inside and link[1] not in inside and price < prices.units:
+                raise VerificationError(
+                    f"link {link} leaves the cut's nodes, but its cover lacks it"
+                )
+        return Fraction(self.amount(asked))
+
+    def amount(self, demands: Sequence[Demand]) -> int:
+        """The number of chunks that must cross."""
+        demands, inside = DemandList.of(demands), frozenset(self.nodes)
+        within = np.array([inside.issuperset(nodes) for nodes in demands.sets], dtype=bool)
+        crossing = within[demands.first] & ~within[demands.second]
+        return int(demands.counts[crossing].sum())

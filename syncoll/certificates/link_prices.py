@@ -1,0 +1,236 @@
+"""Prices of links in steps, as they follow from prices of bounds; in whole units, exact.
+
+A round of a step costs the sum of all prices of that step times what their bounds carry in a round.
+A send over a link costs the prices of all bounds with that link together.  Automorphisms that keep
+the prices of bounds keep those of links, and what a chunk pays.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, gcd, lcm
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.certificates.chunk_classes import ChunkClass
+from syncoll.errors import VerificationError
+from syncoll.model import Topology
+
+__all__ = [
+    "LARGEST",
+    "LinkPrices",
+    "Orbits",
+    "Place",
+    "Prices",
+    "Table",
+    "in_units",
+    "in_words",
+    "total",
+]
+
+Place = tuple[int, int]
+"""Position of the link or of the bound, and step."""
+
+Prices = Mapping[Place, Fraction]
+"""Prices, or parts of prices; missing entries are free."""
+
+Table = npt.NDArray[Any]
+"""Whole numbers of units."""
+
+_MOST_BITS = 256
+"""A common denominator with more bits than this is slower than fractions, and takes memory."""
+
+LARGEST = 1 << 62
+"""Sums below this are exact in machine words; larger ones are added up as Python's integers."""
+
+
+def in_units(values: Iterable[Fraction]) -> tuple[int, list[Any]]:
+    """The number of units that make 1, and values in units: whole numbers, or, where the common
+    denominator is too long, fractions with 1 for the unit.
+    """
+    listed = list(values)
+    one = lcm(*{value.denominator for value in listed})
+    if one.bit_length() > _MOST_BITS:
+        return 1, list(listed)
+    return one, [value.numerator * (one // value.denominator) for value in listed]
+
+
+def in_words(table: Table, terms: int = 1) -> Table:
+    """The table in machine words where sums of this number of its entries are exact in them."""
+    entries = table.ravel().tolist()
+    whole = all(isinstance(entry, int) for entry in entries)
+    exact = whole and max(entries, default=0) * terms < LARGEST
+    return table.astype(np.int64 if exact else object)
+
+
+def total(amounts: Iterable[Any]) -> int | Fraction:
+    """The exact sum of machine words, whole numbers or fractions."""
+    return sum(one if isinstance(one, Fraction) else int(one) for one in amounts)
+
+
+@dataclass(frozen=True)
+class Orbits:
+    """What some automorphisms exchange.
+
+    Args:
+        nodes: for each node the least of its orbit.
+        links: for each link the position of the first of its orbit.
+    """
+
+    nodes: list[int]
+    links: list[int]
+
+
+@dataclass(frozen=True, eq=False)
+class LinkPrices:
+    """What a send costs.
+
+    Args:
+        steps: S; None where prices are the same in all steps.
+        units: this number of units makes 1.
+        wholes: ``[S, L]``, or ``[1, L]`` without steps: prices of links, in units.
+        bounds: the prices of bounds from which they follow.
+        rooms: for each step what a round costs.
+    """
+
+    topology: Topology
+    steps: int | None
+    units: int
+    wholes: Table
+    bounds: Prices
+    rooms: list[Fraction]
+
+    @classmethod
+    def of(cls, topology: Topology, steps: int | None, prices: Prices) -> LinkPrices:
+        """The prices of links.
+
+        Args:
+            prices: of bounds.
+
+        Raises:
+            VerificationError: when a price is of no bound and step, or negative.
+        """
+        rooms = [Fraction(0)] * (1 if steps is None else steps)
+        for (i, step), price in prices.items():
+            if not 0 <= i < len(topology.bounds) or not 0 <= step < len(rooms):
+                raise VerificationError(f"a price for bound {i}, step {step}: there is none")
+            if price < 0:
+                raise VerificationError(f"bound {i} has the negative price {price}")
+            rooms[step] += topology.bounds[i].chunks_per_round * price
+        units, amounts = in_units(prices.values())
+        wholes = np.zeros((len(rooms), len(topology.links)), dtype=object)
+        for (i, step), amount in zip(prices, amounts, strict=True):
+            wholes[step, topology.bound_links[i]] += amount
+        return cls(topology, steps, units, in_words(wholes), prices, rooms)
+
+    def require_room(self) -> None:
+        """Passes when no round costs more than 1.
+
+        Raises:
+            VerificationError: otherwise.
+        """
+        for step, total in enumerate(self.rooms):
+            if total > 1:
+                raise VerificationError(f"a round of step {step} costs {total}, more than 1")
+
+    def finer(self, parts: Iterable[Fraction]) -> tuple[int, Table]:
+        """Units of which these parts are multiples, too, and the prices in them, as objects."""
+        units = lcm(self.units, *{part.denominator for part in parts})
+        return units, self.wholes.astype(object) * (units // self.units)
+
+    def price(self, link: int, step: int) -> Fraction:
+        """What a send costs."""
+        return Fraction(self.wholes[step : step + 1, link].tolist()[0]) / self.units
+
+    def require_parts(self, parts: Prices) -> None:
+        """Passes when parts of prices are at least 0, and of links and steps that exist.
+
+        Raises:
+            VerificationError: otherwise.
+        """
+        steps, links = self.wholes.shape
+        for (link, step), part in parts.items():
+            if not 0 <= link < links or not 0 <= step < steps or part < 0:
+                raise VerificationError(f"a share of {part} of link {link}, step {step}")
+
+    def parts(self, parts: Prices) -> LinkPrices:
+        """Parts of these prices of links as prices.
+
+        Raises:
+            VerificationError: when one is below 0, or of a link or step that does not exist.
+        """
+        self.require_parts(parts)
+        units, amounts = in_units(parts.values())
+        wholes = np.zeros(self.wholes.shape, dtype=object)
+        for (link, step), amount in zip(parts, amounts, strict=True):
+            wholes[step, link] = amount
+        return replace(self, units=units, wholes=in_words(wholes))
+
+    @cached_property
+    def _unit_of_sends(self) -> Fraction:
+        """What all prices are multiples of; 0 without prices."""
+        different = [Fraction(price) / self.units for price in {*self.wholes.ravel().tolist()}]
+        scale = lcm(*(price.denominator for price in different))
+        return Fraction(gcd(*(int(price * scale) for price in different)), scale)
+
+    def whole_sends(self, cost: Fraction) -> Fraction:
+        """The least multiple of what all prices are multiples of that is no less than a cost."""
+        unit = self._unit_of_sends
+        return ceil(cost / unit) * unit if unit else cost
+
+    def orbits(
+        self, classes: Sequence[ChunkClass], automorphisms: Sequence[Sequence[int]]
+    ) -> Orbits:
+        """What permutations of the nodes exchange that keep the prices of bounds, and the chunks.
+
+        Args:
+            automorphisms: for each of some the node to which each node goes.
+
+        Raises:
+            VerificationError: when one is no automorphism that keeps the bounds with their
+                prices, and the chunks.
+        """
+        topology = self.topology
+        priced: dict[int, list[tuple[int, Fraction]]] = {}
+        for (i, step), price in sorted(self.bounds.items()):
+            if price:
+                priced.setdefault(i, []).append((step, price))
+        bounds = Counter(
+            (frozenset(members.tolist()), (*bound.kind, *priced.get(i, ())))
+            for i, (bound, members) in enumerate(
+                zip(topology.bounds, topology.bound_links, strict=True)
+            )
+        )
+        nodes, links = list(range(topology.num_nodes)), list(range(len(topology.links)))
+        for images in automorphisms:
+            if sorted(images) != list(range(topology.num_nodes)):
+                raise VerificationError(f"{images} is no permutation of the nodes")
+            goes = [topology.link_index.get((images[a], images[b]), -1) for a, b in topology.links]
+            if -1 in goes:
+                raise VerificationError(f"{images} takes a link to a pair of nodes without one")
+            moved = Counter(
+                (frozenset(goes[i] for i in some), kind) for some, kind in bounds.elements()
+            )
+            if moved != bounds:
+                raise VerificationError(f"{images} does not keep the bounds and their prices")
+            for one in classes:
+                for some in (one.pre, one.post):
+                    if {images[n] for n in some} != set(some):
+                        raise VerificationError(f"{images} does not keep the chunks")
+            for orbit, image in ((nodes, images), (links, goes)):
+                for place, other in enumerate(image):
+                    _join(orbit, place, other)
+        return Orbits(nodes, links)
+
+
+def _join(orbit: list[int], one: int, other: int) -> None:
+    """Makes two orbits one; each is named by its least member."""
+    a, b = orbit[one], orbit[other]
+    if a != b:
+        orbit[:] = [min(a, b) if n in (a, b) else n for n in orbit]

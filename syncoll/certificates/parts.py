@@ -1,0 +1,129 @@
+"""Counting sends between parts of the machine, for collectives that combine.
+
+Shrink each part of a partition of the nodes to a single node: what an algorithm sends between the
+parts is an algorithm on the small machine.  Say a chunk has contributors in a of the parts and is
+needed in b of them, and put its sends in an order, those of one step in any.  Before any part knows
+every contribution all the contributing parts but one must have sent something; afterwards each part
+that needs the result must still get something, but for the one that knew first.  So
+
+    sends between the parts  >=  a + b - 2.
+
+Of the two missing sends one counts after all where no part both has a contributor and needs the
+result, for then the part that knew first is not left out of both: a + b - 1.
+
+With every node a part of its own, an allreduce takes 2 (P - 1) sends a chunk (Harary & Schwenk
+1974, gossiping by one-way messages); with coarser parts only the slow links count.  Every link
+between parts must cost at least 1, so that a chunk pays no less than the number of its sends.
+
+In a sum of what is added up and what is moved the two share these links.  What only one node
+contributes to a chunk takes a way from there to each node that needs it, whose sends are all of
+that chunk: it pays no less than the cheapest way to the farthest of them.  So with `moved` a chunk
+pays the larger of the two, and what all chunks pay together is no more than what all rounds have
+room for: an allreduce and an alltoall on `ring(4)`, where every link costs 1, take 6 C + 4 C of the
+8 R sends there are, R/C >= 5/4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from syncoll.certificates.chunk_classes import ChunkClass, ClassList
+from syncoll.certificates.link_prices import LinkPrices
+from syncoll.certificates.priced import Argument, Priced
+from syncoll.errors import VerificationError
+
+__all__ = ["Parts", "sends_between"]
+
+
+@dataclass(frozen=True)
+class Parts(Argument):
+    """Sends between parts pay 1 or more each, for any number of steps.
+
+    Args:
+        parts: for each node the number of its part.
+        moved: whether chunks with one contributor pay for their ways, and a + b - 1 sends count
+            where no part has both; without it a + b - 2 sends of each count, as in files of
+            versions before 5.
+    """
+
+    parts: tuple[int, ...]
+    moved: bool = False
+
+    method = "sends"
+    words = "the sends between parts of the machine, for which a round has only so much room"
+    of_sums = True
+    timed = False
+
+    @classmethod
+    def priced(
+        cls, parts: tuple[int, ...], prices: Mapping[int, Fraction], *, moved: bool = False
+    ) -> Priced:
+        """The proof by some parts and prices of bounds (by their positions)."""
+        return Priced(None, {(i, 0): price for i, price in prices.items()}, cls(parts, moved))
+
+    def pays(self, prices: LinkPrices, asked: Sequence[ChunkClass]) -> Fraction:
+        """What all chunks pay together.
+
+        Raises:
+            VerificationError: when not every node has a part, or a link between parts costs less
+                than 1.
+        """
+        topology, parts = prices.topology, self.parts
+        if len(parts) != topology.num_nodes:
+            raise VerificationError(
+                f"parts of {len(parts)} nodes, but the topology has {topology.num_nodes}"
+            )
+        for link, price in zip(topology.links, prices.wholes[0].tolist(), strict=True):
+            if parts[link[0]] != parts[link[1]] and price < prices.units:
+                cost = Fraction(price) / prices.units
+                raise VerificationError(f"a send over link {link} costs {cost}, less than 1")
+        if not self.moved:
+            return Fraction(sends_between(parts, asked))
+        classes = ClassList.of(asked)
+        touched = [{parts[n] for n in nodes} for nodes in classes.sets]
+        ways: dict[int, dict[int, Any]] = {}
+        paid: Any = 0
+        for i, j, count in zip(
+            *(part.tolist() for part in (classes.first, classes.second, classes.counts)),
+            strict=True,
+        ):
+            a, b = touched[i], touched[j]
+            if not a or not b:
+                continue
+            least = prices.units * (len(a) + len(b) - 1 - bool(a & b))
+            if len(classes.sets[i]) == 1:
+                (source,) = classes.sets[i]
+                if source not in ways:
+                    ways[source] = _cheapest(prices, source)
+                least = max(least, *(ways[source].get(n, 0) for n in classes.sets[j]))
+            paid += count * least
+        return Fraction(paid) / prices.units
+
+
+def sends_between(parts: Sequence[int], classes: Sequence[ChunkClass]) -> int:
+    """How many sends between the parts these chunks need at least."""
+    classes = ClassList.of(classes)
+    touched = np.array([len({parts[n] for n in nodes}) for nodes in classes.sets], dtype=object)
+    given, needed = touched[classes.first], touched[classes.second]
+    return int((classes.counts * (given + needed - 2))[(given > 0) & (needed > 0)].sum())
+
+
+def _cheapest(prices: LinkPrices, source: int) -> dict[int, Any]:
+    """What the cheapest way from a node costs to each that has one, in units (Dijkstra 1959)."""
+    topology, price = prices.topology, prices.wholes[0].tolist()
+    found: dict[int, Any] = {}
+    queue: list[tuple[Any, int]] = [(0, source)]
+    while queue:
+        cost, node = heappop(queue)
+        if node in found:
+            continue
+        found[node] = cost
+        for link in topology.out_links[node]:
+            heappush(queue, (cost + price[link], topology.links[link][1]))
+    return found

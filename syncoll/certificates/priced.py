@@ -1,0 +1,139 @@
+"""Priced: prices on bounds in steps, and an argument for what chunks pay at these prices.
+
+Put a price on each bound and step.  A send over a link costs the prices of all bounds with that
+link together, so all sends of an algorithm cost at most R times what a round costs.  An argument
+says what the sends of a chunk cost at least, whatever the algorithm.  Distinct chunks use distinct
+sends, hence
+
+    R  >=  sum over all chunks of what each pays  /  what a round costs in the dearest step.
+
+With prices for S steps, and for flows, a round must cost at most 1, and R >= the sum.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from syncoll.certificates.chunk_classes import ChunkClass
+from syncoll.certificates.link_prices import LinkPrices, Prices
+from syncoll.errors import VerificationError
+from syncoll.model import Counting, Topology
+
+__all__ = ["Argument", "Priced", "SumsArgument"]
+
+
+class Argument:
+    """What chunks pay at some prices, with its witnesses.
+
+    Attributes:
+        method: its word in files.
+        words: why chunks pay, for people.
+        of_sums: whether it speaks of classes of chunks that are combined, as they are; else it
+            speaks of demands.
+        timed: whether it needs prices for S steps (True), or one price for all steps (False: then
+            a round may cost any amount, and what chunks pay is divided by it), or has either.
+        every_send: whether it charges a chunk for several sends that a switch may carry as one;
+            then no price may be of a bound for which switches copy or add up
+            (`syncoll.model.counting`).
+    """
+
+    method: ClassVar[str]
+    words: ClassVar[str] = "prices on the links"
+    of_sums: ClassVar[bool] = False
+    timed: ClassVar[bool | None] = True
+    every_send: ClassVar[bool] = True
+
+    @abstractmethod
+    def pays(self, prices: LinkPrices, asked: Sequence[Any]) -> Fraction:
+        """What all chunks pay together.
+
+        Args:
+            asked: demands, or classes of chunks, see `of_sums`.
+
+        Raises:
+            VerificationError: when a witness breaks a rule.
+        """
+
+
+@dataclass(frozen=True)
+class SumsArgument(Argument):
+    """An argument about chunks that are combined; a chunk of a class pays whole sends.
+
+    Args:
+        automorphisms: for each of some the node to which each node goes; they keep the links, the
+            bounds with their prices, and the chunks.  One witness serves all that these exchange.
+    """
+
+    automorphisms: tuple[tuple[int, ...], ...]
+
+    of_sums = True
+
+    def pays(self, prices: LinkPrices, asked: Sequence[ChunkClass]) -> Fraction:
+        """What all chunks pay; a sum of prices, so a multiple of what all of these are."""
+        costs = self.costs(prices, asked).items()
+        return sum((prices.whole_sends(cost) * asked[k].count for k, cost in costs), Fraction(0))
+
+    @abstractmethod
+    def costs(self, prices: LinkPrices, classes: Sequence[ChunkClass]) -> dict[int, Fraction]:
+        """Position of a class to what a chunk of it pays at least; others pay nothing.
+
+        Raises:
+            VerificationError: when a witness breaks a rule.
+        """
+
+
+@dataclass(frozen=True)
+class Priced:
+    """Proves a lower bound on R.
+
+    Args:
+        steps: S, for algorithms of at most S steps; None for any number, and every step is 0.
+        prices: (position of the bound in the topology, step) to its price above 0.
+        argument: what chunks pay.
+    """
+
+    steps: int | None
+    prices: Prices
+    argument: Argument
+
+    def check(self, topology: Topology, asked: Sequence[Any]) -> Fraction:
+        """The bound on R that is proved.
+
+        Args:
+            asked: demands, or classes of chunks, as the argument speaks of them.
+
+        Raises:
+            VerificationError: when a price or the argument breaks a rule.
+        """
+        argument = self.argument
+        if argument.timed not in (None, self.steps is not None):
+            kind = "a number of steps" if argument.timed else "any number of steps"
+            raise VerificationError(f"the method {argument.method} is about {kind} only")
+        prices = LinkPrices.of(topology, self.steps, self.prices)
+        if argument.every_send:
+            for i, _ in self.prices:
+                if topology.bounds[i].counts is not Counting.SENDS:
+                    raise VerificationError(
+                        f"a proof that counts every send, and a price for bound {i}, for which a "
+                        "switch copies or adds up"
+                    )
+        if argument.timed is not False:
+            prices.require_room()
+            return argument.pays(prices, asked)
+        paid, room = argument.pays(prices, asked), prices.rooms[0]
+        if paid and not room:
+            raise VerificationError(f"chunks pay {paid}, but no link that they need has a price")
+        return paid / room if paid else Fraction(0)
+
+    def renumbered(self, bounds: Sequence[int]) -> Priced:
+        """The same on a topology that differs in the positions of its bounds only.
+
+        Args:
+            bounds: for each of them the position there.
+        """
+        moved = {(bounds[i], step): price for (i, step), price in self.prices.items()}
+        return replace(self, prices=moved)

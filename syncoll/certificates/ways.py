@@ -1,0 +1,286 @@
+"""Ways: a chunk pays for a cheapest way to each of its destinations, under shares of the price.
+
+Each chunk travels along some path of sends from where it starts to every node that needs it.
+Split the price of a chunk's sends among its destinations in shares that do not exceed the price:
+then its paths cost at least the cheapest ways under the shares, so
+
+    it pays  >=  sum over its destinations d of  the cheapest way to d under the share of d.
+
+With prices per step the ways run through the time-expanded network of S steps.  This is the dual
+of the flow relaxation in `syncoll.bounding.relaxation`, but the check only adds prices and computes
+shortest paths, with whole numbers.
+
+Where switches copy or add up, several sends of a chunk may count as one (`syncoll.model.counting`):
+those that leave one node in a step, or those that enter one.  A single way takes no two such sends,
+but the ways to several destinations may.  There each demand must have one destination that pays.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from syncoll.arrays import IntArray
+from syncoll.certificates.chunk_classes import Demand, DemandList
+from syncoll.certificates.link_prices import (
+    LARGEST,
+    LinkPrices,
+    Prices,
+    Table,
+    in_units,
+    in_words,
+    total,
+)
+from syncoll.certificates.priced import Argument
+from syncoll.errors import VerificationError
+from syncoll.model import Topology
+
+__all__ = ["Share", "Ways"]
+
+_LARGEST_OF_HALF_WORDS = 1 << 30
+"""Sums below this are exact in half a machine word."""
+
+_MOST_CELLS = 1 << 22
+"""Shares times links times steps whose ways are computed together, in some 32 MB."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """The part of the prices that the ways to one destination pay.
+
+    Args:
+        demands: positions of the demands to which the share applies.
+        prices: of links, above 0; missing entries are free.
+    """
+
+    destination: int
+    demands: tuple[int, ...]
+    prices: Prices
+
+
+@dataclass(frozen=True)
+class Ways(Argument):
+    """Cheapest ways under shares of the prices.
+
+    Args:
+        shares: shares with the same `prices` object are computed together.
+    """
+
+    shares: tuple[Share, ...]
+
+    method = "prices"
+    timed = None
+    every_send = False
+
+    def pays(self, prices: LinkPrices, asked: Sequence[Demand]) -> Fraction:
+        """The sum of the cheapest ways of all demands.
+
+        Raises:
+            VerificationError: when shares break one of their rules, or no way is there.
+        """
+        demands = DemandList.of(asked)
+        tables: dict[int, _Table] = {}
+        for share in self.shares:
+            if id(share.prices) not in tables:
+                tables[id(share.prices)] = _Table.of(share.prices, prices)
+        self._require_owners(prices.topology, demands)
+        self._require_shares(prices, demands, tables)
+        ways = _CheapestWays(prices.topology, prices.steps)
+        paid = Fraction(0)
+        for group in self._groups(tables, prices.wholes.shape):
+            costs = ways.costs([tables[id(one.prices)] for one in group], group)
+            for column, share in enumerate(group):
+                cost, lost = _paid(demands, share.demands, costs[:, column], ways.unreached)
+                if lost is not None:
+                    within = "" if prices.steps is None else f" within {prices.steps} steps"
+                    raise VerificationError(
+                        f"no way leads from nodes {demands[lost].sources} to node "
+                        f"{share.destination}{within}"
+                    )
+                paid += Fraction(cost) / tables[id(share.prices)].units
+        return paid
+
+    def _groups(
+        self, tables: dict[int, _Table], shape: tuple[int, ...]
+    ) -> Iterator[Sequence[Share]]:
+        """Shares whose ways are computed together: with one table, or a few small ones."""
+        layers, links = shape
+        alike: dict[int, list[Share]] = defaultdict(list)
+        for share in self.shares:
+            alike[id(share.prices)].append(share)
+        alone = [shares[0] for shares in alike.values() if len(shares) == 1]
+        alone.sort(key=lambda one: tables[id(one.prices)].is_small)
+        for shares, cells in (
+            *((shares, links) for shares in alike.values() if len(shares) > 1),
+            (alone, links * layers),
+        ):
+            size = max(1, _MOST_CELLS // max(1, cells))
+            yield from (shares[low : low + size] for low in range(0, len(shares), size))
+
+    def _require_owners(self, topology: Topology, demands: DemandList) -> None:
+        """Each share is of a destination and of demands that need it."""
+        members = [frozenset(nodes) for nodes in demands.sets]
+        for share in self.shares:
+            if not 0 <= share.destination < topology.num_nodes:
+                raise VerificationError(f"a share for node {share.destination}: there is none")
+            ks = np.array(share.demands, dtype=np.int64)
+            for k in ks[(ks < 0) | (ks >= len(demands))][:1].tolist():
+                raise VerificationError(f"a share for demand {k}: there is none")
+            needed, first = np.unique(demands.second[ks], return_index=True)
+            for j, i in zip(needed.tolist(), first.tolist(), strict=True):
+                if share.destination not in members[j]:
+                    raise VerificationError(
+                        f"a share for node {share.destination}, which demand {ks[i]} does not need"
+                    )
+
+    def _require_shares(
+        self, prices: LinkPrices, demands: DemandList, tables: dict[int, _Table]
+    ) -> None:
+        """No demand has two shares for one destination, nor shares above the price together."""
+        if not self.shares:
+            return
+        nodes, names = prices.topology.num_nodes, {name: i for i, name in enumerate(tables)}
+        sizes = [len(share.demands) for share in self.shares]
+        table_of = np.repeat([names[id(share.prices)] for share in self.shares], sizes)
+        node = np.repeat([share.destination for share in self.shares], sizes)
+        key = np.concatenate([np.array(s.demands, np.int64) for s in self.shares]) * nodes + node
+        order = np.argsort(key, kind="stable")
+        key, table_of = key[order], table_of[order]
+        for i in np.flatnonzero(key[1:] == key[:-1])[:1].tolist():
+            k, end = divmod(int(key[i]), nodes)
+            raise VerificationError(f"demand {k} has two shares for node {end}")
+        owner = key // nodes
+        if prices.topology.counts_copies:
+            for k in owner[1:][owner[1:] == owner[:-1]][:1].tolist():
+                raise VerificationError(
+                    f"demand {k} pays for the ways to several nodes, where switches copy or add "
+                    "up what is sent"
+                )
+        # Demands with the same shares, as in an alltoall, are compared with the prices once.
+        alike: dict[tuple[int, ...], int] = {}
+        ks, starts, counts = np.unique(owner, return_index=True, return_counts=True)
+        single = counts == 1
+        kinds, first = np.unique(table_of[starts[single]], return_index=True)
+        for i, k in zip(kinds.tolist(), ks[single][first].tolist(), strict=True):
+            alike[(i,)] = k
+        several = (part[~single].tolist() for part in (ks, starts, counts))
+        for k, low, count in zip(*several, strict=True):
+            alike[tuple(table_of[low : low + count].tolist())] = k
+        own = list(tables.values())
+        units, wholes = prices.finer(Fraction(1, table.units) for table in own)
+        # No price, and no sum of shares, is above this.
+        most = max(table.most * (units // table.units) for table in own) * max(map(len, alike))
+        price = in_words(np.append(wholes.ravel(), most))[:-1]
+        for together, k in alike.items():
+            spent = np.zeros_like(price)
+            for i in together:
+                spent[own[i].places] += own[i].wholes.astype(price.dtype) * (units // own[i].units)
+            for place in np.flatnonzero(spent > price)[:1].tolist():
+                step, link = divmod(place, prices.wholes.shape[1])
+                raise VerificationError(
+                    f"the shares of demand {k} in link {link}, step {step} exceed its price"
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """The prices of a share.
+
+    Args:
+        places: step * number of links + link.
+        units: this number of units makes 1.
+        wholes: the prices in units.
+    """
+
+    places: IntArray
+    units: int
+    wholes: Table
+
+    @classmethod
+    def of(cls, parts: Prices, prices: LinkPrices) -> _Table:
+        prices.require_parts(parts)
+        links = prices.wholes.shape[1]
+        places = np.array([step * links + link for link, step in parts], dtype=np.int64)
+        units, wholes = in_units(parts.values())
+        return cls(places, units, in_words(np.array(wholes, dtype=object)))
+
+    @property
+    def most(self) -> Any:
+        return max(self.wholes.tolist(), default=0)
+
+    @property
+    def is_small(self) -> bool:
+        return bool(self.most < LARGEST >> 24)
+
+
+class _CheapestWays:
+    """Cheapest ways from every node, to many destinations at once."""
+
+    def __init__(self, topology: Topology, steps: int | None) -> None:
+        self.nodes, self.steps = topology.num_nodes, steps
+        ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        self._order = np.argsort(ends[:, 0], kind="stable")
+        self._heads = ends[self._order, 1]
+        self._tails, self._starts = np.unique(ends[self._order, 0], return_index=True)
+        self.unreached: Any = 0
+
+    def costs(self, tables: Sequence[_Table], shares: Sequence[Share]) -> Table:
+        """``[node, share]``: what the cheapest way from each node to the share's destination costs.
+
+        No way is there where it is `unreached` or more.
+        """
+        same = all(table is tables[0] for table in tables)
+        tables = tables[:1] if same else tables
+        layers, links = 1 if self.steps is None else self.steps, len(self._heads)
+        most = max(table.most for table in tables)
+        self.unreached = most * (max(self.nodes, layers) + 1) + 1
+        kind: type = object
+        if self.unreached + most < _LARGEST_OF_HALF_WORDS:
+            kind = np.int32  # half the memory to go through
+        elif self.unreached + most < LARGEST:
+            kind = np.int64
+        prices: Table = np.zeros((layers * links, len(tables)), dtype=kind)
+        for column, table in enumerate(tables):
+            prices[table.places, column] = table.wholes
+        prices = prices.reshape(layers, links, -1)[:, self._order]
+        cost: Table = np.full((self.nodes, len(shares)), self.unreached, dtype=kind)
+        cost[[share.destination for share in shares], np.arange(len(shares))] = 0
+        if not links:
+            return cost
+        if self.steps is not None:
+            for step in range(self.steps - 1, -1, -1):
+                self._extend(cost, prices[step])
+            return cost
+        while self._extend(cost, prices[0]):
+            pass
+        return cost
+
+    def _extend(self, cost: Table, prices: Table) -> bool:
+        """One link more in front of every way, or a wait; whether anything became cheaper."""
+        over = np.minimum.reduceat(cost[self._heads] + prices, self._starts, axis=0)
+        before = cost[self._tails]
+        np.minimum(over, before, out=over)
+        cost[self._tails] = over
+        return bool((over < before).any())
+
+
+def _paid(
+    demands: DemandList, which: Sequence[int], cost: Table, unreached: Any
+) -> tuple[Any, int | None]:
+    """What some demands pay together; and one for which there is no way."""
+    ks = np.array(which, dtype=np.int64)
+    single = demands.first_node[ks]
+    ways = cost[single].astype(np.int64 if cost.dtype == np.int32 else cost.dtype)
+    for i in np.flatnonzero(single < 0).tolist():
+        sources = demands.sets[demands.first[which[i]]]
+        ways[i] = min((cost[n] for n in sources), default=unreached)
+    lost = ks[ways >= unreached][:1].tolist()
+    counts = demands.counts[ks]
+    if max(ways.tolist(), default=0) * int(counts.max(initial=0)) >= LARGEST:
+        ways, counts = ways.astype(object), counts.astype(object)
+    return total(ways * counts), next(iter(lost), None)
