@@ -1,22 +1,31 @@
 """The five kinds of event of a search, and the log in which each is entered with its engine.
 
 * `Point`: a verified algorithm; `Family`: verified algorithms for every m.
-* `Bound`: no algorithm of so many steps costs less.
+* `Bound`: no algorithm of at most so many steps costs less.
 * `Refuted`: a solver proved that a candidate has no algorithm.
 * `Undecided`: a solver gave a candidate up.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from fractions import Fraction
 
-from syncoll.ledger.request import Candidate
+from syncoll.formula import Verdict
+from syncoll.ledger.request import Candidate, Observer
 from syncoll.results.family import Family
-from syncoll.results.frontier import Point
+from syncoll.results.frontier import Frontier, Point
 from syncoll.results.proof import Refuted
+from syncoll.wording import nearness
 
-__all__ = ["Bound", "Event", "Undecided"]
+__all__ = ["BOUNDS", "Bound", "EngineRecord", "Entry", "Event", "Kind", "Log", "Undecided"]
+
+BOUNDS = "bounds"
+"""The engine that proves bounds."""
 
 
 @dataclass(frozen=True)
@@ -36,3 +45,214 @@ class Undecided:
 
 
 Event = Point | Family | Bound | Refuted | Undecided
+
+
+class Kind(StrEnum):
+    """What happened."""
+
+    FOUND = "found"
+    FAMILY = "family"
+    PROVED = "proved"
+    REFUTED = "refuted"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An event in the log of a search.
+
+    Args:
+        seconds: since the search began.
+        engine: found or proved it: a seed, a solver, or a part of the search.
+        collective: the one that was searched: that asked for, or a part of it.
+        steps: S; for a family that of its first member; None for any number.
+        rounds: R, where the event is about one.
+        chunks: C, likewise.
+        bandwidth: R/C; for a family what its members come near to.
+        gap: the least R/C found with at most so many steps, over the largest that is proved for
+            them; 1 for what is optimal, None where either is missing.
+        why: the reason, of an undecided candidate.
+    """
+
+    seconds: float
+    engine: str
+    collective: str
+    kind: Kind
+    steps: int | None
+    bandwidth: Fraction
+    rounds: int | None = None
+    chunks: int | None = None
+    gap: Fraction | None = None
+    why: str = ""
+
+    def __str__(self) -> str:
+        """The event in a line, without the time."""
+        gap = "" if self.gap is None else f", {nearness(self.gap, Fraction(1))}"
+        if self.kind is Kind.PROVED:
+            where = "any steps" if self.steps is None else f"S <= {self.steps}"
+            what = f"proved     R/C >= {self.bandwidth} with {where}{gap}"
+        elif self.kind is Kind.FAMILY:
+            what = f"family     from S = {self.steps} on, R/C towards {self.bandwidth}"
+        else:
+            costs = f"S={self.steps} R={self.rounds} C={self.chunks}"
+            shown = gap if self.kind is Kind.FOUND else ""
+            why = f": {self.why}" if self.why else ""
+            what = f"{self.kind:<10} {costs} (R/C {self.bandwidth}{shown}){why}"
+        return f"{self.collective}: {what}, by {self.engine}"
+
+
+@dataclass
+class EngineRecord:
+    """What one engine did in a search.
+
+    Args:
+        turns: how often it was at work.
+        seconds: in all of them.
+        found: points that were new when it found them.
+        kept: those of them that are on the frontier in the end.
+        proved: bounds.
+        refuted: candidates.
+        undecided: candidates.
+    """
+
+    engine: str
+    turns: int = 0
+    seconds: float = 0.0
+    found: int = 0
+    kept: int = 0
+    proved: int = 0
+    refuted: int = 0
+    undecided: int = 0
+
+
+class Log(Observer):
+    """The events of a whole search, as they come, with those of its parts.
+
+    Whatever it is told goes on to another observer, each event as `Observer.logged`.
+
+    Attributes:
+        entries: the events so far.
+        collective: the one that is being searched.
+    """
+
+    def __init__(self, observer: Observer | None = None) -> None:
+        self._observer = observer or Observer()
+        self._began = time.perf_counter()
+        self.entries: list[Entry] = []
+        self.collective, self._engine = "", ""
+        self._turns: dict[str, EngineRecord] = {}
+
+    @classmethod
+    def of(cls, observer: Observer | None) -> Log:
+        """An observer as a log, or one that tells it."""
+        return observer if isinstance(observer, Log) else cls(observer)
+
+    @contextmanager
+    def turn(self, engine: str) -> Iterator[None]:
+        """A turn of an engine: its time is counted, and events are its own unless they say whose.
+
+        Turns may be nested; the time of the inner one is not that of the outer one.
+        """
+        before, self._engine = self._engine, engine
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._engine = before
+            self.worked(engine, time.perf_counter() - began, turns=1)
+            if before:
+                self.worked(before, began - time.perf_counter())
+
+    def worked(self, engine: str, seconds: float, turns: int = 0) -> None:
+        """Adds time to an engine, of a turn or in the background."""
+        record = self._turns.setdefault(engine, EngineRecord(engine))
+        record.seconds += seconds
+        record.turns += turns
+
+    def enter(
+        self, collective: str, event: Event, engine: str, points: tuple[Point, ...], gap: Fraction
+    ) -> None:
+        """Enters an event.
+
+        Args:
+            engine: empty for the one whose turn it is.
+            points: the frontier with it.
+            gap: see `Entry`; 0 for None.
+        """
+        entry = replace(
+            _entry(event, engine or self._engine),
+            seconds=time.perf_counter() - self._began,
+            collective=collective,
+            gap=gap or None,
+        )
+        self.entries.append(entry)
+        self._observer.logged(entry)
+        if entry.collective == self.collective:
+            if entry.kind is Kind.FOUND:
+                self._observer.found(points)
+            elif entry.kind is Kind.PROVED:
+                self._observer.bounded(entry.steps, entry.bandwidth)
+
+    def engines(self, frontier: Frontier) -> list[EngineRecord]:
+        """What each engine did, in the order in which they began.
+
+        Args:
+            frontier: of the search; its points are counted for those that found them first.
+        """
+        records = {name: replace(record) for name, record in self._turns.items()}
+        ends = {(point.steps, point.bandwidth): point for point in frontier.points}
+        for entry in self.entries:
+            record = records.setdefault(entry.engine, EngineRecord(entry.engine))
+            name = "found" if entry.kind is Kind.FAMILY else str(entry.kind)
+            setattr(record, name, getattr(record, name) + 1)
+            costs = entry.steps or 0, entry.bandwidth
+            if entry.kind is Kind.FOUND and entry.collective == frontier.collective:
+                record.kept += ends.pop(costs, None) is not None
+        for point in ends.values():  # turned round, or from before
+            records.setdefault(point.backend, EngineRecord(point.backend)).kept += 1
+        return list(records.values())
+
+    def began(self, collective: str) -> None:
+        """See `Observer.began`."""
+        self.collective = collective.removesuffix(", directly")
+        self._observer.began(collective)
+
+    def seeding(self, seeds: tuple[str, ...]) -> None:
+        """See `Observer.seeding`."""
+        self._observer.seeding(seeds)
+
+    def trying(self, candidate: Candidate) -> None:
+        """See `Observer.trying`."""
+        self._observer.trying(candidate)
+
+    def settled(self, candidate: Candidate, verdict: Verdict, seconds: float) -> None:
+        """See `Observer.settled`."""
+        self._observer.settled(candidate, verdict, seconds)
+
+    def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
+        """See `Observer.bounded`: of what no ledger keeps."""
+        self._observer.bounded(steps, bandwidth)
+
+    def found(self, points: tuple[Point, ...]) -> None:
+        """See `Observer.found`: of what no ledger keeps."""
+        self._observer.found(points)
+
+
+def _entry(event: Event, engine: str) -> Entry:
+    """The entry of an event, without its time and what is known besides."""
+    match event:
+        case Point():
+            costs = event.steps, event.bandwidth, event.rounds, event.chunks
+            return Entry(0.0, engine or event.backend, "", Kind.FOUND, *costs)
+        case Family():
+            steps = event.steps.at(event.first)
+            return Entry(0.0, engine or event.found_by, "", Kind.FAMILY, steps, event.limit)
+        case Bound():
+            return Entry(0.0, engine or BOUNDS, "", Kind.PROVED, event.steps, event.bandwidth)
+        case Refuted():
+            cost = Fraction(event.rounds, event.chunks)
+            costs = event.steps, cost, event.rounds, event.chunks
+            return Entry(0.0, engine or event.backend, "", Kind.REFUTED, *costs)
+        case Undecided(one, why):
+            costs = one.steps, one.bandwidth, one.rounds, one.chunks
+            return Entry(0.0, engine, "", Kind.UNDECIDED, *costs, why=why)

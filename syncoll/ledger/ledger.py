@@ -11,7 +11,7 @@ from fractions import Fraction
 from syncoll.clock import limit_in_words
 from syncoll.ledger.bounds_table import BoundsTable, in_turn
 from syncoll.ledger.candidates import CandidateSource
-from syncoll.ledger.events import Bound, Event, Undecided
+from syncoll.ledger.events import BOUNDS, Bound, Event, Log, Undecided
 from syncoll.ledger.incumbents import (
     FEW_STEPS,
     MOST_LISTED,
@@ -22,7 +22,7 @@ from syncoll.ledger.incumbents import (
     within,
 )
 from syncoll.ledger.proof_state import gaps_are_open, with_claims
-from syncoll.ledger.request import Candidate, Observer, SearchRequest
+from syncoll.ledger.request import Candidate, SearchRequest
 from syncoll.ledger.warm_starts import WarmStarts
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, Point
@@ -74,6 +74,7 @@ class Ledger:
         asked: the encoding and the backend that are asked, for the record; no encoding where seeds
             alone are.
         bounds: of the collective on the topology.
+        log: of the whole search.
         on_points: is given the frontier whenever it is reported.
         points: known before, as are the families and what solvers refuted.
         limits: on the points that are kept, where these are wider than the solver's.
@@ -101,7 +102,7 @@ class Ledger:
         request: SearchRequest,
         asked: Mapping[str, str | None],
         bounds: BoundsTable,
-        observer: Observer,
+        log: Log,
         *,
         on_points: OnPoints | None = None,
         points: Iterable[Point] = (),
@@ -111,7 +112,7 @@ class Ledger:
         composed: bool = False,
         losses: Iterable[str] = (),
     ) -> None:
-        self.request, self.asked, self.bounds, self.observer = request, asked, bounds, observer
+        self.request, self.asked, self.bounds, self.log = request, asked, bounds, log
         self.on_points, self.limits, self.composed = on_points, limits or request, composed
         self.source = CandidateSource(request, bounds)
         self.k = request.k if composed else self.source.k
@@ -124,7 +125,7 @@ class Ledger:
         self.stopped, self.complete, self.scope = "", True, ""
         self.late, self.losses = limit_in_words(), losses
         self._families, self._listed = list(families), 0
-        self._told: dict[int | None, Fraction] = {}
+        self._proved: dict[int | None, Fraction] = {}
         for point in self.points:
             bounds.found(point.steps, point.bandwidth)
 
@@ -138,26 +139,41 @@ class Ledger:
         """Those that belong on the frontier."""
         return belonging(self._families, self.request, self.points)
 
-    def record(self, event: Event) -> bool:
-        """Enters what an engine found or proved; whether that is new and of use."""
+    def record(self, event: Event, engine: str = "") -> bool:
+        """Enters what an engine found or proved; whether that is new and of use.
+
+        Args:
+            engine: empty for the one that the event names, or whose turn it is.
+        """
+        new, steps = True, None
         match event:
             case Point():
-                return self._record_point(event)
+                new, steps = self._record_point(event), event.steps
             case Family():
-                if any(event is known for known in self._families):
-                    return False
-                self._families.append(event)
+                new = not any(event is known for known in self._families)
+                self._families += [event] * new
             case Bound():
-                if self._told.get(event.steps, Fraction(-1)) >= event.bandwidth:
-                    return False
-                self._told[event.steps] = event.bandwidth
-                self.observer.bounded(event.steps, event.bandwidth)
+                steps = event.steps
+                if new := self._proved.get(steps, Fraction(-1)) < event.bandwidth:
+                    self._proved[steps] = event.bandwidth
             case Refuted():
                 self.refuted.append(event)
             case Undecided(candidate, why):
                 state = next(one for one in self.steps if one.steps == candidate.steps)
                 state.undecided[candidate] = why
-        return True
+                engine = engine or self.asked["backend"] or ""
+        if new:
+            self.log.enter(
+                self.request.collective.name, event, engine, tuple(self.points), self._gap(steps)
+            )
+        return new
+
+    def _gap(self, steps: int | None) -> Fraction:
+        """What is found over what is proved for at most so many steps; 0 where one is missing."""
+        bounds = [bound for s, bound in self._proved.items() if s is None or s >= (steps or s)]
+        found = [p.bandwidth for p in self.points if steps is None or p.steps <= steps]
+        proved = max(bounds, default=Fraction(0))
+        return min(found) / proved if proved and found else Fraction(0)
 
     def _record_point(self, point: Point) -> bool:
         self.warm_starts.add(point)
@@ -165,10 +181,7 @@ class Ledger:
         if not unbeaten([point], self.families):
             return False
         before, self.points = self.points, merged(self.points, point)
-        if self.points is before:
-            return False
-        self.observer.found(tuple(self.points))
-        return True
+        return self.points is not before
 
     def list_members(self) -> bool:
         """Enters members of few steps of families that are new; whether one belongs.
@@ -212,8 +225,9 @@ class Ledger:
 
     def prove(self, steps: int | None) -> Fraction:
         """Bounds R/C for at most so many steps (None: any number), as far as there is time."""
-        bandwidth = self.source.least_bandwidth_of(steps)
-        self.record(Bound(steps, bandwidth))
+        with self.log.turn(BOUNDS):
+            bandwidth = self.source.least_bandwidth_of(steps)
+            self.record(Bound(steps, bandwidth))
         return bandwidth
 
     def report(self) -> None:
@@ -221,7 +235,7 @@ class Ledger:
         frontier = self.frontier()
         for point in frontier.points:
             if point.bound is not None and point.bound > self.source.least_bandwidth:
-                self.record(Bound(point.steps, point.bound))
+                self.record(Bound(point.steps, point.bound), BOUNDS)
         if self.on_points is not None:
             self.on_points(frontier)
 

@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from syncoll.errors import UsageError
 from syncoll.formula import Verdict
 from syncoll.ledger.aim import Aim
 from syncoll.model import Collective, Topology
 from syncoll.results.frontier import Point
+
+if TYPE_CHECKING:
+    from syncoll.ledger.events import Entry
 
 __all__ = ["Candidate", "Observer", "SearchRequest", "Strategy"]
 
@@ -125,6 +128,9 @@ class Candidate:
 
 class Observer:
     """Is told of every step of a search; this one ignores everything.  Override what you need."""
+
+    def logged(self, entry: Entry) -> None:
+        """An event of the search, see `syncoll.ledger.events`."""
 
     def began(self, collective: str) -> None:
         """The search for this collective, perhaps a part of the one asked for, begins."""

@@ -107,7 +107,7 @@ class SeedsBeside:
     def _take(self, points: Iterator[Point]) -> bool:
         """Puts points of seeds on the frontier, until nothing can be better; whether one is new."""
         ledger = self._ledger
-        ledger.observer.seeding(self.turns.waiting)
+        ledger.log.seeding(self.turns.waiting)
         saved, new = now(), False
         for point in points:
             for family in self.turns.families:

@@ -22,7 +22,7 @@ from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 from syncoll.formula import Verdict
 from syncoll.ledger.bounds_table import BoundsTable
 from syncoll.ledger.candidates import CandidateSource
-from syncoll.ledger.events import Undecided
+from syncoll.ledger.events import Log, Undecided
 from syncoll.ledger.ledger import INTERRUPTED, Ledger, OnPoints, StepState
 from syncoll.ledger.request import Candidate, Observer, SearchRequest, Strategy
 from syncoll.ledger.sizes import is_for_seeds, is_small
@@ -102,7 +102,7 @@ def search_points(
         request,
         answers.asked,
         bounds,
-        observer,
+        Log.of(observer),
         on_points=on_points,
         points=incumbents,
         refuted=refuted,
@@ -163,7 +163,7 @@ class _Search:
         proving: bool,
     ) -> None:
         self.ledger, self.seeds, self.deadline, self.proving = ledger, seeds, deadline, proving
-        self.request, self.answers, self.observer = ledger.request, answers, ledger.observer
+        self.request, self.answers, self.observer = ledger.request, answers, ledger.log
         self.source, self.bounds = ledger.source, ledger.bounds
         self.trials = Trials(answers, ledger, deadline)
         self.symmetric: SymmetricSearch | None = None

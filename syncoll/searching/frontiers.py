@@ -25,6 +25,7 @@ from syncoll.clock import counting, is_counted
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.ledger.bounds_table import BoundsTable
 from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.events import Log
 from syncoll.ledger.incumbents import known_cost, merged, within
 from syncoll.ledger.ledger import INTERRUPTED, OnPoints
 from syncoll.ledger.proof_state import without_algorithms
@@ -78,7 +79,7 @@ def search(
     with counting() if counts else nullcontext():
         if deadline is None:
             deadline = Deadline.after(request.time_limit if request.work is None else request.work)
-        return _ruled_out(request, source) or _Frontiers(source, observer or Observer()).search(
+        return _ruled_out(request, source) or _Frontiers(source, Log.of(observer)).search(
             SearchTask(request, deadline, on_points)
         )
 

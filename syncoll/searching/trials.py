@@ -42,7 +42,7 @@ class Trials:
 
     def __init__(self, answers: AnswerSource, ledger: Ledger, deadline: Deadline) -> None:
         self._source, self._ledger, self._deadline = answers, ledger, deadline
-        self._observer, self._bounds = ledger.observer, ledger.bounds
+        self._observer, self._bounds = ledger.log, ledger.bounds
 
     def answers(
         self,
