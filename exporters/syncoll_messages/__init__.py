@@ -10,23 +10,8 @@ a collective asks for.
     [RankGraph] --play--> Played --require_achieved(Expected)--> ok
 """
 
-from syncoll_messages.contents import require_achieved
-from syncoll_messages.expected import Expected, expected_of_instance, require_same, require_told
-from syncoll_messages.graph import Node, NodeKind, RankGraph
-from syncoll_messages.play import Played, play, waits_for
-from syncoll_messages.summary import summary
-
-__all__ = [
-    "Expected",
-    "Node",
-    "NodeKind",
-    "Played",
-    "RankGraph",
-    "expected_of_instance",
-    "play",
-    "require_achieved",
-    "require_same",
-    "require_told",
-    "summary",
-    "waits_for",
-]
+from syncoll_messages.contents import *
+from syncoll_messages.expected import *
+from syncoll_messages.graph import *
+from syncoll_messages.play import *
+from syncoll_messages.summary import *

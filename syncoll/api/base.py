@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar, cast
 
 from syncoll import units
-from syncoll.clock import counting as counting_work
-from syncoll.clock import is_counted, now
+from syncoll.clock import counting as counting_work, is_counted, now
 from syncoll.deadline import NEVER, Deadline, interrupted_at
 from syncoll.errors import UsageError
 from syncoll.pages import Page

@@ -38,8 +38,7 @@ from syncoll.errors import OutOfTimeError, UsageError
 from syncoll.ledger import Aim, Observer, SearchRequest, Strategy
 from syncoll.model import Algorithm, Topology
 from syncoll.results import Frontier
-from syncoll.searching import AnswerSource, ChosenSeed
-from syncoll.searching import search as search_with
+from syncoll.searching import AnswerSource, ChosenSeed, search as search_with
 from syncoll.session import Session
 from syncoll.session.progress import progress as progress_of
 from syncoll.session.reference import written_search

@@ -24,8 +24,7 @@ from syncoll.certificates.informed_sets import set_orbits, uninformed
 from syncoll.certificates.priced import Priced
 from syncoll.certificates.steiner import NEVER, affordable, backwards, cheapest_tree, is_of_sets
 from syncoll.clock import now, remembered
-from syncoll.deadline import NEVER as NO_END
-from syncoll.deadline import Deadline
+from syncoll.deadline import NEVER as NO_END, Deadline
 from syncoll.linear import GrowingProgram
 from syncoll.model import Topology
 from syncoll.symmetry.fixing import automorphisms_fixing, link_orbits

@@ -10,7 +10,6 @@ import time
 import traceback
 from collections.abc import Sequence
 
-import syncoll
 from syncoll import memory
 from syncoll.api.base import command
 from syncoll.cli.arguments import resolve_names, settings_of
@@ -20,6 +19,7 @@ from syncoll.cli.parser import Parser
 from syncoll.errors import OutOfTimeError, SyncollError
 from syncoll.interrupts import ctrl_c
 from syncoll.session import Session
+from syncoll.version import __version__
 from syncoll.wording import arguments_as_options
 
 __all__ = ["TRACEBACK_VARIABLE", "build_parser", "main"]
@@ -78,7 +78,7 @@ def build_parser(words: Sequence[str] | None = None) -> Parser:
     Without words all commands have their arguments.
     """
     parser = Parser(prog="syncoll", description=_DESCRIPTION, epilog=_EPILOG)
-    parser.add_argument("--version", action="version", version=f"syncoll {syncoll.__version__}")
+    parser.add_argument("--version", action="version", version=f"syncoll {__version__}")
     commands = parser.add_subparsers(
         title="commands",
         dest="command",

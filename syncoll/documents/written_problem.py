@@ -12,7 +12,6 @@ import numpy.typing as npt
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, replace
 
-import syncoll
 from syncoll.arrays import IntArray
 from syncoll.documents.node_set import MOST_LISTED_NODES, NodeEntry, set_entries
 from syncoll.documents.problem import (
@@ -27,6 +26,7 @@ from syncoll.documents.problem import (
 )
 from syncoll.model import Algorithm, Counting, Instance, OrbitAlgorithm, Topology
 from syncoll.model.node_sets import NodeSets
+from syncoll.version import __version__
 
 __all__ = [
     "algorithm_record",
@@ -65,7 +65,7 @@ def file_entries(
     copied = topology.counts_copies or (fabric is not None and fabric.copies)
     return {
         "schema": f"syncoll/{kind}/{max(version, 3 if copied else 2 if new else 1)}",
-        "version": syncoll.__version__,
+        "version": __version__,
         "topology": topology.name,
         "collective": collective,
         "nodes": topology.num_nodes,

@@ -5,48 +5,24 @@ from typing import TYPE_CHECKING
 from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
-    from syncoll.formula.builder import FormulaBuilder
-    from syncoll.formula.features import Feature, FormulaSize
+    from syncoll.formula.builder import FormulaBuilder as FormulaBuilder
+    from syncoll.formula.features import Feature as Feature, FormulaSize as FormulaSize
     from syncoll.formula.formula import (
-        NO_HIGH,
-        NO_LOW,
-        Assignment,
-        CardinalityRow,
-        ClauseRow,
-        DifferenceRow,
-        Formula,
-        LinearRow,
+        NO_HIGH as NO_HIGH,
+        NO_LOW as NO_LOW,
+        Assignment as Assignment,
+        CardinalityRow as CardinalityRow,
+        ClauseRow as ClauseRow,
+        DifferenceRow as DifferenceRow,
+        Formula as Formula,
+        LinearRow as LinearRow,
     )
-    from syncoll.formula.labels import Labels
-    from syncoll.formula.outcome import Limits, Outcome, StopReason, Verdict
+    from syncoll.formula.labels import Labels as Labels
+    from syncoll.formula.outcome import (
+        Limits as Limits,
+        Outcome as Outcome,
+        StopReason as StopReason,
+        Verdict as Verdict,
+    )
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "builder": "FormulaBuilder",
-            "features": "Feature FormulaSize",
-            "formula": "NO_HIGH NO_LOW Assignment CardinalityRow ClauseRow DifferenceRow Formula "
-            "LinearRow",
-            "labels": "Labels",
-            "outcome": "Limits Outcome StopReason Verdict",
-        },
-    )
-
-__all__ = [
-    "NO_HIGH",
-    "NO_LOW",
-    "Assignment",
-    "CardinalityRow",
-    "ClauseRow",
-    "DifferenceRow",
-    "Feature",
-    "Formula",
-    "FormulaBuilder",
-    "FormulaSize",
-    "Labels",
-    "Limits",
-    "LinearRow",
-    "Outcome",
-    "StopReason",
-    "Verdict",
-]
+    __getattr__ = lazily(__name__)

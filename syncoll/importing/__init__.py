@@ -37,39 +37,20 @@ from typing import TYPE_CHECKING
 from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
-    from syncoll.importing.clusters import used_cards
-    from syncoll.importing.description import LARGEST_FILE, read_description
-    from syncoll.importing.errors import complaint
-    from syncoll.importing.fabric_builder import Cables
-    from syncoll.importing.importing import import_machine, import_spec, readers, recognised
-    from syncoll.importing.rates import parse_rate, rate_option
-    from syncoll.importing.writer import spec_text, topology_name
-else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "fabric_builder": "Cables",
-            "clusters": "used_cards",
-            "errors": "complaint",
-            "description": "LARGEST_FILE read_description",
-            "importing": "import_machine import_spec readers recognised",
-            "rates": "parse_rate rate_option",
-            "writer": "spec_text topology_name",
-        },
+    from syncoll.importing.clusters import used_cards as used_cards
+    from syncoll.importing.description import (
+        LARGEST_FILE as LARGEST_FILE,
+        read_description as read_description,
     )
-
-__all__ = [
-    "LARGEST_FILE",
-    "Cables",
-    "complaint",
-    "import_machine",
-    "import_spec",
-    "parse_rate",
-    "rate_option",
-    "read_description",
-    "readers",
-    "recognised",
-    "spec_text",
-    "topology_name",
-    "used_cards",
-]
+    from syncoll.importing.errors import complaint as complaint
+    from syncoll.importing.fabric_builder import Cables as Cables
+    from syncoll.importing.importing import (
+        import_machine as import_machine,
+        import_spec as import_spec,
+        readers as readers,
+        recognised as recognised,
+    )
+    from syncoll.importing.rates import parse_rate as parse_rate, rate_option as rate_option
+    from syncoll.importing.writer import spec_text as spec_text, topology_name as topology_name
+else:
+    __getattr__ = lazily(__name__)

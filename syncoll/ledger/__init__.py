@@ -8,27 +8,14 @@ from typing import TYPE_CHECKING
 from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
-    from syncoll.ledger.aim import Aim
-    from syncoll.ledger.bounds_table import BoundsTable
-    from syncoll.ledger.candidates import CandidateSource
-    from syncoll.ledger.request import Candidate, Observer, SearchRequest, Strategy
-else:  # a single question needs a part of it
-    __getattr__ = lazily(
-        __name__,
-        {
-            "aim": "Aim",
-            "bounds_table": "BoundsTable",
-            "candidates": "CandidateSource",
-            "request": "Candidate Observer SearchRequest Strategy",
-        },
+    from syncoll.ledger.aim import Aim as Aim
+    from syncoll.ledger.bounds_table import BoundsTable as BoundsTable
+    from syncoll.ledger.candidates import CandidateSource as CandidateSource
+    from syncoll.ledger.request import (
+        Candidate as Candidate,
+        Observer as Observer,
+        SearchRequest as SearchRequest,
+        Strategy as Strategy,
     )
-
-__all__ = [
-    "Aim",
-    "BoundsTable",
-    "Candidate",
-    "CandidateSource",
-    "Observer",
-    "SearchRequest",
-    "Strategy",
-]
+else:  # a single question needs a part of it
+    __getattr__ = lazily(__name__)

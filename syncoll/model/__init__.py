@@ -5,65 +5,33 @@ from typing import TYPE_CHECKING
 from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
-    from syncoll.model.algorithm import Algorithm
-    from syncoll.model.carriers import Carriers
-    from syncoll.model.collective import Collective
-    from syncoll.model.derivation import compose, invert, refine, renumber
-    from syncoll.model.derived import inverse_of, sequence_of
-    from syncoll.model.fabric import Fabric, FabricLink
-    from syncoll.model.forest import Forest, Tree
-    from syncoll.model.instance import Instance
-    from syncoll.model.orbit_algorithm import OrbitAlgorithm
-    from syncoll.model.recutting import recut
-    from syncoll.model.rows import RelationTable, ranges, rows_within
-    from syncoll.model.sums import Term, sum_of, within
-    from syncoll.model.topology import UNREACHABLE, BandwidthBound, Counting, Link, Topology
-else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "algorithm": "Algorithm",
-            "carriers": "Carriers",
-            "collective": "Collective",
-            "derivation": "compose invert refine renumber",
-            "derived": "inverse_of sequence_of",
-            "fabric": "Fabric FabricLink",
-            "forest": "Forest Tree",
-            "instance": "Instance",
-            "orbit_algorithm": "OrbitAlgorithm",
-            "recutting": "recut",
-            "rows": "RelationTable ranges rows_within",
-            "sums": "Term sum_of within",
-            "topology": "UNREACHABLE BandwidthBound Counting Link Topology",
-        },
+    from syncoll.model.algorithm import Algorithm as Algorithm
+    from syncoll.model.carriers import Carriers as Carriers
+    from syncoll.model.collective import Collective as Collective
+    from syncoll.model.derivation import (
+        compose as compose,
+        invert as invert,
+        refine as refine,
+        renumber as renumber,
     )
-
-__all__ = [
-    "UNREACHABLE",
-    "Algorithm",
-    "BandwidthBound",
-    "Carriers",
-    "Collective",
-    "Counting",
-    "Fabric",
-    "FabricLink",
-    "Forest",
-    "Instance",
-    "Link",
-    "OrbitAlgorithm",
-    "RelationTable",
-    "Term",
-    "Topology",
-    "Tree",
-    "compose",
-    "inverse_of",
-    "invert",
-    "ranges",
-    "recut",
-    "refine",
-    "renumber",
-    "rows_within",
-    "sequence_of",
-    "sum_of",
-    "within",
-]
+    from syncoll.model.derived import inverse_of as inverse_of, sequence_of as sequence_of
+    from syncoll.model.fabric import Fabric as Fabric, FabricLink as FabricLink
+    from syncoll.model.forest import Forest as Forest, Tree as Tree
+    from syncoll.model.instance import Instance as Instance
+    from syncoll.model.orbit_algorithm import OrbitAlgorithm as OrbitAlgorithm
+    from syncoll.model.recutting import recut as recut
+    from syncoll.model.rows import (
+        RelationTable as RelationTable,
+        ranges as ranges,
+        rows_within as rows_within,
+    )
+    from syncoll.model.sums import Term as Term, sum_of as sum_of, within as within
+    from syncoll.model.topology import (
+        UNREACHABLE as UNREACHABLE,
+        BandwidthBound as BandwidthBound,
+        Counting as Counting,
+        Link as Link,
+        Topology as Topology,
+    )
+else:
+    __getattr__ = lazily(__name__)

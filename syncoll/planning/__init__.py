@@ -17,9 +17,9 @@ Here steps are in lockstep; `plan_sizes(algorithms, model, simulated)` compares 
 loads: an export for each algorithm, with size ranges that touch.
 """
 
-from syncoll.planning.crossings import *  # noqa: F403
-from syncoll.planning.exports import *  # noqa: F403
-from syncoll.planning.members import *  # noqa: F403
-from syncoll.planning.picture import *  # noqa: F403
-from syncoll.planning.plan import *  # noqa: F403
-from syncoll.planning.plot import *  # noqa: F403
+from syncoll.planning.crossings import *
+from syncoll.planning.exports import *
+from syncoll.planning.members import *
+from syncoll.planning.picture import *
+from syncoll.planning.plan import *
+from syncoll.planning.plot import *

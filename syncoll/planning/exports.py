@@ -16,7 +16,6 @@ from fractions import Fraction
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, Literal
 
-import syncoll
 from syncoll.documents import StoredAlgorithm
 from syncoll.documents.plan import (
     EndRecord,
@@ -37,6 +36,7 @@ from syncoll.plugins import ExporterRecord, ExportRequest
 from syncoll.plugins.exporters import UNLIMITED
 from syncoll.results import Frontier
 from syncoll.runtime import HandedOut, export_verified, label
+from syncoll.version import __version__
 from syncoll.wording import argument
 
 __all__ = [
@@ -208,7 +208,7 @@ def plan_document(
     document = written(
         PlanRecord(
             "syncoll/plan/2",
-            syncoll.__version__,
+            __version__,
             frontier.topology.name,
             frontier.collective,
             frontier.topology.num_nodes,

@@ -1,79 +1,8 @@
 """The plugin host: the records of plugins, and the manager that finds them."""
 
-from syncoll.plugins.exporters import (
-    CheckedExport,
-    ExportChecker,
-    Exported,
-    Exporter,
-    ExporterRecord,
-    ExportRequest,
-)
-from syncoll.plugins.importers import (
-    CLUSTER_OPTIONS,
-    Imported,
-    Importer,
-    ImporterRecord,
-    NetworkCard,
-)
-from syncoll.plugins.manager import PluginManager, hookimpl
-from syncoll.plugins.options import Option, OptionValue, parse_options, resolve_options
-from syncoll.plugins.records import (
-    Answer,
-    Backend,
-    BackendRecord,
-    Encoded,
-    Encoding,
-    EncodingRecord,
-    EstimatesSize,
-    ForestPacker,
-    LabelsVariables,
-    Proposal,
-    Rank,
-    Seed,
-    SeedLimits,
-    SeedRecord,
-    SpecLibraryRecord,
-    TakesHints,
-    installed_distribution,
-)
-from syncoll.plugins.registry import BrokenPlugin, Provenance, Registry
-
-__all__ = [
-    "CLUSTER_OPTIONS",
-    "Answer",
-    "Backend",
-    "BackendRecord",
-    "BrokenPlugin",
-    "CheckedExport",
-    "Encoded",
-    "Encoding",
-    "EncodingRecord",
-    "EstimatesSize",
-    "ExportChecker",
-    "ExportRequest",
-    "Exported",
-    "Exporter",
-    "ExporterRecord",
-    "ForestPacker",
-    "Imported",
-    "Importer",
-    "ImporterRecord",
-    "LabelsVariables",
-    "NetworkCard",
-    "Option",
-    "OptionValue",
-    "PluginManager",
-    "Proposal",
-    "Provenance",
-    "Rank",
-    "Registry",
-    "Seed",
-    "SeedLimits",
-    "SeedRecord",
-    "SpecLibraryRecord",
-    "TakesHints",
-    "hookimpl",
-    "installed_distribution",
-    "parse_options",
-    "resolve_options",
-]
+from syncoll.plugins.exporters import *
+from syncoll.plugins.importers import *
+from syncoll.plugins.manager import *
+from syncoll.plugins.options import *
+from syncoll.plugins.records import *
+from syncoll.plugins.registry import *

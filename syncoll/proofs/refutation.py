@@ -27,7 +27,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import syncoll
 from syncoll.certificates import ChunkClasses
 from syncoll.documents.document import digest, read_document
 from syncoll.documents.outcome import (
@@ -55,6 +54,7 @@ from syncoll.plugins import OptionValue, PluginManager, resolve_options
 from syncoll.results import Frontier, Refuted, refuted_instance
 from syncoll.trust.drat import ProofCheck, ProofVerdict, check_rup
 from syncoll.trust.same_problem import require_same_instance, require_same_topology
+from syncoll.version import __version__
 from syncoll.wording import counted
 
 __all__ = [
@@ -334,7 +334,7 @@ def _compare_formula(record: RefutationRecord, clauses: Clauses) -> None:
         raise VerificationError(
             f"the instance's clauses by encoding {clauses.encoding} are not those of the file: it "
             f"was changed, or written by another version (syncoll {record.version or '?'}, "
-            f"this is {syncoll.__version__})"
+            f"this is {__version__})"
         )
 
 

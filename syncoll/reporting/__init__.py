@@ -12,29 +12,8 @@ What is drawn is one JSON (`content`), in which costs are exact fractions and ar
 rest is HTML, style sheets and scripts in ``assets``, which are put into the page as they are.
 """
 
-from syncoll.reporting.designs import design_report
-from syncoll.reporting.figures import figure_files, figures
-from syncoll.reporting.page import framed, page
-from syncoll.reporting.subject import Entry, Subject
-from syncoll.reporting.times import (
-    ASSUMED_ALPHA,
-    ASSUMED_BANDWIDTH,
-    Rival,
-    Simulated,
-    Times,
-)
-
-__all__ = [
-    "ASSUMED_ALPHA",
-    "ASSUMED_BANDWIDTH",
-    "Entry",
-    "Rival",
-    "Simulated",
-    "Subject",
-    "Times",
-    "design_report",
-    "figure_files",
-    "figures",
-    "framed",
-    "page",
-]
+from syncoll.reporting.designs import *
+from syncoll.reporting.figures import *
+from syncoll.reporting.page import framed as framed, page as page
+from syncoll.reporting.subject import Entry as Entry, Subject as Subject
+from syncoll.reporting.times import *

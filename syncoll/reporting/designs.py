@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-import syncoll
 from syncoll.designing import Assessed, Design
 from syncoll.designing.reasons import reasons
 from syncoll.errors import UsageError
@@ -23,6 +22,7 @@ from syncoll.reporting.subject import state_of
 from syncoll.reporting.times import ASSUMED_ALPHA, ASSUMED_BANDWIDTH
 from syncoll.results import Point
 from syncoll.simulating import physical_network
+from syncoll.version import __version__
 from syncoll.wording import counted
 
 __all__ = ["design_report"]
@@ -212,7 +212,7 @@ def _notes(design: Design, left_out: int) -> Iterator[object]:
         why = "it was interrupted" if design.interrupted else "the time was over"
         seen = "".join(f"; of {family} {words}" for family, words in design.unseen.items())
         yield f"Not everything was looked at to the end: {why}{seen}."
-    yield f"syncoll {syncoll.__version__}; {design.seconds:.1f} s."
+    yield f"syncoll {__version__}; {design.seconds:.1f} s."
 
 
 def _commands(design: Design) -> Markup:

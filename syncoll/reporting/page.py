@@ -16,13 +16,13 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-import syncoll
 from syncoll.reporting.content import content
 from syncoll.reporting.markup import Markup, text
 from syncoll.reporting.sections import assumptions, commands, points, summary
 from syncoll.reporting.subject import Subject
 from syncoll.reporting.times import Times
 from syncoll.results.lower_bounds import BOUNDS_ALONE
+from syncoll.version import __version__
 
 __all__ = ["filled", "framed", "hidden", "page"]
 
@@ -88,7 +88,7 @@ def filled(
         "policy": escape(policy),
         "style": style,
         "script": script,
-        "version": text(syncoll.__version__),
+        "version": text(__version__),
         "data": _json(data),
     }
     # In one pass: what is put in is not looked at again.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-import syncoll
 from syncoll.documents import VERSION
 from syncoll.errors import SyncollError
 from syncoll.pages.families import open_lines, proved_of
@@ -24,6 +23,7 @@ from syncoll.results import Frontier
 from syncoll.results.lower_bounds import BOUNDS_ALONE
 from syncoll.spec.parser import parse_reference
 from syncoll.spec.source import Source
+from syncoll.version import __version__
 from syncoll.wording import counted
 
 __all__ = ["assumptions", "commands", "points", "summary"]
@@ -158,7 +158,7 @@ def assumptions(subject: Subject, times: Times) -> Markup:
     entries += [f"Left out, {name}: {why}." for name, why in times.left_out.items()]
     if frontier is not None:
         entries += _limits(frontier)
-    entries.append(f"syncoll {syncoll.__version__}; files of versions 1 to {VERSION}.")
+    entries.append(f"syncoll {__version__}; files of versions 1 to {VERSION}.")
     parts = [items(entries)]
     if frontier is not None and frontier.open and frontier.scope != BOUNDS_ALONE:
         parts.append(element("h3", "Not settled"))

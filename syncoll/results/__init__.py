@@ -6,57 +6,37 @@ from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
     from syncoll.results.evidence import (
-        BY_CUTTING,
-        Distance,
-        Evidence,
-        ScaledShape,
-        refuted_instance,
-        with_files,
+        BY_CUTTING as BY_CUTTING,
+        Distance as Distance,
+        Evidence as Evidence,
+        ScaledShape as ScaledShape,
+        refuted_instance as refuted_instance,
+        with_files as with_files,
     )
-    from syncoll.results.family import Family, Growth, Part
-    from syncoll.results.forest import ForestCollective, Forests, PackedForest
-    from syncoll.results.frontier import Costs, Frontier, OpenClaim, Point
-    from syncoll.results.lower_bounds import LowerBounds
-    from syncoll.results.proof import Method, Proof, Refuted, Scope
-    from syncoll.results.solution import NO_FORMULA, Solution, undecided, without_caches
+    from syncoll.results.family import Family as Family, Growth as Growth, Part as Part
+    from syncoll.results.forest import (
+        ForestCollective as ForestCollective,
+        Forests as Forests,
+        PackedForest as PackedForest,
+    )
+    from syncoll.results.frontier import (
+        Costs as Costs,
+        Frontier as Frontier,
+        OpenClaim as OpenClaim,
+        Point as Point,
+    )
+    from syncoll.results.lower_bounds import LowerBounds as LowerBounds
+    from syncoll.results.proof import (
+        Method as Method,
+        Proof as Proof,
+        Refuted as Refuted,
+        Scope as Scope,
+    )
+    from syncoll.results.solution import (
+        NO_FORMULA as NO_FORMULA,
+        Solution as Solution,
+        undecided as undecided,
+        without_caches as without_caches,
+    )
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "evidence": "BY_CUTTING Distance Evidence ScaledShape refuted_instance with_files",
-            "family": "Family Growth Part",
-            "forest": "ForestCollective Forests PackedForest",
-            "frontier": "Costs Frontier OpenClaim Point",
-            "lower_bounds": "LowerBounds",
-            "proof": "Method Proof Refuted Scope",
-            "solution": "NO_FORMULA Solution undecided without_caches",
-        },
-    )
-
-__all__ = [
-    "BY_CUTTING",
-    "NO_FORMULA",
-    "Costs",
-    "Distance",
-    "Evidence",
-    "Family",
-    "ForestCollective",
-    "Forests",
-    "Frontier",
-    "Growth",
-    "LowerBounds",
-    "Method",
-    "OpenClaim",
-    "PackedForest",
-    "Part",
-    "Point",
-    "Proof",
-    "Refuted",
-    "ScaledShape",
-    "Scope",
-    "Solution",
-    "refuted_instance",
-    "undecided",
-    "with_files",
-    "without_caches",
-]
+    __getattr__ = lazily(__name__)

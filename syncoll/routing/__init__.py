@@ -17,22 +17,12 @@ from syncoll.lazy import lazily
 from syncoll.model import Fabric, Topology
 
 if TYPE_CHECKING:
-    from syncoll.routing.cuts import cut_ratio
-    from syncoll.routing.lowering import Routing, route
-    from syncoll.routing.optimality import Bottleneck, bottleneck
-    from syncoll.routing.routed_steps import routed
+    from syncoll.routing.cuts import cut_ratio as cut_ratio
+    from syncoll.routing.lowering import Routing as Routing, route as route
+    from syncoll.routing.optimality import Bottleneck as Bottleneck, bottleneck as bottleneck
+    from syncoll.routing.routed_steps import routed as routed
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "cuts": "cut_ratio",
-            "lowering": "Routing route",
-            "optimality": "Bottleneck bottleneck",
-            "routed_steps": "routed",
-        },
-    )
-
-__all__ = ["Bottleneck", "Routing", "as_topology", "bottleneck", "cut_ratio", "route", "routed"]
+    __getattr__ = lazily(__name__)
 
 
 def as_topology(network: Topology | Fabric) -> Topology:

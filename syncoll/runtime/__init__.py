@@ -42,64 +42,9 @@ Rules that hold for what `lower` returns:
 checker and execute, and only then return.
 """
 
-from syncoll.runtime.export import (
-    HandedOut,
-    SavedExport,
-    counts_on_switches,
-    export_verified,
-    label,
-    save,
-)
-from syncoll.runtime.graphs import GraphNode, MessageSizes, message_tags, rank_nodes
-from syncoll.runtime.groups import request_within
-from syncoll.runtime.layout import (
-    Buffer,
-    Kind,
-    Layout,
-    Slot,
-    StandardCollective,
-    kind_of,
-    layout_of,
-)
-from syncoll.runtime.lowering import (
-    Action,
-    Dependency,
-    Hazard,
-    LoweredAlgorithm,
-    Message,
-    Operation,
-    RankOperations,
-    lower,
-)
-from syncoll.runtime.values import distance, in_turn
-
-__all__ = [
-    "Action",
-    "Buffer",
-    "Dependency",
-    "GraphNode",
-    "HandedOut",
-    "Hazard",
-    "Kind",
-    "Layout",
-    "LoweredAlgorithm",
-    "Message",
-    "MessageSizes",
-    "Operation",
-    "RankOperations",
-    "SavedExport",
-    "Slot",
-    "StandardCollective",
-    "counts_on_switches",
-    "distance",
-    "export_verified",
-    "in_turn",
-    "kind_of",
-    "label",
-    "layout_of",
-    "lower",
-    "message_tags",
-    "rank_nodes",
-    "request_within",
-    "save",
-]
+from syncoll.runtime.export import *
+from syncoll.runtime.graphs import *
+from syncoll.runtime.groups import *
+from syncoll.runtime.layout import *
+from syncoll.runtime.lowering import *
+from syncoll.runtime.values import distance as distance, in_turn as in_turn

@@ -19,28 +19,7 @@ send goes in which step.  In reading order:
 - ``waves``: the same again in every step, for every number of times.
 """
 
-from syncoll.scheduling.packing import StepTree
-from syncoll.scheduling.schedule import (
-    MOST_SENDS,
-    SEGMENTS,
-    PathSchedules,
-    Scheduled,
-    ScheduleLimits,
-    schedule_trees,
-)
-from syncoll.scheduling.streams import StreamClass, Streams
-from syncoll.scheduling.waves import family_of_waves, waves_of_streams
-
-__all__ = [
-    "MOST_SENDS",
-    "SEGMENTS",
-    "PathSchedules",
-    "ScheduleLimits",
-    "Scheduled",
-    "StepTree",
-    "StreamClass",
-    "Streams",
-    "family_of_waves",
-    "schedule_trees",
-    "waves_of_streams",
-]
+from syncoll.scheduling.packing import StepTree as StepTree
+from syncoll.scheduling.schedule import *
+from syncoll.scheduling.streams import StreamClass as StreamClass, Streams as Streams
+from syncoll.scheduling.waves import *

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, Literal
 
-import syncoll
 from syncoll.documents.plan import MessageRecord
 from syncoll.documents.record import written
 from syncoll.documents.simulation import (
@@ -21,6 +20,7 @@ from syncoll.documents.simulation import (
 )
 from syncoll.simulating.comparison import Comparison, Timed
 from syncoll.simulating.semantics import Semantics
+from syncoll.version import __version__
 
 __all__ = ["simulation_document"]
 
@@ -31,7 +31,7 @@ def simulation_document(compared: Comparison, collective: str) -> dict[str, Any]
     return written(
         SimulationRecord(
             "syncoll/simulation/1",
-            syncoll.__version__,
+            __version__,
             topology.name,
             collective,
             topology.num_nodes,

@@ -7,24 +7,15 @@ at once, with threads, processes or a cluster.
 from typing import TYPE_CHECKING
 
 from syncoll.lazy import lazily
-from syncoll.solving.members import SolverSettings, default_threads
-from syncoll.solving.process import SolverProcess
-from syncoll.solving.solver import Preparation, Solver
+from syncoll.solving.members import (
+    SolverSettings as SolverSettings,
+    default_threads as default_threads,
+)
+from syncoll.solving.process import SolverProcess as SolverProcess
+from syncoll.solving.solver import Preparation as Preparation, Solver as Solver
 
 if TYPE_CHECKING:
-    from syncoll.solving.pool import SolverPool, open_pool
-    from syncoll.solving.task import SolveTask, decide
+    from syncoll.solving.pool import SolverPool as SolverPool, open_pool as open_pool
+    from syncoll.solving.task import SolveTask as SolveTask, decide as decide
 else:  # a single question needs no pool
-    __getattr__ = lazily(__name__, {"pool": "SolverPool open_pool", "task": "SolveTask decide"})
-
-__all__ = [
-    "Preparation",
-    "SolveTask",
-    "Solver",
-    "SolverPool",
-    "SolverProcess",
-    "SolverSettings",
-    "decide",
-    "default_threads",
-    "open_pool",
-]
+    __getattr__ = lazily(__name__)

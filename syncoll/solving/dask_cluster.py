@@ -8,8 +8,8 @@ import threading
 from concurrent.futures import CancelledError, Executor
 from typing import Any
 
-import syncoll
 from syncoll.errors import UsageError
+from syncoll.version import __version__
 
 __all__ = ["LONE_SECONDS", "DaskCluster"]
 
@@ -109,12 +109,12 @@ def _check_workers(client: Any, address: str) -> None:
             f"`dask worker {address}`"
         )
     for worker, version in versions.items():
-        if version != syncoll.__version__:
+        if version != __version__:
             raise UsageError(
                 f"worker {worker} of the Dask cluster at {address} has syncoll {version}, "
-                f"this is {syncoll.__version__}; install the same version there"
+                f"this is {__version__}; install the same version there"
             )
 
 
 def _version() -> str:
-    return syncoll.__version__
+    return __version__

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import syncoll
 from syncoll.clock import is_counted, took
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
 from syncoll.errors import (
@@ -62,6 +61,7 @@ from syncoll.solving.pruning import without_useless_sends
 from syncoll.symmetry import Action
 from syncoll.trust import require_valid
 from syncoll.trust.counted import as_counted
+from syncoll.version import __version__
 
 __all__ = ["Preparation", "Solver"]
 
@@ -204,7 +204,7 @@ class Solver:
         record = self.encoding_for(instance)
         backends = {m.name: dict(m.options) for m in self._order(instance)}
         who = {
-            "syncoll": syncoll.__version__,
+            "syncoll": __version__,
             "encoding": [record.name, self._options_for(record)],
             "backends": [self.backend_name, backends],
         }

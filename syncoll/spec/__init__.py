@@ -8,38 +8,22 @@ from typing import TYPE_CHECKING
 from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
-    from syncoll.spec.check import CheckReport, check_file
-    from syncoll.spec.families import Condition, Family, Machine, applying, conditions_of, members
-    from syncoll.spec.foreign import Reader
-    from syncoll.spec.library import DefinitionSummary, Kind, SpecLibrary
-    from syncoll.spec.searching import SearchSpec
-    from syncoll.spec.writer import topology_to_spec
-else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "check": "CheckReport check_file",
-            "families": "Condition Family Machine applying conditions_of members",
-            "foreign": "Reader",
-            "library": "DefinitionSummary Kind SpecLibrary",
-            "searching": "SearchSpec",
-            "writer": "topology_to_spec",
-        },
+    from syncoll.spec.check import CheckReport as CheckReport, check_file as check_file
+    from syncoll.spec.families import (
+        Condition as Condition,
+        Family as Family,
+        Machine as Machine,
+        applying as applying,
+        conditions_of as conditions_of,
+        members as members,
     )
-
-__all__ = [
-    "CheckReport",
-    "Condition",
-    "DefinitionSummary",
-    "Family",
-    "Kind",
-    "Machine",
-    "Reader",
-    "SearchSpec",
-    "SpecLibrary",
-    "applying",
-    "check_file",
-    "conditions_of",
-    "members",
-    "topology_to_spec",
-]
+    from syncoll.spec.foreign import Reader as Reader
+    from syncoll.spec.library import (
+        DefinitionSummary as DefinitionSummary,
+        Kind as Kind,
+        SpecLibrary as SpecLibrary,
+    )
+    from syncoll.spec.searching import SearchSpec as SearchSpec
+    from syncoll.spec.writer import topology_to_spec as topology_to_spec
+else:
+    __getattr__ = lazily(__name__)

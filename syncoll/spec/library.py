@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Literal as OneOf
+from typing import TYPE_CHECKING, Literal as OneOf
 
 from syncoll.errors import SpecError
 from syncoll.spec.arguments import as_arguments

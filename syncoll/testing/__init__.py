@@ -19,66 +19,44 @@ from typing import TYPE_CHECKING
 from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
-    from syncoll.testing.backends import BACKEND_CHECKS, BackendConformance, check_backend
-    from syncoll.testing.candidate import BackendUnderTest
-    from syncoll.testing.encodings import ENCODING_CHECKS, EncodingConformance, check_encoding
-    from syncoll.testing.exporters import EXPORTER_CHECKS, ExporterConformance, check_exporter
+    from syncoll.testing.backends import (
+        BACKEND_CHECKS as BACKEND_CHECKS,
+        BackendConformance as BackendConformance,
+        check_backend as check_backend,
+    )
+    from syncoll.testing.candidate import BackendUnderTest as BackendUnderTest
+    from syncoll.testing.encodings import (
+        ENCODING_CHECKS as ENCODING_CHECKS,
+        EncodingConformance as EncodingConformance,
+        check_encoding as check_encoding,
+    )
+    from syncoll.testing.exporters import (
+        EXPORTER_CHECKS as EXPORTER_CHECKS,
+        ExporterConformance as ExporterConformance,
+        check_exporter as check_exporter,
+    )
     from syncoll.testing.formulas import (
-        Models,
-        brute_force_models,
-        pigeonhole,
-        planted,
-        random_formula,
+        Models as Models,
+        brute_force_models as brute_force_models,
+        pigeonhole as pigeonhole,
+        planted as planted,
+        random_formula as random_formula,
     )
-    from syncoll.testing.importers import IMPORTER_CHECKS, ImporterConformance, check_importer
-    from syncoll.testing.kit import ConformanceError, Failure
+    from syncoll.testing.importers import (
+        IMPORTER_CHECKS as IMPORTER_CHECKS,
+        ImporterConformance as ImporterConformance,
+        check_importer as check_importer,
+    )
+    from syncoll.testing.kit import ConformanceError as ConformanceError, Failure as Failure
     from syncoll.testing.libraries import (
-        SPEC_LIBRARY_CHECKS,
-        SpecLibraryConformance,
-        check_spec_library,
+        SPEC_LIBRARY_CHECKS as SPEC_LIBRARY_CHECKS,
+        SpecLibraryConformance as SpecLibraryConformance,
+        check_spec_library as check_spec_library,
     )
-    from syncoll.testing.seeds import SEED_CHECKS, SeedConformance, check_seed
+    from syncoll.testing.seeds import (
+        SEED_CHECKS as SEED_CHECKS,
+        SeedConformance as SeedConformance,
+        check_seed as check_seed,
+    )
 else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "backends": "BACKEND_CHECKS BackendConformance check_backend",
-            "candidate": "BackendUnderTest",
-            "encodings": "ENCODING_CHECKS EncodingConformance check_encoding",
-            "exporters": "EXPORTER_CHECKS ExporterConformance check_exporter",
-            "formulas": "Models brute_force_models pigeonhole planted random_formula",
-            "importers": "IMPORTER_CHECKS ImporterConformance check_importer",
-            "kit": "ConformanceError Failure",
-            "libraries": "SPEC_LIBRARY_CHECKS SpecLibraryConformance check_spec_library",
-            "seeds": "SEED_CHECKS SeedConformance check_seed",
-        },
-    )
-
-__all__ = [
-    "BACKEND_CHECKS",
-    "ENCODING_CHECKS",
-    "EXPORTER_CHECKS",
-    "IMPORTER_CHECKS",
-    "SEED_CHECKS",
-    "SPEC_LIBRARY_CHECKS",
-    "BackendConformance",
-    "BackendUnderTest",
-    "ConformanceError",
-    "EncodingConformance",
-    "ExporterConformance",
-    "Failure",
-    "ImporterConformance",
-    "Models",
-    "SeedConformance",
-    "SpecLibraryConformance",
-    "brute_force_models",
-    "check_backend",
-    "check_encoding",
-    "check_exporter",
-    "check_importer",
-    "check_seed",
-    "check_spec_library",
-    "pigeonhole",
-    "planted",
-    "random_formula",
-]
+    __getattr__ = lazily(__name__)

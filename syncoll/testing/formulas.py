@@ -7,8 +7,7 @@ assignment is tried, on arrays of all assignments at once.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from math import prod
 

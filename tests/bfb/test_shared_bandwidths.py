@@ -10,8 +10,7 @@ import highspy
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 import syncoll_bfb.seed
 import syncoll_bfb.sharing

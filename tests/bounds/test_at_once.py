@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from syncoll import bounds, clock, design, pareto, topology
-from syncoll import collective as named
+from syncoll import bounds, clock, collective as named, design, pareto, topology
 from syncoll.bounding import bound_at_once
 from syncoll.certificates import Certificate, ChunkClasses
 from syncoll.deadline import Deadline

@@ -9,8 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from syncoll.errors import ImportFormatError
 from syncoll.importing.json_text import exact_number, parse_json, shown

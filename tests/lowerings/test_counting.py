@@ -8,8 +8,7 @@ from itertools import chain, combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from syncoll.formula import Assignment, Feature, Formula
 from syncoll.lowerings import LOWERINGS, Applied, Lowering, lower, plan

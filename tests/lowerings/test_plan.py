@@ -8,9 +8,14 @@ import pytest
 
 from syncoll.errors import PluginError
 from syncoll.formula import Feature, FormulaBuilder
-from syncoll.lowerings import LOWERINGS, lower, plan, registered
-from syncoll.lowerings import chain as chains
-from syncoll.lowerings import lowering as registry
+from syncoll.lowerings import (
+    LOWERINGS,
+    chain as chains,
+    lower,
+    lowering as registry,
+    plan,
+    registered,
+)
 from syncoll.plugins import PluginManager
 
 CLAUSE, CARDINALITY = Feature.CLAUSE, Feature.CARDINALITY

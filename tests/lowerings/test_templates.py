@@ -7,8 +7,7 @@ from itertools import pairwise, product
 from math import comb
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from pysat.solvers import Solver
 
 from syncoll.lowerings._direct import adder, covers, product_at_most_one

@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 from syncoll.errors import UsageError
-from syncoll.model import Algorithm, OrbitAlgorithm, compose, invert, refine, renumber
-from syncoll.model import orbit_algorithm as module
+from syncoll.model import (
+    Algorithm,
+    OrbitAlgorithm,
+    compose,
+    invert,
+    orbit_algorithm as module,
+    refine,
+    renumber,
+)
 from syncoll.trust import require_valid
 from tests.oracles.orbits import listed, random_orbit
 

@@ -20,6 +20,7 @@ FLOORS = (
     "wording",
     "units",
     "lazy",
+    "version",
     "arrays",
     "cores",
     "interrupts",
@@ -127,7 +128,7 @@ def test_the_checker_of_claims_is_small() -> None:
 
 COMMAND = {
     *("cli", "api", "session", "pages", "documents", "units"),
-    *("interrupts", "clock", "deadline", "memory", "lazy", "arrays"),
+    *("interrupts", "clock", "deadline", "memory", "lazy", "version", "arrays"),
 }
 """What a command takes beside what it is about."""
 

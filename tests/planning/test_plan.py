@@ -8,8 +8,7 @@ from itertools import pairwise
 from math import floor
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from syncoll.errors import UsageError
 from syncoll.planning import CostModel, Plan, plan_sizes

@@ -14,8 +14,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, is_dataclass, replace
-from dataclasses import fields as fields_of
+from dataclasses import dataclass, fields as fields_of, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 

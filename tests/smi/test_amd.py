@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from syncoll.errors import ImportFormatError
-from syncoll_smi import AMD_SMI, ROCM_SMI
-from syncoll_smi import amd_json as amd_json_module
+from syncoll_smi import AMD_SMI, ROCM_SMI, amd_json as amd_json_module
 from syncoll_smi.pcie import named
 
 from .conftest import Import, bandwidths

@@ -8,8 +8,7 @@ from itertools import pairwise
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from syncoll.errors import ImportFormatError
 from syncoll.importing import import_machine, import_spec

@@ -8,8 +8,7 @@ import pytest
 from syncoll.errors import SpecError
 from syncoll.model import Collective
 from syncoll.plugins import PluginManager
-from syncoll.spec import SpecLibrary
-from syncoll.spec import collective as tables
+from syncoll.spec import SpecLibrary, collective as tables
 from syncoll.spec.chunk_keys import alike
 
 LIBRARY = SpecLibrary.load(
