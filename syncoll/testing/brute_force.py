@@ -7,29 +7,25 @@ need not be sent there, nor a chunk that is wherever it must be; and with more c
 a link less loaded, whatever could be done can still be done, so of two such states the poorer can
 be dropped.
 
-For a combining collective a state says which partial results, as sets of contributors, each node
-holds of each chunk; every disjoint union of them can be sent.
+`summing` does the same for combining instances.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
 from syncoll.arrays import BoolArray
-from syncoll.model import Counting, Instance, Topology
-from syncoll.testing.summing import Parts, formable, has_summing_algorithm
+from syncoll.model import Counting, Instance
+from syncoll.testing.summing import has_combining_algorithm
 
 __all__ = ["Held", "TooLargeError", "has_algorithm", "least_rounds", "pairs", "refuse_combining"]
 
 Held = frozenset[tuple[int, int]]
 """Pairs (chunk, node)."""
-
-_State = Mapping[tuple[int, int], Parts]
-"""The partial results of each chunk at each node."""
 
 _MOST_WORK = 100_000
 
@@ -41,15 +37,11 @@ class TooLargeError(ValueError):
 def has_algorithm(instance: Instance, *, most_work: int = _MOST_WORK) -> bool:
     """Whether an algorithm of exactly the instance's S and R exists.
 
-    A combining instance must be tiny: nothing limits the work for it where every send counts.
-
     Raises:
         TooLargeError: when more than `most_work` partial steps would have to be looked at.
     """
     if instance.combining:
-        if instance.topology.counts_copies:
-            return has_summing_algorithm(instance, _Work(instance, most_work).spend)
-        return _reaches_reduction(instance)
+        return has_combining_algorithm(instance, _Work(instance, most_work).spend)
     return _Search(instance, most_work).reaches_post(instance.rounds)
 
 
@@ -171,70 +163,3 @@ def refuse_combining(instance: Instance) -> None:
 def pairs(array: BoolArray) -> Held:
     """Where a Boolean array is true."""
     return frozenset((c, n) for c, n in np.argwhere(array).tolist())
-
-
-def _reaches_reduction(instance: Instance) -> bool:
-    """Whether a combining instance has an algorithm; for tiny ones."""
-    topology = instance.topology
-    nodes = range(topology.num_nodes)
-    everyone = [frozenset(i for i in nodes if row[i]) for row in instance.pre.tolist()]
-
-    def done(state: _State) -> bool:
-        return all(
-            everyone[c] in formable(state[c, n])
-            for c in range(instance.num_chunks)
-            for n in nodes
-            if instance.post[c, n]
-        )
-
-    seen: set[tuple[int, int, object]] = set()
-
-    def search(step: int, rounds: int, state: _State) -> bool:
-        if done(state):
-            return True
-        key = step, rounds, frozenset(state.items())
-        if step == instance.steps or key in seen:
-            return False
-        seen.add(key)
-        options = [
-            (c, a, b, x)
-            for a, b in topology.links
-            for c in range(instance.num_chunks)
-            for x in formable(state[c, a])
-            if x not in state[c, b]
-        ]
-        for r in range(rounds + 1):
-            room = [int(bound.chunks_per_round * r) for bound in topology.bounds]
-            if any(
-                search(step + 1, rounds - r, after)
-                for after in _sends(topology, options, room, state)
-            ):
-                return True
-        return False
-
-    start: dict[tuple[int, int], Parts] = {
-        (c, n): frozenset([frozenset([n])]) if instance.pre[c, n] else frozenset()
-        for c in range(instance.num_chunks)
-        for n in nodes
-    }
-    return search(0, instance.rounds, start)
-
-
-def _sends(
-    topology: Topology,
-    options: list[tuple[int, int, int, frozenset[int]]],
-    room: list[int],
-    state: _State,
-) -> Iterator[_State]:
-    """Every state after a choice of sends within the room; those that send less come too."""
-    if not options:
-        yield state
-        return
-    (c, a, b, x), rest = options[0], options[1:]
-    bounds = [i for i, bound in enumerate(topology.bounds) if (a, b) in bound.links]
-    if all(room[i] > 0 for i in bounds):
-        less = [r - (i in bounds) for i, r in enumerate(room)]
-        # What is sent now is held only after the step, but no option of this step depends on it.
-        after = {**state, (c, b): state[c, b] | {x}}
-        yield from _sends(topology, rest, less, after)
-    yield from _sends(topology, rest, room, state)

@@ -1,9 +1,10 @@
-"""The truth about tiny combining instances where switches copy and add up, by trying everything.
+"""The truth about tiny combining instances, by trying everything.
 
-A state says which partial results each node holds of each chunk.  In a step any set of sends may be
-made that what the bounds count of it leaves room for, useless ones too: they may keep others from
-being added up.  An algorithm is valid if it is where all that can be added up arrives as a sum, or
-where nothing does.
+A state says which partial results, as sets of contributors, each node holds of each chunk; every
+disjoint union of them can be sent.  In a step any set of sends may be made that the bounds leave
+room for.  Where switches copy and add up these may be useless ones too, which may keep others from
+being added up; there an algorithm is valid if it is where all that can be added up arrives as a
+sum, or where nothing does.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ from itertools import combinations
 
 from syncoll.model import Counting, Instance, Topology
 
-__all__ = ["Parts", "formable", "has_summing_algorithm"]
+__all__ = ["has_combining_algorithm"]
 
-Parts = frozenset[frozenset[int]]
+_Parts = frozenset[frozenset[int]]
 """Partial results, as sets of contributors."""
 
-_State = Mapping[tuple[int, int], Parts]
+_State = Mapping[tuple[int, int], _Parts]
 _Send = tuple[int, int, int, frozenset[int]]
 """Chunk, source, destination, contributions."""
 
 
-def formable(held: Parts) -> list[frozenset[int]]:
+def _formable(held: _Parts) -> list[frozenset[int]]:
     """What can be added up of some partial results."""
     found = set(held)
     grew = True
@@ -34,13 +35,14 @@ def formable(held: Parts) -> list[frozenset[int]]:
     return sorted(found, key=sorted)
 
 
-def has_summing_algorithm(instance: Instance, spend: Callable[[], None]) -> bool:
+def has_combining_algorithm(instance: Instance, spend: Callable[[], None]) -> bool:
     """Whether an algorithm of exactly the instance's S and R exists.
 
     Args:
         spend: is called for each choice that is made, and may raise an error.
     """
-    return any(_Search(instance, spend, summed=summed).found() for summed in (True, False))
+    ways = (True, False) if instance.topology.counts_copies else (False,)
+    return any(_Search(instance, spend, summed=summed).found() for summed in ways)
 
 
 class _Search:
@@ -56,7 +58,7 @@ class _Search:
 
     def found(self) -> bool:
         """Whether post is reached."""
-        start: dict[tuple[int, int], Parts] = {
+        start: dict[tuple[int, int], _Parts] = {
             (c, n): frozenset([frozenset([n])]) if n in everyone else frozenset()
             for c, everyone in enumerate(self._everyone)
             for n in self._nodes
@@ -65,7 +67,7 @@ class _Search:
 
     def _done(self, state: _State) -> bool:
         return all(
-            everyone in formable(state[c, n])
+            everyone in _formable(state[c, n])
             for c, everyone in enumerate(self._everyone)
             for n in self._nodes
             if self._instance.post[c, n]
@@ -83,7 +85,8 @@ class _Search:
             (c, a, b, some)
             for a, b in topology.links
             for c in range(len(self._everyone))
-            for some in formable(state[c, a])
+            for some in _formable(state[c, a])
+            if topology.counts_copies or some not in state[c, b]
         ]
         last = step == self._instance.steps - 1
         for r in [rounds] if last else range(rounds + 1):
@@ -126,7 +129,7 @@ class _Search:
             return len({sums[send] for send in within})
         return len(within)
 
-    def _after(self, made: Sequence[_Send], state: _State) -> dict[tuple[int, int], Parts]:
+    def _after(self, made: Sequence[_Send], state: _State) -> dict[tuple[int, int], _Parts]:
         sums = _sums(self._instance.topology, made)
         after = dict(state)
         for send in made:
