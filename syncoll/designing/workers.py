@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -12,7 +9,6 @@ from concurrent.futures import (
     CancelledError,
     Executor,
     Future,
-    ProcessPoolExecutor,
     wait,
 )
 from contextlib import AbstractContextManager, contextmanager
@@ -22,6 +18,7 @@ from typing import TypeVar
 from syncoll.deadline import Deadline
 from syncoll.errors import UsageError
 from syncoll.solving.executor_name import ExecutorName
+from syncoll.solving.pool import spawned_processes
 
 __all__ = ["Workers", "answers", "open_workers"]
 
@@ -115,9 +112,7 @@ def answers(
 
 @contextmanager
 def _processes(width: int) -> Iterator[Workers]:
-    # Forked children would inherit locks that threads of this process hold.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(width, mp_context=context, initializer=_begin)
+    pool = spawned_processes(width)
     try:
         yield Workers(pool, (BrokenExecutor,), _BROKEN)
     except BaseException:
@@ -128,33 +123,20 @@ def _processes(width: int) -> Iterator[Workers]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _begin() -> None:
-    """In a process of the pool: Ctrl-C is its parent's business."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 @contextmanager
 def _cluster(address: str) -> Iterator[Workers]:
-    from syncoll.solving.dask_cluster import LONE_SECONDS, DaskCluster
+    from syncoll.solving.dask_cluster import DaskCluster
 
     cluster = DaskCluster(address)
-    seen = time.monotonic()
+    kept = "what is proved in a folder (output) is kept, and the same command goes on from there"
 
     def check() -> None:
-        nonlocal seen
-        now = time.monotonic()
-        if cluster.workers():
-            seen = now
-        elif now - seen > LONE_SECONDS:
-            raise UsageError(
-                f"the Dask cluster at {address} has had no worker for {now - seen:.0f} s; what is "
-                "proved in a folder (output) is kept, and the same command goes on from there"
-            )
+        if why := cluster.is_lost():
+            raise UsageError(f"{why}; {kept}")
 
     lost = (
         f"a task of the Dask cluster at {address} is lost, as the workers that had it died, or the "
-        "scheduler is gone; what is proved in a folder (output) is kept, and the same command goes "
-        "on from there"
+        f"scheduler is gone; {kept}"
     )
     try:
         yield Workers(cluster.executor, (*cluster.losses, CancelledError), lost, check)

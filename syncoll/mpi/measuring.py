@@ -22,9 +22,9 @@ from syncoll.errors import UsageError
 from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.communicators import mpi
 from syncoll.mpi.job import Comparison, Job, Result, Run
+from syncoll.mpi.mpi_reference import MpiReference
 from syncoll.mpi.program import chunk_at
-from syncoll.mpi.reference import MpiReference, reference_of
-from syncoll.mpi.split_reference import SplitReference
+from syncoll.mpi.reference import reference_of
 from syncoll.runtime import Kind
 from syncoll.trust.data import Workload
 from syncoll.trust.data.definition import DataDemand
@@ -135,10 +135,9 @@ def _run(comm: MPI.Intracomm, collective: MpiCollective, workload: Workload, rep
     error, used = demand.error(receive), _used(demand, receive)
     seconds, reference_seconds = [], []
     theirs = receive.copy()
-    if collective.collective.kind is Kind.BROADCAST and len(send):
-        theirs[:] = send
     run_theirs = None
-    if isinstance(reference, MpiReference | SplitReference):
+    if isinstance(reference, MpiReference):
+        reference.prepare(comm, send, theirs)
         run_theirs = partial(reference.run, comm, send, theirs)
     _soil(receive)
     for _ in range(repeats):

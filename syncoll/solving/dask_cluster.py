@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import queue
 import threading
+import time
 from concurrent.futures import CancelledError, Executor
 from typing import Any
 
@@ -45,6 +46,8 @@ class DaskCluster:
         except BaseException:
             self.client.close(timeout=2)
             raise
+        self.seen = time.monotonic()
+        """When it last had a worker."""
         self.losses = (distributed.KilledWorker, CommClosedError)
         """What a task ends with when nothing is known of it any more."""
 
@@ -58,9 +61,19 @@ class DaskCluster:
     def workers(self) -> dict[str, int]:
         """The number of threads of each worker, by address; empty without an answer."""
         try:
-            return dict(self.client.nthreads())
+            found: dict[str, int] = dict(self.client.nthreads())
         except Exception:  # whatever it is, there was no answer
             return {}
+        if found:
+            self.seen = time.monotonic()
+        return found
+
+    def is_lost(self, patience: float | None = None) -> str:
+        """In words, that it has had no worker for too many seconds (`LONE_SECONDS`); or empty."""
+        seconds = time.monotonic() - self.seen
+        if seconds <= (LONE_SECONDS if patience is None else patience) or self.workers():
+            return ""
+        return f"the Dask cluster at {self.address} has had no worker for {seconds:.0f} s"
 
     def close(self) -> None:
         """Leaves the cluster, whose workers stay."""

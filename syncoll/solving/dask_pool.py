@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -86,20 +85,14 @@ class DaskPool(SolverPool):
     def _watch_cluster(self) -> None:
         """Keeps the list of workers and reports lost ones; gives up all tasks when there is no
         worker for long."""
-        seen = time.monotonic()
         while not self._over.wait(_WATCH_SECONDS):
             before, self._workers = self._workers, self._cluster.workers()
-            now = time.monotonic()
             lost = [worker for worker in before if worker not in self._workers]
             if lost and not self._over.is_set():
                 names, left = ", ".join(lost), counted(len(self._workers), "worker")
                 where = f"the Dask cluster at {self._cluster.address}"
                 self._tell(f"{where} lost {counted(len(lost), 'worker')} ({names}); {left} left")
-            if self._workers:
-                seen = now
-            elif now - seen > self._lone_seconds:
-                where = f"the Dask cluster at {self._cluster.address}"
-                text = f"{where} has had no worker for {now - seen:.0f} s"
+            if not self._workers and (text := self._cluster.is_lost(self._lone_seconds)):
                 for one in self._outstanding():
                     self._end(one, StopReason.CRASHED, text)
 

@@ -50,7 +50,7 @@ from syncoll.solving.task import (
     solve_plainly,
 )
 
-__all__ = ["SolverPool", "Submitted", "open_pool"]
+__all__ = ["SolverPool", "Submitted", "open_pool", "spawned_processes"]
 
 
 _UNGUARDED = (
@@ -307,7 +307,7 @@ class _ProcessPool(SolverPool):
     """
 
     def __init__(self, settings: SolverSettings, width: int) -> None:
-        super().__init__(_processes(width), settings, width=width, own=True)
+        super().__init__(spawned_processes(width), settings, width=width, own=True)
         self._renewing = threading.Lock()
         try:
             self._first = self._executor.submit(os.getpid)
@@ -322,14 +322,17 @@ class _ProcessPool(SolverPool):
             with self._renewing:
                 if getattr(self._executor, "_broken", True):  # another task may have been first
                     self._executor.shutdown(wait=False)
-                    self._executor = _processes(self._width)
+                    self._executor = spawned_processes(self._width)
             self._ask(one)
         else:
             super()._failed(one, error)
 
 
-def _processes(width: int) -> ProcessPoolExecutor:
-    # Forked children would inherit locks that threads of this process hold.
+def spawned_processes(width: int) -> ProcessPoolExecutor:
+    """Processes that leave Ctrl-C to this one, and end with it.
+
+    They are spawned: forked ones would inherit locks that threads of this process hold.
+    """
     return ProcessPoolExecutor(
         width, mp_context=multiprocessing.get_context("spawn"), initializer=_begin
     )

@@ -1,4 +1,4 @@
-"""MPI's own collectives for what they do in groups of ranks, or with different amounts of data.
+"""MPI's own collectives, for what all ranks do together or groups of them do among themselves.
 
 A custom collective whose chunks each go from one rank to one is an ``MPI_Alltoallv``.  Of others
 the ranks fall apart into groups between which no chunk has anything in common; where each of these
@@ -17,7 +17,8 @@ from syncoll.arrays import BoolArray, IntArray
 from syncoll.model import Instance
 from syncoll.mpi.buffers import message
 from syncoll.mpi.communicators import mpi
-from syncoll.runtime import Kind
+from syncoll.mpi.shares import split
+from syncoll.runtime import Kind, StandardCollective
 from syncoll.runtime.layout import kind_of_tables
 from syncoll.trust.data import ReduceOp
 from syncoll.trust.data.definition import DataDemand
@@ -27,19 +28,21 @@ from syncoll.wording import counted
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["SplitReference", "split_reference"]
+__all__ = ["MpiReference", "split_reference", "whole_reference"]
 
 
 _FUNCTIONS = {
-    Kind.ALLGATHER: "MPI_Allgatherv",
-    Kind.REDUCESCATTER: "MPI_Reduce_scatter",
-    Kind.ALLREDUCE: "MPI_Allreduce",
-    Kind.ALLTOALL: "MPI_Alltoallv",
-    Kind.BROADCAST: "MPI_Bcast",
-    Kind.REDUCE: "MPI_Reduce",
-    Kind.GATHER: "MPI_Gatherv",
-    Kind.SCATTER: "MPI_Scatterv",
+    Kind.ALLGATHER: ("MPI_Allgather", "MPI_Allgatherv"),
+    Kind.REDUCESCATTER: ("MPI_Reduce_scatter_block", "MPI_Reduce_scatter"),
+    Kind.ALLREDUCE: ("MPI_Allreduce",) * 2,
+    Kind.ALLTOALL: ("MPI_Alltoall", "MPI_Alltoallv"),
+    Kind.BROADCAST: ("MPI_Bcast",) * 2,
+    Kind.REDUCE: ("MPI_Reduce",) * 2,
+    Kind.GATHER: ("MPI_Gather", "MPI_Gatherv"),
+    Kind.SCATTER: ("MPI_Scatter", "MPI_Scatterv"),
 }
+"""For equal shares of all ranks, and for others."""
+
 _BY_SOURCE = (Kind.ALLGATHER, Kind.GATHER, Kind.ALLTOALL)
 _BY_END = (Kind.REDUCESCATTER, Kind.SCATTER, Kind.ALLTOALL)
 
@@ -52,15 +55,47 @@ class _Group:
         ranks: in the order in which MPI numbers them.
         root: its place among them.
         amounts: elements, ``[n]`` of each rank's share, of alltoall ``[n, n]`` from each to each.
+        even: whether MPI's function for equal shares does it.
     """
 
     kind: Kind
     ranks: tuple[int, ...]
     root: int
     amounts: IntArray
+    even: bool = False
+
+    @property
+    def function(self) -> str:
+        """The name of MPI's function."""
+        plain, uneven = _FUNCTIONS[self.kind]
+        return plain if self.even else uneven
+
+    def arguments(self, rank: int, send: Array, receive: Array, op: MPI.Op) -> tuple[object, ...]:
+        """What a rank of the group passes to it."""
+        sent, received = message(send), message(receive)
+        amounts, at_root = self.amounts.tolist(), rank == self.root
+        to_root: object = None if not at_root else received if self.even else (received, amounts)
+        if self.kind is Kind.ALLREDUCE:
+            return sent, received, op
+        if self.kind is Kind.REDUCE:
+            return sent, received if at_root else None, op, self.root
+        if self.kind is Kind.REDUCESCATTER:
+            return (sent, received, op) if self.even else (sent, received, amounts, op)
+        if self.kind is Kind.BROADCAST:
+            return received, self.root
+        if self.kind is Kind.GATHER:
+            return sent, to_root, self.root
+        if self.kind is Kind.SCATTER:
+            whole = sent if self.even else (sent, amounts)
+            return whole if at_root else None, received, self.root
+        if self.even:
+            return sent, received
+        if self.kind is Kind.ALLGATHER:
+            return sent, (received, amounts)
+        return (sent, amounts[rank]), (received, self.amounts[:, rank].tolist())
 
 
-class SplitReference:
+class MpiReference:
     """MPI's own collective in each of some groups of ranks, on the same buffers."""
 
     def __init__(self, groups: tuple[_Group, ...], operation: ReduceOp) -> None:
@@ -70,59 +105,47 @@ class SplitReference:
     @property
     def name(self) -> str:
         """The functions, and in how many groups."""
-        names = " and ".join(dict.fromkeys(_FUNCTIONS[group.kind] for group in self._groups))
+        names = " and ".join(dict.fromkeys(group.function for group in self._groups))
         if len(self._groups) == 1:
             return names
         return f"{names} in {counted(len(self._groups), 'group')}"
 
+    def prepare(self, comm: MPI.Intracomm, send: Array, receive: Array) -> None:
+        """Puts a broadcast's data where its root has it, in `receive`."""
+        _, group = self._group_of(comm.rank)
+        if group is not None and group.kind is Kind.BROADCAST and len(send):
+            receive[:] = send
+
     def run(self, comm: MPI.Intracomm, send: Array, receive: Array) -> None:
-        """Calls it; the first call splits the communicator."""
+        """Calls it, out of place; the first call splits the communicator where groups need it."""
         number, group = self._group_of(comm.rank)
         if self._own is None:
+            everyone = len(self._groups) == 1 and self._groups[0].ranks == (*range(comm.size),)
             place = 0 if group is None else group.ranks.index(comm.rank)
             color = mpi().UNDEFINED if group is None else number
-            self._own = comm.Split(color, place)
-        if group is None:
-            return
-        if group.kind is Kind.BROADCAST and len(send):
-            receive[:] = send
-        own, root = self._own, group.root
-        assert own is not None
-        send, receive = message(send), message(receive)
-        at_root = own.rank == root
-        op = getattr(mpi(), self._operation.name)
-        amounts = group.amounts.tolist()
-        if group.kind is Kind.ALLTOALL:
-            theirs = group.amounts[:, own.rank].tolist()
-            own.Alltoallv((send, amounts[own.rank]), (receive, theirs))
-        elif group.kind is Kind.ALLGATHER:
-            own.Allgatherv(send, (receive, amounts))
-        elif group.kind is Kind.GATHER:
-            own.Gatherv(send, (receive, amounts) if at_root else None, root)
-        elif group.kind is Kind.SCATTER:
-            own.Scatterv((send, amounts) if at_root else None, receive, root)
-        elif group.kind is Kind.REDUCESCATTER:
-            own.Reduce_scatter(send, receive, amounts, op)
-        elif group.kind is Kind.REDUCE:
-            own.Reduce(send, receive if at_root else None, op, root)
-        elif group.kind is Kind.ALLREDUCE:
-            own.Allreduce(send, receive, op)
-        else:
-            own.Bcast(receive, root)
+            self._own = comm if everyone else comm.Split(color, place)
+        if group is not None:
+            op = getattr(mpi(), self._operation.name)
+            given = group.arguments(self._own.rank, send, receive, op)
+            getattr(self._own, group.function.removeprefix("MPI_"))(*given)
 
     def demand(self, comm: MPI.Intracomm, send: Array, length: int) -> DataDemand:
         """What must come out at this rank, and by how much it may differ."""
-        value = np.empty(length, send.dtype)
-        self.run(comm, send, value)
+        value = self._result(comm, send, length)
         rounds = self._operation in (ReduceOp.SUM, ReduceOp.PROD) and send.dtype.kind == "f"
         if not rounds or not any(_reduces(group.kind) for group in self._groups):
             return DataDemand(value, None)
-        scale = np.empty(length, send.dtype)
-        self.run(comm, np.abs(send), scale)
+        scale = self._result(comm, np.abs(send), length)
         _, group = self._group_of(comm.rank)
         ranks = 0 if group is None or not _reduces(group.kind) else len(group.ranks)
         tolerance = ranks * rounding(send.dtype)[0] * scale.astype(np.longdouble)
         return DataDemand(value, tolerance)
+
+    def _result(self, comm: MPI.Intracomm, send: Array, length: int) -> Array:
+        receive = np.empty(length, send.dtype)
+        self.prepare(comm, send, receive)
+        self.run(comm, send, receive)
+        return receive
 
     def _group_of(self, rank: int) -> tuple[int, _Group | None]:
         for number, group in enumerate(self._groups):
@@ -131,9 +154,19 @@ class SplitReference:
         return -1, None
 
 
+def whole_reference(what: StandardCollective, total: int, operation: ReduceOp) -> MpiReference:
+    """The reference of a collective that MPI has, with a total of so many elements."""
+    ranks = what.num_nodes
+    counts = split(total, ranks)
+    amounts = np.tile(counts, (ranks, 1)) if what.kind is Kind.ALLTOALL else counts
+    even = bool((counts == counts[0]).all())
+    whole = _Group(what.kind, tuple(range(ranks)), what.root or 0, amounts, even)
+    return MpiReference((whole,), operation)
+
+
 def split_reference(
     instance: Instance, lengths: IntArray, operation: ReduceOp
-) -> SplitReference | None:
+) -> MpiReference | None:
     """The reference of a custom collective; None where MPI has none for it.
 
     Args:
@@ -142,7 +175,7 @@ def split_reference(
     pre, post = instance.pre, instance.post
     if not instance.combining and (pre.sum(axis=1) == 1).all() and (post.sum(axis=1) == 1).all():
         whole = _group(Kind.ALLTOALL, pre, post, lengths, np.arange(pre.shape[1]))
-        return None if whole is None else SplitReference((whole,), operation)
+        return None if whole is None else MpiReference((whole,), operation)
     groups = []
     for ranks in _components(pre | post):
         own = np.flatnonzero((pre | post)[:, ranks].any(axis=1))
@@ -155,7 +188,7 @@ def split_reference(
         if found is None:
             return None
         groups.append(found)
-    return SplitReference(tuple(groups), operation) if groups else None
+    return MpiReference(tuple(groups), operation) if groups else None
 
 
 def _reduces(kind: Kind) -> bool:
