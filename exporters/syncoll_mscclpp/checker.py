@@ -64,9 +64,8 @@ class MscclppChecker:
 
 def _require_followable(plan: Plan, units: int) -> None:
     pieces = sum(
-        (1 + sum(one.size for one in (*inner.sources, *inner.targets))) * max(1, op.loop_chunks)
-        for gpu in plan.gpus
-        for block in gpu.blocks
+        (1 + sum(one.size for one in inner.pieces)) * max(1, op.loop.chunks)
+        for _, block in plan.blocks
         for op in block.operations
         for inner in (op, *op.inner)
     )
@@ -131,7 +130,7 @@ def _follow(
 
 
 def _facts(plan: Plan, found: Promise | None) -> dict[str, int | str]:
-    blocks = [block for gpu in plan.gpus for block in gpu.blocks]
+    blocks = [block for _, block in plan.blocks]
     facts: dict[str, int | str] = {
         "protocol": plan.protocol,
         "thread blocks": len(blocks),
@@ -140,7 +139,7 @@ def _facts(plan: Plan, found: Promise | None) -> dict[str, int | str]:
         "chunks": max(max(gpu.input_chunks, gpu.output_chunks) for gpu in plan.gpus),
         "scratch chunks": max(gpu.scratch_chunks for gpu in plan.gpus),
     }
-    if isinstance(found, OwnSpecification) and plan.told is not None:
+    if isinstance(found, OwnSpecification) and plan.stated is not None:
         facts["by its own words"] = found.collective
     if found is None:
         facts["result"] = f"not checked: {plan.collective} does not say what it should be"

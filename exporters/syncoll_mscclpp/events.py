@@ -8,12 +8,11 @@ from what is stored, or end with it, the root tells them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from syncoll.runtime import Slot
 
-__all__ = ["Event", "Group", "merged"]
+__all__ = ["Event", "Group"]
 
 Group = tuple[int, ...]
 
@@ -50,24 +49,3 @@ class Event:
     def others(self) -> Group:
         """The group without the root."""
         return tuple(rank for rank in self.group if rank != self.root)
-
-
-def merged(events: Iterable[Event]) -> list[Event]:
-    """Events of one root in one step, those together that lie side by side."""
-    result: list[Event] = []
-    for event in sorted(events, key=lambda one: (one.group, one.sums, one.source, one.target)):
-        last = result[-1] if result else None
-        if (
-            last is not None
-            and (last.group, last.sums) == (event.group, event.sums)
-            and _behind(last.source, last.size) == event.source
-            and _behind(last.target, last.size) == event.target
-        ):
-            result[-1] = replace(last, size=last.size + event.size)
-            continue
-        result.append(event)
-    return result
-
-
-def _behind(slot: Slot, size: int) -> Slot:
-    return Slot(slot.buffer, slot.index + size)

@@ -11,7 +11,7 @@ so the data of a rank come first, and its packets behind them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from syncoll.runtime import Action, Buffer, LoweredAlgorithm, Operation, RankOperations, Slot
 
@@ -86,23 +86,17 @@ class _Rank:
         for index, operation in enumerate(self.rank.operations):
             if operation.target is not None:
                 self.last[operation.target] = index
-        drafts = [self.replace(i, operation) for i, operation in enumerate(self.rank.operations)]
+        drafts = [self.packed(i, operation) for i, operation in enumerate(self.rank.operations)]
         self.first = -(-len(self.stored) // 2)  # behind the data
         for draft in drafts:
             self.done.append(
                 tuple(
-                    Packed(
-                        one.name,
-                        one.data,
-                        tuple(self.first + number for number in one.packets),
-                        one.target,
-                        one.message,
-                    )
+                    replace(one, packets=tuple(self.first + number for number in one.packets))
                     for one in draft
                 )
             )
 
-    def replace(self, index: int, operation: Operation) -> list[Packed]:
+    def packed(self, index: int, operation: Operation) -> list[Packed]:
         """What is done in place of an operation, packets by number of arrival."""
         sources, target = operation.sources, operation.target
         if operation.action is Action.SEND:

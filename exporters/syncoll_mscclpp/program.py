@@ -35,17 +35,12 @@ from dataclasses import dataclass, field
 from syncoll.errors import ExportError
 from syncoll.runtime import Action, Buffer, Hazard, LoweredAlgorithm, Operation
 from syncoll_mscclpp.blocks import Block, Division
-from syncoll_mscclpp.events import Event, Group, merged
+from syncoll_mscclpp.events import Event, Group
+from syncoll_mscclpp.limits import MOST_OPERATIONS, MOST_TABLE
 from syncoll_mscclpp.packets import Packed, Packets
-from syncoll_mscclpp.script import KINDS, Channel, Move, Script, merge
+from syncoll_mscclpp.script import KINDS, Channel, Move, Script, joined, merge
 
 __all__ = ["Program", "RankProgram", "program_of"]
-
-MOST_OPERATIONS = 64
-"""Of one thread block."""
-
-MOST_TABLE = 16
-"""Channels, and remote buffers, of one thread block."""
 
 
 @dataclass(frozen=True)
@@ -312,12 +307,9 @@ class _Draft:
             for which in (0, 1)
         )
         script.synchronise("wait", sorted(awaited))
-        for one in merged(step.leads):
-            mine = self.switches[block[0]]
-            source = mine.index((one.group, one.source.buffer)) if one.sums else -1
-            target = mine.index((one.group, one.target.buffer))
-            name = "glres" if one.sums else "gstore"
-            script.multicast(name, (one.source, source), (one.target, target), one.size)
+        leads = sorted(step.leads, key=lambda one: (one.group, one.sums, one.source, one.target))
+        for event in joined(leads, lambda one: (one.group, one.sums)):
+            script.multicast(event, self.switches[block[0]])
         script.synchronise("signal", sorted(told))
 
     def step(self, block: Block, script: Script, step: _Step) -> None:

@@ -12,25 +12,21 @@ Threads of a block only meet at a ``nop``.  One is written
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from syncoll.runtime import Buffer, Slot, distance
+from syncoll_mscclpp.events import Event, Group
+from syncoll_mscclpp.limits import MOST_BUFFERS, MOST_CHANNELS
 
-__all__ = ["KINDS", "MOST_PER_OPERATION", "MOST_SOURCES", "Channel", "Move", "Script", "merge"]
+__all__ = ["KINDS", "Channel", "Move", "Script", "joined", "merge"]
 
 KINDS = ("memory", "port")
 """Of channels between two ranks: written by the GPU itself, or by a proxy."""
 
 Channel = tuple[str, int]
 """A kind of channel, and its number among those of the rank."""
-
-MOST_PER_OPERATION = 8
-"""Channels of one operation."""
-
-MOST_SOURCES = 10
-"""Buffers that one reduction reads."""
 
 LETTERS = {Buffer.INPUT: "i", Buffer.OUTPUT: "o", Buffer.SCRATCH: "s"}
 
@@ -54,6 +50,27 @@ class Move:
     size: int = 1
 
 
+_Piece = TypeVar("_Piece", Move, Event)
+
+
+def joined(pieces: Iterable[_Piece], alike: Callable[[_Piece], object]) -> list[_Piece]:
+    """The same with each piece put to the one before where both lie side by side.
+
+    Args:
+        alike: what must be equal of both.
+    """
+    result: list[_Piece] = []
+    for one in pieces:
+        if result:
+            last = result[-1]
+            after = (_behind(last.source, last.size), _behind(last.target, last.size))
+            if alike(last) == alike(one) and after == (one.source, one.target):
+                result[-1] = replace(last, size=last.size + one.size)
+                continue
+        result.append(one)
+    return result
+
+
 def merge(moves: Sequence[Move], rank: int, num_ranks: int) -> list[Move]:
     """The same with neighbours put together, in the order in which a rank sends to others."""
 
@@ -61,22 +78,7 @@ def merge(moves: Sequence[Move], rank: int, num_ranks: int) -> list[Move]:
         away = distance(rank, move.peer, num_ranks)
         return (away, move.channel, move.source, move.target)
 
-    result: list[Move] = []
-    for move in sorted(moves, key=key):
-        if result:
-            last = result[-1]
-            after = (
-                Slot(last.source.buffer, last.source.index + last.size),
-                Slot(last.target.buffer, last.target.index + last.size),
-            )
-            same = (last.peer, last.channel) == (move.peer, move.channel)
-            if same and after == (move.source, move.target):
-                result[-1] = Move(
-                    last.peer, last.channel, last.source, last.target, last.size + move.size
-                )
-                continue
-        result.append(move)
-    return result
+    return joined(sorted(moves, key=key), lambda move: (move.peer, move.channel))
 
 
 @dataclass
@@ -121,8 +123,8 @@ class Script:
         for kind in KINDS:
             table = self.table(kind)
             places = sorted(table.index(number) for one, number in set(channels) if one == kind)
-            for start in range(0, len(places), MOST_PER_OPERATION):
-                chosen = places[start : start + MOST_PER_OPERATION]
+            for start in range(0, len(places), MOST_CHANNELS):
+                chosen = places[start : start + MOST_CHANNELS]
                 uses = {(waits, kind, place) for place in chosen}
                 if uses & self._used or (not waits and (self._moved or self._waited)):
                     self.nop()
@@ -148,8 +150,8 @@ class Script:
             by_buffer.setdefault((move.channel[0], move.source.buffer), []).append(move)
         for (kind, _), group in by_buffer.items():
             table = self.table(kind)
-            for start in range(0, len(group), MOST_PER_OPERATION):
-                chosen = group[start : start + MOST_PER_OPERATION]
+            for start in range(0, len(group), MOST_CHANNELS):
+                chosen = group[start : start + MOST_CHANNELS]
                 if kind == "port" and any(
                     not waits and one == kind for waits, one, _ in self._used
                 ):
@@ -167,33 +169,28 @@ class Script:
                     ]
                 self.operations.append(operation)
 
-    def multicast(
-        self, name: str, source: tuple[Slot, int], target: tuple[Slot, int], size: int
-    ) -> None:
-        """What lies at a place of all ranks of a group is added up, or of this one taken, and
-        stored at a place of all.
+    def multicast(self, event: Event, bound: Sequence[tuple[Group, Buffer]]) -> None:
+        """An event through a switch: ``glres`` adds up over its group, ``gstore`` takes a chunk of
+        this rank; both store at all of the group.
 
         Args:
-            name: ``glres`` or ``gstore``.
-            source: its first slot, and the switch channel by which it is read; -1 for none.
-            target: the same of where it is stored.
-            size: chunks.
+            bound: the multicast groups of the rank, each with the buffer that it binds.
         """
-        self._before(_slots([(source[0], size)]), _slots([(target[0], size)]))
+        self._before(_slots([(event.source, event.size)]), _slots([(event.target, event.size)]))
 
-        def place(slot: Slot, channel: int) -> dict[str, int | str]:
-            if channel < 0:
-                return _local(slot, size)
+        def place(slot: Slot) -> dict[str, int | str]:
+            channel = bound.index((event.group, slot.buffer))
             if channel not in self.switches:
                 self.switches.append(channel)
             number = self.switches.index(channel)
-            return {"switch_channel_id": number, "index": slot.index, "size": size}
+            return {"switch_channel_id": number, "index": slot.index, "size": event.size}
 
+        source = place(event.source) if event.sums else _local(event.source, event.size)
         self.operations.append(
             {
-                "name": name,
-                "src_buff": [place(*source)],
-                "dst_buff": [place(*target)],
+                "name": "glres" if event.sums else "gstore",
+                "src_buff": [source],
+                "dst_buff": [place(event.target)],
                 "channel_type": "switch",
             }
         )
@@ -208,8 +205,8 @@ class Script:
         """Chunks are added."""
         first = target if target in sources else sources[0]
         others = [slot for slot in sources if slot != first]
-        for start in range(0, len(others), MOST_SOURCES - 1):
-            chosen = others[start : start + MOST_SOURCES - 1]
+        for start in range(0, len(others), MOST_BUFFERS - 1):
+            chosen = others[start : start + MOST_BUFFERS - 1]
             self._before({first, *chosen}, {target})
             self._data("re", [first, *chosen], target, 1)
             first = target
@@ -244,7 +241,7 @@ class Script:
         last = self.operations[-1] if len(self.operations) == before and before else None
         if last is not None and last["name"] == name == "ppkt":
             same = last["src_buff"][0]["type"] == sources[0]["type"]
-            if same and len(last["dst_buff"]) < MOST_PER_OPERATION:
+            if same and len(last["dst_buff"]) < MOST_CHANNELS:
                 last["src_buff"] += sources
                 last["dst_buff"] += targets
                 return
@@ -261,16 +258,16 @@ class Script:
             return False
         last = self.operations[-1]
         if name == "rppkt" and last["name"] == "rppkt" and last["src_buff"] == sources:
-            room = len(last["dst_buff"]) < MOST_PER_OPERATION
+            room = len(last["dst_buff"]) < MOST_CHANNELS
             last["dst_buff"] += targets if room else []
             return room
         if last["name"] not in ("repkt", "respkt") or last["dst_buff"][:1] != sources[:1]:
             return False
         if name == "repkt" and last["name"] == "repkt" and last["dst_buff"] == targets:
-            room = len(last["src_buff"]) < MOST_SOURCES
+            room = len(last["src_buff"]) < MOST_BUFFERS
             last["src_buff"] += sources[1:] if room else []
             return room
-        if name == "ppkt" and len(last["dst_buff"]) <= MOST_PER_OPERATION:
+        if name == "ppkt" and len(last["dst_buff"]) <= MOST_CHANNELS:
             last.update(name="respkt", channel_type="memory")
             last["dst_buff"] += targets
             return True
@@ -312,5 +309,9 @@ def _packets(number: int) -> dict[str, int | str]:
     return _local(Slot(Buffer.SCRATCH, number), 1)
 
 
-def _slots(pieces: Sequence[tuple[Slot, int]] | Iterator[tuple[Slot, int]]) -> set[Slot]:
-    return {Slot(slot.buffer, slot.index + i) for slot, size in pieces for i in range(size)}
+def _slots(pieces: Iterable[tuple[Slot, int]]) -> set[Slot]:
+    return {_behind(slot, i) for slot, size in pieces for i in range(size)}
+
+
+def _behind(slot: Slot, size: int) -> Slot:
+    return Slot(slot.buffer, slot.index + size)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from syncoll.errors import ExportError
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import Kind, Layout
+from syncoll_mscclpp.limits import MOST_MIN_SIZE
 
 __all__ = ["Sizes"]
 
 _LARGEST_OFFSET = (1 << 32) - 1
 """Offsets in a buffer are numbers of 32 bits."""
-
-_LARGEST_MINIMUM = (1 << 31) - 1
-"""The runtime reads the smallest message as a signed number of 32 bits."""
 
 
 class Sizes:
@@ -54,9 +52,9 @@ class Sizes:
         self.capped = wanted > self.limit
         self.largest = min(wanted, self.limit)
         if request.min_bytes * self.measured > self.limit * message or (
-            self.smallest > _LARGEST_MINIMUM
+            self.smallest > MOST_MIN_SIZE
         ):
-            most = min(self.limit // self.measured, _LARGEST_MINIMUM // min(measured)) * message
+            most = min(self.limit // self.measured, MOST_MIN_SIZE // min(measured)) * message
             raise ExportError(
                 f"a smallest message of {request.min_bytes} bytes is beyond what the runtime can "
                 f"compare with; it is at most {most}"

@@ -15,32 +15,27 @@ and the chunk has one place there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.errors import ExportError
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm, Topology
-from syncoll.model.boxes import shared_memory_boxes
+from syncoll.model.boxes import IntArray, shared_memory_boxes
 from syncoll.plugins import ExportRequest
-from syncoll.runtime import Kind, Layout
+from syncoll.runtime import Buffer, Layout, Slot
+from syncoll_mscclpp.events import Event, Group
+from syncoll_mscclpp.limits import MOST_CHANNELS, MOST_OPERATIONS, MOST_TABLE
+from syncoll_mscclpp.program import RankProgram
+from syncoll_mscclpp.script import Move, Script, joined
 from syncoll_mscclpp.ways import around_one_switch
 
-__all__ = ["switch_gpus"]
+__all__ = ["switch_programs"]
 
-_MOST_TABLE = 16
-"""Channels of a type of a thread block."""
-
-_MOST_PER_OPERATION = 8
-"""Channels of one signal or wait."""
-
-_MOST_OPERATIONS = 64
-"""Of a thread block."""
-
-Op = dict[str, Any]
-Group = tuple[int, ...]
+Bound = tuple[Group, Buffer]
+"""A multicast group, and the buffer that it binds."""
 
 
 @dataclass(frozen=True)
@@ -58,34 +53,7 @@ class _Way:
     sums: bool
 
 
-@dataclass(frozen=True)
-class _Move:
-    """An operation that moves data: from places of the input to places of the output."""
-
-    name: str
-    group: Group
-    source: int
-    target: int
-    size: int = 1
-
-
-@dataclass
-class _Rank:
-    """What one rank does.
-
-    Args:
-        moves: its operations that move data.
-        channels: its multicast groups, each with the buffer that it binds; in the order in which
-            all ranks make them.
-        peers: the ranks with which it has a group in common.
-    """
-
-    moves: list[_Move] = field(default_factory=list)
-    channels: list[tuple[Group, str]] = field(default_factory=list)
-    peers: list[int] = field(default_factory=list)
-
-
-def switch_gpus(request: ExportRequest, layout: Layout) -> tuple[list[dict[str, Any]], int]:
+def switch_programs(request: ExportRequest, layout: Layout) -> tuple[list[RankProgram], int]:
     """What each rank does, and how many chunks all ranks of a group would send to all others.
 
     Raises:
@@ -94,31 +62,49 @@ def switch_gpus(request: ExportRequest, layout: Layout) -> tuple[list[dict[str, 
     """
     nodes = layout.collective.num_nodes
     ways = _ways(request.instance, request.algorithm)
-    exchanged = [chunk for chunk, way in enumerate(ways) if way.root is None]
-    for chunk in exchanged:
-        roots = [way.root for way in ways]
-        ways[chunk] = replace(ways[chunk], root=min(ways[chunk].group, key=roots.count))
-    ranks = [_Rank() for _ in range(nodes)]
-    made: set[tuple[Group, str]] = set()
+    exchanged, uses = 0, Counter(way.root for way in ways)
+    events: list[list[Event]] = [[] for _ in range(nodes)]
+    made: set[Bound] = set()
     for chunk, way in enumerate(ways):
-        assert way.root is not None
-        move = _move(request, layout, chunk, way)
-        if move is None:
-            continue
-        _append(ranks[way.root].moves, move)
-        if move.name != "copy":
-            made |= {(way.group, buffer) for buffer in ("io" if way.sums else "o")}
+        root = way.root
+        if root is None:
+            exchanged += 1
+            root = min(way.group, key=lambda rank: uses[rank])
+            uses[root] += 1
+        event = _event(request, layout, chunk, way, root)
+        if event is not None:
+            events[root].append(event)
+            if len(way.group) > 1:
+                made.add((way.group, Buffer.OUTPUT))
+                made |= {(way.group, Buffer.INPUT)} if way.sums else set()
+    channels: list[list[Bound]] = [[] for _ in range(nodes)]
     for group, buffer in sorted(made):
         _require_alike(layout, group, buffer)
         for member in group:
-            ranks[member].channels.append((group, buffer))
-    for number, rank in enumerate(ranks):
-        rank.peers = sorted({peer for group, _ in rank.channels for peer in group} - {number})
-        _require_room(number, rank)
-    signals = max(-(-len(rank.peers) // _MOST_PER_OPERATION) for rank in ranks)
-    room = _MOST_OPERATIONS - 4 * signals - 2
-    blocks = max(1, -(-max(len(rank.moves) for rank in ranks) // room))
-    return [_gpu(number, rank, blocks, layout) for number, rank in enumerate(ranks)], len(exchanged)
+            channels[member].append((group, buffer))
+    peers = [
+        sorted({peer for group, _ in mine for peer in group} - {number})
+        for number, mine in enumerate(channels)
+    ]
+    for number in range(nodes):
+        _require_room(number, len(peers[number]), len(channels[number]))
+    moves = [joined(own, lambda one: (one.group, one.sums)) for own in events]
+    signals = max(-(-len(mine) // MOST_CHANNELS) for mine in peers)
+    room = MOST_OPERATIONS - 4 * signals - 2
+    blocks = max(1, -(-max(map(len, moves)) // room))
+    programs = [
+        RankProgram(
+            {"memory": peers[number] * blocks},
+            0,
+            tuple(
+                _script(moves[number][block::blocks], block, len(peers[number]), channels[number])
+                for block in range(blocks)
+            ),
+            tuple(channels[number]),
+        )
+        for number in range(nodes)
+    ]
+    return programs, exchanged
 
 
 def _ways(instance: Instance, algorithm: Algorithm) -> list[_Way]:
@@ -192,127 +178,57 @@ def _require_switch(topology: Topology, box: IntArray, chunk: int, way: _Way) ->
         )
 
 
-def _move(request: ExportRequest, layout: Layout, chunk: int, way: _Way) -> _Move | None:
-    """The operation that moves a chunk; None where it is in its place."""
-    assert way.root is not None
+def _event(
+    request: ExportRequest, layout: Layout, chunk: int, way: _Way, root: int
+) -> Event | None:
+    """What is done with a chunk; None where it is in its place."""
     group = list(way.group)
-    source, target = int(layout.inputs[chunk, way.root]), int(layout.outputs[chunk, way.root])
-    if len(group) == 1:
-        return None if request.in_place else _Move("copy", way.group, source, target)
+    if len(group) == 1 and request.in_place:
+        return None
     for places, buffer in ((layout.inputs, "input"), (layout.outputs, "output")):
         if (way.sums or buffer == "output") and len(set(places[chunk, group].tolist())) > 1:
             raise ExportError(
                 f"chunk {chunk} lies at different places of its ranks' {buffer}s, and a switch "
                 "reads and writes one place of all of them"
             )
-    return _Move("glres" if way.sums else "gstore", way.group, source, target)
+    source = Slot(Buffer.INPUT, int(layout.inputs[chunk, root]))
+    target = Slot(Buffer.OUTPUT, int(layout.outputs[chunk, root]))
+    sums = way.sums and len(group) > 1
+    return Event(0, chunk, root, way.group, sums, source, target, gathers=False, tells=False)
 
 
-def _append(moves: list[_Move], move: _Move) -> None:
-    """Adds an operation, with the last one where both lie side by side."""
-    if moves:
-        last = moves[-1]
-        after = (last.source + last.size, last.target + last.size)
-        if (last.name, last.group, *after) == (move.name, move.group, move.source, move.target):
-            moves[-1] = replace(last, size=last.size + move.size)
-            return
-    moves.append(move)
-
-
-def _require_alike(layout: Layout, group: Group, buffer: str) -> None:
-    sizes = layout.input_chunks if buffer == "i" else layout.output_chunks
+def _require_alike(layout: Layout, group: Group, buffer: Buffer) -> None:
+    sizes = layout.input_chunks if buffer is Buffer.INPUT else layout.output_chunks
     if len({sizes[rank] for rank in group}) > 1:
-        name = "inputs" if buffer == "i" else "outputs"
+        name = "inputs" if buffer is Buffer.INPUT else "outputs"
         raise ExportError(
             f"ranks {', '.join(map(str, group))} have {name} of different sizes, which cannot be "
             "bound to one multicast group"
         )
 
 
-def _require_room(number: int, rank: _Rank) -> None:
-    for count, what in ((len(rank.peers), "other ranks"), (len(rank.channels), "switch channels")):
-        if count > _MOST_TABLE:
+def _require_room(number: int, peers: int, channels: int) -> None:
+    for count, what in ((peers, "other ranks"), (channels, "switch channels")):
+        if count > MOST_TABLE:
             raise ExportError(
                 f"rank {number} has groups with {count} {what}; a thread block has room for "
-                f"{_MOST_TABLE}"
+                f"{MOST_TABLE}"
             )
 
 
-def _gpu(number: int, rank: _Rank, blocks: int, layout: Layout) -> dict[str, Any]:
-    peers, channels = rank.peers, rank.channels
-    custom = layout.collective.kind is Kind.CUSTOM
-    sizes = {"i": layout.input_chunks[number], "o": layout.output_chunks[number]}
-    if not custom:  # of a broadcast the others pass a buffer, too
-        sizes = {"i": max(layout.input_chunks), "o": max(layout.output_chunks)}
-    memory = [{"channel_type": "memory", "connected_to": peers * blocks}] if peers else []
-    return {
-        "id": number,
-        "input_chunks": max(1, sizes["i"]),
-        "output_chunks": max(1, sizes["o"]),
-        "scratch_chunks": 0,
-        "threadblocks": [
-            {
-                "id": block,
-                "ops": _operations(rank, rank.moves[block::blocks]),
-                "channels": [
-                    {"channel_type": kind, "channel_ids": ids}
-                    for kind, ids in (
-                        ("memory", list(range(block * len(peers), (block + 1) * len(peers)))),
-                        ("switch", list(range(len(channels)))),
-                    )
-                    if ids
-                ],
-                "remote_buffer_refs": [],
-            }
-            for block in range(blocks)
-        ],
-        "channels": [
-            *memory,
-            *(
-                {
-                    "channel_type": "switch",
-                    "buffer_type": buffer,
-                    "rank_groups": [{"size": max(1, sizes[buffer]), "ranks": list(group)}],
-                }
-                for group, buffer in channels
-            ),
-        ],
-        "remote_buffers": [],
-        "semaphores": [],
-    }
-
-
-def _operations(rank: _Rank, moves: list[_Move]) -> list[Op]:
+def _script(events: list[Event], block: int, peers: int, channels: list[Bound]) -> Script:
     """Everybody is there, this rank's chunks, everybody is done."""
-    nop: Op = {"name": "nop"}
-    peers = list(range(len(rank.peers)))
-
-    def meet(signal: str, wait: str) -> list[Op]:
-        return [
-            {
-                "name": name,
-                "channel_type": "memory",
-                "channel_ids": peers[start : start + _MOST_PER_OPERATION],
-            }
-            for name in (signal, wait)
-            for start in range(0, len(peers), _MOST_PER_OPERATION)
-        ]
-
-    def place(move: _Move, buffer: str, index: int) -> Op:
-        local = move.name == "copy" or (move.name == "gstore" and buffer == "i")
-        which: Op = {"type": buffer}
-        if not local:
-            which = {"switch_channel_id": rank.channels.index((move.group, buffer))}
-        return which | {"index": index, "size": move.size}
-
-    done: list[Op] = []
-    for move in moves:
-        done.append(
-            {
-                "name": move.name,
-                "src_buff": [place(move, "i", move.source)],
-                "dst_buff": [place(move, "o", move.target)],
-                **({} if move.name == "copy" else {"channel_type": "switch"}),
-            }
-        )
-    return [*meet("rlxsignal", "rlxwait"), nop, *done, nop, *meet("signal", "wait")]
+    mine = [("memory", block * peers + i) for i in range(peers)]
+    script = Script(mine, switches=list(range(len(channels))))
+    script.synchronise("rlxsignal", mine)
+    script.synchronise("rlxwait", mine)
+    script.nop()
+    for one in events:
+        if len(one.group) == 1:
+            script.copy(Move(-1, None, one.source, one.target, one.size))
+        else:
+            script.multicast(one, channels)
+    script.nop()
+    script.synchronise("signal", mine)
+    script.synchronise("wait", mine)
+    return script

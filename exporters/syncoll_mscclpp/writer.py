@@ -7,7 +7,7 @@ else to scratch.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -26,17 +26,17 @@ from syncoll.runtime import (
 )
 from syncoll.wording import counted
 from syncoll_mscclpp.channels import Channels
+from syncoll_mscclpp.limits import VECTOR
 from syncoll_mscclpp.options import SMALL
 from syncoll_mscclpp.packets import Packets, packets_of
 from syncoll_mscclpp.program import Program, RankProgram, program_of
 from syncoll_mscclpp.script import KINDS, LETTERS, Script
 from syncoll_mscclpp.sizes import Sizes
 from syncoll_mscclpp.stages import staged
-from syncoll_mscclpp.switches import switch_gpus
+from syncoll_mscclpp.switches import switch_programs
 
 __all__ = ["MscclppExporter"]
 
-_VECTOR = 16
 _WARP = 32
 _MOST_SHOWN = 8
 """Ranks whose buffers a note tells."""
@@ -61,37 +61,45 @@ class MscclppExporter:
                     raise ExportError(f"{error}; expected channel={other}") from error
                 why = str(error)
         program, packets = _program(request, channels, options)
-        lowered = program.lowered
+        lowered, notes = program.lowered, list[str]()
         scratch = packets.scratch if packets else [one.scratch_chunks for one in lowered.ranks]
-        room = max(scratch) * (2 if packets else 1)
-        sizes = Sizes(lowered.layout, room, request, int(options["alignment"]))
-        gpus = [
-            _gpu(rank, one, sizes.buffers[rank], scratch[rank])
-            for rank, one in enumerate(program.ranks)
-        ]
-        blocks = _blocks(gpus) if program.split else 0
-        kinds = {kind for one in program.ranks for kind in one.peers}
-        notes = [*_notes(request, collective, blocks, sizes, kinds, options)]
         if why:
-            by = " and ".join(sorted(kinds))
+            by = " and ".join(sorted({kind for one in program.ranks for kind in one.peers}))
             notes.append(f"by {by} channels, because switch channels cannot express it: {why}")
         if packets:
             notes.append("by packets (protocol LL), which is for small messages")
-        return Exported(
-            _file(request, lowered.layout, options, sizes, gpus, packets=packets is not None),
-            tuple(notes),
+        return _exported(
+            *(request, lowered.layout, options, program.ranks, scratch, notes),
+            packets=packets is not None,
+            split=program.split,
         )
 
 
-def _file(
+def _exported(
     request: ExportRequest,
     layout: Layout,
     options: Mapping[str, OptionValue],
-    sizes: Sizes,
-    gpus: list[dict[str, Any]],
+    ranks: Sequence[RankProgram],
+    scratch: Sequence[int],
+    more_notes: Sequence[str],
     *,
     packets: bool = False,
-) -> dict[str, bytes]:
+    in_switches: bool = False,
+    split: bool = False,
+) -> Exported:
+    """The file of a program.
+
+    Args:
+        scratch: chunks of each rank.
+        more_notes: beside those of all plans.
+        split: whether limits asked for more thread blocks than were wanted.
+    """
+    room = max(scratch) * (2 if packets else 1)
+    sizes = Sizes(layout, room, request, int(options["alignment"]))
+    kinds = {kind for one in ranks for kind in one.peers} | ({"switch"} if in_switches else set())
+    blocks = max(len(one.scripts) for one in ranks) if split else 0
+    notes = _notes(request, layout.collective, blocks, sizes, kinds, options)
+    gpus = [_gpu(i, one, sizes.buffers[i], scratch[i]) for i, one in enumerate(ranks)]
     name = _name(request.name)
     plan: dict[str, Any] = {
         "name": name,
@@ -107,12 +115,8 @@ def _file(
         "gpus": gpus,
         **_told(request, layout),
     }
-    return {f"{name}.json": _text(plan).encode("ascii")}
-
-
-def _blocks(gpus: list[dict[str, Any]]) -> int:
-    """Thread blocks of a rank, at most."""
-    return max(len(gpu["threadblocks"]) for gpu in gpus)
+    files = {f"{name}.json": _text(plan).encode("ascii")}
+    return Exported(files, (*notes, *more_notes), in_switches=in_switches)
 
 
 def _through_switches(request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
@@ -125,7 +129,7 @@ def _through_switches(request: ExportRequest, options: Mapping[str, OptionValue]
         raise ExportError("packets go over memory channels only")
     layout = layout_of(request.instance, in_place=request.in_place)
     try:
-        gpus, exchanged = switch_gpus(request, layout)
+        programs, exchanged = switch_programs(request, layout)
     except ExportError as error:
         if not request.instance.topology.counts_copies:
             raise
@@ -133,15 +137,16 @@ def _through_switches(request: ExportRequest, options: Mapping[str, OptionValue]
             return _in_stages(request, layout, options)
         except ExportError as other:
             raise ExportError(f"{error}; and {other}") from other
-    sizes = Sizes(layout, 0, request, int(options["alignment"]))
-    kinds = {"memory", "switch"}
-    notes = [*_notes(request, layout.collective, _blocks(gpus), sizes, kinds, options)]
-    if exchanged:
-        notes.append(
-            f"what all ranks would send to all others, {counted(exchanged, 'chunk')}, is added up "
-            "and copied by the switch as well, which takes less of every cable"
-        )
-    return Exported(_file(request, layout, options, sizes, gpus), tuple(notes), in_switches=True)
+    notes = [
+        f"what all ranks would send to all others, {counted(exchanged, 'chunk')}, is added up "
+        "and copied by the switch as well, which takes less of every cable"
+    ]
+    scratch = [0] * len(programs)
+    return _exported(
+        *(request, layout, options, programs, scratch, notes if exchanged else ()),
+        in_switches=True,
+        split=True,
+    )
 
 
 def _in_stages(
@@ -151,21 +156,18 @@ def _in_stages(
     stages = staged(request, layout)
     channels, most = Channels(request, "auto"), int(options["blocks"])
     program = program_of(stages.lowered, channels.kind, most, events=stages.events)
-    sizes = Sizes(layout, stages.scratch, request, int(options["alignment"]))
-    gpus = [
-        _gpu(rank, one, sizes.buffers[rank], stages.scratch)
-        for rank, one in enumerate(program.ranks)
-    ]
-    kinds = {"switch", *(kind for one in program.ranks for kind in one.peers)}
-    blocks = _blocks(gpus) if program.split else 0
-    notes = [*_notes(request, layout.collective, blocks, sizes, kinds, options)]
-    chunks = request.instance.num_chunks
+    chunks, notes = request.instance.num_chunks, list[str]()
     if stages.chunks < chunks:
         notes.append(
             f"{stages.chunks} of {counted(chunks, 'chunk')} go through switches; every send of the "
             "others is by itself, which takes longer where R counts on switches for them"
         )
-    return Exported(_file(request, layout, options, sizes, gpus), tuple(notes), in_switches=True)
+    scratch = [stages.scratch] * len(program.ranks)
+    return _exported(
+        *(request, layout, options, program.ranks, scratch, notes),
+        in_switches=True,
+        split=program.split,
+    )
 
 
 def _program(
@@ -202,9 +204,9 @@ def _require_known(collective: StandardCollective, request: ExportRequest) -> No
 def _require_options(options: Mapping[str, OptionValue]) -> None:
     if int(options["threads"]) % _WARP:
         raise ExportError(f"threads is {options['threads']}; it must be a multiple of {_WARP}")
-    if int(options["alignment"]) % _VECTOR:
+    if int(options["alignment"]) % VECTOR:
         raise ExportError(
-            f"alignment is {options['alignment']}; reductions work on {_VECTOR} bytes at a time, "
+            f"alignment is {options['alignment']}; reductions work on {VECTOR} bytes at a time, "
             "so it must be a multiple"
         )
 

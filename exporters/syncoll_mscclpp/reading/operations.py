@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from syncoll_mscclpp.limits import MOST_BUFFERS, MOST_CHANNELS
 from syncoll_mscclpp.reading.plan import Operation, Reference
 
 __all__ = [
-    "MOST_BUFFERS",
-    "MOST_CHANNELS",
     "MULTICAST",
     "PACKETS",
     "SIGNATURES",
@@ -21,12 +20,6 @@ __all__ = [
     "in_packets",
     "wrong_signature",
 ]
-
-MOST_CHANNELS = 8
-"""Channels of one operation."""
-
-MOST_BUFFERS = 10
-"""Sources, and targets, of one operation."""
 
 PACKETS = ("ppkt", "rppkt", "cpkt", "upkt", "repkt", "recpkt", "respkt", "recspkt")
 """Operations on data with a flag in every packet, as of protocol LL."""
@@ -127,7 +120,7 @@ def wrong_signature(op: Operation) -> str | None:
 
 
 def _wrong_sizes(op: Operation, signature: Signature) -> str | None:
-    sizes = {one.size for one in (*op.sources, *op.targets)}
+    sizes = {one.size for one in op.pieces}
     if 0 in sizes:
         return "a piece of 0 chunks"
     if signature.paired:
@@ -150,18 +143,17 @@ def _wrong_sizes(op: Operation, signature: Signature) -> str | None:
             )
     elif len(sizes) > 1:
         return f"its pieces have different sizes: {', '.join(map(str, sorted(sizes)))} chunks"
-    number, size = op.group
-    if size < 1 or number >= size:
-        return f"tbg_info: number {number} of a group of {size}"
+    if op.group.number >= op.group.size:
+        return f"tbg_info: number {op.group.number} of a group of {op.group.size}"
     return None
 
 
 _KINDS: dict[str, tuple[str, Callable[[Reference], bool]]] = {
-    "l": ("a buffer of this rank ('type')", lambda one: one.buffer != ""),
-    "r": ("a remote buffer ('buffer_id')", lambda one: one.remote >= 0),
-    "s": ("a switch channel ('switch_channel_id')", lambda one: one.switch >= 0),
+    "l": ("a buffer of this rank ('type')", lambda one: one.buffer is not None),
+    "r": ("a remote buffer ('buffer_id')", lambda one: one.remote is not None),
+    "s": ("a switch channel ('switch_channel_id')", lambda one: one.switch is not None),
     "L": ("scratch of this rank ('type' s), where packets lie", lambda one: one.buffer == "s"),
-    "R": ("a remote buffer ('buffer_id')", lambda one: one.remote >= 0),
+    "R": ("a remote buffer ('buffer_id')", lambda one: one.remote is not None),
 }
 
 

@@ -7,149 +7,234 @@ something else than is meant, or fall back silently, reading fails here, with th
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal, NoReturn
 
-from syncoll.errors import VerificationError
+from msgspec import Meta, field
 
-__all__ = [
-    "Block",
-    "Gpu",
-    "Operation",
-    "Plan",
-    "Reference",
-    "RemoteBuffer",
-    "Switch",
-    "Told",
-    "read_plan",
-]
+from syncoll.documents.record import Record, read_record
+from syncoll.errors import FileFormatError, VerificationError
 
-BUFFERS = ("i", "o", "s")
+__all__ = ["Operation", "Plan", "PlanBlock", "PlanGpu", "Reference", "read_plan"]
+
 _OLD_KEYS = ("inputChunks", "chunkGroups", "outputChunks", "scratchChunks")
 _LARGEST = (1 << 64) - 1
-_TOLD = "syncoll"
-"""The key beside those of the runtime, by which a plan says which chunk lies where."""
+
+Buffer = Literal["i", "o", "s"]
+Kind = Literal["memory", "port"]
+Index = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+Indices = tuple[Index, ...]
 
 
-@dataclass(frozen=True)
-class Reference:
-    """A piece of a buffer that an operation names.
+class Reference(Record, frozen=True):
+    """A piece of a buffer that an operation names: one of its first three entries is set.
 
     Args:
-        buffer: ``i``, ``o`` or ``s`` of the own rank; empty for others.
-        remote: place in the thread block's table of remote buffers; -1 for others.
-        switch: place in its table of switch channels; -1 for others.
+        buffer: of the own rank.
+        remote: place in the thread block's table of remote buffers.
+        switch: place in its table of switch channels.
         index: first chunk.
         size: chunks.
     """
 
-    buffer: str
-    remote: int
-    switch: int
-    index: int
-    size: int
+    index: Index
+    size: Index
+    buffer: Buffer | None = field(name="type", default=None)
+    remote: Index | None = field(name="buffer_id", default=None)
+    switch: Index | None = field(name="switch_channel_id", default=None)
+
+    def __post_init__(self) -> None:
+        named = zip(
+            ("type", "buffer_id", "switch_channel_id"),
+            (self.buffer, self.remote, self.switch),
+            strict=True,
+        )
+        names = [name for name, value in named if value is not None]
+        if len(names) != 1:
+            raise ValueError(
+                "expected one of 'type' (a buffer of this rank), 'buffer_id' (of another one) and "
+                f"'switch_channel_id', not {' and '.join(map(repr, names)) or 'none of them'}"
+            )
 
 
-@dataclass(frozen=True)
-class Operation:
+class GroupPart(Record, frozen=True):
+    """A thread block's number in a group of blocks that share the work, and the group's size."""
+
+    number: Index = field(name="tb_id")
+    size: Index = field(name="tbg_size")
+
+
+class PipelineLoop(Record, frozen=True):
+    """Over how many chunks a pipeline runs, and the bytes of one round of it."""
+
+    chunks: Index = field(name="num_chunks")
+    unit: Index = field(name="unit_size")
+
+
+class Operation(Record, frozen=True):
     """One operation of a thread block; what it does not need is empty.
 
     Args:
         name: as in the file.
-        sources: ``src_buff``.
-        targets: ``dst_buff``.
-        channel_type: memory, port, switch, or none.
+        sources: pieces that it reads.
+        targets: pieces that it writes.
+        channel_type: of its channels.
         channels: places in the thread block's table of channels of that type.
-        group: number in, and size of, the group of thread blocks that share the work.
-        barrier: its number, and of how many thread blocks; of a ``barrier``.
+        group: of thread blocks that share the work.
+        barrier: of a ``barrier``, its number.
+        barrier_size: of how many thread blocks it is.
         semaphores: their numbers.
-        loop_chunks: of a ``pipeline``, how many chunks it runs over.
-        loop_unit: bytes of one round of it.
+        loop: of a ``pipeline``.
         inner: its operations.
     """
 
     name: str
-    sources: tuple[Reference, ...] = ()
-    targets: tuple[Reference, ...] = ()
-    channel_type: str = "none"
-    channels: tuple[int, ...] = ()
-    group: tuple[int, int] = (0, 1)
-    barrier: tuple[int, int] | None = None
-    semaphores: tuple[int, ...] = ()
-    loop_chunks: int = 0
-    loop_unit: int = 0
-    inner: tuple[Operation, ...] = ()
+    sources: tuple[Reference, ...] = field(name="src_buff", default=())
+    targets: tuple[Reference, ...] = field(name="dst_buff", default=())
+    channel_type: Literal["memory", "port", "switch", "none"] = "none"
+    channels: Indices = field(name="channel_ids", default=())
+    group: GroupPart = field(name="tbg_info", default=GroupPart(0, 1))
+    barrier: Index | None = field(name="barrier_id", default=None)
+    barrier_size: Index | None = field(name="num_threadblocks", default=None)
+    semaphores: Indices = field(name="semaphore_ids", default=())
+    loop: PipelineLoop = field(name="iter_context", default=PipelineLoop(0, 0))
+    inner: tuple[Operation, ...] = field(name="ops", default=())
+
+    def __post_init__(self) -> None:
+        if self.name == "barrier" and None in (self.barrier, self.barrier_size):
+            raise ValueError("a barrier needs 'barrier_id' and 'num_threadblocks'")
+        if any(one.inner for one in self.inner):
+            raise ValueError("a pipeline within a pipeline")
+
+    @property
+    def pieces(self) -> tuple[Reference, ...]:
+        """All that it reads and writes, sources first."""
+        return (*self.sources, *self.targets)
 
 
-@dataclass(frozen=True)
-class Block:
-    """A thread block.
+class BlockChannels(Record, frozen=True):
+    """Channels of one type in a thread block's table, by their numbers at the rank."""
 
-    Args:
-        id: its number.
-        channels: numbers of channels of the gpu, by type.
-        remote_buffers: numbers of remote buffers of the gpu, by the type of access.
-        operations: in order.
-    """
-
-    id: int
-    channels: Mapping[str, tuple[int, ...]]
-    remote_buffers: Mapping[str, tuple[int, ...]]
-    operations: tuple[Operation, ...]
+    kind: Literal["memory", "port", "switch"] = field(name="channel_type")
+    ids: Indices = field(name="channel_ids")
 
 
-@dataclass(frozen=True)
-class RemoteBuffer:
+class BlockBuffers(Record, frozen=True):
+    """Remote buffers in a thread block's table, by their numbers, with the type of access."""
+
+    kind: Kind = field(name="access_channel_type")
+    ids: Indices = field(name="remote_buffer_ids")
+
+
+class PlanBlock(Record, frozen=True, dict=True):
+    """A thread block: its number, its tables and its operations in order."""
+
+    id: Index
+    operations: tuple[Operation, ...] = field(name="ops")
+    channel_table: tuple[BlockChannels, ...] = field(name="channels")
+    buffer_table: tuple[BlockBuffers, ...] = field(name="remote_buffer_refs", default=())
+
+    @cached_property
+    def channels(self) -> Mapping[str, Indices]:
+        """Numbers of channels of the rank, by type."""
+        return _by_kind(("memory", "port", "switch"), self.channel_table)
+
+    @cached_property
+    def remote_buffers(self) -> Mapping[str, Indices]:
+        """Numbers of remote buffers of the rank, by the type of access."""
+        return _by_kind(("memory", "port"), self.buffer_table)
+
+    @cached_property
+    def flat(self) -> tuple[tuple[int, Operation, bool], ...]:
+        """The operations as the runtime counts them, and whether each is in a pipeline."""
+        every: list[tuple[Operation, bool]] = []
+        for op in self.operations:
+            every.append((op, False))
+            if op.name == "pipeline":
+                every += [(inner, True) for inner in op.inner]
+        return tuple((number, op, inner) for number, (op, inner) in enumerate(every))
+
+
+class Peers(Record, frozen=True, tag_field="channel_type"):
+    """The other ends of channels of one type."""
+
+    peers: Indices = field(name="connected_to")
+
+
+class MemoryPeers(Peers, frozen=True, tag="memory"):
+    """Of memory channels."""
+
+
+class PortPeers(Peers, frozen=True, tag="port"):
+    """Of port channels."""
+
+
+class RankGroup(Record, frozen=True):
+    """The ranks of a multicast group, and the size that the file states, which is never read."""
+
+    size: Index
+    ranks: Indices
+
+
+class SwitchGroups(Record, frozen=True, tag_field="channel_type", tag="switch"):
+    """Multicast groups, with the buffer that all their ranks bind."""
+
+    buffer: Buffer = field(name="buffer_type")
+    groups: tuple[RankGroup, ...] = field(name="rank_groups")
+
+
+class RemoteBuffer(Record, frozen=True):
     """Another rank's buffer: whose, which, and by which types of channel it is reached."""
 
-    rank: int
-    buffer: str
-    access: tuple[str, ...]
+    rank: Index
+    buffer: Buffer = field(name="type")
+    access: tuple[Literal["memory", "port", "switch"], ...] = field(name="access_channel_types")
 
 
-@dataclass(frozen=True)
-class Switch:
-    """A multicast group: the buffer that all its ranks bind."""
+class PlanSemaphore(Record, frozen=True):
+    """A semaphore of a rank, and the value at which it begins."""
 
-    buffer: str
-    size: int
-    ranks: tuple[int, ...]
+    value: Index = field(name="init_value")
 
 
-@dataclass(frozen=True)
-class Gpu:
-    """What one rank does.
+class PlanGpu(Record, frozen=True, dict=True):
+    """What one rank does: the sizes of its buffers in chunks, its channels and thread blocks."""
 
-    Args:
-        id: the rank.
-        input_chunks: of its input.
-        output_chunks: of its output.
-        scratch_chunks: of its scratch.
-        channels: the peer of each channel, by type (memory, port).
-        switches: its multicast groups.
-        remote_buffers: what it reaches of others.
-        semaphores: initial values.
-        blocks: in the order of the file.
-    """
-
-    id: int
-    input_chunks: int
-    output_chunks: int
-    scratch_chunks: int
-    channels: Mapping[str, tuple[int, ...]]
-    switches: tuple[Switch, ...]
+    id: Index
+    input_chunks: Index
+    output_chunks: Index
+    scratch_chunks: Index
+    blocks: tuple[PlanBlock, ...] = field(name="threadblocks")
+    channel_groups: tuple[MemoryPeers | PortPeers | SwitchGroups, ...] = field(name="channels")
     remote_buffers: tuple[RemoteBuffer, ...]
-    semaphores: tuple[int, ...]
-    blocks: tuple[Block, ...]
+    semaphores: tuple[PlanSemaphore, ...] = ()
+
+    @cached_property
+    def channels(self) -> Mapping[str, Indices]:
+        """The peer of each channel, by type (memory, port)."""
+        found: dict[str, Indices] = {"memory": (), "port": ()}
+        for one in self.channel_groups:
+            if not isinstance(one, SwitchGroups):
+                found["port" if isinstance(one, PortPeers) else "memory"] += one.peers
+        return found
+
+    @cached_property
+    def switches(self) -> tuple[tuple[Indices, Buffer], ...]:
+        """The ranks of its multicast groups, each with the buffer that they bind."""
+        return tuple(
+            (group.ranks, one.buffer)
+            for one in self.channel_groups
+            if isinstance(one, SwitchGroups)
+            for group in one.groups
+        )
 
     def chunks(self, buffer: str) -> int:
         """The size of a buffer."""
         return {"i": self.input_chunks, "o": self.output_chunks, "s": self.scratch_chunks}[buffer]
 
 
-@dataclass(frozen=True)
-class Told:
+class StatedPlaces(Record, frozen=True):
     """Which chunks a plan says that buffers hold; the runtime passes over that.
 
     Args:
@@ -161,41 +246,48 @@ class Told:
 
     collective: str
     combining: bool
-    inputs: tuple[tuple[int, ...], ...]
-    outputs: tuple[tuple[int, ...], ...]
+    inputs: tuple[Indices, ...]
+    outputs: tuple[Indices, ...]
+
+    def __post_init__(self) -> None:
+        if any(len(set(one)) < len(one) for one in (*self.inputs, *self.outputs)):
+            raise ValueError("a chunk lies in two places of one buffer")
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Record, frozen=True):
     """An execution plan.
 
     Args:
-        name: its label.
-        collective: what it does.
-        protocol: Simple or LL.
-        inplace: whether input and output are one buffer.
         threads: of a thread block.
         alignment: bytes of which chunks are multiples.
         min_size: the smallest message in bytes.
         max_size: the largest one.
         reuse_resources: whether calls share scratch of a fixed size.
         double_scratch: whether calls take turns with two halves of scratch.
-        gpus: in the order of the file.
-        told: which chunk lies where, beside what the runtime reads; None where it is not said.
+        stated: which chunk lies where, beside what the runtime reads.
     """
 
     name: str
     collective: str
     protocol: str
     inplace: bool
-    threads: int
-    alignment: int
-    min_size: int
-    max_size: int
-    reuse_resources: bool
-    double_scratch: bool
-    gpus: tuple[Gpu, ...]
-    told: Told | None = None
+    gpus: tuple[PlanGpu, ...]
+    threads: Index = field(name="num_threads_per_block", default=1024)
+    alignment: Index = field(name="buffer_alignment", default=16)
+    min_size: Index = field(name="min_message_size", default=0)
+    max_size: Annotated[int, Meta(ge=0)] = field(name="max_message_size", default=_LARGEST)
+    reuse_resources: bool = False
+    double_scratch: bool = field(name="use_double_scratch_buffer", default=False)
+    stated: StatedPlaces | None = field(name="syncoll", default=None)
+
+    def __post_init__(self) -> None:
+        if self.max_size > _LARGEST:
+            raise ValueError(f"max_message_size is {self.max_size}, out of range")
+
+    @property
+    def blocks(self) -> Iterator[tuple[PlanGpu, PlanBlock]]:
+        """All thread blocks, with their ranks."""
+        return ((gpu, block) for gpu in self.gpus for block in gpu.blocks)
 
 
 def read_plan(content: bytes) -> Plan:
@@ -210,225 +302,37 @@ def read_plan(content: bytes) -> Plan:
         raise VerificationError("not JSON that the runtime reads: nested too deeply") from None
     except ValueError as error:
         raise VerificationError(f"not JSON: {error}") from None
-    top = _Node(value, "")
-    if not isinstance(value, dict):
-        top.fail("a plan is an object in braces")
-    if "gpus" in value and isinstance(value["gpus"], list):
-        for number, gpu in enumerate(value["gpus"]):
-            if isinstance(gpu, dict) and (old := [key for key in _OLD_KEYS if key in gpu]):
-                raise VerificationError(
-                    f"gpus[{number}]: it has {old[0]!r}, as the schema of before v0.8 had; the "
-                    "runtime loads such plans no more"
-                )
+    if isinstance(value, dict):
+        _refuse_old_schema(value)
+    try:
+        plan: Plan = read_record(value, Plan, "")
+    except FileFormatError as error:
+        raise VerificationError(str(error).removeprefix(": ")) from None
+    return plan
+
+
+def _refuse_old_schema(value: Mapping[str, Any]) -> None:
+    gpus = value.get("gpus")
+    for number, gpu in enumerate(gpus if isinstance(gpus, list) else ()):
+        if isinstance(gpu, dict) and (old := [key for key in _OLD_KEYS if key in gpu]):
+            raise VerificationError(
+                f"gpus[{number}]: it has {old[0]!r}, as the schema of before v0.8 had; the "
+                "runtime loads such plans no more"
+            )
     if "collective" not in value and "colletive" in value:
-        top.fail("it has 'colletive', as the schema of before v0.8 had; expected 'collective'")
-    return Plan(
-        top.text("name"),
-        top.text("collective"),
-        top.text("protocol"),
-        top.truth("inplace"),
-        top.number("num_threads_per_block", 1024),
-        top.number("buffer_alignment", 16),
-        top.number("min_message_size", 0),
-        top.number("max_message_size", _LARGEST),
-        top.truth("reuse_resources", False),
-        top.truth("use_double_scratch_buffer", False),
-        tuple(_gpu(one) for one in top.items("gpus")),
-        None if (told := top.get(_TOLD)) is None else _told(told),
-    )
-
-
-def _told(node: _Node) -> Told:
-    tables = []
-    for key in ("inputs", "outputs"):
-        table = []
-        for one in node.items(key):
-            chunks = tuple(chunk.as_number() for chunk in one.elements())
-            if len(set(chunks)) < len(chunks):
-                one.fail("a chunk lies in two places of one buffer")
-            table.append(chunks)
-        tables.append(tuple(table))
-    return Told(node.text("collective"), node.truth("combining"), *tables)
+        raise VerificationError(
+            "it has 'colletive', as the schema of before v0.8 had; expected 'collective'"
+        )
 
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number")
 
 
-class _Node:
-    """A value with its place, for messages."""
-
-    def __init__(self, value: Any, place: str) -> None:
-        self.value = value
-        self.place = place
-
-    def fail(self, message: str) -> NoReturn:
-        raise VerificationError(f"{self.place}: {message}" if self.place else message)
-
-    def get(self, key: str) -> _Node | None:
-        if not isinstance(self.value, dict):
-            self.fail(f"expected an object in braces, not {_short(self.value)}")
-        if key not in self.value:
-            return None
-        return _Node(self.value[key], f"{self.place}.{key}" if self.place else key)
-
-    def need(self, key: str) -> _Node:
-        found = self.get(key)
-        if found is None:
-            self.fail(f"{key!r} is missing")
-        return found
-
-    def as_number(self) -> int:
-        value = self.value
-        if isinstance(value, bool) or not isinstance(value, int):
-            self.fail(f"expected a whole number, not {_short(value)}")
-        if not 0 <= value <= _LARGEST:
-            self.fail(f"{_short(value)} is out of range")
-        return value
-
-    def as_text(self) -> str:
-        if not isinstance(self.value, str):
-            self.fail(f"expected text, not {_short(self.value)}")
-        return self.value
-
-    def number(self, key: str, default: int | None = None) -> int:
-        found = self.get(key) if default is not None else self.need(key)
-        if found is None:
-            assert default is not None
-            return default
-        return found.as_number()
-
-    def text(self, key: str) -> str:
-        return self.need(key).as_text()
-
-    def truth(self, key: str, default: bool | None = None) -> bool:
-        found = self.get(key) if default is not None else self.need(key)
-        if found is None:
-            assert default is not None
-            return default
-        if not isinstance(found.value, bool):
-            found.fail(f"expected true or false, not {_short(found.value)}")
-        return found.value
-
-    def choice(self, key: str, choices: Sequence[str]) -> str:
-        node = self.need(key)
-        if node.as_text() not in choices:
-            node.fail(f"{node.value!r} is none of {', '.join(choices)}")
-        return node.as_text()
-
-    def items(self, key: str, *, optional: bool = False) -> list[_Node]:
-        found = self.get(key) if optional else self.need(key)
-        return [] if found is None else found.elements()
-
-    def elements(self) -> list[_Node]:
-        if not isinstance(self.value, list):
-            self.fail(f"expected a list, not {_short(self.value)}")
-        return [_Node(one, f"{self.place}[{i}]") for i, one in enumerate(self.value)]
-
-    def numbers(self, key: str, *, optional: bool = False) -> tuple[int, ...]:
-        return tuple(one.as_number() for one in self.items(key, optional=optional))
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-def _gpu(node: _Node) -> Gpu:
-    channels: dict[str, tuple[int, ...]] = {"memory": (), "port": ()}
-    switches: list[Switch] = []
-    for channel in node.items("channels"):
-        kind = channel.choice("channel_type", ("memory", "port", "switch"))
-        if kind == "switch":
-            buffer = channel.choice("buffer_type", BUFFERS)
-            switches += [
-                Switch(buffer, group.number("size"), group.numbers("ranks"))
-                for group in channel.items("rank_groups")
-            ]
-        else:
-            channels[kind] += channel.numbers("connected_to")
-    remote = tuple(
-        RemoteBuffer(
-            one.number("rank"),
-            one.choice("type", BUFFERS),
-            tuple(
-                _among(kind, ("memory", "port", "switch"))
-                for kind in one.items("access_channel_types")
-            ),
-        )
-        for one in node.items("remote_buffers")
-    )
-    return Gpu(
-        node.number("id"),
-        node.number("input_chunks"),
-        node.number("output_chunks"),
-        node.number("scratch_chunks"),
-        channels,
-        tuple(switches),
-        remote,
-        tuple(one.number("init_value") for one in node.items("semaphores", optional=True)),
-        tuple(_block(one) for one in node.items("threadblocks")),
-    )
-
-
-def _among(node: _Node, choices: Sequence[str]) -> str:
-    if node.as_text() not in choices:
-        node.fail(f"{node.value!r} is none of {', '.join(choices)}")
-    return node.as_text()
-
-
-def _block(node: _Node) -> Block:
-    channels: dict[str, tuple[int, ...]] = {"memory": (), "port": (), "switch": ()}
-    for one in node.items("channels"):
-        kind = one.choice("channel_type", tuple(channels))
-        channels[kind] += one.numbers("channel_ids")
-    remote: dict[str, tuple[int, ...]] = {"memory": (), "port": ()}
-    for one in node.items("remote_buffer_refs", optional=True):
-        kind = one.choice("access_channel_type", tuple(remote))
-        remote[kind] += one.numbers("remote_buffer_ids")
-    return Block(
-        node.number("id"),
-        channels,
-        remote,
-        tuple(_operation(one, 0) for one in node.items("ops")),
-    )
-
-
-def _operation(node: _Node, depth: int) -> Operation:
-    if depth > 1:
-        node.fail("a pipeline within a pipeline")
-    group = node.get("tbg_info")
-    kind = node.get("channel_type")
-    loop = node.get("iter_context")
-    barrier = None
-    if node.text("name") == "barrier":
-        barrier = (node.number("barrier_id"), node.number("num_threadblocks"))
-    return Operation(
-        node.text("name"),
-        tuple(_reference(one) for one in node.items("src_buff", optional=True)),
-        tuple(_reference(one) for one in node.items("dst_buff", optional=True)),
-        "none" if kind is None else _among(kind, ("memory", "port", "switch", "none")),
-        node.numbers("channel_ids", optional=True),
-        (0, 1) if group is None else (group.number("tb_id"), group.number("tbg_size")),
-        barrier,
-        node.numbers("semaphore_ids", optional=True),
-        0 if loop is None else loop.number("num_chunks"),
-        0 if loop is None else loop.number("unit_size"),
-        tuple(_operation(one, depth + 1) for one in node.items("ops", optional=True)),
-    )
-
-
-def _reference(node: _Node) -> Reference:
-    names = [key for key in ("type", "buffer_id", "switch_channel_id") if node.get(key) is not None]
-    if len(names) != 1:
-        node.fail(
-            "expected one of 'type' (a buffer of this rank), 'buffer_id' (of another one) and "
-            f"'switch_channel_id', not {' and '.join(map(repr, names)) or 'none of them'}"
-        )
-    return Reference(
-        node.choice("type", BUFFERS) if names[0] == "type" else "",
-        node.number("buffer_id") if names[0] == "buffer_id" else -1,
-        node.number("switch_channel_id") if names[0] == "switch_channel_id" else -1,
-        node.number("index"),
-        node.number("size"),
-    )
+def _by_kind(
+    kinds: tuple[str, ...], entries: tuple[BlockChannels, ...] | tuple[BlockBuffers, ...]
+) -> Mapping[str, Indices]:
+    found: dict[str, Indices] = dict.fromkeys(kinds, ())
+    for one in entries:
+        found[one.kind] += one.ids
+    return found

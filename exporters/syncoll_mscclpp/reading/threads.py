@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from syncoll.errors import VerificationError
 from syncoll_mscclpp.reading.effects import Effect, EffectKind
 from syncoll_mscclpp.reading.operations import MULTICAST, SIGNATURES, in_packets
-from syncoll_mscclpp.reading.plan import Block, Gpu, Operation, Plan, Reference
-from syncoll_mscclpp.reading.rules import flat
+from syncoll_mscclpp.reading.plan import Operation, Plan, PlanBlock, PlanGpu, Reference
 from syncoll_threadblocks import AddressSpace, Instruction, Program, Promise, Specification, Thread
 
 __all__ = ["PACKET_BUFFER", "Threads", "threads_of"]
@@ -73,9 +73,8 @@ def threads_of(plan: Plan, spec: Promise | None, units: int) -> Threads:
         build.add_counters(gpu)
     for gpu in plan.gpus:
         build.add_waits(gpu)
-    for gpu in plan.gpus:
-        for block in gpu.blocks:
-            build.add_block(gpu, block)
+    for gpu, block in plan.blocks:
+        build.add_block(gpu, block)
     build.require_even()
     return Threads(
         Program(build.threads, (), build.memory, build.names, build.barriers),
@@ -109,7 +108,7 @@ class _Build:
     proxies: dict[Key, int] = field(default_factory=dict)
     semaphores: dict[int, int] = field(default_factory=dict)
     semaphore_of: dict[tuple[int, int], int] = field(default_factory=dict)
-    barrier_of: dict[tuple[int, int], int] = field(default_factory=dict)
+    barrier_of: dict[tuple[int, int | None], int] = field(default_factory=dict)
     packets: Counter[int] = field(default_factory=Counter)
     packet_counter: dict[int, int] = field(default_factory=dict)
     acquirers: dict[int, set[int]] = field(default_factory=dict)
@@ -120,7 +119,7 @@ class _Build:
     threads: list[Thread] = field(default_factory=list)
     effects: list[list[Effect]] = field(default_factory=list)
 
-    def add_buffers(self, gpu: Gpu, spec: Promise | None) -> None:
+    def add_buffers(self, gpu: PlanGpu, spec: Promise | None) -> None:
         """Gives each slot an address; in place, slots of both buffers have the same ones."""
         sizes = {kind: gpu.chunks(kind) * self.units for kind in "ios"}
         if self.plan.inplace and isinstance(spec, Specification):
@@ -138,7 +137,7 @@ class _Build:
             starts["packets"] = self.memory.add(gpu.id, PACKET_BUFFER, sizes["s"]).start
         self.starts.append(starts)
 
-    def add_counters(self, gpu: Gpu) -> None:
+    def add_counters(self, gpu: PlanGpu) -> None:
         """Counters of what the rank signals, and its semaphores and barriers."""
         for kind, peers in gpu.channels.items():
             for number, peer in enumerate(peers):
@@ -146,37 +145,32 @@ class _Build:
                 self.names.append(f"a signal of rank {gpu.id} ({kind} channel {number} to {peer})")
                 if kind == "port":
                     self.proxies[gpu.id, kind, number] = len(self.proxies)
-        for number, value in enumerate(gpu.semaphores):
+        for number, semaphore in enumerate(gpu.semaphores):
             counter = self.semaphore_of[gpu.id, number] = len(self.names)
-            self.semaphores[counter] = value
+            self.semaphores[counter] = semaphore.value
             self.names.append(f"semaphore {number} of rank {gpu.id}")
         for block in gpu.blocks:
-            for _, op, _ in flat(block):
-                if op.barrier is not None and (gpu.id, op.barrier[0]) not in self.barrier_of:
-                    self.barrier_of[gpu.id, op.barrier[0]] = len(self.barriers)
-                    self.barriers.append(f"barrier {op.barrier[0]} of rank {gpu.id}")
-                if op.name == "sem_acquire":
-                    for one in op.semaphores:
-                        self.acquirers.setdefault(self.semaphore_of[gpu.id, one], set()).add(
-                            block.id
-                        )
+            for _, op, _ in block.flat:
+                if op.name == "barrier" and (gpu.id, op.barrier) not in self.barrier_of:
+                    self.barrier_of[gpu.id, op.barrier] = len(self.barriers)
+                    self.barriers.append(f"barrier {op.barrier} of rank {gpu.id}")
+                for one in op.semaphores if op.name == "sem_acquire" else ():
+                    counter = self.semaphore_of[gpu.id, one]
+                    self.acquirers.setdefault(counter, set()).add(block.id)
 
-    def add_waits(self, gpu: Gpu) -> None:
+    def add_waits(self, gpu: PlanGpu) -> None:
         """For each channel the counter of what its peer signals; none if that has no such end."""
         seen: Counter[tuple[str, int]] = Counter()
         for kind, peers in gpu.channels.items():
             for number, peer in enumerate(peers):
                 nth = seen[kind, peer]
                 seen[kind, peer] += 1
-                ends = [
-                    i
-                    for i, back in enumerate(self.plan.gpus[peer].channels[kind])
-                    if back == gpu.id
-                ]
+                back = self.plan.gpus[peer].channels[kind]
+                ends = [i for i, other in enumerate(back) if other == gpu.id]
                 if nth < len(ends):
                     self.awaited[gpu.id, kind, number] = self.signals[peer, kind, ends[nth]]
 
-    def add_block(self, gpu: Gpu, block: Block) -> None:
+    def add_block(self, gpu: PlanGpu, block: PlanBlock) -> None:
         """A thread block, with pipelines rolled out."""
         maker = _Maker(self, gpu, block)
         number = 0
@@ -185,7 +179,7 @@ class _Build:
                 maker.add(number, op)
                 number += 1
                 continue
-            for start in range(op.loop_chunks * self.units):
+            for start in range(op.loop.chunks * self.units):
                 for i, inner in enumerate(op.inner):
                     maker.add(number + 1 + i, inner, (start, start + 1))
             number += 1 + len(op.inner)
@@ -209,12 +203,10 @@ class _Build:
 
 
 class _Maker:
-    """Makes the instructions of one thread block."""
+    """Makes the instructions of one thread block, operation by operation."""
 
-    def __init__(self, build: _Build, gpu: Gpu, block: Block) -> None:
-        self.build = build
-        self.gpu = gpu
-        self.block = block
+    def __init__(self, build: _Build, gpu: PlanGpu, block: PlanBlock) -> None:
+        self.build, self.gpu, self.block = build, gpu, block
         self.instructions: list[Instruction] = []
         self.effects: list[Effect] = []
         self.operation = 0
@@ -222,123 +214,106 @@ class _Maker:
     def add(self, number: int, op: Operation, window: tuple[int, int] | None = None) -> None:
         """An operation, or of one in a pipeline what it does in one round."""
         self.operation += 1
-        if op.name in _SIGNALS:
-            self.signal(number, op)
-        elif op.name in _WAITS:
-            self.wait(number, op)
+        self.number, self.op, self.window = number, op, window
+        if op.name in ("signal", "rlxsignal"):
+            self.signal()
+        elif op.name in ("wait", "rlxwait"):
+            self.wait()
         elif op.name == "sem_release":
-            counters = tuple(self.build.semaphore_of[self.gpu.id, one] for one in op.semaphores)
-            self.use(number, op, "release", counters, None)
+            counters = self.semaphores("release")
             self.build.posted.update(counters)
-            self.append(
-                number, op, Effect(EffectKind.RELEASE, self.operation, 0, counters), posts=counters
-            )
+            self.append(EffectKind.RELEASE, counters, posts=counters)
         elif op.name == "sem_acquire":
-            self.acquire(number, op)
+            self.acquire()
         elif op.name == "nop":
-            self.append(number, op, Effect(EffectKind.SYNC, self.operation))
+            self.append(EffectKind.SYNC)
         elif op.name == "barrier":
-            assert op.barrier is not None
-            barrier = self.build.barrier_of[self.gpu.id, op.barrier[0]]
-            self.append(number, op, Effect(EffectKind.BARRIER, self.operation), barrier=barrier)
-        elif op.name == "flush":
-            self.append(
-                number, op, Effect(EffectKind.NOTHING, self.operation)
-            )  # it flushes nothing
+            barrier = self.build.barrier_of[self.gpu.id, op.barrier]
+            self.append(EffectKind.BARRIER, barrier=barrier)
+        elif op.name == "flush":  # it flushes nothing
+            self.append(EffectKind.NOTHING)
         elif op.channel_type == "port":
-            self.push(number, op, window)
+            self.push()
         else:
-            self.move(number, op, window)
+            self.move()
 
     def append(
         self,
-        number: int,
-        op: Operation,
-        effect: Effect,
+        kind: EffectKind,
+        counters: tuple[int, ...] = (),
         *,
-        reads: tuple[int, ...] = (),
-        writes: tuple[int, ...] = (),
-        waits: tuple[tuple[int, int], ...] = (),
-        posts: tuple[int, ...] = (),
-        barrier: int = -1,
-        part: int = 0,
-        parts: int = 1,
+        thread: int = 0,
+        relaxed: bool = False,
+        signals: int = -1,
+        **what: Any,
     ) -> None:
-        self.instructions.append(
-            Instruction(number, op.name, -1, -1, reads, writes, waits, posts, barrier, part, parts)
+        """An instruction of the machine (`what`), with its effect."""
+        multicast = self.op.name in MULTICAST
+        self.instructions.append(Instruction(self.number, self.op.name, **what))
+        self.effects.append(
+            Effect(kind, self.operation, thread, counters, relaxed, signals, multicast)
         )
-        self.effects.append(effect)
 
-    def fail(self, number: int, op: Operation, message: str) -> VerificationError:
+    def fail(self, message: str) -> VerificationError:
         return VerificationError(
-            f"rank {self.gpu.id}, thread block {self.block.id}, step {number} ({op.name}): "
-            f"{message}"
+            f"rank {self.gpu.id}, thread block {self.block.id}, step {self.number} "
+            f"({self.op.name}): {message}"
         )
 
-    def use(
-        self,
-        number: int,
-        op: Operation,
-        what: str,
-        counters: tuple[int, ...],
-        only: str | None,
-    ) -> None:
+    def use(self, what: str, counters: tuple[int, ...], only: str | None) -> None:
         """Notes who uses channels; the counts at an end are plain numbers, of one block only."""
         if len(set(counters)) < len(counters):
-            raise self.fail(number, op, "the same one twice, by two threads at a time")
+            raise self.fail("the same one twice, by two threads at a time")
         for counter in counters if only is not None else ():
             user = self.build.users.setdefault((what, counter), self.block.id)
             if user != self.block.id:
                 raise self.fail(
-                    number,
-                    op,
                     f"thread block {user} {only} the same channel; the count at this end is not "
-                    "made for two",
+                    "made for two"
                 )
 
-    def key(self, op: Operation, channel: int) -> Key:
-        return self.gpu.id, op.channel_type, self.block.channels[op.channel_type][channel]
+    def keys(self) -> list[Key]:
+        """The channels of the operation."""
+        table = self.block.channels[self.op.channel_type]
+        return [(self.gpu.id, self.op.channel_type, table[one]) for one in self.op.channels]
 
-    def signal(self, number: int, op: Operation) -> None:
-        counters = tuple(self.build.signals[self.key(op, channel)] for channel in op.channels)
-        self.use(number, op, "signal", counters, "signals over")
+    def signal(self) -> None:
+        counters = tuple(self.build.signals[key] for key in self.keys())
+        self.use("signal", counters, "signals over")
         self.build.posted.update(counters)
-        if op.channel_type == "memory":
-            relaxed = op.name == "rlxsignal"
-            effect = Effect(EffectKind.SIGNAL, self.operation, 0, counters, relaxed)
-            self.append(number, op, effect, posts=counters)
+        if self.op.channel_type == "memory":
+            relaxed = self.op.name == "rlxsignal"
+            self.append(EffectKind.SIGNAL, counters, relaxed=relaxed, posts=counters)
             return
-        for thread, channel in enumerate(op.channels):
-            proxy = self.build.proxies[self.key(op, channel)]
-            effect = Effect(
-                EffectKind.PUSH, self.operation, thread, (proxy,), signals=counters[thread]
-            )
-            self.append(number, op, effect, posts=(counters[thread],))
+        for thread, (key, counter) in enumerate(zip(self.keys(), counters, strict=True)):
+            proxy = self.build.proxies[key]
+            self.append(EffectKind.PUSH, (proxy,), thread=thread, signals=counter, posts=(counter,))
 
-    def wait(self, number: int, op: Operation) -> None:
-        counters = []
-        for channel in op.channels:
-            counter = self.build.awaited.get(self.key(op, channel))
-            if counter is None:
-                peer = self.gpu.channels[op.channel_type][self.key(op, channel)[2]]
+    def wait(self) -> None:
+        found = []
+        for key in self.keys():
+            if key not in self.build.awaited:
+                _, kind, channel = key
                 raise self.fail(
-                    number,
-                    op,
-                    f"waits for ever: rank {peer} has no {op.channel_type} channel that is the "
-                    f"other end of channel {self.key(op, channel)[2]}",
+                    f"waits for ever: rank {self.gpu.channels[kind][channel]} has no {kind} "
+                    f"channel that is the other end of channel {channel}"
                 )
-            counters.append(counter)
-        self.use(number, op, "wait", tuple(counters), "waits at")
+            found.append(self.build.awaited[key])
+        counters = tuple(found)
+        self.use("wait", counters, "waits at")
         self.build.taken.update(counters)
         waits = tuple((counter, self.build.taken[counter]) for counter in counters)
-        relaxed = op.name == "rlxwait" and op.channel_type != "port"
-        effect = Effect(EffectKind.WAIT, self.operation, 0, tuple(counters), relaxed)
-        self.append(number, op, effect, waits=waits)
+        relaxed = self.op.name == "rlxwait" and self.op.channel_type != "port"
+        self.append(EffectKind.WAIT, counters, relaxed=relaxed, waits=waits)
 
-    def acquire(self, number: int, op: Operation) -> None:
+    def semaphores(self, what: str) -> tuple[int, ...]:
+        counters = tuple(self.build.semaphore_of[self.gpu.id, one] for one in self.op.semaphores)
+        self.use(what, counters, None)
+        return counters
+
+    def acquire(self) -> None:
         """Where several blocks acquire, the last one may be first: each waits for all releases."""
-        counters = tuple(self.build.semaphore_of[self.gpu.id, one] for one in op.semaphores)
-        self.use(number, op, "acquire", counters, None)
+        counters = self.semaphores("acquire")
         waits = []
         for counter in counters:
             self.build.taken[counter] += 1
@@ -347,80 +322,73 @@ class _Maker:
                 count = self.total(counter)
             if (count := count - self.build.semaphores[counter]) > 0:
                 waits.append((counter, count))
-        effect = Effect(EffectKind.ACQUIRE, self.operation, 0, counters)
-        self.append(number, op, effect, waits=tuple(waits))
+        self.append(EffectKind.ACQUIRE, counters, waits=tuple(waits))
 
     def total(self, counter: int) -> int:
-        if counter not in self.build.acquires:
+        """How often the rank acquires a semaphore."""
+        acquires, units = self.build.acquires, self.build.units
+        if counter not in acquires:
             for block in self.gpu.blocks:
-                for op, times in _rolled(block, self.build.units):
-                    if op.name == "sem_acquire":
-                        for one in op.semaphores:
-                            self.build.acquires[self.build.semaphore_of[self.gpu.id, one]] += times
-        return self.build.acquires[counter]
+                for op in block.operations:
+                    for one, times in ((op, 1), *((x, op.loop.chunks * units) for x in op.inner)):
+                        for number in one.semaphores if one.name == "sem_acquire" else ():
+                            acquires[self.build.semaphore_of[self.gpu.id, number]] += times
+        return acquires[counter]
 
-    def slots(
-        self, op: Operation, one: Reference, window: tuple[int, int] | None, packed: bool
-    ) -> list[range]:
+    def slots(self, one: Reference, packed: bool) -> list[range]:
         """The addresses of a piece, in each memory where it is."""
-        units = self.build.units
+        op, units = self.op, self.build.units
         size = one.size * units
-        first = _share(size, *op.group)
-        last = _share(size, op.group[0] + 1, op.group[1])
-        if window is not None:
-            first, last = min(first + window[0], last), min(first + window[1], last)
-        places: list[tuple[int, str]]
-        if one.remote >= 0:
+        first = _share(size, op.group.number, op.group.size)
+        last = _share(size, op.group.number + 1, op.group.size)
+        if self.window is not None:
+            first, last = (min(first + bound, last) for bound in self.window)
+        places: list[tuple[int, str | None]] = [(self.gpu.id, one.buffer)]
+        if one.remote is not None:
             table = self.block.remote_buffers[op.channel_type]
             remote = self.gpu.remote_buffers[table[one.remote]]
             places = [(remote.rank, remote.buffer)]
-        elif one.switch >= 0:
-            switch = self.gpu.switches[self.block.channels["switch"][one.switch]]
-            places = [(rank, switch.buffer) for rank in switch.ranks]
-        else:
-            places = [(self.gpu.id, one.buffer)]
+        elif one.switch is not None:
+            ranks, buffer = self.gpu.switches[self.block.channels["switch"][one.switch]]
+            places = [(rank, buffer) for rank in ranks]
         result = []
-        for rank, buffer in places:
-            start = self.build.starts[rank]["packets" if packed else buffer] + one.index * units
+        for rank, name in places:
+            start = self.build.starts[rank]["packets" if packed else name or ""] + one.index * units
             result.append(range(start + first, start + last))
         return result
 
-    def pieces(
-        self, op: Operation, window: tuple[int, int] | None
-    ) -> list[list[tuple[tuple[int, ...], tuple[int, ...]]]]:
+    def pieces(self) -> list[list[tuple[tuple[int, ...], tuple[int, ...]]]]:
         """For each target of a put, else at once: what each instruction reads and writes."""
-        flags = in_packets(op)
-        sources = list(zip(op.sources, flags[0], strict=True))
-        targets = list(zip(op.targets, flags[1], strict=True))
-        pairs = [(sources, targets)]
-        if SIGNATURES[op.name].paired:
-            pairs = [([a], [b]) for a, b in zip(sources, targets, strict=True)]
+        sides = [
+            list(zip(pieces, flags, strict=True))
+            for pieces, flags in zip(
+                (self.op.sources, self.op.targets), in_packets(self.op), strict=True
+            )
+        ]
+        pairs = [tuple(sides)]
+        if SIGNATURES[self.op.name].paired:
+            pairs = [([a], [b]) for a, b in zip(*sides, strict=True)]
         result = []
-        for reads, writes in pairs:
-            read = [slots for one, p in reads for slots in self.slots(op, one, window, p)]
-            written = [slots for one, p in writes for slots in self.slots(op, one, window, p)]
+        for pair in pairs:
+            read, written = (
+                [slots for one, packed in side for slots in self.slots(one, packed)]
+                for side in pair
+            )
             result.append(
-                [
-                    (tuple(slots[i] for slots in read), tuple(slots[i] for slots in written))
-                    for i in range(len(read[0]))
-                ]
+                list(zip(zip(*read, strict=True), zip(*written, strict=True), strict=True))
             )
         return result
 
-    def move(self, number: int, op: Operation, window: tuple[int, int] | None) -> None:
-        pieces = [piece for target in self.pieces(op, window) for piece in target]
-        effect = Effect(EffectKind.MOVE, self.operation, multicast=op.name in MULTICAST)
+    def move(self) -> None:
+        pieces = [piece for target in self.pieces() for piece in target]
         for i, (reads, writes) in enumerate(pieces):
-            waits = tuple((self.packet(slot), 1) for slot in reads if self.is_packet(slot))
             written = [slot for slot in writes if self.is_packet(slot)]
             self.build.packets.update(written)
             self.append(
-                number,
-                op,
-                effect,
+                EffectKind.MOVE,
                 reads=reads,
                 writes=writes,
-                waits=waits,
+                waits=tuple((self.packet(slot), 1) for slot in reads if self.is_packet(slot)),
                 posts=tuple(map(self.packet, written)),
                 part=i,
                 parts=len(pieces),
@@ -443,37 +411,25 @@ class _Maker:
             self.build.names.append(f"the packets of {self.build.memory.describe(slot)}")
         return counter
 
-    def push(self, number: int, op: Operation, window: tuple[int, int] | None) -> None:
+    def push(self) -> None:
         """Thread n hands the n-th put to the proxy of the n-th channel."""
-        counters = [self.build.signals[self.key(op, channel)] for channel in op.channels]
-        if op.name == "pws":
-            self.use(number, op, "signal", tuple(counters), "signals over")
-        for thread, pieces in enumerate(self.pieces(op, window)):
-            proxy = self.build.proxies[self.key(op, op.channels[thread])]
-            effect = Effect(EffectKind.PUSH, self.operation, thread, (proxy,))
+        keys = self.keys()
+        counters = tuple(self.build.signals[key] for key in keys)
+        if self.op.name == "pws":
+            self.use("signal", counters, "signals over")
+        for thread, pieces in enumerate(self.pieces()):
+            proxy = (self.build.proxies[keys[thread]],)
             for reads, writes in pieces:
-                self.append(number, op, effect, reads=reads, writes=writes)
-            if op.name == "pws":
+                self.append(EffectKind.PUSH, proxy, thread=thread, reads=reads, writes=writes)
+            if self.op.name == "pws":
                 counter = counters[thread]
                 self.build.posted[counter] += 1
-                effect = Effect(EffectKind.PUSH, self.operation, thread, (proxy,), signals=counter)
-                self.append(number, op, effect, posts=(counter,))
-
-
-_SIGNALS = ("signal", "rlxsignal")
-_WAITS = ("wait", "rlxwait")
+                self.append(
+                    EffectKind.PUSH, proxy, thread=thread, signals=counter, posts=(counter,)
+                )
 
 
 def _share(size: int, number: int, group: int) -> int:
     """Where the part of a thread block in a group begins, as the runtime computes it."""
     least, rest = divmod(size, group)
     return number * least + min(number % size, rest)
-
-
-def _rolled(block: Block, units: int) -> list[tuple[Operation, int]]:
-    """The operations, with how often each is done."""
-    result = []
-    for op in block.operations:
-        result.append((op, 1))
-        result += [(inner, op.loop_chunks * units) for inner in op.inner]
-    return result
