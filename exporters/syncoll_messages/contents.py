@@ -13,6 +13,7 @@ from syncoll.errors import VerificationError
 from syncoll_messages.expected import Expected
 from syncoll_messages.graph import NodeKind, RankGraph
 from syncoll_messages.play import Place, Played, waits_for
+from syncoll_threadblocks import rank_names
 
 __all__ = ["require_achieved"]
 
@@ -105,7 +106,9 @@ def _read(
         if chunk != total:
             raise _wrong(graphs, place, f"it adds chunk {chunk} to chunk {total}")
         if mask & more:
-            raise _wrong(graphs, place, f"it adds the contribution of {_ranks(mask & more)} twice")
+            raise _wrong(
+                graphs, place, f"it adds the contribution of {rank_names(mask & more)} twice"
+            )
         mask |= more
     return total, mask
 
@@ -136,12 +139,6 @@ def _require_ends(
                 raise VerificationError(
                     f"{graph.where}: rank {rank} never gets the whole result of chunk {chunk}: of "
                     f"what it makes, the most complete lacks the contribution of "
-                    f"{_ranks(wanted & ~most)}"
+                    f"{rank_names(wanted & ~most)}"
                 )
             raise VerificationError(f"{graph.where}: rank {rank} never gets chunk {chunk}")
-
-
-def _ranks(mask: int) -> str:
-    ranks = [rank for rank in range(mask.bit_length()) if mask >> rank & 1]
-    shown = ", ".join(map(str, ranks[:8])) + (", …" if len(ranks) > 8 else "")
-    return f"rank{'s' if len(ranks) > 1 else ''} {shown}"

@@ -11,6 +11,7 @@ import numpy as np
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll_messages.graph import NodeKind, RankGraph
+from syncoll_threadblocks import STANDARD, Specification
 
 __all__ = ["Expected", "expected_of_instance", "require_same", "require_told"]
 
@@ -40,32 +41,17 @@ class Expected:
     def name(self) -> str:
         """What runtimes call it; ``custom`` where they have no word for it."""
         starts, ends = self.contributors(), _masks(self.ends)
-        named = starts.keys() | ends.keys()
+        named, ranks = starts.keys() | ends.keys(), len(self.starts)
         demands = Counter((starts[chunk], ends[chunk]) for chunk in named)
-        if len(named) < self.num_chunks or len(self.starts) == 1:
+        if len(named) < self.num_chunks or ranks == 1 or not demands:
             return CUSTOM
-        ranks = range(len(self.starts))
-        everyone = (1 << len(self.starts)) - 1
-        each = [1 << rank for rank in ranks]
-        if len(set(demands.values())) > 1:  # all of them treat chunks, or parts, alike
-            return CUSTOM
-        pairs = set(demands)
-        if self.combining:
-            if pairs == {(everyone, everyone)}:
-                return "allreduce"
-            if len(pairs) == 1 and pairs <= {(everyone, one) for one in each}:
-                return "reduce"
-            return "reducescatter" if pairs == {(everyone, one) for one in each} else CUSTOM
-        for one in each:
-            if pairs == {(one, everyone)}:
-                return "broadcast"
-            if pairs == {(one, other) for other in each}:
-                return "scatter"
-            if pairs == {(other, one) for other in each}:
-                return "gather"
-        if pairs == {(one, everyone) for one in each}:
-            return "allgather"
-        return "alltoall" if pairs == {(a, b) for a in each for b in each} else CUSTOM
+        ((start, end), share), *_ = demands.items()
+        for name in STANDARD:
+            for root in {max(0, mask.bit_length() - 1) for mask in (start, end)}:
+                spec = Specification(name, ranks, share, root)
+                if spec.combining == self.combining and demands == spec.demands():
+                    return name
+        return CUSTOM
 
 
 def _masks(ranks: Sequence[frozenset[int]]) -> Counter[int]:

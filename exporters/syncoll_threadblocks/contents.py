@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from syncoll_threadblocks.program import Instruction, Program
 from syncoll_threadblocks.schedule import Schedule
 
-__all__ = ["Contents", "Value", "contents", "describe_value"]
+__all__ = ["Contents", "Value", "contents", "describe_value", "rank_names"]
 
 Value = tuple[int, int]
 """A chunk, and the bit mask of the ranks whose contributions are in it."""
@@ -44,7 +44,7 @@ def describe_value(value: Value | None) -> str:
     if value is None:
         return "nothing that was ever written"
     chunk, mask = value
-    return f"chunk {chunk} of {_ranks(mask)}"
+    return f"chunk {chunk} of {rank_names(mask)}"
 
 
 def contents(
@@ -99,12 +99,14 @@ def _add(program: Program, t: int, position: int, one: Value, other: Value) -> V
         raise program.fail(
             t,
             position,
-            f"adds the contribution of {_ranks(twice)} to chunk {one[0]} twice (it reads {slots})",
+            f"adds the contribution of {rank_names(twice)} to chunk {one[0]} twice (it reads "
+            f"{slots})",
         )
     return one[0], one[1] | other[1]
 
 
-def _ranks(mask: int) -> str:
+def rank_names(mask: int) -> str:
+    """The ranks of a bit mask in words: ``ranks 0, 2``."""
     ranks = [rank for rank in range(mask.bit_length()) if mask >> rank & 1]
     shown = ", ".join(map(str, ranks[:8])) + (", …" if len(ranks) > 8 else "")
     return f"rank{'s' if len(ranks) != 1 else ''} {shown}" if ranks else "no rank"

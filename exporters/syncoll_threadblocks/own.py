@@ -19,6 +19,7 @@ from syncoll.errors import VerificationError
 from syncoll.model import Instance
 from syncoll.wording import counted
 from syncoll_threadblocks.contents import Value
+from syncoll_threadblocks.specification import require_alike
 
 __all__ = ["OwnSpecification"]
 
@@ -123,17 +124,7 @@ class OwnSpecification:
         Raises:
             VerificationError: when it asks for something else.
         """
-        nodes = instance.topology.num_nodes
-        if nodes != self.num_ranks:
-            raise VerificationError(
-                f"the file is for {self.num_ranks} ranks, the instance for {nodes} nodes"
-            )
-        if instance.combining != self.combining:
-            does = ("does not reduce", "reduces")
-            raise VerificationError(
-                f"the file {does[self.combining]}, and collective {instance.collective} "
-                f"{does[instance.combining]}"
-            )
+        require_alike(self, instance, "the file")
         asked = OwnSpecification.of_instance(instance)
         places = sum(map(len, asked.inputs))
         asked = asked.in_pieces(max(1, sum(map(len, self.inputs)) // max(1, places)))
@@ -141,7 +132,7 @@ class OwnSpecification:
             ("input", self.inputs, asked.inputs),
             ("output", self.outputs, asked.outputs),
         ):
-            for rank in range(nodes):
+            for rank in range(self.num_ranks):
                 if given[rank] != wanted[rank]:
                     has, needs = _chunks(given[rank]), _chunks(wanted[rank])
                     raise VerificationError(

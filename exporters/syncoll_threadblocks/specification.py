@@ -23,6 +23,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,20 +33,28 @@ from syncoll.model import Instance
 from syncoll.wording import counted
 from syncoll_threadblocks.contents import Value
 
-__all__ = ["STANDARD", "Specification", "find_root"]
+if TYPE_CHECKING:
+    from syncoll_threadblocks.own import OwnSpecification
 
-STANDARD = (
-    "allreduce",
-    "allgather",
-    "reducescatter",
-    "alltoall",
-    "broadcast",
-    "reduce",
-    "gather",
-    "scatter",
-)
-_ROOTED = ("broadcast", "reduce", "gather", "scatter")
-_COMBINING = ("allreduce", "reducescatter", "reduce")
+__all__ = ["STANDARD", "Specification", "find_root", "require_alike"]
+
+_ENDS = {
+    "allreduce": ("all", "all"),
+    "allgather": ("each", "all"),
+    "reducescatter": ("all", "each"),
+    "alltoall": ("each", "each"),
+    "broadcast": ("root", "all"),
+    "reduce": ("all", "root"),
+    "gather": ("each", "root"),
+    "scatter": ("root", "each"),
+}
+"""Where chunks start, and must end: at all ranks, where they are reduced; each at one; at the
+root."""
+
+STANDARD = tuple(_ENDS)
+
+Demands = Counter[tuple[int, int]]
+"""How many chunks start, and must end, at which ranks, as bit masks."""
 
 
 @dataclass(frozen=True)
@@ -71,24 +81,22 @@ class Specification:
     @property
     def rooted(self) -> bool:
         """Whether one rank is special."""
-        return self.collective in _ROOTED
+        return "root" in _ENDS[self.collective]
 
     @property
     def combining(self) -> bool:
         """Whether it reduces."""
-        return self.collective in _COMBINING
+        return _ENDS[self.collective][0] == "all"
 
     @property
     def input_size(self) -> int:
         """Chunks of a rank's input."""
-        large = self.collective in ("reducescatter", "alltoall", "scatter")
-        return self.share * (self.num_ranks if large else 1)
+        return self.share * (self.num_ranks if _ENDS[self.collective][1] == "each" else 1)
 
     @property
     def output_size(self) -> int:
         """Chunks of a rank's output."""
-        large = self.collective in ("allgather", "alltoall", "gather")
-        return self.share * (self.num_ranks if large else 1)
+        return self.share * (self.num_ranks if _ENDS[self.collective][0] == "each" else 1)
 
     def inputs_of(self, _rank: int) -> int:
         """The same of one rank; all have as many."""
@@ -100,37 +108,35 @@ class Specification:
 
     def has_output(self, rank: int) -> bool:
         """Whether a rank has an output buffer; reduce and gather give the others none."""
-        return self.collective not in ("reduce", "gather") or rank == (
-            rank if self.root is None else self.root
-        )
+        return _ENDS[self.collective][1] != "root" or self.root in (None, rank)
 
     def initial(self, rank: int, index: int) -> Value | None:
         """What a slot of the input holds; None where there is no input."""
-        share, mine = self.share, 1 << rank
-        if self.combining:
-            return index, mine
-        if self.collective in ("allgather", "gather"):
-            return rank * share + index, mine
-        if self.collective == "alltoall" or self.root is None:
-            return rank * self.input_size + index, mine
-        return (index, mine) if rank == self.root else None
+        start = _ENDS[self.collective][0]
+        if start == "root" and self.root is not None:
+            return (index, 1 << rank) if rank == self.root else None
+        return index + (0 if start == "all" else rank * self.input_size), 1 << rank
 
     def wanted(self, rank: int, index: int) -> Value | None:
         """What a slot of the output must hold in the end; None where nothing is promised."""
+        start, end = _ENDS[self.collective]
         if not self.has_output(rank):
             return None
-        share, everyone = self.share, (1 << self.num_ranks) - 1
-        if self.collective in ("allreduce", "reduce"):
-            return index, everyone
-        if self.collective == "reducescatter":
-            return rank * share + index, everyone
-        source, rest = divmod(index, share)
-        if self.collective in ("allgather", "gather"):
-            return index, 1 << source
-        if self.collective == "alltoall":
-            return source * self.input_size + rank * share + rest, 1 << source
-        root = 0 if self.root is None else self.root
-        return (rank * share if self.collective == "scatter" else 0) + index, 1 << root
+        own = rank * self.share if end == "each" else 0
+        if start == "each":
+            source, rest = divmod(index, self.share)
+            return source * self.input_size + own + rest, 1 << source
+        return own + index, (1 << self.num_ranks) - 1 if start == "all" else 1 << (self.root or 0)
+
+    def demands(self) -> Demands:
+        """What is asked for; while the root is not known, of root 0."""
+        masks = {
+            "all": [(1 << self.num_ranks) - 1],
+            "each": [1 << rank for rank in range(self.num_ranks)],
+            "root": [1 << (self.root or 0)],
+        }
+        start, end = _ENDS[self.collective]
+        return Counter(dict.fromkeys(product(masks[start], masks[end]), self.share))
 
     def cut(self, pieces: int) -> Specification:
         """The same with each chunk cut into several."""
@@ -142,31 +148,6 @@ class Specification:
             return rank * self.share, 0
         return 0, rank * self.share if self.input_size > self.output_size else 0
 
-    def _demands(self) -> Counter[tuple[int, int]]:
-        """How many chunks start, and end, at which ranks, as bit masks."""
-        ranks, share = range(self.num_ranks), self.share
-        everyone, root = (1 << self.num_ranks) - 1, 1 << (self.root or 0)
-        found: Counter[tuple[int, int]] = Counter()
-        if self.collective == "allreduce":
-            found[everyone, everyone] += share
-        elif self.collective == "broadcast":
-            found[root, everyone] += share
-        elif self.collective == "reduce":
-            found[everyone, root] += share
-        elif self.collective == "alltoall":
-            found.update({(1 << a, 1 << b): share for a in ranks for b in ranks})
-        for r in ranks:
-            one = 1 << r
-            if self.collective == "allgather":
-                found[one, everyone] += share
-            elif self.collective == "gather":
-                found[one, root] += share
-            elif self.collective == "reducescatter":
-                found[everyone, one] += share
-            elif self.collective == "scatter":
-                found[root, one] += share
-        return found
-
     def require_same(self, instance: Instance) -> None:
         """Passes when an instance asks for this collective.
 
@@ -177,19 +158,9 @@ class Specification:
             VerificationError: when it asks for something else.
         """
         name = self.collective + (f" of root {self.root}" if self.rooted else "")
-        nodes = instance.topology.num_nodes
-        if nodes != self.num_ranks:
-            raise VerificationError(
-                f"the file is for {self.num_ranks} ranks, the instance for {nodes} nodes"
-            )
-        if instance.combining != self.combining:
-            what = ("does not reduce", "reduces")
-            raise VerificationError(
-                f"{name} {what[self.combining]}, and collective {instance.collective} "
-                f"{what[instance.combining]}"
-            )
+        require_alike(self, instance, name)
         asked = Counter(zip(_masks(instance.pre), _masks(instance.post), strict=True))
-        given = self._demands()
+        given = self.demands()
         if not self.combining:
             asked, given = _without_idle(asked), _without_idle(given)
         times = sum(given.values()) // max(1, sum(asked.values()))
@@ -200,14 +171,29 @@ class Specification:
             )
 
 
+def require_alike(spec: Specification | OwnSpecification, instance: Instance, name: str) -> None:
+    """Passes when a collective is of as many ranks as an instance, and reduces if that does."""
+    nodes = instance.topology.num_nodes
+    if nodes != spec.num_ranks:
+        raise VerificationError(
+            f"the file is for {spec.num_ranks} ranks, the instance for {nodes} nodes"
+        )
+    if instance.combining != spec.combining:
+        does = ("does not reduce", "reduces")
+        raise VerificationError(
+            f"{name} {does[spec.combining]}, and collective {instance.collective} "
+            f"{does[instance.combining]}"
+        )
+
+
 def _masks(array: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> list[int]:
     packed = np.packbits(array, axis=1, bitorder="little")
     return [int.from_bytes(row.tobytes(), "little") for row in packed]
 
 
-def _without_idle(demands: Counter[tuple[int, int]]) -> Counter[tuple[int, int]]:
+def _without_idle(demands: Demands) -> Demands:
     """What somebody has is there: only the other ends count, and chunks that have some."""
-    found: Counter[tuple[int, int]] = Counter()
+    found: Demands = Counter()
     for (start, end), count in demands.items():
         if end & ~start:
             found[start, end & ~start] += count
