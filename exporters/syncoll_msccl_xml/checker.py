@@ -15,11 +15,10 @@ from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.model.groups import instance_within
 from syncoll.plugins import CheckedExport, OptionValue
+from syncoll_msccl_xml.limits import RUNTIMES, Runtime
 from syncoll_msccl_xml.reading import (
-    DIALECTS,
     SENDS,
     Algorithm,
-    Dialect,
     disagreements,
     read_algorithm,
     require_loadable,
@@ -59,7 +58,7 @@ class MscclXmlChecker:
         if instance is not None and isinstance(group, int) and group >= 0:
             instance = instance_within(instance, group)
         check = _Check(algorithm, instance)
-        found = check.as_dialect(DIALECTS[chosen]) if chosen in DIALECTS else check.as_any()
+        found = check.as_dialect(RUNTIMES[chosen]) if chosen in RUNTIMES else check.as_any()
         differing, first = disagreements(algorithm)
         if first is None:
             return found
@@ -82,7 +81,7 @@ class _Check:
         accepted: list[CheckedExport] = []
         names: list[str] = []
         refusals: dict[str, VerificationError] = {}
-        for dialect in DIALECTS.values():
+        for dialect in RUNTIMES.values():
             try:
                 accepted.append(self.as_dialect(dialect))
                 names.append(dialect.name)
@@ -104,10 +103,10 @@ class _Check:
             raise kind(reasons[0])
         raise kind(
             "no runtime runs it; "
-            + "; ".join(f"{DIALECTS[name].title}: {why}" for name, why in refusals.items())
+            + "; ".join(f"{RUNTIMES[name].title}: {why}" for name, why in refusals.items())
         )
 
-    def as_dialect(self, dialect: Dialect) -> CheckedExport:
+    def as_dialect(self, dialect: Runtime) -> CheckedExport:
         """What a runtime does with the file."""
         algorithm = self.algorithm
         require_loadable(algorithm, dialect)
@@ -147,7 +146,7 @@ class _Check:
 
     def execute(
         self,
-        dialect: Dialect,
+        dialect: Runtime,
         spec: Specification | None,
         in_place: bool,
         pieces: int,
@@ -179,7 +178,7 @@ class _Check:
 _NEVER_IN_PLACE = ("gather", "scatter")
 
 
-def _chunks_per_message(algorithm: Algorithm, dialect: Dialect) -> int:
+def _chunks_per_message(algorithm: Algorithm, dialect: Runtime) -> int:
     """How many chunks a message holds at the largest size for which the file is chosen."""
     most = 1 << 27 if algorithm.max_bytes is None else algorithm.max_bytes
     if most == 0:

@@ -6,22 +6,47 @@ writer and the checker share no code, and both look them up here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["EXECUTOR", "MOST_NODES", "MSCCL", "RCCL", "Limits"]
+__all__ = [
+    "LAST_AWAITED",
+    "LAST_OFFSET",
+    "LONGEST_NAME",
+    "MOST_NODES",
+    "MOST_PER_CHANNEL",
+    "RUNTIMES",
+    "TAKEN_NAME",
+    "Runtime",
+]
 
 MOST_NODES = 4095
 """Elements that a rank keeps of a file: algo, all gpus, its own thread blocks and steps."""
 
+MOST_PER_CHANNEL = 32
+"""Thread blocks of a rank that send, and that receive, on one channel."""
+
+LAST_OFFSET = (1 << 15) - 1
+"""Offsets are 16 bits with a sign."""
+
+LAST_AWAITED = 127
+"""The block that a step waits for is 8 bits with a sign."""
+
+LONGEST_NAME = 63
+TAKEN_NAME = "2D"
+"""microsoft/msccl runs an alltoall of this name with code of its own, whatever the file says."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class Runtime:
     """One runtime.
 
     Args:
         name: as an option.
         title: as people know it.
-        uncalled: names of collectives that it reads in a file, and whose calls never look for one.
+        collectives: those that it reads in a file, by its spelling; with their usual names.
+        uncalled: those of which no call ever looks for a file.
+        not_in_place: those that it refuses in place.
         fuses: whether it runs operations that receive and send, or receive and reduce, at once.
         open_sends: the protocols under which a send (``s``) ends without a barrier, so that its
             flag rises while some threads still read; the next step of its thread block, whichever
@@ -29,51 +54,100 @@ class Limits:
         most_steps: of one thread block.
         most_blocks: thread blocks of one rank.
         most_channels: of a communicator.
+        most_bytes: the ``maxBytes`` that stands for no limit.
         exclusive_end: whether the size range ends before its ``maxBytes``, of which 0 then means
             never and not always.
+        needs: attributes of algo that it needs beyond those that all need.
+        names_checked: whether it keeps the name, and knows the name 2D.
+        sizes_checked: whether i_chunks and o_chunks must be 0 or those of the collective.
+        message_bytes: how much one message holds, by protocol, with the default buffers.
+        short_messages: the collectives of which a message holds a quarter of that under Simple.
     """
 
     name: str
     title: str
+    collectives: Mapping[str, str]
     uncalled: frozenset[str]
-    fuses: bool
-    open_sends: frozenset[str]
+    not_in_place: frozenset[str] = frozenset()
+    fuses: bool = True
+    open_sends: frozenset[str] = frozenset()
     most_steps: int
     most_blocks: int
     most_channels: int
-    exclusive_end: bool
+    most_bytes: int
+    exclusive_end: bool = False
+    needs: tuple[str, ...] = ("outofplace", "minBytes", "maxBytes")
+    names_checked: bool = False
+    sizes_checked: bool = False
+    message_bytes: Mapping[str, int]
+    short_messages: tuple[str, ...] = ("broadcast", "reduce")
+
+    def spelled(self, collective: str) -> str | None:
+        """What it calls a collective in files; None if it runs none from them."""
+        called = {name: word for word, name in self.collectives.items()}
+        word = called.get(collective)
+        return None if word in self.uncalled else word
+
+    def chunks_per_message(self, protocol: str, collective: str, chunk_bytes: int) -> int:
+        """How many chunks of a step go into one message."""
+        room = self.message_bytes[protocol]
+        if protocol == "Simple" and collective in self.short_messages:
+            room //= 4
+        return max(1, room // max(1, chunk_bytes))
 
 
-MSCCL = Limits(
-    name="msccl",
-    title="microsoft/msccl",
-    uncalled=frozenset(),
-    fuses=True,
-    open_sends=frozenset(),
-    most_steps=256,
-    most_blocks=216,
-    most_channels=32,
-    exclusive_end=True,
-)
-EXECUTOR = Limits(
-    name="executor",
-    title="msccl-executor-nccl",
-    uncalled=frozenset({"alltoallv", "gather", "scatter"}),
-    fuses=True,
-    open_sends=frozenset(),
-    most_steps=64,
-    most_blocks=1024,
-    most_channels=32,
-    exclusive_end=False,
-)
-RCCL = Limits(
-    name="rccl",
-    title="RCCL",
-    uncalled=frozenset({"alltoallv"}),
-    fuses=False,
-    open_sends=frozenset({"LL"}),
-    most_steps=64,
-    most_blocks=64,
-    most_channels=128,
-    exclusive_end=False,
-)
+_COMMON = {name: name for name in ("allreduce", "allgather", "alltoall", "broadcast", "reduce")}
+_NEWER = _COMMON | {
+    name: name for name in ("reducescatter", "gather", "scatter", "send", "recv", "alltoallv")
+}
+_NCCL = {"Simple": 2 << 20, "LL": 32 << 10, "LL128": 576_000}
+"""Half of a buffer of 4 MiB; a step of 64 KiB, half of it flags; a step of 600 KiB, 1/16 flags."""
+
+RUNTIMES = {
+    one.name: one
+    for one in (
+        Runtime(
+            name="msccl",
+            title="microsoft/msccl",
+            collectives=_COMMON | {"reduce_scatter": "reducescatter", "custom": "custom"},
+            uncalled=frozenset(),
+            not_in_place=frozenset({"alltoall"}),
+            most_steps=256,
+            most_blocks=216,
+            most_channels=32,
+            most_bytes=1 << 27,  # scratch for messages of that size is taken when it starts
+            exclusive_end=True,
+            needs=("name",),
+            names_checked=True,
+            sizes_checked=True,
+            message_bytes=_NCCL,
+            short_messages=(),
+        ),
+        Runtime(
+            name="executor",
+            title="msccl-executor-nccl",
+            collectives=_NEWER,
+            uncalled=frozenset({"alltoallv", "gather", "scatter"}),
+            most_steps=64,
+            most_blocks=1024,
+            most_channels=32,
+            most_bytes=1 << 40,
+            message_bytes=_NCCL,
+        ),
+        Runtime(
+            name="rccl",
+            title="RCCL",
+            collectives=_NEWER,
+            uncalled=frozenset({"alltoallv"}),
+            fuses=False,
+            open_sends=frozenset({"LL"}),
+            most_steps=64,
+            most_blocks=64,
+            most_channels=128,
+            most_bytes=1 << 40,
+            # As above, for at most 256 threads in place of 512 and 640.
+            message_bytes={"Simple": 2 << 20, "LL": 16 << 10, "LL128": 230_400},
+        ),
+    )
+}
+"""By name."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from syncoll.errors import ExportError
 from syncoll.plugins import ExportRequest
@@ -19,8 +20,8 @@ from syncoll_msccl_xml.agreement import Apart, alike, apart_of, copied, read_cop
 from syncoll_msccl_xml.blocks import Block, blocks_of
 from syncoll_msccl_xml.channels import Connection, channels_of, pairs_of
 from syncoll_msccl_xml.instructions import Instruction, Op, compact, forward, instructions_of, waits
+from syncoll_msccl_xml.limits import MOST_PER_CHANNEL, Runtime
 from syncoll_msccl_xml.ordering import Place, order_of
-from syncoll_msccl_xml.runtimes import Runtime
 
 __all__ = ["Program", "program_of"]
 
@@ -75,7 +76,9 @@ _MOST_UNFUSED = 30
 """How often a plan is tried again without the fusions that blocked it."""
 
 
-def program_of(request: ExportRequest, runtime: Runtime, instances: int, proto: str) -> Program:
+def program_of(
+    request: ExportRequest, runtime: Runtime, instances: int, proto: str, same_ends: bool
+) -> Program:
     """The program of an algorithm.
 
     Args:
@@ -83,6 +86,7 @@ def program_of(request: ExportRequest, runtime: Runtime, instances: int, proto: 
         runtime: whose limits hold.
         instances: copies of the program, each on channels of its own, that must fit beside.
         proto: the protocol.
+        same_ends: whether both ends of a message are to say the same of it.
 
     Raises:
         ExportError: naming the limit that no plan keeps.
@@ -92,7 +96,7 @@ def program_of(request: ExportRequest, runtime: Runtime, instances: int, proto: 
     shared = [replace(plan, share=True) for plan in plans]
     # A block that receives after it sends needs nothing else to know that it has sent.
     plans = [*shared, *plans] if open_sends else [*plans, *shared]
-    plans = [replace(plan, agree=runtime.same_ends) for plan in plans]
+    plans = [replace(plan, agree=same_ends) for plan in plans]
     lowered = {strict: lower(request, zero_copy=strict) for strict in (False, True)}
     refusal = None
     for plan in plans:
@@ -163,182 +167,145 @@ def _assemble(
     lowered: LoweredAlgorithm, plan: _Plan, runtime: Runtime, spread: int, open_sends: bool
 ) -> Program | None:
     nodes, messages = len(lowered.ranks), lowered.messages
-    channels = channels_of(messages, nodes, spread, runtime.most_blocks_per_channel)
+    channels = channels_of(messages, nodes, spread, MOST_PER_CHANNEL)
     connections = tuple(
         (one.source, one.destination, channel)
         for one, channel in zip(messages, channels, strict=True)
     )
-    ranks = [instructions_of(rank.operations, fuse=plan.reduce) for rank in lowered.ranks]
-    copies = copied(lowered) if plan.forward and plan.agree else {}
-    pairs: dict[Connection, Connection] = {}
-    for instructions in ranks:
-        may = _alike(lowered, plan, instructions, copies)
-        gains = _gains(instructions, connections, may) if plan.forward else Counter()
-        ends = _ends(instructions, connections) if plan.share else ()
-        pairs.update(pairs_of(gains, ends))
-    apart = Apart()
-    ordered = _ordered(lowered, plan, connections, pairs if plan.forward else {}, copies, apart)
+    fusion = _Fusion(lowered, plan, connections)
+    ordered = fusion.ordered()
     if ordered is None:
         return None
     fused, waiting, places = ordered
     compacted = [compact(instructions) for instructions in fused]
-    ranks = [instructions for instructions, _ in compacted]
     orders: dict[int, list[int]] = defaultdict(list)
     for rank, i in places:
         orders[rank].append(i)
     divided = [
         blocks_of(
-            instructions,
-            waiting[rank],
-            orders[rank],
-            connections,
-            pairs,
+            *(instructions, waiting[rank], orders[rank], connections, fusion.pairs),
             runtime.most_steps,
             scratch,
             open_sends=open_sends,
         )
         for rank, (instructions, scratch) in enumerate(compacted)
     ]
-    blocks = tuple(tuple(one) for one, _ in divided)
-    scratch = tuple(slots for _, slots in divided)
-    used = max((channel for *_, channel in connections), default=0) + 1
-    stated = tuple(stated_of(ranks, len(messages))) if plan.agree else ()
+    ranks = [instructions for instructions, _ in compacted]
     return Program(
         lowered,
-        blocks,
-        scratch,
-        used,
+        tuple(tuple(one) for one, _ in divided),
+        tuple(slots for _, slots in divided),
+        max((channel for *_, channel in connections), default=0) + 1,
         connections,
-        stated,
-        len(apart.added | apart.stored | apart.unlike),
+        tuple(stated_of(ranks, len(messages))) if plan.agree else (),
+        len(fusion.apart.added | fusion.apart.stored | fusion.apart.unlike),
     )
 
 
-def _ordered(
-    lowered: LoweredAlgorithm,
-    plan: _Plan,
-    connections: Sequence[Connection],
-    pairs: Mapping[Connection, Connection],
-    copies: Mapping[int, Slot],
-    apart: Apart,
-) -> tuple[list[list[Instruction]], list[list[tuple[int, ...]]], tuple[Place, ...]] | None:
-    """The instructions fused as far as they do not block, what they wait for, and an order.
+class _Fusion:
+    """The instructions of all ranks, fused as a plan says.
 
-    Args:
-        lowered: what every rank does.
-        plan: what is fused.
-        connections: of every message.
-        pairs: incoming connections whose messages may be passed on as they come, and where to.
-        copies: see `copied`.
-        apart: what is not fused; what must not be besides is added.
+    Attributes:
+        pairs: incoming connections that share a block with an outgoing one.
+        apart: messages at whose receiver something is not fused.
     """
-    for _ in range(_MOST_UNFUSED):
-        fused = _fused(lowered, plan, connections, pairs, copies, apart)
-        waiting = [waits(instructions) for instructions in fused]
-        order = order_of(fused, waiting, connections)
-        if not order.blocked:
-            return fused, waiting, order.places
-        blocked = [fused[rank][i] for rank, i in order.blocked]
-        both = [one.incoming for one in blocked if one.outgoing is not None]
-        again = {message for message in both if message is not None}
-        if not again:
-            return None
-        apart.stored |= again
-    return None
 
+    def __init__(
+        self, lowered: LoweredAlgorithm, plan: _Plan, connections: Sequence[Connection]
+    ) -> None:
+        self.lowered, self.plan, self.connections = lowered, plan, connections
+        self.copies = copied(lowered) if plan.forward and plan.agree else {}
+        self.apart = Apart()
+        self.pairs: dict[Connection, Connection] = {}
+        for rank in lowered.ranks:
+            instructions = instructions_of(rank.operations, fuse=plan.reduce)
+            gains = self._gains(instructions) if plan.forward else Counter()
+            self.pairs.update(pairs_of(gains, self._ends(instructions) if plan.share else ()))
 
-def _fused(
-    lowered: LoweredAlgorithm,
-    plan: _Plan,
-    connections: Sequence[Connection],
-    pairs: Mapping[Connection, Connection],
-    copies: Mapping[int, Slot],
-    apart: Apart,
-) -> list[list[Instruction]]:
-    """The instructions of all ranks, fused as far as both ends of each message can agree.
+    def ordered(
+        self,
+    ) -> tuple[list[list[Instruction]], list[list[tuple[int, ...]]], tuple[Place, ...]] | None:
+        """The instructions fused as far as they do not block, what they wait for, and an order."""
+        for _ in range(_MOST_UNFUSED):
+            fused = self._fused()
+            waiting = [waits(instructions) for instructions in fused]
+            order = order_of(fused, waiting, self.connections)
+            if not order.blocked:
+                return fused, waiting, order.places
+            blocked = [fused[rank][i] for rank, i in order.blocked]
+            both = [one.incoming for one in blocked if one.outgoing is not None]
+            again = {message for message in both if message is not None}
+            if not again:
+                return None
+            self.apart.stored |= again
+        return None
 
-    What had to be taken apart for that is added to `apart`.
-    """
-    chosen = dict(copies)
-    while True:
-        fused = [
-            _forwarded(rank, lowered, plan, connections, pairs, chosen, apart)
-            for rank in lowered.ranks
-        ]
-        if not plan.agree:
-            return fused
-        more = apart_of(fused)
-        apart.add(more)
-        passed_on = {one.incoming for steps in fused for one in steps if one.op is Op.RECEIVE_SEND}
-        # Nothing is gained by waiting for a copy where nobody passes it on.
-        needed = {message: slot for message, slot in chosen.items() if message in passed_on}
-        if not more and needed == chosen:
-            return fused
-        chosen = needed
+    def _fused(self) -> list[list[Instruction]]:
+        """The instructions of all ranks, fused as far as both ends of each message can agree.
 
+        What had to be taken apart for that is added to `apart`.
+        """
+        chosen = dict(self.copies)
+        while True:
+            fused = [self._forwarded(rank, chosen) for rank in self.lowered.ranks]
+            if not self.plan.agree:
+                return fused
+            more = apart_of(fused)
+            self.apart.add(more)
+            steps = (one for instructions in fused for one in instructions)
+            passed_on = {one.incoming for one in steps if one.op is Op.RECEIVE_SEND}
+            # Nothing is gained by waiting for a copy where nobody passes it on.
+            needed = {message: slot for message, slot in chosen.items() if message in passed_on}
+            if not more and needed == chosen:
+                return fused
+            chosen = needed
 
-def _forwarded(
-    rank: RankOperations,
-    lowered: LoweredAlgorithm,
-    plan: _Plan,
-    connections: Sequence[Connection],
-    pairs: Mapping[Connection, Connection],
-    copies: Mapping[int, Slot],
-    apart: Apart,
-) -> list[Instruction]:
-    """The instructions of one rank, for `_fused`."""
-    plain = instructions_of(rank.operations, fuse=plan.reduce, apart=apart.added)
-    plain = list(read_copies(plain, copies))
-    may = _alike(lowered, plan, plain, copies)
+    def _forwarded(self, rank: RankOperations, copies: Mapping[int, Slot]) -> list[Instruction]:
+        """The instructions of one rank."""
+        plain = instructions_of(rank.operations, fuse=self.plan.reduce, apart=self.apart.added)
+        plain = list(read_copies(plain, copies))
+        may = self._alike(plain, copies)
+        pairs = self.pairs if self.plan.forward else {}
 
-    def leads(one: int, two: int) -> bool:
-        if one in apart.stored or pairs.get(connections[one]) != connections[two]:
+        def leads(one: int, two: int) -> bool:
+            led = pairs.get(self.connections[one])
+            if one in self.apart.stored or led != self.connections[two]:
+                return False
+            if not may(one, two):
+                self.apart.unlike.add(one)
+                return False
+            return True
+
+        return forward(plain, leads)
+
+    def _alike(
+        self, instructions: Sequence[Instruction], copies: Mapping[int, Slot]
+    ) -> Callable[[int, int], bool]:
+        """Whether one step may receive the first message and send the second, by their slots."""
+        stored = {one.incoming for one in instructions if one.op is Op.RECEIVE}
+        messages, agree = self.lowered.messages, self.plan.agree
+
+        def may(one: int, two: int) -> bool:
+            source = copies.get(one, messages[one].source_slot)
+            return not agree or one not in stored or alike(messages[one], messages[two], source)
+
+        return may
+
+    def _ends(self, instructions: Sequence[Instruction]) -> list[tuple[Connection, Connection]]:
+        """Every incoming connection of a rank with every outgoing one."""
+        of = self.connections
+        incoming = {of[one.incoming] for one in instructions if one.incoming is not None}
+        outgoing = {of[one.outgoing] for one in instructions if one.outgoing is not None}
+        return list(product(sorted(incoming), sorted(outgoing)))
+
+    def _gains(self, instructions: Sequence[Instruction]) -> Counter[tuple[Connection, Connection]]:
+        """How many messages of each pair of connections could be passed on as they come."""
+        gains: Counter[tuple[Connection, Connection]] = Counter()
+        may = self._alike(instructions, self.copies)
+
+        def note(one: int, two: int) -> bool:
+            gains[self.connections[one], self.connections[two]] += may(one, two)
             return False
-        if not may(one, two):
-            apart.unlike.add(one)
-            return False
-        return True
 
-    return forward(plain, leads)
-
-
-def _alike(
-    lowered: LoweredAlgorithm,
-    plan: _Plan,
-    instructions: Sequence[Instruction],
-    copies: Mapping[int, Slot],
-) -> Callable[[int, int], bool]:
-    """Whether one step may receive the first message and send the second, as far as slots go."""
-    stored = {one.incoming for one in instructions if one.op is Op.RECEIVE}
-    messages = lowered.messages
-
-    def may(one: int, two: int) -> bool:
-        source = copies.get(one, messages[one].source_slot)
-        return not plan.agree or one not in stored or alike(messages[one], messages[two], source)
-
-    return may
-
-
-def _ends(
-    instructions: Sequence[Instruction], connections: Sequence[Connection]
-) -> list[tuple[Connection, Connection]]:
-    """Every incoming connection of a rank with every outgoing one."""
-    incoming = {connections[one.incoming] for one in instructions if one.incoming is not None}
-    outgoing = {connections[one.outgoing] for one in instructions if one.outgoing is not None}
-    return [(one, two) for one in sorted(incoming) for two in sorted(outgoing)]
-
-
-def _gains(
-    instructions: Sequence[Instruction],
-    connections: Sequence[Connection],
-    may: Callable[[int, int], bool],
-) -> Counter[tuple[Connection, Connection]]:
-    """How many messages of each pair of connections could be passed on as they come."""
-    gains: Counter[tuple[Connection, Connection]] = Counter()
-
-    def note(one: int, two: int) -> bool:
-        gains[connections[one], connections[two]] += may(one, two)
-        return False
-
-    forward(instructions, note)
-    return gains
+        forward(instructions, note)
+        return gains

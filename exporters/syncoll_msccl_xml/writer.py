@@ -11,7 +11,7 @@ a copy of the program on channels of its own that moves its part of every chunk.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from syncoll.errors import ExportError
 from syncoll.model.groups import groups_of
@@ -27,21 +27,20 @@ from syncoll.runtime import (
 )
 from syncoll_msccl_xml.blocks import Block, Step
 from syncoll_msccl_xml.instructions import Instruction
-from syncoll_msccl_xml.limits import MOST_NODES
-from syncoll_msccl_xml.program import Program, program_of
-from syncoll_msccl_xml.runtimes import (
-    MOST_CHUNK_INDEX,
-    MOST_DEPENDED,
+from syncoll_msccl_xml.limits import (
+    LAST_AWAITED,
+    LAST_OFFSET,
+    LONGEST_NAME,
+    MOST_NODES,
     RUNTIMES,
+    TAKEN_NAME,
     Runtime,
 )
+from syncoll_msccl_xml.program import Program, program_of
 
 __all__ = ["MscclXmlExporter"]
 
 _LETTERS = {Buffer.INPUT: "i", Buffer.OUTPUT: "o", Buffer.SCRATCH: "s"}
-_LONGEST_NAME = 63
-_TAKEN_NAME = "2D"
-"""microsoft/msccl runs an alltoall of this name with code of its own, whatever the file says."""
 
 
 class MscclXmlExporter:
@@ -50,7 +49,6 @@ class MscclXmlExporter:
     def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
         """See `syncoll.plugins.Exporter`."""
         runtime = RUNTIMES[str(options["dialect"])]
-        runtime = replace(runtime, same_ends=options["ends"] == "same")
         instances, proto = int(options["instances"]), str(options["proto"])
         group, notes = int(options["group"]), list[str]()
         if group >= 0:
@@ -62,7 +60,7 @@ class MscclXmlExporter:
             )
         collective = kind_of(request.instance)
         _require_known(collective, request, runtime)
-        program = program_of(request, runtime, instances, proto)
+        program = program_of(request, runtime, instances, proto, options["ends"] == "same")
         name = _name(request.name)
         writing = _Writing(request, runtime, instances, proto, program)
         text = "".join(f"{line}\n" for line in writing.lines(name))
@@ -88,8 +86,8 @@ def _require_known(
             "reducescatter, allreduce, alltoall, broadcast and reduce, with every node's share of "
             f"the same size; {hint}"
         )
-    if collective.kind not in runtime.collectives:
-        others = [name for name, one in RUNTIMES.items() if collective.kind in one.collectives]
+    if runtime.spelled(collective.kind) is None:
+        others = [name for name, one in RUNTIMES.items() if one.spelled(collective.kind)]
         raise ExportError(
             f"{runtime.title} has no {collective.kind} that it runs from a file; "
             f"expected dialect={' or '.join(others)}"
@@ -100,18 +98,20 @@ def _require_known(
             "buffers, so that the ranks, each of which looks at its own, would not all choose the "
             "file; export it out of place"
         )
-    if in_place and collective.kind not in runtime.in_place:
+    if in_place and collective.kind in runtime.not_in_place:
         raise ExportError(f"{runtime.title} does not run {collective.kind} in place")
 
 
 def _name(name: str) -> str:
     kept = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in name)
-    kept = kept[:_LONGEST_NAME] or "algorithm"
-    return f"syncoll-{kept}" if kept == _TAKEN_NAME else kept
+    kept = kept[:LONGEST_NAME] or "algorithm"
+    return f"syncoll-{kept}" if kept == TAKEN_NAME else kept
 
 
 @dataclass(frozen=True, eq=False)
 class _Writing:
+    """A file that is being written."""
+
     request: ExportRequest
     runtime: Runtime
     instances: int
@@ -191,7 +191,7 @@ class _Writing:
                 "nchannels": program.channels * self.instances,
                 "nchunksperloop": self._loop_chunks,
                 "ngpus": self._collective.num_nodes,
-                "coll": self.runtime.collectives[self._collective.kind],
+                "coll": str(self.runtime.spelled(self._collective.kind)),
                 "inplace": int(request.in_place),
                 "outofplace": int(not request.in_place),
                 "minBytes": self._min_bytes,
@@ -204,9 +204,9 @@ class _Writing:
                 "o_chunks": layout.output_chunks[rank] * self.instances,
                 "s_chunks": scratch * self.instances,
             }
-            if max(chunks.values()) > MOST_CHUNK_INDEX + 1:
+            if max(chunks.values()) > LAST_OFFSET + 1:
                 raise ExportError(
-                    f"MSCCL XML counts chunks of a buffer up to {MOST_CHUNK_INDEX + 1}; rank "
+                    f"MSCCL XML counts chunks of a buffer up to {LAST_OFFSET + 1}; rank "
                     f"{rank} has {max(chunks.values())}"
                 )
             yield "  " + _element("gpu", {"id": rank, **chunks})
@@ -224,9 +224,9 @@ class _Writing:
         blocks.sort(key=lambda one: (not one[0].awaited, one[1]))
         numbers = {one: number for number, one in enumerate(blocks)}
         awaited = sum(block.awaited for block, _ in blocks)
-        if awaited > MOST_DEPENDED:
+        if awaited > LAST_AWAITED + 1:
             raise ExportError(
-                f"MSCCL XML can only wait for thread blocks 0 to {MOST_DEPENDED - 1}; rank {rank} "
+                f"MSCCL XML can only wait for thread blocks 0 to {LAST_AWAITED}; rank {rank} "
                 f"has {awaited} that others wait for; take fewer instances or chunks"
             )
         steps = sum(len(block.steps) for block, _ in blocks)

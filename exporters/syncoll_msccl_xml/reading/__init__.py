@@ -6,16 +6,13 @@
 """
 
 from syncoll_msccl_xml.reading.algorithm import Algorithm, read_algorithm
-from syncoll_msccl_xml.reading.dialect import DIALECTS, Dialect
 from syncoll_msccl_xml.reading.ends import disagreements
 from syncoll_msccl_xml.reading.rules import SENDS, require_loadable, specification_of
 from syncoll_msccl_xml.reading.threads import Threads, threads_of
 
 __all__ = [
-    "DIALECTS",
     "SENDS",
     "Algorithm",
-    "Dialect",
     "Threads",
     "disagreements",
     "read_algorithm",

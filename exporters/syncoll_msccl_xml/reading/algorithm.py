@@ -7,8 +7,10 @@ here every rank's part is read.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
 
 from syncoll.errors import VerificationError
 from syncoll_msccl_xml.reading.scanner import Tag, scan
@@ -92,6 +94,9 @@ def place(rank: int, block: Block | None = None, position: int | None = None) ->
     return f"{text}, step {position} ({step.type}), line {step.line}"
 
 
+_Read = TypeVar("_Read", Step, Block, Gpu)
+
+
 class _Element:
     """A tag's attributes, read as runtimes do but without their leniency."""
 
@@ -135,6 +140,15 @@ class _Element:
             )
         return value
 
+    def read(self, kind: type[_Read], **known: Any) -> _Read:
+        """What the tag stands for: all that is not known is in attributes of its names."""
+        names = {one.name: one.type for one in fields(kind) if one.name not in (*known, "line")}
+        found: dict[str, Any] = {
+            name: self.text(name) if type_ == "str" else self.number(name)
+            for name, type_ in names.items()
+        }
+        return kind(line=self.tag.line, **known, **found)
+
     def optional(self, key: str, end: int = _INT32) -> int | None:
         return self.number(key, end) if key in self.tag.attributes else None
 
@@ -145,7 +159,7 @@ class _Reader:
     def __init__(self, content: bytes) -> None:
         self.tags: Iterator[Tag] = scan(content)
 
-    def children(self, parent: Tag, known: str) -> Iterator[Tag]:
+    def children(self, parent: Tag, known: str | None, depth: int = 0) -> Iterator[Tag]:
         """The elements of a known name within another one; unknown ones are skipped."""
         if parent.closes:
             return
@@ -159,30 +173,11 @@ class _Reader:
                 return
             if tag.name == known:
                 yield tag
-            else:
-                self.skip(tag)
+                continue
+            if depth == _DEEPEST and not tag.closes:
+                raise VerificationError(f"line {tag.line}: elements nested too deeply")
+            deque(self.children(tag, None, depth + 1), maxlen=0)
         raise VerificationError(f"line {parent.line}: <{parent.name}> is not closed")
-
-    def skip(self, tag: Tag) -> None:
-        """Reads over an element that runtimes do not know."""
-        open_tags = [tag] if not tag.closes else []
-        while open_tags:
-            inner = next(self.tags, None)
-            if inner is None:
-                raise VerificationError(
-                    f"line {open_tags[-1].line}: <{open_tags[-1].name}> is not closed"
-                )
-            if not inner.opens:
-                if inner.name != open_tags[-1].name:
-                    raise VerificationError(
-                        f"line {inner.line}: </{inner.name}>, but it is <{open_tags[-1].name}> "
-                        f"of line {open_tags[-1].line} that is open"
-                    )
-                open_tags.pop()
-            elif not inner.closes:
-                if len(open_tags) == _DEEPEST:
-                    raise VerificationError(f"line {inner.line}: elements nested too deeply")
-                open_tags.append(inner)
 
     def algorithm(self) -> Algorithm:
         tag = next(self.tags, None)
@@ -213,40 +208,24 @@ class _Reader:
 
     def gpu(self, tag: Tag) -> Gpu:
         rank = _Element(tag, "").number("id")
-        e = _Element(tag, f"rank {rank}")
         blocks = [self.block(child, rank) for child in self.children(tag, "tb")]
         blocks.sort(key=lambda block: block.id)
-        return Gpu(
-            tag.line, rank, e.number("i_chunks"), e.number("o_chunks"), e.number("s_chunks"), blocks
-        )
+        return _Element(tag, f"rank {rank}").read(Gpu, id=rank, blocks=blocks)
 
     def block(self, tag: Tag, rank: int) -> Block:
         number = _Element(tag, f"rank {rank}").number("id")
         where = f"rank {rank}, thread block {number}"
-        e = _Element(tag, where)
         steps = [
             self.step(child, f"{where}, step {position}")
             for position, child in enumerate(self.children(tag, "step"))
         ]
-        return Block(tag.line, number, e.number("send"), e.number("recv"), e.number("chan"), steps)
+        return _Element(tag, where).read(Block, id=number, steps=steps)
 
     def step(self, tag: Tag, where: str) -> Step:
         e = _Element(tag, where)
         for _ in self.children(tag, "step"):
             raise VerificationError(f"{e.where}: a step within a step")
-        return Step(
-            tag.line,
-            e.number("s"),
-            e.text("type"),
-            e.text("srcbuf"),
-            e.number("srcoff"),
-            e.text("dstbuf"),
-            e.number("dstoff"),
-            e.number("cnt"),
-            e.number("depid"),
-            e.number("deps"),
-            e.number("hasdep"),
-        )
+        return e.read(Step)
 
 
 def read_algorithm(content: bytes) -> Algorithm:

@@ -12,9 +12,16 @@ from itertools import groupby
 from typing import NoReturn, Protocol
 
 from syncoll.errors import VerificationError
-from syncoll_msccl_xml.limits import MOST_NODES
+from syncoll_msccl_xml.limits import (
+    LAST_AWAITED,
+    LAST_OFFSET,
+    LONGEST_NAME,
+    MOST_NODES,
+    MOST_PER_CHANNEL,
+    TAKEN_NAME,
+    Runtime,
+)
 from syncoll_msccl_xml.reading.algorithm import Algorithm, Block, Gpu, Step, place
-from syncoll_msccl_xml.reading.dialect import FUSION, MOST_CHILDREN, Dialect
 from syncoll_threadblocks import STANDARD, Specification
 
 __all__ = ["READS", "RECEIVES", "SENDS", "WRITES", "require_loadable", "specification_of"]
@@ -29,11 +36,13 @@ WRITES = frozenset({"r", "rcs", "rrc", "rrcs", "cpy", "re"})
 
 _PROTOCOLS = ("Simple", "LL", "LL128")
 _BUFFERS = ("i", "o", "s")
-_MOST_PER_CHANNEL = 32
 _MOST_COUNT = 71
-_LAST_OFFSET = 32767
-_LAST_AWAITED = 127
-_LONGEST_NAME = 63
+_MOST_CHILDREN = 1024
+"""Elements directly within another one."""
+
+_FUSION = 16
+"""Reductions into one place that a kernel has room for at a time."""
+
 _MOST_BYTES = 1 << 27
 """Of messages where the file does not say it."""
 
@@ -44,7 +53,7 @@ class _Fail(Protocol):
     def __call__(self, message: str) -> NoReturn: ...
 
 
-def require_loadable(algorithm: Algorithm, dialect: Dialect) -> None:
+def require_loadable(algorithm: Algorithm, dialect: Runtime) -> None:
     """Passes a file that a runtime loads, launches, and reads as it was meant.
 
     Raises:
@@ -63,7 +72,7 @@ def require_loadable(algorithm: Algorithm, dialect: Dialect) -> None:
             _require_fusion(gpu, block)
 
 
-def specification_of(algorithm: Algorithm, dialect: Dialect) -> Specification | None:
+def specification_of(algorithm: Algorithm, dialect: Runtime) -> Specification | None:
     """The collective of a file, its root unknown; None where the file does not say what it does.
 
     Raises:
@@ -95,7 +104,7 @@ def specification_of(algorithm: Algorithm, dialect: Dialect) -> Specification | 
     return spec
 
 
-def _require_header(algorithm: Algorithm, dialect: Dialect) -> None:
+def _require_header(algorithm: Algorithm, dialect: Runtime) -> None:
     def fail(message: str) -> NoReturn:
         raise VerificationError(f"line {algorithm.line}: {message}")
 
@@ -116,19 +125,19 @@ def _require_header(algorithm: Algorithm, dialect: Dialect) -> None:
     if algorithm.coll in dialect.uncalled:
         fail(f"{algorithm.coll} is never chosen: {dialect.title} runs no such call from a file")
     if dialect.names_checked and algorithm.name is not None:
-        if len(algorithm.name) > _LONGEST_NAME:
-            fail(f"the name has more than {_LONGEST_NAME} characters")
-        if algorithm.name == "2D" and algorithm.coll == "alltoall":
+        if len(algorithm.name) > LONGEST_NAME:
+            fail(f"the name has more than {LONGEST_NAME} characters")
+        if algorithm.name == TAKEN_NAME and algorithm.coll == "alltoall":
             fail("an alltoall of the name 2D is not executed; the runtime has one of its own")
         if algorithm.nthreads is not None and (algorithm.nthreads < 0 or algorithm.nthreads % 32):
             fail(f"nthreads is {algorithm.nthreads}; it must be a multiple of 32")
     if not 1 <= algorithm.nchannels <= dialect.most_channels:
         fail(f"nchannels is {algorithm.nchannels}; it must be 1 to {dialect.most_channels}")
-    if not 1 <= algorithm.ngpus <= MOST_CHILDREN:
-        fail(f"ngpus is {algorithm.ngpus}; it must be 1 to {MOST_CHILDREN}")
-    if not 1 <= algorithm.nchunksperloop <= _LAST_OFFSET + 1:
+    if not 1 <= algorithm.ngpus <= _MOST_CHILDREN:
+        fail(f"ngpus is {algorithm.ngpus}; it must be 1 to {_MOST_CHILDREN}")
+    if not 1 <= algorithm.nchunksperloop <= LAST_OFFSET + 1:
         fail(
-            f"nchunksperloop is {algorithm.nchunksperloop}; it must be 1 to {_LAST_OFFSET + 1}, "
+            f"nchunksperloop is {algorithm.nchunksperloop}; it must be 1 to {LAST_OFFSET + 1}, "
             "since no step can name a chunk beyond"
         )
     _require_placement(algorithm, dialect, fail)
@@ -149,7 +158,7 @@ def _require_header(algorithm: Algorithm, dialect: Dialect) -> None:
         )
 
 
-def _require_placement(algorithm: Algorithm, dialect: Dialect, fail: _Fail) -> None:
+def _require_placement(algorithm: Algorithm, dialect: Runtime, fail: _Fail) -> None:
     both = (("inplace", algorithm.inplace), ("outofplace", algorithm.outofplace))
     for key, value in both:
         if value not in (None, 0, 1):
@@ -157,12 +166,12 @@ def _require_placement(algorithm: Algorithm, dialect: Dialect, fail: _Fail) -> N
     if "outofplace" in dialect.needs:
         if not algorithm.inplace and not algorithm.outofplace:
             fail("inplace and outofplace are both 0, so it is never chosen")
-    elif algorithm.inplace and algorithm.coll == "alltoall":
-        fail(f"{dialect.title} refuses an alltoall in place")
+    elif algorithm.inplace and algorithm.coll in dialect.not_in_place:
+        fail(f"{dialect.title} refuses an {algorithm.coll} in place")
 
 
 def _require_ranks(algorithm: Algorithm) -> None:
-    if len(algorithm.gpus) > MOST_CHILDREN:
+    if len(algorithm.gpus) > _MOST_CHILDREN:
         raise VerificationError(f"{len(algorithm.gpus)} gpus; the parser has room for 1024")
     seen: set[int] = set()
     for gpu in algorithm.gpus:
@@ -178,7 +187,7 @@ def _require_ranks(algorithm: Algorithm) -> None:
         raise VerificationError(f"rank {missing[0]} of {algorithm.ngpus} has no gpu element")
 
 
-def _require_blocks(algorithm: Algorithm, gpu: Gpu, dialect: Dialect) -> None:
+def _require_blocks(algorithm: Algorithm, gpu: Gpu, dialect: Runtime) -> None:
     here = f"rank {gpu.id}, line {gpu.line}"
     for key, value in (("i", gpu.i_chunks), ("o", gpu.o_chunks), ("s", gpu.s_chunks)):
         if value < 0:
@@ -205,14 +214,14 @@ def _require_blocks(algorithm: Algorithm, gpu: Gpu, dialect: Dialect) -> None:
         _require_block(algorithm, gpu, block, dialect)
         sending[block.chan] += block.send >= 0
         receiving[block.chan] += block.recv >= 0
-        if max(sending[block.chan], receiving[block.chan]) > _MOST_PER_CHANNEL:
+        if max(sending[block.chan], receiving[block.chan]) > MOST_PER_CHANNEL:
             raise VerificationError(
-                f"{place(gpu.id, block)}: more than {_MOST_PER_CHANNEL} thread blocks send or "
+                f"{place(gpu.id, block)}: more than {MOST_PER_CHANNEL} thread blocks send or "
                 f"receive on channel {block.chan}"
             )
 
 
-def _require_block(algorithm: Algorithm, gpu: Gpu, block: Block, dialect: Dialect) -> None:
+def _require_block(algorithm: Algorithm, gpu: Gpu, block: Block, dialect: Runtime) -> None:
     here = place(gpu.id, block)
     for key, peer in (("send", block.send), ("recv", block.recv)):
         if peer == gpu.id:
@@ -265,7 +274,7 @@ def _require_both_ends(algorithm: Algorithm) -> None:
             )
 
 
-def _require_step(gpu: Gpu, block: Block, position: int, step: Step, dialect: Dialect) -> None:
+def _require_step(gpu: Gpu, block: Block, position: int, step: Step, dialect: Runtime) -> None:
     def fail(message: str) -> NoReturn:
         raise VerificationError(f"{place(gpu.id, block, position)}: {message}")
 
@@ -303,7 +312,7 @@ def _require_step(gpu: Gpu, block: Block, position: int, step: Step, dialect: Di
                 f"out of bounds: its {side} is {buffer}[{offset}] to "
                 f"{buffer}[{offset + step.cnt - 1}], and {buffer}_chunks is {sizes[buffer]}"
             )
-        if offset + step.cnt - 1 > _LAST_OFFSET:
+        if offset + step.cnt - 1 > LAST_OFFSET:
             fail(f"{side} {buffer}[{offset}]: an offset is kept in 16 bits")
 
 
@@ -313,10 +322,10 @@ def _require_dependencies(gpu: Gpu, block: Block) -> None:
         here = place(gpu.id, block, position)
         if step.depid < -1:
             raise VerificationError(f"{here}: depid is {step.depid}; it must be -1 or more")
-        if step.depid > _LAST_AWAITED:
+        if step.depid > LAST_AWAITED:
             raise VerificationError(
                 f"{here}: depid is {step.depid}; it is kept in 8 bits, so it must be at most "
-                f"{_LAST_AWAITED}"
+                f"{LAST_AWAITED}"
             )
         if step.depid >= 0:
             if step.depid >= len(gpu.blocks):
@@ -370,13 +379,13 @@ def _require_fusion(gpu: Gpu, block: Block) -> None:
                     f"{place(gpu.id, block, position)}: runtimes do it at once with the reductions "
                     f"before it, and their cnt differ ({first.cnt} and {block.steps[position].cnt})"
                 )
-            if length > FUSION:
+            if length > _FUSION:
                 raise VerificationError(
-                    f"{place(gpu.id, block, position)}: more than {FUSION} reductions into one "
+                    f"{place(gpu.id, block, position)}: more than {_FUSION} reductions into one "
                     "place in a row, which overflow an array of the kernel; another step or "
                     'hasdep="1" in between prevents it'
                 )
-            if number == FUSION:
+            if number == _FUSION:
                 length = 0
 
 
