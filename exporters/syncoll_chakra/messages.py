@@ -1,8 +1,6 @@
 """The part of Chakra's schema that is written, as classes of the protobuf library.
 
-The numbers of fields are those of ``schema/protobuf/et_def.proto`` of mlcommons/chakra.  The
-descriptor is built here and lives in a pool of its own, so that it needs no compiler of schemas and
-cannot get in the way of Chakra's own module in one process.
+The numbers of fields are those of ``schema/protobuf/et_def.proto`` of mlcommons/chakra.
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from syncoll_chakra.protobuf import Fields, message_classes
 
 __all__ = ["NodeType", "delimited", "new_metadata", "new_node", "set_attribute"]
 
@@ -23,65 +21,26 @@ class NodeType(IntEnum):
     RECEIVE = 6
 
 
-_Field = descriptor_pb2.FieldDescriptorProto
-_SCALARS = {
-    "string": _Field.TYPE_STRING,
-    "uint64": _Field.TYPE_UINT64,
-    "int64": _Field.TYPE_INT64,
-    "int32": _Field.TYPE_INT32,
-    "bool": _Field.TYPE_BOOL,
+_MESSAGES: dict[str, Fields] = {
+    "Uint64List": {"values": (1, "uint64", True)},
+    "AttributeProto": {
+        "name": (1, "string", False),
+        "int32_val": (7, "int32", False),
+        "int64_val": (9, "int64", False),
+        "uint64_list": (14, "Uint64List", False),
+        "bool_val": (27, "bool", False),
+        "string_val": (29, "string", False),
+    },
+    "GlobalMetadata": {"version": (1, "string", False), "attr": (2, "AttributeProto", True)},
+    "Node": {
+        "id": (1, "uint64", False),
+        "name": (2, "string", False),
+        "type": (3, "int32", False),  # an enumeration, which is the same on the wire
+        "data_deps": (5, "uint64", True),
+        "attr": (10, "AttributeProto", True),
+    },
 }
-
-_SCHEMA = {
-    "Uint64List": (("values", 1, "uint64", True),),
-    "AttributeProto": (
-        ("name", 1, "string", False),
-        ("int32_val", 7, "int32", False),
-        ("int64_val", 9, "int64", False),
-        ("uint64_list", 14, "Uint64List", False),
-        ("bool_val", 27, "bool", False),
-        ("string_val", 29, "string", False),
-    ),
-    "GlobalMetadata": (("version", 1, "string", False), ("attr", 2, "AttributeProto", True)),
-    "Node": (
-        ("id", 1, "uint64", False),
-        ("name", 2, "string", False),
-        ("type", 3, "int32", False),  # an enumeration, which is the same on the wire
-        ("data_deps", 5, "uint64", True),
-        ("attr", 10, "AttributeProto", True),
-    ),
-}
-"""Messages with fields: name, number, type, whether repeated."""
-
-_PACKAGE = "ChakraProtoMsg"
-
-
-def _classes() -> dict[str, Any]:
-    file = descriptor_pb2.FileDescriptorProto(
-        name="et_def.proto", package=_PACKAGE, syntax="proto3"
-    )
-    for name, fields in _SCHEMA.items():
-        message = file.message_type.add(name=name)
-        if name == "AttributeProto":
-            message.oneof_decl.add(name="value")
-        for field, number, kind, repeated in fields:
-            added = message.field.add(name=field, number=number)
-            added.label = _Field.LABEL_REPEATED if repeated else _Field.LABEL_OPTIONAL
-            if kind in _SCALARS:
-                added.type = _SCALARS[kind]
-            else:
-                added.type, added.type_name = _Field.TYPE_MESSAGE, f".{_PACKAGE}.{kind}"
-            if name == "AttributeProto" and field != "name":
-                added.oneof_index = 0
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return {
-        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
-        for name in _SCHEMA
-    }
-
-
-_CLASSES = _classes()
+_CLASSES = message_classes("ChakraProtoMsg", _MESSAGES, "AttributeProto", 1)
 
 
 def new_metadata() -> Any:

@@ -9,12 +9,18 @@ from collections.abc import Mapping
 from syncoll.errors import VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
-from syncoll_sends.table import SendRow, checked, require_sane, require_solves
+from syncoll_sends.table import (
+    NODES,
+    NUMBERS,
+    SendRow,
+    checked,
+    require_columns,
+    require_sane,
+    require_solves,
+)
 
 __all__ = ["CsvChecker"]
 
-_NUMBERS = ("step", "rounds", "chunk", "source", "destination")
-_NODES = "contributors"
 _MOST_DIGITS = 9
 
 
@@ -49,32 +55,18 @@ def _read(content: bytes) -> list[SendRow]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = next(reader, [])
-        _require_columns(header)
+        require_columns(header, "line 1: ")
         return [_row(header, row, f"line {reader.line_num}") for row in reader if row]
     except csv.Error as error:
         raise VerificationError(f"line {reader.line_num}: {error}") from None
-
-
-def _require_columns(header: list[str]) -> None:
-    wanted = (*_NUMBERS, _NODES)
-    for column in header:
-        if column not in wanted:
-            raise VerificationError(
-                f"line 1: no column is called {column[:40]!r}; expected " + ", ".join(wanted)
-            )
-        if header.count(column) > 1:
-            raise VerificationError(f"line 1: two columns are called {column}")
-    for column in _NUMBERS:
-        if column not in header:
-            raise VerificationError(f"line 1: there is no column {column}")
 
 
 def _row(header: list[str], values: list[str], line: str) -> SendRow:
     if len(values) != len(header):
         raise VerificationError(f"{line}: {len(values)} values in a table of {len(header)} columns")
     given = dict(zip(header, values, strict=True))
-    numbers = [_number(given[column], column, line) for column in _NUMBERS]
-    nodes = [_number(text, _NODES, line) for text in given.get(_NODES, "").split(" ") if text]
+    numbers = [_number(given[column], column, line) for column in NUMBERS]
+    nodes = [_number(text, NODES, line) for text in given.get(NODES, "").split(" ") if text]
     step, rounds, chunk, source, destination = numbers
     return SendRow(line, step, rounds, chunk, source, destination, tuple(nodes))
 

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from syncoll.plugins import Exported, ExportRequest, OptionValue
+from syncoll_sends.table import NODES, NUMBERS
 
 __all__ = ["CsvExporter"]
-
-_COLUMNS = ("step", "rounds", "chunk", "source", "destination", "contributors")
 
 
 class CsvExporter:
@@ -28,7 +27,7 @@ class CsvExporter:
         algorithm = request.algorithm
         stream = io.StringIO(newline="")
         table = csv.writer(stream, lineterminator="\n")
-        table.writerow(_COLUMNS)
+        table.writerow((*NUMBERS, NODES))
         carried = algorithm.contributions
         for i, (chunk, source, destination, step) in enumerate(algorithm.sends.tolist()):
             nodes = [] if carried is None else np.flatnonzero(carried[i]).tolist()

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Mapping
 from dataclasses import replace
-from fractions import Fraction
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from syncoll.errors import ModelError, VerificationError
-from syncoll.model import BandwidthBound, Counting, Instance, Topology
+from syncoll.errors import VerificationError
+from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
-from syncoll_sends.table import SendRow, checked, require_sane, require_solves
+from syncoll_sends.metadata import instance_of
+from syncoll_sends.table import (
+    NODES,
+    NUMBERS,
+    SendRow,
+    checked,
+    require_columns,
+    require_sane,
+    require_solves,
+)
 
 __all__ = ["ParquetChecker"]
 
-_NUMBERS = ("step", "rounds", "chunk", "source", "destination")
-_NODES = "contributors"
 _LARGEST = 999_999_999
-_MOST_CELLS = 1 << 28
-"""Of pre and post, chunks by nodes."""
 
 
 class ParquetChecker:
@@ -54,7 +55,8 @@ class ParquetChecker:
             raise VerificationError(f"not a Parquet file: {reason}") from None
         rows = _rows(table)
         require_sane(rows)
-        told = _told(table)
+        document = (table.schema.metadata or {}).get(b"syncoll")
+        told = None if document is None else instance_of(document)
         if told is not None and instance is not None:
             _require_same(told, instance)
         instance = instance or told
@@ -65,27 +67,19 @@ class ParquetChecker:
 
 
 def _rows(table: pa.Table) -> list[SendRow]:
-    wanted = (*_NUMBERS, _NODES)
-    for column in table.column_names:
-        if column not in wanted or table.column_names.count(column) > 1:
-            raise VerificationError(
-                f"the column {column[:40]!r} is unknown, or there twice; expected "
-                + ", ".join(wanted)
-            )
+    require_columns(table.column_names)
     columns = []
-    for column in _NUMBERS:
-        if column not in table.column_names:
-            raise VerificationError(f"there is no column {column}")
+    for column in NUMBERS:
         if not pa.types.is_integer(table.schema.field(column).type):
             raise VerificationError(f"column {column} has no integers")
         columns.append(table.column(column).to_pylist())
     nodes: list[list[int] | None] = [None] * table.num_rows
-    if _NODES in table.column_names:
-        kind = table.schema.field(_NODES).type
+    if NODES in table.column_names:
+        kind = table.schema.field(NODES).type
         lists = pa.types.is_list(kind) or pa.types.is_large_list(kind)
         if not lists or not pa.types.is_integer(kind.value_type):
-            raise VerificationError(f"column {_NODES} has no lists of integers")
-        nodes = table.column(_NODES).to_pylist()
+            raise VerificationError(f"column {NODES} has no lists of integers")
+        nodes = table.column(NODES).to_pylist()
     rows = []
     for i, (values, these) in enumerate(zip(zip(*columns, strict=True), nodes, strict=True)):
         line = f"row {i}"
@@ -97,68 +91,6 @@ def _rows(table: pa.Table) -> list[SendRow]:
         step, rounds, chunk, source, destination = values
         rows.append(SendRow(line, step, rounds, chunk, source, destination, tuple(these or ())))
     return rows
-
-
-def _told(table: pa.Table) -> Instance | None:
-    """The instance in a table's metadata; None where there is none."""
-    document = (table.schema.metadata or {}).get(b"syncoll")
-    if document is None:
-        return None
-    try:
-        return _instance(json.loads(document))
-    except ModelError as error:
-        raise VerificationError(f"its metadata: {error}") from error
-    except (ArithmeticError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
-        raise VerificationError(
-            f"its metadata under the key syncoll do not describe an instance "
-            f"({type(error).__name__}: {error})"
-        ) from error
-
-
-def _instance(document: dict[str, Any]) -> Instance:
-    if document["version"] != 1:
-        raise ValueError(f"version {document['version']}; expected 1")
-    machine = document["topology"]
-    nodes, chunks = int(machine["nodes"]), int(document["global_chunks"])
-    if not 0 < nodes * max(1, chunks) <= _MOST_CELLS:
-        raise ValueError(f"{chunks} chunks on {nodes} nodes")
-    bounds = tuple(
-        BandwidthBound(
-            _links(bound["links"]),
-            Fraction(bound["chunks_per_round"]),
-            str(bound["label"]),
-            Counting(bound.get("counts", Counting.SENDS)),
-        )
-        for bound in machine["bounds"]
-    )
-    topology = Topology(str(machine["name"]), nodes, _links(machine["links"]), bounds)
-    given = document["rounds_per_step"]
-    return Instance(
-        topology,
-        str(document["collective"]),
-        int(document["chunks"]),
-        int(document["steps"]),
-        int(document["rounds"]),
-        _places(document["starts"], chunks, nodes),
-        _places(document["ends"], chunks, nodes),
-        bool(document["combining"]),
-        None if given is None else tuple(int(rounds) for rounds in given),
-    )
-
-
-def _links(pairs: list[list[int]]) -> tuple[tuple[int, int], ...]:
-    return tuple((int(source), int(destination)) for source, destination in pairs)
-
-
-def _places(
-    by_node: list[list[int]], chunks: int, nodes: int
-) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    array = np.zeros((chunks, nodes), dtype=bool)
-    for node, members in enumerate(by_node):
-        if any(not 0 <= chunk < chunks for chunk in members):
-            raise ValueError(f"a chunk of node {node} is not within 0 to {chunks - 1}")
-        array[members, node] = True
-    return array
 
 
 def _require_same(told: Instance, wanted: Instance) -> None:

@@ -12,7 +12,21 @@ from syncoll.model import Algorithm, Instance
 from syncoll.plugins import CheckedExport
 from syncoll.trust import require_valid
 
-__all__ = ["SendRow", "checked", "require_sane", "require_solves"]
+__all__ = [
+    "NODES",
+    "NUMBERS",
+    "SendRow",
+    "checked",
+    "require_columns",
+    "require_sane",
+    "require_solves",
+]
+
+NUMBERS = ("step", "rounds", "chunk", "source", "destination")
+"""The columns that each table has."""
+
+NODES = "contributors"
+"""The one that it may have beside."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +50,21 @@ class SendRow:
     source: int
     destination: int
     contributors: tuple[int, ...]
+
+
+def require_columns(names: Sequence[str], where: str = "") -> None:
+    """Passes when a table has the columns that it must have, and each once."""
+    for name in names:
+        if name not in (*NUMBERS, NODES):
+            expected = ", ".join((*NUMBERS, NODES))
+            raise VerificationError(
+                f"{where}no column is called {name[:40]!r}; expected {expected}"
+            )
+        if names.count(name) > 1:
+            raise VerificationError(f"{where}two columns are called {name}")
+    for name in NUMBERS:
+        if name not in names:
+            raise VerificationError(f"{where}there is no column {name}")
 
 
 def require_sane(rows: Sequence[SendRow]) -> None:

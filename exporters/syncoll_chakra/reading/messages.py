@@ -1,6 +1,6 @@
 """Messages of Chakra as the protobuf library reads them, and what it would let pass.
 
-The schema is that of ``schema/protobuf/et_def.proto`` of mlcommons/chakra, in a pool of its own.
+The schema is that of ``schema/protobuf/et_def.proto`` of mlcommons/chakra.
 The library drops all but the last of a field that is there twice, and keeps what is of another type
 or of a schema that it does not know; a checker must see that.
 """
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from syncoll.errors import VerificationError
+from syncoll_chakra.protobuf import Fields, message_classes
 
 __all__ = ["read_message", "split"]
 
@@ -22,7 +22,8 @@ _MOST_LENGTH_BYTES = 5
 
 _SCALARS = "double float int32 int64 uint32 uint64 sint32 sint64 fixed32 fixed64 sfixed32 sfixed64"
 _SCALARS += " bool string bytes"
-_MESSAGES: dict[str, dict[str, tuple[int, str, bool]]] = {
+_ATTRIBUTE = {"name": (1, "string", False), "doc_string": (2, "string", False)}
+_MESSAGES: dict[str, Fields] = {
     "GlobalMetadata": {"version": (1, "string", False), "attr": (2, "Attribute", True)},
     "Node": {
         "id": (1, "uint64", False),
@@ -36,41 +37,15 @@ _MESSAGES: dict[str, dict[str, tuple[int, str, bool]]] = {
         "outputs": (9, "bytes", False),
         "attr": (10, "Attribute", True),
     },
-    "Attribute": {"name": (1, "string", False), "doc_string": (2, "string", False)},
+    "Attribute": _ATTRIBUTE,
 }
-"""Fields by name: number, type, and whether they are repeated."""
-
 for _i, _kind in enumerate(_SCALARS.split()):
     _MESSAGES[f"List_{_kind}"] = {"values": (1, _kind, True)}
-    _MESSAGES["Attribute"][f"{_kind}_val"] = (3 + 2 * _i, _kind, False)
-    _MESSAGES["Attribute"][f"{_kind}_list"] = (4 + 2 * _i, f"List_{_kind}", False)
+    _ATTRIBUTE[f"{_kind}_val"] = (3 + 2 * _i, _kind, False)
+    _ATTRIBUTE[f"{_kind}_list"] = (4 + 2 * _i, f"List_{_kind}", False)
 
 
-def _classes() -> dict[str, Any]:
-    kinds = descriptor_pb2.FieldDescriptorProto
-    file = descriptor_pb2.FileDescriptorProto(name="chakra", package="read", syntax="proto3")
-    for name, fields in _MESSAGES.items():
-        message = file.message_type.add(name=name)
-        if name == "Attribute":
-            message.oneof_decl.add(name="value")
-        for field, (number, kind, repeated) in fields.items():
-            added = message.field.add(name=field, number=number)
-            added.label = kinds.LABEL_REPEATED if repeated else kinds.LABEL_OPTIONAL
-            if kind in _MESSAGES:
-                added.type, added.type_name = kinds.TYPE_MESSAGE, f".read.{kind}"
-            else:
-                added.type = kinds.Type.Value(f"TYPE_{kind.upper()}")
-            if name == "Attribute" and number > 2:
-                added.oneof_index = 0
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return {
-        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"read.{name}"))
-        for name in _MESSAGES
-    }
-
-
-_CLASSES = _classes()
+_CLASSES = message_classes("read", _MESSAGES, "Attribute", 2)
 
 
 def split(content: bytes, where: str) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ the dependencies that name them.  The simulator matches messages by source and t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll_goal.reading.notes import Notes
@@ -38,37 +38,6 @@ _ANY = "-1"
 _MOST_RANKS = 1 << 24
 _LARGEST = {"size": (1 << 63) - 1, "time": (1 << 63) - 1, "tag": (1 << 32) - 2}
 _LARGEST |= dict.fromkeys(("cpu", "core", "nic"), 255)
-
-
-@dataclass
-class _Draft:
-    """An operation to which dependencies may still be added."""
-
-    name: str
-    kind: NodeKind
-    peer: int
-    tag: int
-    size: int
-    reads: tuple[int, ...]
-    inputs: tuple[int, ...]
-    waits: dict[int, None] = field(default_factory=dict)
-    starts_after: dict[int, None] = field(default_factory=dict)
-
-    def node(self, number: int) -> Node:
-        waits = tuple(self.waits)
-        return Node(
-            number,
-            self.name,
-            self.kind,
-            waits,
-            waits,
-            self.peer,
-            self.tag,
-            self.size,
-            self.reads,
-            self.inputs,
-            tuple(self.starts_after),
-        )
 
 
 @dataclass(frozen=True)
@@ -112,7 +81,9 @@ class _Reader:
         self.num_ranks = 0
         self.graphs: list[RankGraph] = []
         self.inside = False
-        self.drafts: list[_Draft] = []
+        self.nodes: list[Node] = []
+        self.waits: dict[int, dict[int, None]] = {}
+        self.starts_after: dict[int, dict[int, None]] = {}
         self.labels: dict[str, int] = {}
         self.notes = Notes(where)
 
@@ -182,14 +153,18 @@ class _Reader:
         if self.number(item, "rank", _MOST_RANKS) != expected:
             raise self.wrong(f"it is rank {item['rank']}; expected rank {expected}, in order")
         self.inside = True
-        self.drafts, self.labels = [], {}
+        self.nodes, self.labels, self.waits, self.starts_after = [], {}, {}, {}
 
     def end(self) -> None:
         if not self.inside:
             raise self.wrong("} without a rank")
         if self.notes.reads is not None:
             raise self.wrong("a note says what is read, and no operation follows")
-        nodes = {i: draft.node(i) for i, draft in enumerate(self.drafts)}
+        nodes = {}
+        for i, node in enumerate(self.nodes):
+            waits = tuple(self.waits.get(i, ()))
+            after = tuple(self.starts_after.get(i, ()))
+            nodes[i] = replace(node, waits=waits, data_waits=waits, starts_after=after)
         self.graphs.append(RankGraph(len(self.graphs), self.where, nodes))
         self.inside = False
 
@@ -212,8 +187,9 @@ class _Reader:
             peer, tag, size = self.message(item)
         name = f"{label}, line {self.line}" if label else f"line {self.line}"
         if label:
-            self.labels[label] = len(self.drafts)
-        self.drafts.append(_Draft(name, kind, peer, tag, size, reads, inputs))
+            self.labels[label] = len(self.nodes)
+        number = len(self.nodes)
+        self.nodes.append(Node(number, name, kind, (), (), peer, tag, size, reads, inputs))
 
     def message(self, item: re.Match[str]) -> tuple[int, int, int]:
         """Peer, tag and size."""
@@ -242,6 +218,5 @@ class _Reader:
         later, earlier = self.labels[item["later"]], self.labels[item["earlier"]]
         if later == earlier:
             raise self.wrong(f"{item['later']} waits for itself")
-        draft = self.drafts[later]
-        table = draft.waits if item["how"] == "requires" else draft.starts_after
-        table[earlier] = None
+        table = self.waits if item["how"] == "requires" else self.starts_after
+        table.setdefault(later, {})[earlier] = None

@@ -1,0 +1,49 @@
+"""Classes of protobuf messages from a table of their fields, without a compiler of schemas.
+
+Each set of classes has a pool of its own, so that it cannot get in the way of another module of the
+same schema in one process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+__all__ = ["Fields", "message_classes"]
+
+Fields = Mapping[str, tuple[int, str, bool]]
+"""Of a message by name: number, type, and whether they are repeated."""
+
+
+def message_classes(
+    package: str, messages: Mapping[str, Fields], union: str, last_common: int
+) -> dict[str, Any]:
+    """The classes of some messages by their names.
+
+    Args:
+        package: of the messages.
+        messages: types of fields are scalars, or names of other messages.
+        union: the message of whose fields only one is set, but for the common ones.
+        last_common: the largest number of a common field.
+    """
+    kinds = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(name=package, package=package, syntax="proto3")
+    for name, fields in messages.items():
+        message = file.message_type.add(name=name)
+        if name == union:
+            message.oneof_decl.add(name="value")
+        for field, (number, kind, repeated) in fields.items():
+            added = message.field.add(name=field, number=number)
+            added.label = kinds.LABEL_REPEATED if repeated else kinds.LABEL_OPTIONAL
+            if kind in messages:
+                added.type, added.type_name = kinds.TYPE_MESSAGE, f".{package}.{kind}"
+            else:
+                added.type = kinds.Type.Value(f"TYPE_{kind.upper()}")
+            if name == union and number > last_common:
+                added.oneof_index = 0
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    found = {name: pool.FindMessageTypeByName(f"{package}.{name}") for name in messages}
+    return {name: message_factory.GetMessageClass(type_) for name, type_ in found.items()}
