@@ -66,7 +66,7 @@ class CpSatBackend:
         seconds = {"load": loaded - started, "solve": 0.0}
         left = None if limits.seconds is None else limits.seconds - seconds["load"]
         if left is not None and left <= 0:
-            return Outcome(Verdict.UNKNOWN, reason=StopReason.TIME_LIMIT, seconds=seconds)
+            return Outcome.unknown(StopReason.TIME_LIMIT, seconds=seconds)
         parameters = cp_model_helper.SatParameters()
         _set_parameters(parameters, limits, left, options)
         solver: Any = cp_model_helper.SolveWrapper()
@@ -79,23 +79,15 @@ class CpSatBackend:
             "branches": float(response.num_branches),
         }
         verdict, work = STATUS[status], float(response.deterministic_time) / TICKS_PER_UNIT
+        measured: dict[str, Any] = {"seconds": seconds, "statistics": statistics, "work": work}
         if verdict is Verdict.SAT:
-            assignment = _assignment(formula, response.solution)
-            return Outcome(verdict, assignment, seconds=seconds, statistics=statistics, work=work)
-        reason, message = StopReason.DECIDED, ""
-        if verdict is Verdict.UNKNOWN:
-            reason = _reason(limits, left, seconds["solve"], work)
-            if status == "MODEL_INVALID":
-                why = cp_model_helper.CpSatHelper.validate_model(model)
-                reason, message = StopReason.GAVE_UP, f"CP-SAT refuses it: {why}"
-        return Outcome(
-            verdict,
-            reason=reason,
-            message=message,
-            seconds=seconds,
-            statistics=statistics,
-            work=work,
-        )
+            return Outcome(verdict, _assignment(formula, response.solution), **measured)
+        if verdict is Verdict.UNSAT:
+            return Outcome(verdict, **measured)
+        if status == "MODEL_INVALID":
+            why = cp_model_helper.CpSatHelper.validate_model(model)
+            return Outcome.unknown(StopReason.GAVE_UP, f"CP-SAT refuses it: {why}", **measured)
+        return Outcome.unknown(_reason(limits, left, seconds["solve"], work), **measured)
 
 
 def _add_hint(model: cp_model_helper.CpModelProto, formula: Formula) -> None:

@@ -1,8 +1,6 @@
 """Formula to Gurobi model and back; the model has no objective.
 
-As with every solver that computes in floating point, a solution is rounded and evaluated exactly,
-and "infeasible" counts only while every row's largest possible sum is small enough (2e9) for a
-rounding error to stay below the tolerance of 1e-6.
+Its answers are not taken as they come: see `syncoll.formula.matrix.judged`.
 
 Which licence is there is found out by trying: a model of 2,001 variables is refused under the
 restricted one, before anything is solved.
@@ -13,7 +11,6 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import gurobipy
@@ -27,9 +24,8 @@ from syncoll.formula import (
     Limits,
     Outcome,
     StopReason,
-    Verdict,
 )
-from syncoll.formula.matrix import LinearMatrix, columns_to_assignment, linear_matrix
+from syncoll.formula.matrix import LinearMatrix, judged, linear_matrix
 from syncoll.plugins import Answer, OptionValue
 from syncoll_gurobi import INSTEAD, RESTRICTED_SIZE
 
@@ -61,7 +57,6 @@ STATUS: dict[str, StopReason] = {
 _STATUS_NAMES = {
     getattr(GRB.Status, name): name for name in dir(GRB.Status) if not name.startswith("_")
 }
-_LARGEST_EXACT_SUM = 2e9
 
 
 class GurobiBackend:
@@ -78,7 +73,7 @@ class GurobiBackend:
         except gurobipy.GurobiError as error:
             seconds = {"load": 0.0, "solve": time.perf_counter() - started}
             reason, message = _explain(error, formula)
-            return _unknown(reason, message, seconds, {})
+            return Outcome.unknown(reason, message, seconds=seconds)
 
 
 def _solve(
@@ -108,13 +103,13 @@ def _solve(
     if limits.seconds is not None:
         left = limits.seconds - seconds["load"]
         if left <= 0:
-            return _unknown(StopReason.TIME_LIMIT, "", seconds, {})
+            return Outcome.unknown(StopReason.TIME_LIMIT, seconds=seconds)
         model.Params.TimeLimit = left
     if limits.work is not None:
         model.Params.WorkLimit = limits.work
     model.optimize()
     seconds["solve"] = time.perf_counter() - loaded
-    return replace(_outcome(model, formula, matrix, seconds), work=float(model.Work))
+    return _outcome(model, formula, matrix, seconds)
 
 
 def _add_variables(model: Any, formula: Formula) -> list[Any]:
@@ -149,27 +144,19 @@ def _outcome(
     model: Any, formula: Formula, matrix: LinearMatrix, seconds: dict[str, float]
 ) -> Outcome:
     status = _STATUS_NAMES.get(model.Status, f"{model.Status}")
-    statistics = {
-        "nodes": float(model.NodeCount),
-        "simplex_iterations": float(model.IterCount),
-    }
-    if model.SolCount > 0 or (status == "OPTIMAL" and model.NumVars == 0):
-        columns = np.array(model.getAttr("X", model.getVars()), dtype=np.float64)
-        assignment = columns_to_assignment(formula, columns)
-        if formula.violation(assignment) is None:
-            return Outcome(Verdict.SAT, assignment, seconds=seconds, statistics=statistics)
-        message = "the solution of Gurobi is one only within its tolerances, not when rounded"
-        return _unknown(StopReason.GAVE_UP, message, seconds, statistics)
-    if status == "INFEASIBLE":
-        if matrix.largest_sum(formula) <= _LARGEST_EXACT_SUM:
-            return Outcome(Verdict.UNSAT, seconds=seconds, statistics=statistics)
-        message = "Gurobi says infeasible, but the numbers are too large to trust its arithmetic"
-        return _unknown(StopReason.GAVE_UP, message, seconds, statistics)
-    reason = STATUS.get(status, StopReason.GAVE_UP)
-    message = f"Gurobi ended with status {status}" if reason is StopReason.GAVE_UP else ""
-    if reason is StopReason.DECIDED:
-        reason, message = StopReason.GAVE_UP, f"Gurobi ended with {status} but has no solution"
-    return _unknown(reason, message, seconds, statistics)
+    found = model.SolCount > 0 or (status == "OPTIMAL" and model.NumVars == 0)
+    return judged(
+        *("Gurobi", formula, matrix),
+        np.array(model.getAttr("X", model.getVars()), dtype=np.float64) if found else None,
+        *(status, STATUS.get(status, StopReason.GAVE_UP)),
+        infeasible=status == "INFEASIBLE",
+        seconds=seconds,
+        statistics={
+            "nodes": float(model.NodeCount),
+            "simplex_iterations": float(model.IterCount),
+        },
+        work=float(model.Work),
+    )
 
 
 def _explain(error: gurobipy.GurobiError, formula: Formula) -> tuple[StopReason, str]:
@@ -191,14 +178,6 @@ def _no_licence(error: gurobipy.GurobiError) -> str:
     return (
         f"Gurobi finds no valid licence ({error}); a newer gurobipy brings a newer restricted one "
         f"(pip install --upgrade gurobipy), or {INSTEAD}"
-    )
-
-
-def _unknown(
-    reason: StopReason, message: str, seconds: dict[str, float], statistics: dict[str, float]
-) -> Outcome:
-    return Outcome(
-        Verdict.UNKNOWN, reason=reason, message=message, seconds=seconds, statistics=statistics
     )
 
 

@@ -1,11 +1,7 @@
 """Formula to mixed-integer program and back; the program has no objective.
 
-The matrix is passed in bulk.  HiGHS computes in floating point with tolerances (1e-6), so neither
-of its answers is taken as it comes:
-
-* a solution is rounded and evaluated exactly; when rounding breaks it, the answer is unknown;
-* "infeasible" counts only while every row's largest possible sum is small enough (2e9) for a
-  rounding error, about 2e-16 of it, to stay below the tolerance.
+The matrix is passed in bulk.  HiGHS computes in floating point with tolerances, so neither of its
+answers is taken as it comes: see `syncoll.formula.matrix.judged`.
 """
 
 from __future__ import annotations
@@ -26,7 +22,7 @@ from syncoll.formula import (
     StopReason,
     Verdict,
 )
-from syncoll.formula.matrix import LinearMatrix, columns_to_assignment, linear_matrix
+from syncoll.formula.matrix import LinearMatrix, judged, linear_matrix
 from syncoll.plugins import OptionValue
 
 __all__ = ["STATUS", "HighsBackend"]
@@ -55,7 +51,6 @@ STATUS: dict[str, StopReason] = {
 }
 """Every status of HiGHS, by its name, and what it means; a solution is looked for in any case."""
 
-_LARGEST_EXACT_SUM = 2e9
 _ROWWISE = 2
 
 
@@ -84,11 +79,11 @@ class HighsBackend:
         seconds = {"load": loaded - started, "solve": 0.0}
         if not accepted:
             message = "HiGHS refuses the model: a number in it is too large for it"
-            return _unknown(StopReason.GAVE_UP, message, seconds, {})
+            return Outcome.unknown(StopReason.GAVE_UP, message, seconds=seconds)
         if limits.seconds is not None:
             left = limits.seconds - seconds["load"]
             if left <= 0:
-                return _unknown(StopReason.TIME_LIMIT, "", seconds, {})
+                return Outcome.unknown(StopReason.TIME_LIMIT, seconds=seconds)
             highs.setOptionValue("time_limit", left)
         highs.run()
         seconds["solve"] = time.perf_counter() - loaded
@@ -152,31 +147,15 @@ def _outcome(
 ) -> Outcome:
     status = highs.getModelStatus().name
     info = highs.getInfo()
-    statistics = {
-        "nodes": float(info.mip_node_count),
-        "simplex_iterations": float(info.simplex_iteration_count),
-    }
-    if int(info.primal_solution_status) == int(highspy.SolutionStatus.kSolutionStatusFeasible):
-        assignment = columns_to_assignment(formula, np.array(highs.getSolution().col_value))
-        if formula.violation(assignment) is None:
-            return Outcome(Verdict.SAT, assignment, seconds=seconds, statistics=statistics)
-        message = "the solution of HiGHS is one only within its tolerances, not when rounded"
-        return _unknown(StopReason.GAVE_UP, message, seconds, statistics)
-    if status == "kInfeasible":
-        if matrix.largest_sum(formula) <= _LARGEST_EXACT_SUM:
-            return Outcome(Verdict.UNSAT, seconds=seconds, statistics=statistics)
-        message = "HiGHS says infeasible, but the numbers are too large to trust its arithmetic"
-        return _unknown(StopReason.GAVE_UP, message, seconds, statistics)
-    reason = STATUS[status]
-    message = "" if reason is not StopReason.GAVE_UP else f"HiGHS ended with status {status}"
-    if reason is StopReason.DECIDED:
-        reason, message = StopReason.GAVE_UP, f"HiGHS ended with {status} but has no solution"
-    return _unknown(reason, message, seconds, statistics)
-
-
-def _unknown(
-    reason: StopReason, message: str, seconds: dict[str, float], statistics: dict[str, float]
-) -> Outcome:
-    return Outcome(
-        Verdict.UNKNOWN, reason=reason, message=message, seconds=seconds, statistics=statistics
+    found = int(info.primal_solution_status) == int(highspy.SolutionStatus.kSolutionStatusFeasible)
+    return judged(
+        *("HiGHS", formula, matrix),
+        np.array(highs.getSolution().col_value) if found else None,
+        *(status, STATUS[status]),
+        infeasible=status == "kInfeasible",
+        seconds=seconds,
+        statistics={
+            "nodes": float(info.mip_node_count),
+            "simplex_iterations": float(info.simplex_iteration_count),
+        },
     )

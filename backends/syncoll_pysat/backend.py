@@ -64,7 +64,7 @@ class PySatBackend:
             name = _PROVING[-1]
         if name in _UNLIMITED and limits.work is not None:
             message = f"{name} does not count its work; choose another solver"
-            return Outcome(Verdict.UNKNOWN, reason=StopReason.GAVE_UP, message=message)
+            return Outcome.unknown(StopReason.GAVE_UP, message)
         with Solver(name) as solver:
             if name in _SEEDED and hasattr(solver, "configure"):
                 solver.configure({"seed": limits.seed & 0x7FFFFFFF})
@@ -85,25 +85,15 @@ class PySatBackend:
             statistics = {k: float(v) for k, v in (solver.accum_stats() or {}).items()}
             work = 0.0 if limits.work is None else _work(solver)
             model = solver.get_model() if verdict is Verdict.SAT else None
-        if model is not None:
-            found = _assignment(formula, model)
-            return Outcome(
-                verdict,
-                found,
-                message=message,
-                seconds=seconds,
-                statistics=statistics,
-                work=work,
-            )
         # The solver is deleted and closed its proof, which is complete now.
-        unsat = verdict is Verdict.UNSAT
         return Outcome(
             verdict,
-            reason=StopReason.DECIDED if unsat else StopReason.TIME_LIMIT,
-            message=message,
-            seconds=seconds,
-            statistics=statistics,
-            proof=limits.proof if unsat else None,
+            None if model is None else _assignment(formula, model),
+            StopReason.TIME_LIMIT if verdict is Verdict.UNKNOWN else StopReason.DECIDED,
+            message,
+            seconds,
+            statistics,
+            limits.proof if verdict is Verdict.UNSAT else None,
             work=work,
         )
 

@@ -53,7 +53,7 @@ class Z3Backend:
         seconds = {"load": 0.0, "solve": 0.0}
         if _largest_sum(formula) > _LARGEST:
             message = f"a row's coefficients add up to more than the {_LARGEST:,} that Z3 can hold"
-            return _unknown(StopReason.GAVE_UP, message, seconds, {})
+            return Outcome.unknown(StopReason.GAVE_UP, message, seconds=seconds)
         # A context of its own: nothing of an earlier formula is left in it.
         context = z3.Context()
         logic = _LOGICS[str(options["solver"])]
@@ -68,7 +68,7 @@ class Z3Backend:
             if limits.seconds is not None:
                 left = limits.seconds - seconds["load"]
                 if left <= 0:
-                    return _unknown(StopReason.TIME_LIMIT, "", seconds, {})
+                    return Outcome.unknown(StopReason.TIME_LIMIT, seconds=seconds)
                 milliseconds = max(1, int(left * 1000))
                 solver.set("timeout", min(milliseconds, _LONGEST_MILLISECONDS))
             if limits.work is not None:
@@ -77,21 +77,22 @@ class Z3Backend:
             seconds["solve"] = time.perf_counter() - loaded
         except z3.Z3Exception as error:
             reason = stop_reason(str(error))
-            return _unknown(reason, f"Z3 says: {error}", seconds, {})
+            return Outcome.unknown(reason, f"Z3 says: {error}", seconds=seconds)
         statistics = _statistics(solver)
         work = statistics.pop("count", 0.0) / _STEPS_PER_UNIT
-        if verdict is Verdict.SAT:
-            assignment = _assignment(formula, solver.model())
-            return Outcome(verdict, assignment, seconds=seconds, statistics=statistics, work=work)
-        if verdict is Verdict.UNSAT:
-            return Outcome(verdict, seconds=seconds, statistics=statistics, work=work)
+        measured: dict[str, Any] = {"seconds": seconds, "statistics": statistics, "work": work}
+        if verdict is not Verdict.UNKNOWN:
+            model = solver.model() if verdict is Verdict.SAT else None
+            return Outcome(
+                verdict, None if model is None else _assignment(formula, model), **measured
+            )
         why = solver.reason_unknown()
         reason = stop_reason(why)
         if limits.seconds is not None and seconds["solve"] >= 0.9 * left:
             reason = StopReason.TIME_LIMIT  # some of Z3's solvers say only "canceled" or ""
         if limits.work is not None and work >= 0.9 * limits.work:
             reason = StopReason.TIME_LIMIT
-        return _unknown(reason, f"Z3 says: {why}", seconds, statistics, work)
+        return Outcome.unknown(reason, f"Z3 says: {why}", **measured)
 
 
 def stop_reason(why: str) -> StopReason:
@@ -208,20 +209,3 @@ def _assignment(formula: Formula, model: Any) -> Assignment:
         if name.startswith("x") and z3.is_true(model[declaration]):
             booleans[int(name[1:])] = True
     return Assignment(booleans, np.zeros(0, dtype=np.int64))
-
-
-def _unknown(
-    reason: StopReason,
-    message: str,
-    seconds: dict[str, float],
-    statistics: dict[str, float],
-    work: float = 0.0,
-) -> Outcome:
-    return Outcome(
-        Verdict.UNKNOWN,
-        reason=reason,
-        message=message,
-        seconds=seconds,
-        statistics=statistics,
-        work=work,
-    )

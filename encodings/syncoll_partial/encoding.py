@@ -38,6 +38,7 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.errors import FormulaTooLargeError
 from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
+from syncoll.formula.rounds import StepRounds
 from syncoll.model import UNREACHABLE, Algorithm, Counting, Instance
 from syncoll.plugins import OptionValue
 from syncoll_partial.counting import CountedSlots
@@ -181,17 +182,12 @@ class _Encoder:
     def encode(self) -> PartialEncoded:
         self.require_affordable()
         builder, steps = self.builder, self.instance.steps
-        rounds = [builder.integer(*self.instance.rounds_range(s)) for s in range(steps)]
+        rounds = StepRounds(builder, self.instance)
         for chunk in range(self.instance.num_chunks):
             if self.instance.post[chunk].any():
                 self._chunk(chunk)
         self._capacities(rounds)
-        builder.linear(
-            integer_coefficients=[1] * steps,
-            integers=rounds,
-            low=self.instance.rounds,
-            high=self.instance.rounds,
-        )
+        rounds.add_up()
         return PartialEncoded(
             builder.build(),
             tuple(self.slots),
@@ -339,7 +335,7 @@ class _Encoder:
         self.results.append(parts)
         self.goals.append((chunk, node))
 
-    def _capacities(self, rounds: list[int]) -> None:
+    def _capacities(self, rounds: StepRounds) -> None:
         """Used slots over L in step s stay within b * r_s."""
         at: dict[tuple[int, int], list[int]] = {}
         index = self.topology.link_index
@@ -347,17 +343,13 @@ class _Encoder:
             _, source, target, step = slot.send
             at.setdefault((index[source, target], step), []).append(i)
         for bound, members in zip(self.topology.bounds, self.topology.bound_links, strict=True):
-            b = bound.chunks_per_round
-            for step, r in enumerate(rounds):
+            for step in range(self.instance.steps):
                 some = [x for i in members.tolist() for x in at.get((i, step), ())]
                 if self.counted is None:
                     literals = [self.slots[x].used for x in some]
                 else:
                     literals = list(self.counted.literals(bound, some))
-                if literals:
-                    self.builder.linear(
-                        [b.denominator] * len(literals), literals, [-b.numerator], [r], high=0
-                    )
+                rounds.limit(bound, step, literals)
 
 
 def _pairs(places: Sequence[tuple[int, int, int, list[int], int]]) -> int:

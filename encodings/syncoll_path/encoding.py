@@ -33,6 +33,7 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
+from syncoll.formula.rounds import StepRounds
 from syncoll.model import Algorithm, Instance, rows_within
 from syncoll.plugins import OptionValue
 
@@ -148,18 +149,13 @@ class _Encoder:
 
     def encode(self, symmetry: str) -> PathEncoded:
         builder, steps = self.builder, self.steps
-        rounds = [builder.integer(*self.instance.rounds_range(s)) for s in range(steps)]
+        rounds = StepRounds(builder, self.instance)
         for c in range(self.instance.num_chunks):
             self._times(c)
             for n in range(self.topology.num_nodes):
                 self._deliveries(c, n)
         self._c5(rounds)
-        builder.linear(  # C6
-            integer_coefficients=[1] * steps,
-            integers=rounds,
-            low=self.instance.rounds,
-            high=self.instance.rounds,
-        )
+        rounds.add_up()  # C6
         if symmetry == "arrival":
             self._order_chunks()
         pairs = np.array(list(self.snd), dtype=np.int64).reshape(-1, 2)
@@ -243,20 +239,11 @@ class _Encoder:
                 builder.clause([-snd, -self.at[c, n, s], both])
                 self.arriving.setdefault((i, s), []).append(both)
 
-    def _c5(self, rounds: list[int]) -> None:
+    def _c5(self, rounds: StepRounds) -> None:
         for bound, members in zip(self.topology.bounds, self.topology.bound_links, strict=True):
-            b = bound.chunks_per_round
             for s in range(1, self.steps + 1):
                 literals = [x for i in members.tolist() for x in self.arriving.get((i, s), ())]
-                if literals:
-                    builder = self.builder
-                    builder.linear(
-                        [b.denominator] * len(literals),
-                        literals,
-                        [-b.numerator],
-                        [rounds[s - 1]],
-                        high=0,
-                    )
+                rounds.limit(bound, s - 1, literals)
 
     def _order_chunks(self) -> None:
         """Interchangeable chunks arrive in the order of their numbers at one node of their post.

@@ -30,6 +30,7 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
+from syncoll.formula.rounds import StepRounds
 from syncoll.model import Algorithm, Counting, Instance, ranges, rows_within
 from syncoll.plugins import OptionValue
 
@@ -92,7 +93,7 @@ class StepEncoding:
         """
         topology, steps = instance.topology, instance.steps
         builder = FormulaBuilder()
-        rounds = [builder.integer(*instance.rounds_range(s)) for s in range(steps)]
+        rounds = StepRounds(builder, instance)
         links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
         source, target = links[:, 0], links[:, 1]
 
@@ -108,12 +109,7 @@ class StepEncoding:
 
         _deliveries_and_causality(builder, instance, sends, ids)
         copied = _capacities(builder, instance, rounds, link, sends, ids)
-        builder.linear(
-            integer_coefficients=[1] * steps,
-            integers=rounds,
-            low=instance.rounds,
-            high=instance.rounds,
-        )
+        rounds.add_up()
         ordered = options["symmetry"] == "arrival"
         if ordered:
             _order_chunks(builder, instance, sends, ids)
@@ -246,7 +242,7 @@ def _deliveries_and_causality(
 def _capacities(
     builder: FormulaBuilder,
     instance: Instance,
-    rounds: list[int],
+    rounds: StepRounds,
     link: IntArray,
     sends: IntArray,
     ids: IntArray,
@@ -260,7 +256,6 @@ def _capacities(
     sorted_ids = ids[order].tolist()
     together = _Copies(builder, sends)
     for bound, members in zip(instance.topology.bounds, instance.topology.bound_links, strict=True):
-        b = bound.chunks_per_round
         for s in range(steps):
             literals: list[int] = []
             for i in members.tolist():
@@ -268,10 +263,7 @@ def _capacities(
                 literals += sorted_ids[bounds[cell] : bounds[cell + 1]]
             if bound.counts is Counting.SOURCES:
                 literals = together.of(literals)
-            if literals:
-                builder.linear(
-                    [b.denominator] * len(literals), literals, [-b.numerator], [rounds[s]], high=0
-                )
+            rounds.limit(bound, s, literals)
     return together.made
 
 

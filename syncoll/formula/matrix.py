@@ -9,14 +9,19 @@ whole arrays: a million cells take some tenths of a second.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from syncoll.arrays import IntArray
 from syncoll.formula.formula import NO_HIGH, NO_LOW, Assignment, Formula
+from syncoll.formula.outcome import Outcome, StopReason, Verdict
 
-__all__ = ["LinearMatrix", "columns_to_assignment", "linear_matrix"]
+__all__ = ["LinearMatrix", "columns_to_assignment", "judged", "linear_matrix"]
+
+_LARGEST_EXACT_SUM = 2e9
+"""Of a row: a rounding error, about 2e-16 of it, stays below a tolerance of 1e-6."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,3 +120,45 @@ def columns_to_assignment(formula: Formula, values: npt.NDArray[np.float64]) -> 
     booleans = np.zeros(formula.num_booleans + 1, dtype=np.bool_)
     booleans[1:] = rounded[: formula.num_booleans] != 0
     return Assignment(booleans, rounded[formula.num_booleans :])
+
+
+def judged(
+    name: str,
+    formula: Formula,
+    matrix: LinearMatrix,
+    columns: npt.NDArray[np.float64] | None,
+    status: str,
+    stopped: StopReason,
+    *,
+    infeasible: bool,
+    **measured: Any,
+) -> Outcome:
+    """What the answer of a solver that computes in floating point is worth.
+
+    A solution is rounded and evaluated exactly; "infeasible" counts only while every row's largest
+    possible sum is small enough for a rounding error to stay below the solver's tolerance of 1e-6.
+
+    Args:
+        name: of the solver.
+        matrix: the rows that it was given.
+        columns: its solution; None without one.
+        status: how it ended, in its own word.
+        stopped: what that word means.
+        infeasible: whether it says that there is no solution.
+        measured: seconds, statistics and work of the outcome.
+    """
+    reason, message = StopReason.GAVE_UP, f"{name} ended with status {status}"
+    if columns is not None:
+        assignment = columns_to_assignment(formula, columns)
+        if formula.violation(assignment) is None:
+            return Outcome(Verdict.SAT, assignment, **measured)
+        message = f"the solution of {name} is one only within its tolerances, not when rounded"
+    elif infeasible:
+        if matrix.largest_sum(formula) <= _LARGEST_EXACT_SUM:
+            return Outcome(Verdict.UNSAT, **measured)
+        message = f"{name} says infeasible, but the numbers are too large to trust its arithmetic"
+    elif stopped is StopReason.DECIDED:
+        message = f"{name} ended with {status} but has no solution"
+    elif stopped is not StopReason.GAVE_UP:
+        reason, message = stopped, ""
+    return Outcome.unknown(reason, message, **measured)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from syncoll.formula.formula import Assignment
 
@@ -85,6 +86,11 @@ class Outcome:
     proof: Path | None = None
     losses: tuple[str, ...] = ()
     work: float = 0.0
+
+    @classmethod
+    def unknown(cls, reason: StopReason, message: str = "", **measured: Any) -> Outcome:
+        """An outcome without an answer; `measured` are seconds, statistics and work."""
+        return cls(Verdict.UNKNOWN, reason=reason, message=message, **measured)
 
     def __post_init__(self) -> None:
         if (self.verdict is Verdict.SAT) != (self.assignment is not None):
