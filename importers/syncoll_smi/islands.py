@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from syncoll.importing import Cables, complaint
+from syncoll.importing import Cables
 from syncoll_smi.matrices import Matrix, groups
 from syncoll_smi.pcie import named
 
@@ -135,12 +135,10 @@ def _ports(
                     if nvswitch == "auto"
                     else "nvswitch=yes"
                 )
-                raise complaint(
+                raise line.wrong(
                     label,
                     f"{reason}, but NVSwitches would give {names[a]} and {names[b]} "
                     f"{_links(min(ports[a], ports[b]))}, and they have {there}",
-                    line=line.number,
-                    text=line.text,
-                    expected="a matrix as the tool printed it; nvswitch=no takes it literally",
+                    "a matrix as the tool printed it; nvswitch=no takes it literally",
                 )
     return tuple(ports[gpu] for gpu in gpus)

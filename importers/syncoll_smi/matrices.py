@@ -39,6 +39,10 @@ class Line:
     text: str
     words: tuple[str, ...]
 
+    def wrong(self, label: str, message: str, expected: str = "") -> ImportFormatError:
+        """An error in this line of a file, to be raised; see `complaint`."""
+        return complaint(label, message, line=self.number, text=self.text, expected=expected)
+
 
 def lines_of(text: str) -> list[Line]:
     """The lines of a text, without colours and quotation marks of mails and tables."""
@@ -119,13 +123,7 @@ def read_matrix(
         )
     twice = next((name for name, times in Counter(columns).items() if times > 1), None)
     if twice is not None:
-        raise complaint(
-            label,
-            f"two columns are named {twice}",
-            line=header.number,
-            text=header.text,
-            expected="each device once",
-        )
+        raise header.wrong(label, f"two columns are named {twice}", "each device once")
     known, needed = set(columns), set(wanted)
     found: dict[str, tuple[Line, tuple[str, ...]]] = {}
     for i, line in enumerate(lines):
@@ -142,52 +140,42 @@ def read_matrix(
                 _refuse_rows_without_column(label, known, lines[i:], device, cell, ends, again)
                 break
             missing = [other for other in wanted if other not in found]
-            raise complaint(
+            raise line.wrong(
                 label,
                 f"a row of the matrix should stand here: there is none of {_few(missing)}",
-                line=line.number,
-                text=line.text,
-                expected=f"the whole output of `{again}`",
+                f"the whole output of `{again}`",
             )
         if name not in needed:
             continue
         if name in found:
-            raise complaint(
+            raise line.wrong(
                 label,
                 f"a second row of {name}; the first is in line {found[name][0].number}",
-                line=line.number,
-                text=line.text,
-                expected="one matrix",
+                "one matrix",
             )
         cells = line.words[1 : 1 + len(columns)]
         if len(cells) < len(columns):
-            raise complaint(
+            raise line.wrong(
                 label,
                 f"the row of {name} has {len(cells)} of {len(columns)} cells",
-                line=line.number,
-                text=line.text,
-                expected=f"a cell for each column; was the line cut off? Run `{again}` again",
+                f"a cell for each column; was the line cut off? Run `{again}` again",
             )
         extra = line.words[1 + len(columns) :]
         if extra and (not tail or cell(extra[0])):
-            raise complaint(
+            raise line.wrong(
                 label,
                 f"the row of {name} has a cell {extra[0]!r} after its {len(columns)} columns",
-                line=line.number,
-                text=line.text,
-                expected=f"a column for each cell; is one missing in line {header.number}, or are "
+                f"a column for each cell; is one missing in line {header.number}, or are "
                 f"two glued together? Run `{again}` again",
             )
         found[name] = line, line.words[1:]
     missing = [name for name in wanted if name not in found]
     if missing:
-        raise complaint(
+        raise header.wrong(
             label,
             f"the matrix is not whole: it has columns for {len(wanted)} GPUs, and no rows of "
             f"{_few(missing)}",
-            line=header.number,
-            text=header.text,
-            expected=f"the whole output of `{again}`",
+            f"the whole output of `{again}`",
         )
     where = [columns.index(name) for name in wanted]
     rows = [found[name] for name in wanted]
@@ -223,12 +211,10 @@ def _refuse_rows_without_column(
             return
         name, *cells = line.words
         if name not in known and device.match(name) and cells and cell(cells[0]):
-            raise complaint(
+            raise line.wrong(
                 label,
                 f"a row of {name}, and no column of that name",
-                line=line.number,
-                text=line.text,
-                expected=f"a column for each row; run `{again}` again",
+                f"a column for each row; run `{again}` again",
             )
 
 
@@ -242,13 +228,11 @@ def refuse_difference(label: str, matrix: Matrix, a: int, b: int) -> ImportForma
     """An error: the matrix says one thing from a to b, and another from b to a."""
     names, cells, lines = matrix.names, matrix.cells, matrix.lines
     where = f" (line {lines[a].number})" if lines[a].number else ""
-    return complaint(
+    return lines[b].wrong(
         label,
         f"{names[b]} to {names[a]} is {cells[b][a]}, but {names[a]} to {names[b]} is "
         f"{cells[a][b]}{where}",
-        line=lines[b].number,
-        text=lines[b].text,
-        expected="the same in both directions",
+        "the same in both directions",
     )
 
 

@@ -62,11 +62,8 @@ class NvidiaSmiImporter:
         lines = lines_of(text)
         matrix = _matrix(lines, label)
         if len(matrix.names) < 2:
-            raise complaint(
-                label,
-                f"{matrix.names[0]} is the only GPU; nothing can be communicated",
-                line=matrix.header.number,
-                text=matrix.header.text,
+            raise matrix.header.wrong(
+                label, f"{matrix.names[0]} is the only GPU; nothing can be communicated"
             )
         counts, levels = _cells(matrix, label)
         hidden = "" if counts else _hides_nvlinks(lines, matrix, label, pcie)
@@ -135,12 +132,10 @@ def _matrix(lines: Sequence[Line], label: str) -> Matrix:
     if not headers:
         rows = [line for line in lines if line.words and _GPU.fullmatch(line.words[0])]
         if rows:
-            raise complaint(
+            raise rows[0].wrong(
                 label,
                 "the line above the matrix is missing, which names its columns",
-                line=rows[0].number,
-                text=rows[0].text,
-                expected=f"the whole output of `{_COMMAND}`",
+                f"the whole output of `{_COMMAND}`",
             )
         raise complaint(
             label,
@@ -154,13 +149,11 @@ def _matrix(lines: Sequence[Line], label: str) -> Matrix:
         if glued is None and _NAME.fullmatch(name):
             continue
         parts = [part for part in glued.groups() if part] if glued else []
-        raise complaint(
+        raise header.wrong(
             label,
             f"the column {name!r} names no device"
             + (f": {' and '.join(parts)} are glued together" if parts else ""),
-            line=header.number,
-            text=header.text,
-            expected=f"blanks between columns, here and in each row; run `{_COMMAND}` again",
+            f"blanks between columns, here and in each row; run `{_COMMAND}` again",
         )
     gpus = [name for name in columns if _GPU.fullmatch(name)]
     matrix = read_matrix(
@@ -177,12 +170,10 @@ def _matrix(lines: Sequence[Line], label: str) -> Matrix:
     )
     if len(headers) > 1:
         second = lines[headers[1]]
-        raise complaint(
+        raise second.wrong(
             label,
             f"a second matrix; the first is in line {header.number}",
-            line=second.number,
-            text=second.text,
-            expected="the matrix of one machine",
+            "the matrix of one machine",
         )
     return matrix
 
@@ -204,12 +195,10 @@ def _cells(
                 a == b or cell in _LEVELS or (nvlinks is not None and int(nvlinks[1]) > 0)
             ):
                 continue
-            raise complaint(
+            raise matrix.lines[a].wrong(
                 label,
                 f"{matrix.names[a]} to {matrix.names[b]} is {cell!r}",
-                line=matrix.lines[a].number,
-                text=matrix.lines[a].text,
-                expected="X for a GPU and itself"
+                "X for a GPU and itself"
                 if a == b
                 else f"NV with the number of NVLinks, or one of {', '.join(_LEVELS)}",
             )
@@ -291,12 +280,10 @@ def _sockets(matrix: Matrix, label: str) -> tuple[str, ...]:
 
 
 def _cut_affinity(matrix: Matrix, gpu: int, what: str, label: str) -> ImportFormatError:
-    return complaint(
+    return matrix.lines[gpu].wrong(
         label,
         f"the CPU affinity of {matrix.names[gpu]} is {what}",
-        line=matrix.lines[gpu].number,
-        text=matrix.lines[gpu].text,
-        expected="lists of CPUs such as 0-31,64-95, for two GPUs the same or apart; was the line "
+        "lists of CPUs such as 0-31,64-95, for two GPUs the same or apart; was the line "
         f"cut off? Run `{_COMMAND}` again, or leave the column out",
     )
 
@@ -322,12 +309,10 @@ def _cards(
     for name, cells in matrix.beside:
         for gpu, cell in enumerate(cells):
             if cell not in _LEVELS:
-                raise complaint(
+                raise matrix.lines[gpu].wrong(
                     label,
                     f"{matrix.names[gpu]} to {name} is {cell!r}",
-                    line=matrix.lines[gpu].number,
-                    text=matrix.lines[gpu].text,
-                    expected=f"one of {', '.join(_LEVELS)}",
+                    f"one of {', '.join(_LEVELS)}",
                 )
         levels = [_LEVELS[cell] for cell in cells]
         least = min(levels)
@@ -358,11 +343,9 @@ def _separate(matrix: Matrix, found: Sequence[Island], label: str) -> ImportForm
     joined = {gpu for island in found for gpu in island.gpus}
     parts = [named([matrix.names[gpu] for gpu in island.gpus]) for island in found]
     parts += [name for gpu, name in enumerate(matrix.names) if gpu not in joined]
-    return complaint(
+    return matrix.header.wrong(
         label,
         f"NVLinks do not join all GPUs; these are separate: {' | '.join(parts[:16])}"
         f"{' | …' if len(parts) > 16 else ''}",
-        line=matrix.header.number,
-        text=matrix.header.text,
-        expected="pcie=auto, or the speed of PCIe in GB/s such as pcie=16",
+        "pcie=auto, or the speed of PCIe in GB/s such as pcie=16",
     )

@@ -76,14 +76,12 @@ def _sockets(lines: Sequence[Line], types: Matrix, label: str) -> tuple[str, ...
     odd = set(numa) ^ set(types.names) if numa else set()
     if odd:
         name = min(odd, key=lambda name: (len(name), name))
-        raise complaint(
+        raise types.header.wrong(
             label,
             f"{name} has a NUMA node, and no column in the matrix"
             if name in numa
             else f"{name} has no line `Numa Node`, and others have",
-            line=types.header.number,
-            text=types.header.text,
-            expected=f"the whole output of `{_COMMAND}`",
+            f"the whole output of `{_COMMAND}`",
         )
     sockets = tuple(numa.get(name, "-") for name in types.names)
     return () if any(socket.startswith("-") for socket in sockets) else sockets

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from syncoll.errors import ImportFormatError
-from syncoll.importing import Cables, complaint
+from syncoll.importing import Cables
 from syncoll.plugins import Imported
 from syncoll_smi.matrices import Line, Matrix, groups, read_matrix, refuse_difference
 from syncoll_smi.options import Pcie, Speed
@@ -75,24 +75,18 @@ def titled_matrices(
             continue
         key, words = title
         if key in found:
-            raise complaint(
-                label,
-                f"a second matrix `{words}`",
-                line=line.number,
-                text=line.text,
-                expected="the output of one command on one machine",
+            raise line.wrong(
+                label, f"a second matrix `{words}`", "the output of one command on one machine"
             )
         start = next((j for j in range(i + 1, len(lines)) if lines[j].words), None)
         columns = () if start is None else lines[start].words
         wrong = next((word for word in columns if not device.fullmatch(word)), "")
         if start is None or wrong:
             at = f": {wrong!r} in line {lines[start].number} is no name of one" if start else ""
-            raise complaint(
+            raise line.wrong(
                 label,
                 f"below `{words}` no line names the GPUs{at}",
-                line=line.number,
-                text=line.text,
-                expected=f"the whole output of `{command}`",
+                f"the whole output of `{command}`",
             )
         rest = lines[start + 1 :]
         found[key] = read_matrix(
@@ -110,12 +104,10 @@ def titled_matrices(
     for line in filter(lambda line: line.words, lines):
         header = len(line.words) > 1 and all(map(device.fullmatch, line.words[-2:]))
         if header and (above is None or not ends(above) or not device.fullmatch(line.words[0])):
-            raise complaint(
+            raise line.wrong(
                 label,
                 "the columns of a matrix, and no title above them",
-                line=line.number,
-                text=line.text,
-                expected=f"the whole output of `{command}`",
+                f"the whole output of `{command}`",
             )
         above = line
     return found
@@ -130,20 +122,15 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie, label: str) -> Impor
     matrix = report.types
     for other in (report.hops, report.weights, report.bandwidths):
         if other is not None and other.names != matrix.names:
-            raise complaint(
+            raise other.header.wrong(
                 label,
                 f"the matrices are of different GPUs: {named(matrix.names)} in line "
                 f"{matrix.header.number}, and {named(other.names)} here",
-                line=other.header.number,
-                text=other.header.text,
-                expected="the output of one command",
+                "the output of one command",
             )
     if len(matrix.names) < 2:
-        raise complaint(
-            label,
-            f"{matrix.names[0]} is the only GPU; nothing can be communicated",
-            line=matrix.header.number,
-            text=matrix.header.text,
+        raise matrix.header.wrong(
+            label, f"{matrix.names[0]} is the only GPU; nothing can be communicated"
         )
     direct, levels, indirect = _pairs(report, label)
     cables = Cables(len(matrix.names))
@@ -260,12 +247,8 @@ def _checked(
 
 
 def _wrong_cell(matrix: Matrix, a: int, b: int, label: str, expected: str) -> ImportFormatError:
-    return complaint(
-        label,
-        f"{matrix.names[a]} to {matrix.names[b]} is {matrix.cells[a][b]!r}",
-        line=matrix.lines[a].number,
-        text=matrix.lines[a].text,
-        expected=expected,
+    return matrix.lines[a].wrong(
+        label, f"{matrix.names[a]} to {matrix.names[b]} is {matrix.cells[a][b]!r}", expected
     )
 
 
@@ -281,11 +264,9 @@ def _whole(cell: str) -> int | None:
 def _separate(report: SmiReport, parts: Sequence[Sequence[int]], label: str) -> ImportFormatError:
     """An error: xGMI does not join all GPUs, and PCIe is not to be taken."""
     names = [named([report.types.names[gpu] for gpu in part]) for part in parts]
-    return complaint(
+    return report.types.header.wrong(
         label,
         f"xGMI links do not join all GPUs; these are separate: {' | '.join(names[:16])}"
         f"{' | …' if len(names) > 16 else ''}",
-        line=report.types.header.number,
-        text=report.types.header.text,
-        expected="pcie=auto, or the speed of PCIe in GB/s such as pcie=16",
+        "pcie=auto, or the speed of PCIe in GB/s such as pcie=16",
     )
