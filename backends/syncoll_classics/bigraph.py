@@ -29,12 +29,7 @@ __all__ = ["BiGraph", "numbered_bigraph", "rank_mapping", "recognise_bigraph"]
 
 @dataclass(frozen=True)
 class BiGraph:
-    """Which nodes are under which switch.
-
-    Args:
-        upper: for each upper switch its nodes.
-        lower: for each lower switch its nodes.
-    """
+    """The nodes under each upper switch, and under each lower one."""
 
     upper: tuple[tuple[int, ...], ...]
     lower: tuple[tuple[int, ...], ...]

@@ -37,12 +37,7 @@ _MOST_MATCHED = 256
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """A grid's nodes.
-
-    Args:
-        nodes: ``[row, column]``.
-        closed: whether rows and columns are rings, not lines.
-    """
+    """A grid's nodes, ``[row, column]``; closed if rows and columns are rings, not lines."""
 
     nodes: IntArray
     closed: bool

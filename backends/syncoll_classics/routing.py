@@ -41,12 +41,7 @@ class _Place:
 
 
 class Router:
-    """Turns logical sends into algorithms on one topology.
-
-    Args:
-        topology: P and B.
-        deadline: looked at now and then.
-    """
+    """Turns logical sends into algorithms on one topology, until a deadline."""
 
     def __init__(self, topology: Topology, deadline: Deadline = NEVER) -> None:
         self._topology, self._deadline = topology, deadline

@@ -39,12 +39,7 @@ _MOST_WORK = 200_000
 
 
 class Quotient:
-    """A topology under its translations.
-
-    Args:
-        topology: P and B.
-        translations: of it.
-    """
+    """A topology under its translations."""
 
     def __init__(self, topology: Topology, translations: Translations) -> None:
         self.topology, self.translations = topology, translations
@@ -140,13 +135,7 @@ class Quotient:
 
 @dataclass(frozen=True, eq=False)
 class TranslatedTrees:
-    """The trees of one node, which stand for those of all.
-
-    Args:
-        quotient: that they grew on.
-        copies: trees of a node.
-        added: their links.
-    """
+    """The trees of one node, so many copies, with their links; they stand for those of all."""
 
     quotient: Quotient
     copies: int

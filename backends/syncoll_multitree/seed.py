@@ -172,15 +172,7 @@ class _Clock:
 
 @dataclass(frozen=True)
 class _Grown:
-    """Trees whose cost is known, before the sends of all of them are written out.
-
-    Args:
-        chunks: C.
-        chunk_of: ``[N]``, the chunk of each tree.
-        rounds_per_step: the fewest that do.
-        note: how they came about.
-        expand: gives the trees.
-    """
+    """Trees whose cost is known, before `expand` writes out the sends of all of them."""
 
     chunks: int
     chunk_of: IntArray

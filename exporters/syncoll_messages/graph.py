@@ -49,13 +49,7 @@ class Node:
 
 @dataclass(frozen=True)
 class RankGraph:
-    """All that one rank does.
-
-    Args:
-        rank: whose.
-        where: the file's name.
-        nodes: by number, in order of the file.
-    """
+    """All that one rank does: its nodes by number, in order of the file `where`."""
 
     rank: int
     where: str

@@ -29,12 +29,8 @@ Key = tuple[int, int, int, int]
 
 @dataclass
 class Played:
-    """What happened.
-
-    Args:
-        order: all nodes, each after those that it needed.
-        senders: of each receive, the send whose message it got.
-        together: sends, and receives, of messages that cannot be told apart, in order.
+    """What happened: all nodes, each after those that it needed; of each receive the send whose
+    message it got; and sends and receives of messages that cannot be told apart, in order.
     """
 
     order: list[Place] = field(default_factory=list)

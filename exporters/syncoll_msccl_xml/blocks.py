@@ -24,12 +24,8 @@ __all__ = ["Block", "Step", "blocks_of"]
 
 @dataclass
 class Step:
-    """One line of a block.
-
-    Args:
-        instruction: None for a nop.
-        waits: block and step of it that must be done before.
-        flagged: whether others wait for it.
+    """One line of a block: a nop without an instruction, what it waits for (a block and its step),
+    and whether others wait for it.
     """
 
     instruction: Instruction | None

@@ -53,11 +53,8 @@ def streams_of(lowered: LoweredAlgorithm, others: Iterable[int] = ()) -> list[tu
 
 @dataclass
 class Division:
-    """Which operations are whose.
-
-    Args:
-        groups: streams that are together at every rank.
-        cuts: for a rank and a group the steps before which a new part begins.
+    """Streams in groups, the same at every rank, and for a rank and a group the steps before which
+    a new part begins.
     """
 
     groups: list[list[tuple[int, ...]]]

@@ -39,12 +39,8 @@ class Packed:
 
 @dataclass(frozen=True)
 class Packets:
-    """An algorithm by packets.
-
-    Args:
-        operations: for each rank and operation of its list, what is done.
-        arrivals: of each message the slot of packets where it arrives.
-        scratch: slots of each rank, each with room for a chunk of packets.
+    """An algorithm by packets: what is done in place of each operation of each rank, the slot of
+    packets where each message arrives, and the slots of each rank.
     """
 
     operations: tuple[tuple[tuple[Packed, ...], ...], ...]

@@ -62,13 +62,7 @@ class RankProgram:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """What all ranks do.
-
-    Args:
-        lowered: the algorithm.
-        ranks: one for each node.
-        split: whether limits asked for more thread blocks than were wanted.
-    """
+    """What all ranks do; `split` if limits asked for more thread blocks than were wanted."""
 
     lowered: LoweredAlgorithm
     ranks: tuple[RankProgram, ...]

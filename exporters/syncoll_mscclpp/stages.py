@@ -37,13 +37,8 @@ __all__ = ["Stages", "staged"]
 
 @dataclass(frozen=True, eq=False)
 class Stages:
-    """An algorithm in stages.
-
-    Args:
-        lowered: the messages of its parts, and what ranks do with them.
-        events: what goes through switches.
-        scratch: chunks of scratch, as many at each rank.
-        chunks: how many chunks go through switches.
+    """An algorithm in stages: the messages of its parts, what goes through switches, the chunks of
+    scratch of each rank, and how many chunks go through switches.
     """
 
     lowered: LoweredAlgorithm

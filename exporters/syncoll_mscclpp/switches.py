@@ -40,12 +40,8 @@ Bound = tuple[Group, Buffer]
 
 @dataclass(frozen=True)
 class _Way:
-    """How a chunk goes.
-
-    Args:
-        group: the ranks where it ends.
-        root: the rank by which it goes; None where all of them send it to all others.
-        sums: whether it is added up first.
+    """How a chunk goes: to the ranks of a group, by a root (None where all send it to all others),
+    added up first or not.
     """
 
     group: Group

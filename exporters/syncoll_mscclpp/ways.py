@@ -65,13 +65,8 @@ class Part:
 
 @dataclass
 class Way:
-    """How one chunk goes; the steps of its events are the earliest ones.
-
-    Args:
-        first: events before its parts.
-        parts: what is sent by itself.
-        last: events after its parts.
-        places: how many slots of scratch its events need.
+    """How one chunk goes: events before its parts, its parts, and events after them, each with its
+    earliest step; and how many slots of scratch its events need.
     """
 
     first: list[Event] = field(default_factory=list)

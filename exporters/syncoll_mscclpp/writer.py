@@ -303,10 +303,9 @@ def _notes(
     kinds: Set[str],
     options: Mapping[str, OptionValue],
 ) -> Iterator[str]:
-    """What a user should know.
+    """What a user should know of a plan with these kinds of channels.
 
     Args:
-        kinds: of channels.
         blocks: thread blocks of a rank; 0 where they are no more than were asked for.
     """
     if collective.kind is Kind.CUSTOM:

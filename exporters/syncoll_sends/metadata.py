@@ -12,8 +12,9 @@ import numpy as np
 from msgspec import Meta
 
 from syncoll.documents.record import Count, Node, Nodes, Record, read_record
+from syncoll.arrays import BoolArray
 from syncoll.errors import FileFormatError, ModelError, VerificationError
-from syncoll.model import BandwidthBound, BoolArray, Counting, Instance, Topology
+from syncoll.model import BandwidthBound, Counting, Instance, Topology
 
 __all__ = ["instance_of", "metadata_of"]
 

@@ -31,16 +31,8 @@ NODES = "contributors"
 
 @dataclass(frozen=True)
 class SendRow:
-    """One row.
-
-    Args:
-        line: where it stands, for errors: ``line 7``.
-        step: from 0 on.
-        rounds: of that step.
-        chunk: global number.
-        source: node.
-        destination: node.
-        contributors: whose contributions are in it; empty for plain data.
+    """A send, with the rounds of its step, the nodes whose contributions it carries (empty for
+    plain data), and where it stands, for errors: ``line 7``.
     """
 
     line: str

@@ -23,12 +23,7 @@ Value = tuple[int, int]
 
 @dataclass(frozen=True)
 class Contents:
-    """What slots hold.
-
-    Args:
-        initial: what a slot holds before anything runs; None for garbage.
-        written: the slots that were written, with what they hold.
-    """
+    """What slots hold: those that were written, and before anything runs; None for garbage."""
 
     initial: Callable[[int], Value | None]
     written: dict[int, Value]

@@ -72,13 +72,7 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Thread:
-    """A thread block.
-
-    Args:
-        rank: whose it is.
-        number: its number at that rank.
-        instructions: in order.
-    """
+    """A thread block: its rank, its number there, and its instructions in order."""
 
     rank: int
     number: int
@@ -87,14 +81,7 @@ class Thread:
 
 @dataclass(frozen=True)
 class ThreadConnection:
-    """A queue from one rank to another, with room for a few messages that nobody took yet.
-
-    Args:
-        source: the sending rank.
-        destination: the receiving rank.
-        channel: tells connections of the same two ranks apart.
-        depth: how many messages fit in; at least 1.
-    """
+    """A queue from one rank to another on a channel, with room for `depth` messages, at least 1."""
 
     source: int
     destination: int
@@ -107,13 +94,8 @@ class ThreadConnection:
 
 @dataclass(frozen=True)
 class ProgramBuffer:
-    """A piece of a rank's memory.
-
-    Args:
-        rank: whose it is.
-        name: as the file calls it.
-        size: in chunks.
-        start: its first slot's address.
+    """A piece of a rank's memory: its name in the file, its size in chunks, and its first slot's
+    address.
     """
 
     rank: int
@@ -150,14 +132,8 @@ class AddressSpace:
 
 @dataclass(frozen=True)
 class Program:
-    """Everything that runs when a collective is called.
-
-    Args:
-        threads: of all ranks.
-        connections: an instruction names them by position.
-        memory: where slots are.
-        counters: a name for each, for messages; an instruction names them by position.
-        barriers: a name for each, for messages; an instruction names them by position.
+    """Everything that runs when a collective is called.  Instructions name connections, counters
+    and barriers by position; counters and barriers have names for messages.
     """
 
     threads: Sequence[Thread]

@@ -31,12 +31,9 @@ __all__ = ["Schedule", "schedule"]
 
 @dataclass(frozen=True)
 class Schedule:
-    """One execution.
-
-    Args:
-        order: ``(thread, position)`` of every instruction, in an order in which they can run; the
-            instructions that meet at a barrier follow one another, and so do the parts of a step
-            that are in one message.
+    """One execution: ``(thread, position)`` of every instruction, in an order in which they can
+    run; the instructions that meet at a barrier follow one another, and so do the parts of a step
+    that are in one message.
     """
 
     order: Sequence[tuple[int, int]]

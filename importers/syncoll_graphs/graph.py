@@ -11,13 +11,8 @@ __all__ = ["Edge", "Graph"]
 
 @dataclass(frozen=True)
 class Edge:
-    """An edge.
-
-    Args:
-        source: position of a node in `Graph.nodes`.
-        destination: position of another.
-        attributes: by name.
-        where: what a message calls it: ``edge 3 (counted from 0), from a to b``.
+    """An edge between two nodes, by their positions in `Graph.nodes`; `where` names it in messages.
+    An edge between two nodes, by their positions in `Graph.nodes`; `where` names it in messages.
     """
 
     source: int
@@ -28,14 +23,9 @@ class Edge:
 
 @dataclass(frozen=True)
 class Graph:
-    """A graph as a file has it.
-
-    Args:
-        nodes: each node's id as text, and its attributes.
-        edges: in the order of the file.
-        directed: whether an edge leads one way only.
-        multigraph: whether edges may repeat.
-        attributes: of the graph itself.
+    """A graph as a file has it: each node's id as text with its attributes, the edges in the order
+    of the file, whether they lead one way only and may repeat, and the attributes of the graph
+    itself.
     """
 
     nodes: tuple[tuple[str, Mapping[str, Any]], ...]

@@ -49,14 +49,8 @@ _DUMP = (
 
 @dataclass(frozen=True)
 class Cpu:
-    """A socket or NUMA node.
-
-    Args:
-        place: host, and ``cpu N``.
-        arch: empty when the file does not say, like the next.
-        vendor: as CPUID names it.
-        family: 0 when unknown, like the next.
-        model: CPUID's.
+    """A socket or NUMA node (``cpu N`` of a host), with what CPUID says; empty or 0 when unknown.
+    A socket or NUMA node (``cpu N`` of a host), with what CPUID says; empty or 0 when unknown.
     """
 
     place: Place
@@ -113,15 +107,9 @@ class GpuLink:
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU that a job used.
-
-    Args:
-        place: host and bus address.
-        rank: in the job; None when the file does not say, like the next two.
-        dev: its number on its host.
-        compute_capability: NVIDIA's.
-        gcn: AMD's architecture; empty when the file does not say.
-        links: to other GPUs, to switches, to its CPU.
+    """A GPU that a job used: its rank there, its number on its host, NVIDIA's compute capability
+    (None when the file does not say), AMD's architecture (empty), and its links to GPUs, switches,
+    its CPU.
     """
 
     place: Place
@@ -134,12 +122,8 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Net:
-    """A network interface: a port of a card, or what the system has besides.
-
-    Args:
-        name: the system's.
-        place: the PCI device that it belongs to, or the CPU below which it stands alone.
-        bandwidth: GB/s in each direction.
+    """A network interface of the PCI device or, alone, of the CPU at a place; GB/s in each
+    direction.
     """
 
     name: str
@@ -149,13 +133,8 @@ class Net:
 
 @dataclass(frozen=True)
 class System:
-    """A whole file.
-
-    Args:
-        cpus: in the order of the file, as all that follow.
-        devices: PCI devices and bridges, each behind its parent.
-        gpus: those with a ``gpu`` element.
-        nets: network interfaces.
+    """A whole file, in its order: CPUs, PCI devices and bridges, each behind its parent, GPUs with
+    a ``gpu`` element, and network interfaces.
     """
 
     cpus: tuple[Cpu, ...]

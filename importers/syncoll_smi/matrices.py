@@ -27,12 +27,8 @@ _MOST_DEVICES = 1024
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the text.
-
-    Args:
-        number: counted from 1.
-        text: without colours.
-        words: what stands between white space and bars.
+    """A line, by its number from 1: without colours, and what stands between white space and bars.
+    A line, by its number from 1: without colours, and what stands between white space and bars.
     """
 
     number: int

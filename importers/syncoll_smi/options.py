@@ -78,12 +78,8 @@ AMD_OPTIONS = (
 
 @dataclass(frozen=True)
 class Speed:
-    """The speed of a link.
-
-    Args:
-        rate: GB/s in each direction.
-        reason: where it comes from, in words.
-        given: whether the user said it.
+    """The speed of a link in GB/s and direction, where it comes from in words, and whether a user
+    gave it.
     """
 
     rate: Fraction
@@ -108,13 +104,9 @@ def link_speed(options: Mapping[str, OptionValue], owner: str) -> Speed:
 
 @dataclass(frozen=True)
 class Pcie:
-    """Whether PCIe is taken, and how fast it is.
-
-    Args:
-        use: ``auto``: where GPUs are not joined otherwise; ``always``; ``never``.
-        rate: GB/s of a GPU's or a PCIe switch's lanes in each direction.
-        socket: GB/s between CPU sockets in each direction.
-        given: whether the user said the rate.
+    """Whether PCIe is taken (``auto``: where GPUs are not joined otherwise; ``always``; ``never``),
+    the GB/s in each direction of its lanes and between CPU sockets, and whether a user gave the
+    rate.
     """
 
     use: str

@@ -28,15 +28,9 @@ _RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 
 @dataclass(frozen=True)
 class SmiReport:
-    """What a tool says.
-
-    Args:
-        types: XGMI or PCIE for each pair.
-        hops: of each pair; None where the tool did not tell.
-        weights: of each pair; None where the tool did not tell.
-        bandwidths: of each pair in MB/s, least-most; None where the tool did not tell.
-        sockets: the NUMA node of each GPU; empty where the tool did not tell.
-        command: what prints all of that.
+    """What a tool says of each pair of GPUs (XGMI or PCIE, hops, weights, MB/s as least-most; None
+    where it does not), the NUMA node of each (empty where it does not), and the command that prints
+    it.
     """
 
     types: Matrix

@@ -32,11 +32,7 @@ _OTHER_KINDS = {
 
 @dataclass(frozen=True)
 class Trace(RankGraph):
-    """A rank's trace.
-
-    Args:
-        metadata: what its first message says.
-    """
+    """A rank's trace, with the metadata of its first message."""
 
     metadata: Attributes
 

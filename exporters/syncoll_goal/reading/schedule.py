@@ -42,12 +42,7 @@ _LARGEST |= dict.fromkeys(("cpu", "core", "nic"), 255)
 
 @dataclass(frozen=True)
 class Schedule:
-    """What a text says.
-
-    Args:
-        graphs: of all ranks, in order.
-        notes: of its comments.
-    """
+    """What a text says: the ranks in order, and the notes of its comments."""
 
     graphs: list[RankGraph]
     notes: Notes

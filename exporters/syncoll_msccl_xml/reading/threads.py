@@ -36,13 +36,7 @@ _DEPTHS = {"Simple": 2, "LL": 8, "LL128": 8}
 
 @dataclass(frozen=True)
 class Threads:
-    """A file, ready to be executed.
-
-    Args:
-        program: what runs.
-        inputs: the first slot of each rank's input.
-        outputs: the first slot of each rank's output.
-    """
+    """A file as a program, with the first slots of each rank's input and output."""
 
     program: Program
     inputs: tuple[int, ...]

@@ -235,13 +235,8 @@ class PlanGpu(Record, frozen=True, dict=True):
 
 
 class StatedPlaces(Record, frozen=True):
-    """Which chunks a plan says that buffers hold; the runtime passes over that.
-
-    Args:
-        collective: its name, for people.
-        combining: whether what starts at several ranks is to be reduced.
-        inputs: of each rank, the chunks in its input, one after the other.
-        outputs: of each rank, those that its output must hold in the end.
+    """Which chunks a plan says that each rank's input holds, and its output must hold in the end,
+    one after the other; the runtime passes over that.
     """
 
     collective: str
