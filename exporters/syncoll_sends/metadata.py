@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
-from syncoll.documents.record import Count, Node, Nodes, Record, read_record
 from syncoll.arrays import BoolArray
+from syncoll.documents.record import Count, Node, Nodes, Record, read_record
 from syncoll.errors import FileFormatError, ModelError, VerificationError
 from syncoll.model import BandwidthBound, Counting, Instance, Topology
 
