@@ -72,7 +72,6 @@ class Arrivals:
         bandwidths are whole do so many rounds do as split chunks take.
 
         Args:
-            chunks: C.
             rounds: no fewer, nor than split chunks take.
         """
         rates = (*self.rates, *([] if self.total is None else [self.total]))
@@ -89,12 +88,7 @@ class Arrivals:
         return rounds
 
     def deal(self, chunks: int, rounds: int) -> IntArray | None:
-        """``[n, C]``: the node that sends each chunk; None where so few rounds do not do.
-
-        Args:
-            chunks: C.
-            rounds: of the step.
-        """
+        """``[n, C]``: the node that sends each chunk; None where so few rounds do not do."""
         from ortools.graph.python import max_flow
 
         kinds, kind, count = np.unique(self.masks, return_inverse=True, return_counts=True)

@@ -53,7 +53,6 @@ def choices(
     """Whole chunks for up to three C, each with a smaller R/C than the one before.
 
     Args:
-        steps: solved.
         weight: chunks of each source, for the least C.
         times: C as multiples of the least, from 1.
         until: when to be content with what there is.

@@ -20,7 +20,6 @@ class Reception:
     """What arrives at one node in one step.
 
     Args:
-        node: u.
         step: from 0.
         links: ``[d]``, into the node, by their positions in the topology.
         senders: ``[d]``, where they come from.
@@ -41,7 +40,6 @@ def receptions(topology: Topology, group: FreeGroup, sources: IntArray) -> Itera
     """What arrives in each step at one node of each orbit.
 
     Args:
-        topology: where.
         group: carries nodes to nodes.
         sources: the nodes where chunks start.
 

@@ -221,11 +221,8 @@ def _algorithm(
     """The algorithm: what arrives at one node of each orbit arrives alike at the others.
 
     Args:
-        topology: where.
-        collective: what.
         group: carries nodes to nodes.
         sent: what arrives at one node of each orbit, and who sends each chunk of each source.
-        chunks: C.
     """
     table = collective.tabulate(topology.num_nodes, chunks)
     owner = table.pre.argmax(axis=1)

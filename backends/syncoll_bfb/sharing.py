@@ -67,7 +67,6 @@ class WholeChunks:
 
     Args:
         amounts: for each variable of the step's program.
-        rounds: of the step.
     """
 
     amounts: IntArray

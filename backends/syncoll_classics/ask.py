@@ -33,10 +33,7 @@ class Ask:
     """What a classic is asked for.
 
     Args:
-        topology: P and B.
         collective: which `refusal` did not refuse.
-        limits: how far to go.
-        options: of the seed.
         deadline: when no more is to be begun.
         too_large: says, in words, what was left out because it would have been too large.
     """
@@ -150,9 +147,7 @@ class Ask:
         Args:
             chunks: the multiple of the least C that the construction wants.
             make: the logical sends of a chunk, given its number.
-            sends: how many these are.
             steps: the least number of steps that it will have.
-            note: how it was made.
         """
         total = self.least.chunks * chunks
         if total > self._most_chunks or not self._admits(total, steps):

@@ -40,7 +40,6 @@ def numbered_bigraph(text: str, nodes: int) -> BiGraph:
 
     Args:
         text: switches of both layers together, and nodes under each: ``4x8``.
-        nodes: P.
 
     Raises:
         OptionError: when the text is no such thing, or has another number of nodes.

@@ -29,10 +29,7 @@ def find_circuits(
     """So many Hamiltonian cycles that the bandwidth relation holds side by side.
 
     Args:
-        topology: P and B.
-        count: how many cycles.
         rounds: a chunk on every cycle fits in a step of so many rounds; None for no bound.
-        seconds: for the solver.
         paired: whether each cycle is used both ways round; then the reversed cycles come with
             them, and `count` is that of the pairs.  Every link must have a reverse.
 

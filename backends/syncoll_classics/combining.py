@@ -34,7 +34,6 @@ def up_and_down(
     """A chunk reduced to a root along its tree and spread from there.
 
     Args:
-        chunk: its number.
         tree: which has a tree of that root over all nodes.
         root: where the contributions are added up.
         height: the steps of the longest way to the root, for this and all other trees in use.
@@ -53,7 +52,6 @@ def exchanged(chunk: int, peers: IntArray) -> Carrying:
     """In each step pairs exchange what they have added up so far.
 
     Args:
-        chunk: its number.
         peers: ``[step, node]``: with whom, so that no pair has a contribution in common.
     """
     ranks = np.arange(peers.shape[1])

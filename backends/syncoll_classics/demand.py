@@ -29,8 +29,6 @@ class Demand:
     """The chunks of a collective for one P and one C.
 
     Args:
-        collective: whose they are.
-        chunks: C.
         sources: for each chunk the node where it starts; empty for a combining collective, to
             whose chunks every node contributes.
         destinations: ``[G, P]``, the collective's post.
@@ -66,7 +64,6 @@ def read_demand(collective: Collective, nodes: int, chunks: int) -> Demand:
 
     Args:
         collective: with one source a chunk, or combining.
-        nodes: P.
         chunks: C, admitted.
     """
     table = collective.tabulate(nodes, chunks)

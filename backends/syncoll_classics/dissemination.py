@@ -84,7 +84,6 @@ def logical_sends(
     Chunks of the same pre and post take the ways in turn.
 
     Args:
-        demand: what must get where.
         ways: disseminations that are used side by side.
         interval: how many steps the next round of chunks starts after the one before: 0 for all
             at once, 1 for a pipeline.

@@ -133,7 +133,6 @@ def grid_disseminations(grid: Grid, *, folded: bool) -> list[Dissemination]:
     """Rows then columns and columns then rows, each both ways round.
 
     Args:
-        grid: of two dimensions.
         folded: how lines are closed to rings.
     """
     result = []
@@ -167,7 +166,6 @@ def grid_allreduce(grid: Grid, chunk: int, *, folded: bool) -> Carrying:
     """A ring allreduce in each row, then one in each column: one of four ways to go about it.
 
     Args:
-        grid: of two dimensions.
         chunk: its number, which says the way; each of the four wants a common multiple of the
             sides.
         folded: how lines are closed to rings.

@@ -66,7 +66,6 @@ def pack_rings(topology: Topology, seconds: float) -> tuple[RingSet, ...]:
     """The best sets of rings that are found in the time, each with more of them a round.
 
     Args:
-        topology: P and B.
         seconds: for the search beyond known cycles.
 
     Returns:

@@ -30,7 +30,6 @@ def priced_rings(
     """As many rings as are found that fit side by side in steps of so many rounds.
 
     Args:
-        topology: P and B.
         rounds: of a step in which every ring carries a chunk over each of its links.
         most: how many rings are enough.
         deadline: a time of `syncoll.clock.now`.

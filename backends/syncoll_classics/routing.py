@@ -62,7 +62,6 @@ class Router:
         """The algorithm that makes these sends.
 
         Args:
-            demand: what they are for.
             logical: rows (chunk, source, destination, logical step); any two nodes may be a pair.
             carried: for a combining collective whose contributions each send carries.
 

@@ -48,8 +48,6 @@ class Plan:
     """A verified forest and the cut that bounds every schedule.
 
     Args:
-        collective: its name.
-        forest: the trees.
         bottleneck: the bound; for a reduction on the transposed fabric, whose cuts read backwards.
         seconds: for each stage how long it took.
         ways: how often each way of packing was used.
@@ -76,12 +74,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Allreduce:
-    """A reducescatter and the allgather that follows it.
-
-    Args:
-        reducescatter: the first half.
-        allgather: the second half.
-    """
+    """A reducescatter and the allgather that follows it."""
 
     reducescatter: Plan
     allgather: Plan

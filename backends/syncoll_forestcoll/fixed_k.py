@@ -27,7 +27,6 @@ def best_scale(
     """U*, the trees that one unit of bandwidth has to carry.
 
     Args:
-        fabric: the network.
         optimum: its bottleneck for the weights in question.
         k: trees for a weight of 1, at least 1.
         junctions: switches that every tree has to reach as well.

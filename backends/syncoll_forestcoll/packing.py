@@ -29,7 +29,6 @@ class Block:
     """The entering links of some nodes.
 
     Args:
-        vertices: the nodes.
         starts: where the pieces of the line start, rising from 0.
         arcs: ``[piece, node]``: a number of an arc, or -1 where the node is the root.
     """

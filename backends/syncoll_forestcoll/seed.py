@@ -218,7 +218,6 @@ def _shapes(ks: Sequence[int], max_chunks: int | None, most: int) -> list[tuple[
     """(k, segments), the fewest chunks first.
 
     Args:
-        ks: numbers of trees.
         max_chunks: above it a forest is dealt chunks unevenly, whatever the segments.
         most: parts in all; more make too many sends.
     """

@@ -38,7 +38,6 @@ def grow(
     """Spanning trees from these roots.
 
     Args:
-        network: the unit links.
         roots: the root of each tree; trees take turns in this order where nothing else decides.
         turns: which trees go first in a time step, one of `TURNS`.
         distances: gives ``[P, P]``, links between nodes; called for ``height`` only.

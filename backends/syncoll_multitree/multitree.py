@@ -40,7 +40,6 @@ def multitree(
     """Spanning trees that share the links of each time step (MultiTree paper, Algorithm 1).
 
     Args:
-        topology: P and B.
         roots: of each tree; one tree at every node when missing.  Trees take turns in this order.
         rounds: q, the rounds of a time step: a link of bandwidth b is used ``floor(b q)`` times.
         order: of a node's neighbours, a name of `ORDERS`.

@@ -81,7 +81,6 @@ class Quotient:
 
         Args:
             copies: trees of a node.
-            rounds: of a time step.
             order: a permutation of the positions of `vectors`.
             until: see `syncoll_multitree.construction.grow`.
         """
@@ -182,7 +181,6 @@ def fewest_steps(
     Args:
         quotients: of one topology, at least one.
         copies: trees of a node.
-        rounds: of a time step.
         until: see `syncoll_multitree.construction.grow`.
         most_orders: at most so many are tried on each; one is in any case.
 

@@ -219,10 +219,8 @@ def _grown(
     """All trees.
 
     Args:
-        topology: P and B.
         collective: which `fits`.
         limits: how many chunks there may be.
-        options: of the seed.
         clock: says when the first trees must be there, and when all.
     """
     limit = clock.until

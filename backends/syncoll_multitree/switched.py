@@ -78,7 +78,6 @@ def multitree_on_fabric(
     """Spanning trees over the compute nodes that share the connections of each time step.
 
     Args:
-        fabric: the network.
         roots: of each tree; one tree at every compute node when missing.
         unit: the bandwidth of a connection; links have ``floor(bandwidth / unit)`` of them.
         search: one of `SEARCHES`.

@@ -28,7 +28,6 @@ class Turns:
     Args:
         kind: one of `TURNS`.
         roots: the root of each tree; where nothing else decides trees go in this order.
-        num_nodes: P.
         distances: gives ``[P, P]``, sends between nodes; called for ``height`` only.
         until: after it no time step begins.
 

@@ -21,7 +21,6 @@ class UnitNetwork:
     """Links, in pools of unit links.
 
     Args:
-        num_nodes: P.
         heads: for each link the node to which it leads.
         out: for each node its links in the order in which they are tried.
         limits: for each pool its unit links in a time step.
@@ -43,7 +42,6 @@ class UnitNetwork:
         """The unit links of a topology in a time step of so many rounds.
 
         Args:
-            topology: P and B.
             rounds: q.
             order: a name of `ORDERS`.
             places: the number that each node counts as in the order; its own when missing.

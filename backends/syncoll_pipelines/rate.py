@@ -22,11 +22,7 @@ _LARGEST_DENOMINATOR = 64
 
 
 def best_rate(topology: Topology, root: int, seconds: float | None = None) -> Fraction | None:
-    """Chunks a round that reach every node from the root, at most; None when that is not found.
-
-    Args:
-        seconds: for the linear program.
-    """
+    """Chunks a round that reach every node from the root, at most; None when that is not found."""
     nodes, count = topology.num_nodes, len(topology.links)
     ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     others = np.array([node for node in range(nodes) if node != root], dtype=np.int64)

@@ -77,9 +77,7 @@ def find_waves(
     """The best waves of so many trees, rounds and steps.
 
     Args:
-        chunks: c.
         rounds: q.
-        depth: d.
         seconds: of work for the solver.
         known: waves of as many trees and as many steps or one less, to begin with.
         until: when it has to be done, however little the machine let it work.

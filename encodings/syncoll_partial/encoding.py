@@ -72,7 +72,6 @@ class PartialEncoded:
         slots: in order of steps.
         results: for each result the slots that it is made of and the literals that say so.
         steps: S; integer variable s is r_s.
-        nodes: P.
         goals: ``[results, 2]``, the chunk and the node of each result.
         about: ``[num_booleans, 4]``, for each Boolean its kind, the contributor and the earlier
             slot that it is about, -1 where there is none, and the slot or the result.

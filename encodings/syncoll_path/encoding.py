@@ -59,7 +59,6 @@ class PathEncoded:
         arrivals: ``[V]``, the integer variable time of the destination.
         about: ``[num_booleans, 5]``, for each Boolean its kind, chunk, source, destination and
             step, -1 where it has none; None where interchangeable chunks are in an order.
-        nodes: P.
     """
 
     formula: Formula
@@ -100,18 +99,12 @@ class PathEncoding:
         """The formula of an instance; see the module for what it says.
 
         Args:
-            instance: the problem.
             options: ``symmetry``: ``none``, or ``arrival`` to order interchangeable chunks.
         """
         return _Encoder(instance).encode(str(options["symmetry"]))
 
     def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
-        """About how many literals the rows have, counted for some classes of equal chunks.
-
-        Args:
-            instance: the problem.
-            options: as for `encode`.
-        """
+        """About how many literals the rows have, counted for some classes of equal chunks."""
         links = np.array(instance.topology.links, dtype=np.int64).reshape(-1, 2)
         chosen = instance.chunk_classes[:: -(-len(instance.chunk_classes) // _COUNTED_CLASSES)]
         count = 0

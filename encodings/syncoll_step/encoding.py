@@ -88,7 +88,6 @@ class StepEncoding:
         """The formula of an instance; see the module for what it says.
 
         Args:
-            instance: the problem.
             options: ``symmetry``: ``none``, or ``arrival`` to order interchangeable chunks.
         """
         topology, steps = instance.topology, instance.steps
@@ -118,12 +117,7 @@ class StepEncoding:
         )
 
     def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
-        """About how many literals the rows have, counted for some classes of equal chunks.
-
-        Args:
-            instance: the problem.
-            options: as for `encode`.
-        """
+        """About how many literals the rows have, counted for some classes of equal chunks."""
         topology, steps = instance.topology, instance.steps
         links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
         source, target = links[:, 0], links[:, 1]

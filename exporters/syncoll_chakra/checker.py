@@ -34,7 +34,6 @@ class ChakraChecker:
 
         Args:
             files: ``PREFIX.RANK.et`` for every rank; what does not end in ``.et`` is left aside.
-            options: concern only writing.
             instance: what they must do; None for what their metadata say, or, where these say
                 nothing, for no more than that all ranks end and all messages are received.
 

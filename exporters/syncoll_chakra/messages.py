@@ -57,10 +57,7 @@ def set_attribute(message: Any, name: str, kind: str, value: object) -> None:
     """Appends an attribute.
 
     Args:
-        message: metadata or node.
-        name: of the attribute.
         kind: the field of its value: ``int64_val``; ``uint64_list`` takes a sequence.
-        value: what it says.
     """
     attribute = message.attr.add(name=name)
     if kind == "uint64_list":

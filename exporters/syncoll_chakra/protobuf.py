@@ -23,7 +23,6 @@ def message_classes(
     """The classes of some messages by their names.
 
     Args:
-        package: of the messages.
         messages: types of fields are scalars, or names of other messages.
         union: the message of whose fields only one is set, but for the common ones.
         last_common: the largest number of a common field.

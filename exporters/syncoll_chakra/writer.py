@@ -53,7 +53,6 @@ class ChakraExporter:
 
         Args:
             request: the algorithm; whether it is in place makes no difference.
-            options: `syncoll_chakra.OPTIONS`.
 
         Raises:
             ExportError: when the message has fewer bytes than chunks.

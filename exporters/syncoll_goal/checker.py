@@ -37,8 +37,6 @@ class GoalChecker:
         """Plays the ranks of a schedule.
 
         Args:
-            files: the schedule.
-            options: concern only writing.
             instance: what it must do; None for what its comments say, or, where these say nothing,
                 for no more than that all ranks end and all messages are received.
 

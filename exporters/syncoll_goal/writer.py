@@ -43,7 +43,6 @@ class GoalExporter:
 
         Args:
             request: the algorithm; whether it is in place makes no difference.
-            options: `syncoll_goal.OPTIONS`.
 
         Raises:
             ExportError: when the message has fewer bytes than chunks, or a rank more peers than

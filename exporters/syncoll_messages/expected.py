@@ -24,7 +24,6 @@ class Expected:
 
     Args:
         combining: whether what starts at several ranks is to be reduced.
-        num_chunks: G.
         starts: of each rank, the chunks of which it has data at the start.
         ends: of each rank, those that it must have at the end.
     """
@@ -90,9 +89,7 @@ def require_same(
     """Passes when files are about an instance, and use only its links.
 
     Args:
-        graphs: of all ranks.
         expected: what the files say that they do; None where they do not.
-        instance: what they must do.
 
     Raises:
         VerificationError: when they are about something else.

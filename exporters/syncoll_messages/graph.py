@@ -23,7 +23,6 @@ class Node:
     Args:
         number: by which other nodes of the rank name it.
         name: for people; may be empty.
-        kind: what it does.
         waits: the nodes that must be done before it starts.
         data_waits: those of them that are sure to be waited for before data are read.
         peer: the other rank of a send or receive; else -1.

@@ -20,10 +20,8 @@ def summary(
     """What was found out.
 
     Args:
-        kind: the format, for people.
         graphs: of all ranks, played and, where `expected` is there, followed.
         expected: what they do; None where the files do not say.
-        more: further facts.
     """
     nodes = [node for graph in graphs for node in graph.nodes.values()]
     sends = [node for node in nodes if node.kind is NodeKind.SEND]

@@ -67,8 +67,6 @@ def alike(one: Message, other: Message, source: Slot) -> bool:
     """Whether what is received and only stored can be sent on by the same step.
 
     Args:
-        one: that is received.
-        other: that is sent.
         source: where the sender reads the first.
     """
     slot = one.target_slot
@@ -104,7 +102,6 @@ def stated_of(ranks: Sequence[Sequence[Instruction]], messages: int) -> list[tup
 
     Args:
         ranks: of each the instructions, with scratch numbered as in the file; nothing is apart.
-        messages: how many there are.
     """
     nowhere = Slot(Buffer.INPUT, -1)
     result = [(nowhere, nowhere)] * messages

@@ -40,7 +40,6 @@ class Block:
     Args:
         incoming: the connection that it receives on.
         outgoing: the one that it sends on, on the same channel.
-        steps: what it does.
         spare: scratch for copies that are made for their barrier only; None without any.
     """
 
@@ -69,10 +68,8 @@ def blocks_of(
     """The blocks of a rank, and how many slots of scratch they use.
 
     Args:
-        instructions: of the rank.
         waits: for each those that must be done before.
         order: the indices of all, in the order in which they are done.
-        connections: of every message.
         pairs: incoming connections that share a block with an outgoing one.
         most_steps: of a block that only works on its own rank's memory.
         scratch: slots of scratch that the instructions use.
@@ -168,7 +165,6 @@ class _Blocks:
         """The block of an instruction.
 
         Args:
-            instruction: what.
             before: the blocks of what must be done before.
         """
         if instruction.incoming is not None:

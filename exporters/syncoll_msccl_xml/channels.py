@@ -26,8 +26,6 @@ def channels_of(
     """The channel of every message.
 
     Args:
-        messages: of the algorithm.
-        num_nodes: P.
         spread: over how many channels the messages of a link are spread.
         most_per_channel: connections of one rank that may send, or receive, on one channel.
     """

@@ -44,7 +44,6 @@ class MscclXmlChecker:
         """See `syncoll.plugins.ExportChecker`.
 
         Args:
-            files: one file.
             options: ``dialect``, if it is known who reads the file; ``any`` or nothing, if not.
                 ``ends``: with ``same`` both ends of a message must say the same about it; else, as
                 the runtimes do not compare them, it is only told where they differ.  ``group``:

@@ -45,7 +45,6 @@ class Instruction:
     """One step of a thread block, before it has one.
 
     Args:
-        op: its type.
         key: its place in the rank's order.
         source: the slot that it reads: what is sent, copied or reduced; None for r and rcs.
         target: the slot that it writes; None for s and rrs.  ``re`` reads it too.
@@ -75,7 +74,6 @@ def instructions_of(
     """The instructions of a rank in an order that is right.
 
     Args:
-        operations: of the rank.
         fuse: whether to reduce what is received as it comes.
         apart: messages that are not.
     """
@@ -185,8 +183,6 @@ def _fate(
     """Who reads what an instruction stores, and whether it is overwritten then.
 
     Args:
-        instructions: of a rank.
-        i: which.
         uses: those that use the slot that it writes, in order.
     """
     slot, readers = instructions[i].target, []

@@ -42,8 +42,6 @@ class Runtime:
     """One runtime.
 
     Args:
-        name: as an option.
-        title: as people know it.
         collectives: those that it reads in a file, by its spelling; with their usual names.
         uncalled: those of which no call ever looks for a file.
         not_in_place: those that it refuses in place.

@@ -50,7 +50,6 @@ def order_of(
     Args:
         ranks: the instructions of each.
         waits: for each instruction the earlier ones of its rank that must be done before.
-        connections: of every message.
     """
     followers: dict[Place, list[Place]] = defaultdict(list)
     missing: dict[Place, int] = {}

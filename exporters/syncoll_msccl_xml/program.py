@@ -31,11 +31,8 @@ class Program:
     """What is written.
 
     Args:
-        lowered: the algorithm as operations.
-        blocks: of every rank.
         scratch: slots of every rank.
         channels: used, from 0.
-        connections: of every message.
         stated: of every message the source and destination that both ends state; empty where each
             end states its own.
         apart: messages at whose receiver a step is not fused, for that.
@@ -82,10 +79,7 @@ def program_of(
     """The program of an algorithm.
 
     Args:
-        request: the algorithm.
-        runtime: whose limits hold.
         instances: copies of the program, each on channels of its own, that must fit beside.
-        proto: the protocol.
         same_ends: whether both ends of a message are to say the same of it.
 
     Raises:

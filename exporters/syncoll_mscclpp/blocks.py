@@ -109,7 +109,6 @@ class Division:
         """Makes a block smaller; False if it cannot be.
 
         Args:
-            block: which.
             steps: in which it does something, ascending.
         """
         rank, group, _ = block

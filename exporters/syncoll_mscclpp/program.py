@@ -79,7 +79,6 @@ def program_of(
     """The program of an algorithm.
 
     Args:
-        lowered: what every rank does.
         kind: of the channels between two ranks: memory or port.
         most_blocks: thread blocks of a rank, if no limit asks for more.
         packets: how it is done by packets; None for data with signals.

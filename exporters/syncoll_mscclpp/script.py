@@ -38,8 +38,6 @@ class Move:
     Args:
         peer: the rank where the target is; -1 for the own one.
         channel: to the block there; None for none.
-        source: first slot.
-        target: first slot.
         size: chunks.
     """
 
@@ -90,7 +88,6 @@ class Script:
             written.
         remotes: remote buffers that it reaches, by kind of channel; their places are written.
         switches: numbers of the rank's switch channels that it uses; their places are written.
-        operations: so far.
     """
 
     channels: list[Channel]
@@ -225,7 +222,6 @@ class Script:
 
         Args:
             name: ``ppkt``, ``rppkt``, ``upkt`` or ``repkt``.
-            data: slots that it reads.
             packets: slots of packets that it reads.
             target: the slot that it writes.
             remote: the rank, and the slot of packets there, to which it puts.

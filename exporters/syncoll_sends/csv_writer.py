@@ -22,7 +22,6 @@ class CsvExporter:
 
         Args:
             request: the algorithm; where data lie in buffers plays no part.
-            options: none.
         """
         algorithm = request.algorithm
         stream = io.StringIO(newline="")

@@ -23,7 +23,6 @@ class ParquetExporter:
 
         Args:
             request: the algorithm; where data lie in buffers plays no part.
-            options: none.
         """
         algorithm = request.algorithm
         chunk, source, destination, step = algorithm.sends.T

@@ -49,7 +49,6 @@ def contents(
 
     Args:
         program: what `schedule` is an execution of.
-        schedule: one of its executions.
         initial: what each slot holds before; None for garbage.
 
     Raises:

@@ -54,7 +54,6 @@ def execute(
     """Executes a program and compares what it leaves with what it promises.
 
     Args:
-        program: of all ranks.
         spec: the collective; None to check only that the program ends, and without races.  If it
             has a root and none is given, the program says which.
         inputs: the first slot of each rank's input, in ascending order.

@@ -43,7 +43,6 @@ def schedule(program: Program, chunks_per_message: int = 1) -> Schedule:
     """Runs a program that `require_matched` passed.
 
     Args:
-        program: what to run.
         chunks_per_message: how many chunks of a step go into a message at most.  What ends with few
             ends with more.
 

@@ -22,7 +22,6 @@ def graphml_graph(text: str, label: str) -> Graph:
     """The graph that a GraphML text describes.
 
     Args:
-        text: the whole file.
         label: what the user calls it.
 
     Raises:

@@ -27,10 +27,6 @@ _MOST = 1 << 20
 def node_link_graph(data: Any, label: str) -> Graph:
     """The graph that a JSON value describes.
 
-    Args:
-        data: as `parse_json` gives it.
-        label: what the user calls the file.
-
     Raises:
         ImportFormatError: when it is no node-link data, or names a node that is none.
     """

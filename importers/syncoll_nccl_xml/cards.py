@@ -19,11 +19,9 @@ class Cards:
     """The interfaces that are PCI devices; only where there are none, those that are not.
 
     Args:
-        system: what the file says.
         gpus: where the compute nodes are.
         merged: for bridges that are one switch what stands for them.
         options: values of the importer's options.
-        label: what the user calls the file.
 
     Raises:
         OptionError: when more than one box is asked for, and a chosen card is none.

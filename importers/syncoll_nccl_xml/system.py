@@ -65,7 +65,6 @@ class Device:
     """A PCI device or bridge.
 
     Args:
-        place: host and bus address.
         parent: the bridge or CPU above it.
         bandwidth: of the link to the parent, GB/s.
         device_class: in lower case; empty when the file does not say.
@@ -94,7 +93,6 @@ class GpuLink:
         kind: ``NVLink``, ``xGMI`` or ``C2C``.
         to: ``gpu``, ``switch`` or ``cpu``.
         target: a GPU's place; of another device what the file says.
-        count: how many.
         bandwidth: of all together where the file says (C2C), GB/s; None where it does not.
     """
 
@@ -309,7 +307,6 @@ def read_system(root: Element, label: str) -> System:
 
     Args:
         root: its root element, nested at most as deeply as `parse_xml` lets through.
-        label: what the user calls the file.
 
     Raises:
         ImportFormatError: when it is no topology of NCCL or RCCL, or contradicts itself.

@@ -50,7 +50,6 @@ def tables_of_json(text: str, label: str) -> dict[str, Matrix]:
 
     Args:
         text: what ``amd-smi topology --json`` printed; lines before and behind it do not matter.
-        label: what the user calls the file.
 
     Raises:
         ImportFormatError: when it is no JSON, or another one, or pairs of GPUs are missing.

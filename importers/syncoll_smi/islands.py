@@ -49,11 +49,7 @@ class Island:
         return True
 
     def notes(self, names: Sequence[str]) -> list[str]:
-        """What was assumed of these GPUs.
-
-        Args:
-            names: of all GPUs.
-        """
+        """What was assumed of these GPUs."""
         mine = named([names[gpu] for gpu in self.gpus])
         if self.ports:
             ports = sorted(set(self.ports))
@@ -90,7 +86,6 @@ def islands(matrix: Matrix, counts: Counts, nvswitch: str, label: str) -> list[I
         matrix: for names and lines.
         counts: NVLinks of each pair that has some, the smaller number first.
         nvswitch: ``auto``, ``yes`` or ``no``.
-        label: what the user calls the file.
 
     Raises:
         ImportFormatError: when a GPU has more NVLinks than it can have, and no NVSwitches explain

@@ -56,7 +56,6 @@ class Matrix:
 
     Args:
         names: of the devices that were asked for, in the order of the columns.
-        cells: a row for each.
         lines: where each row stands; numbered 0 where it stands in no line of its own.
         rest: what follows the cells in each row.
         header: where the columns are named.
@@ -95,9 +94,7 @@ def read_matrix(
     cells than there are columns, or names that no column has: each of these is refused.
 
     Args:
-        label: what the user calls the file.
         header: where the columns are named.
-        columns: all of them.
         wanted: those columns whose rows are needed.
         lines: what follows the header.
         device: matches the beginning of the names of devices.

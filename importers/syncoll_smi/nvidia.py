@@ -50,8 +50,6 @@ class NvidiaSmiImporter:
 
         Args:
             text: what ``nvidia-smi topo -m`` printed.
-            label: what the user calls the file.
-            options: values of `NVIDIA_OPTIONS`.
 
         Raises:
             ImportFormatError: when it is no whole matrix, or leaves out how GPUs are joined.
@@ -300,7 +298,6 @@ def _cards(
         matrix: with their columns beside.
         legend: their names as the system has them.
         above: for each level the vertices above the GPUs, where PCIe is in the machine.
-        label: what the user calls the file.
 
     Raises:
         ImportFormatError: when a cell does not say how near.

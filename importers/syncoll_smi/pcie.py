@@ -50,10 +50,6 @@ def add_pcie(
 
     Args:
         cables: whose nodes are the GPUs.
-        names: of the GPUs.
-        meeting: where pairs meet.
-        pcie: speeds.
-        label: what the user calls the file.
 
     Returns:
         Notes on what was assumed, the names of the switches that were added, and for each level the
@@ -118,11 +114,7 @@ def _join(
     """Hangs what is below on a new switch for each group in which there are several.
 
     Args:
-        cables: to add to.
-        names: of the GPUs.
-        groups: of GPUs.
         tops: for each GPU the highest vertex above it so far.
-        pcie: speeds.
         new: makes a switch, from the names of its GPUs.
         always: also for groups in which there is one.
 
@@ -148,10 +140,7 @@ def _groups(
     """The GPUs that meet at most at a level.
 
     Args:
-        names: of the GPUs.
-        meeting: where pairs meet.
         level: the highest of interest.
-        label: what the user calls the file.
         hidden: whether pairs about which nothing is known are taken to meet there, unless their
             sockets differ or others of their groups meet higher up.
 

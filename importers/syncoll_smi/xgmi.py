@@ -52,8 +52,6 @@ def titled_matrices(
     """The matrices that stand below titles.
 
     Args:
-        lines: of the whole text.
-        label: what the user calls the file.
         title_of: of a line that is the title of a matrix its key and its words; else None.
         device: what the names of GPUs look like.
         ends: whether a line is behind a matrix.

@@ -85,7 +85,6 @@ def _latency(label: str, gpus: int, hardware: _Hardware) -> Fraction | None:
     Args:
         label: what it is.
         gpus: how many of its ends are GPUs.
-        hardware: what is known.
     """
     if label == CARD:
         return Fraction(hardware.network - hardware.pcie, 2)

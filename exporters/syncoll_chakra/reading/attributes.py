@@ -14,10 +14,6 @@ Value = bool | int | float | str | bytes | list[Any] | None
 class Attributes:
     """The attributes of one message; what asks for one refuses another type.
 
-    Args:
-        message: metadata or a node.
-        where: it is, for errors.
-
     Raises:
         VerificationError: when a name is there twice: of two readers one takes the first and one
             the last.

@@ -40,12 +40,6 @@ class Trace(RankGraph):
 def read_trace(content: bytes, where: str, rank: int, num_ranks: int) -> Trace:
     """A trace, node by node.
 
-    Args:
-        content: of the file.
-        where: its name.
-        rank: whose it is.
-        num_ranks: how many there are.
-
     Raises:
         VerificationError: when ASTRA-sim could not load it, or would play something else.
     """

@@ -21,9 +21,7 @@ class Notes:
     """What was said so far.
 
     Args:
-        where: the file's name.
         collective: the name of what the schedule does; empty where it does not say.
-        chunks: in all.
         combining: whether what starts at several ranks is to be reduced.
         starts: of each rank, the chunks that it has at the start.
         ends: of each rank, those that it must have at the end.
@@ -42,9 +40,7 @@ class Notes:
         """Takes a note.
 
         Args:
-            text: what follows ``//@``.
             rank: in whose lines it stands; None outside.
-            line: its number.
 
         Raises:
             VerificationError: when it is not one of those that there are, or is out of place.

@@ -51,10 +51,6 @@ class Schedule:
 def read_schedule(content: bytes, where: str) -> Schedule:
     """A schedule, item by item.
 
-    Args:
-        content: of the file.
-        where: its name.
-
     Raises:
         VerificationError: when txt2bin could not read it, or LogGOPSim would play something else
             than it says; the message names the line.

@@ -37,7 +37,6 @@ class Tag:
 
     Args:
         line: where it stands, from 1.
-        name: of the element.
         opens: whether it begins an element.
         closes: whether it ends one; ``<a/>`` does both.
         attributes: those that count.

@@ -49,7 +49,6 @@ def threads_of(
     """The program of a file that `require_loadable` passed.
 
     Args:
-        algorithm: the file.
         spec: the collective; None where the file does not say, then buffers are as large as it
             declares.
         in_place: whether the caller gives one buffer for both.

@@ -31,7 +31,6 @@ class Effect:
     """What stands behind an instruction.
 
     Args:
-        kind: what it does.
         operation: a number that the instructions of one operation share.
         thread: of the block, for a push.
         counters: the counters that are signalled or awaited, or the semaphores; the n-th by thread

@@ -52,7 +52,6 @@ def require_ordered(threads: Threads, schedule: Schedule, *, double_scratch: boo
     """Passes a plan in which all that touches the same memory is in order.
 
     Args:
-        threads: what runs.
         schedule: one of its executions; whichever it is, the answer is the same.
         double_scratch: whether calls take turns with two halves of scratch.
 

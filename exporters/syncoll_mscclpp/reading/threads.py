@@ -35,7 +35,6 @@ class Threads:
     """A plan, ready to be executed.
 
     Args:
-        program: what runs.
         effects: for each thread of it, what stands behind each instruction.
         inputs: the first slot of each rank's input.
         outputs: the first slot of each rank's output.
@@ -59,7 +58,6 @@ def threads_of(plan: Plan, spec: Promise | None, units: int) -> Threads:
     """The program of a plan that `require_loadable` passed.
 
     Args:
-        plan: the file.
         spec: the collective; None where the file does not say.
         units: into how many pieces each chunk is cut.
 
