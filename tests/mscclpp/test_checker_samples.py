@@ -122,7 +122,10 @@ def test_the_old_schema_is_named() -> None:
         (lambda g: g.update(output_chunks=4), "output_chunks is 4, but that buffer of allgather"),
         (lambda g: g.pop("remote_buffers"), "'remote_buffers' is missing"),
         (lambda g: g["remote_buffers"][0].update(buff="o"), None),
-        (lambda g: g["remote_buffers"][0].update(type="x"), 'type is "x"; expected "i" or "o" or "s"'),
+        (
+            lambda g: g["remote_buffers"][0].update(type="x"),
+            'type is "x"; expected "i" or "o" or "s"',
+        ),
         (lambda g: g["remote_buffers"][0].update(type="s"), "has no chunks"),
         (lambda g: g["remote_buffers"][0].update(rank=0), "no other rank"),
         (lambda g: g["remote_buffers"][0].update(access_channel_types=["port"]), "not among"),
