@@ -25,13 +25,13 @@ from syncoll.deadline import NEVER, Deadline, interrupted_at
 from syncoll.errors import UsageError
 from syncoll.pages import Page
 from syncoll.session import Session, Settings
+from syncoll.session.settings import SettingsOptions
 from syncoll.wording import argument
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from syncoll.model import Collective, Fabric, Topology
-    from syncoll.session.settings import SettingsOptions
 
 __all__ = [
     "Shown",

@@ -29,6 +29,7 @@ from syncoll.documents.tables import table_content, table_format
 from syncoll.errors import UsageError
 from syncoll.pages import Page
 from syncoll.pages.design import design_page
+from syncoll.planning import Picture
 from syncoll.reporting import design_report
 from syncoll.session.progress import counting
 from syncoll.session.settings import SettingsOptions, require_whole
@@ -36,8 +37,6 @@ from syncoll.wording import argument
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from syncoll.planning import Picture
 
 __all__ = ["DesignResult", "design"]
 

@@ -32,6 +32,7 @@ from syncoll.pages import Page
 from syncoll.pages.algorithm import algorithm_page
 from syncoll.pages.frontier import check_page, frontier_page
 from syncoll.results import Frontier, LowerBounds, Point
+from syncoll.session import Session
 from syncoll.trust import require_valid
 from syncoll.trust.claims import Checked, check_claims
 from syncoll.wording import argument, counted
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from syncoll.api.runs import ExecutionResult, MpiResult
     from syncoll.api.simulations import SimulationResult
     from syncoll.planning import Picture
-    from syncoll.session import Session
 
 __all__ = ["CheckedResult", "FrontierResult", "PointResult", "StoredResult", "check", "load"]
 

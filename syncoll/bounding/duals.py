@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from fractions import Fraction
 from math import lcm
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,6 @@ from syncoll.certificates.priced import Priced
 from syncoll.certificates.ways import Share, Ways
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from syncoll.bounding.quotient import Quotient
     from syncoll.bounding.relaxation import Commodity, FlowProgram
 

@@ -40,12 +40,12 @@ from syncoll.documents.heads import holds_forest
 from syncoll.errors import SpecError, UsageError, VerificationError
 from syncoll.pages import Page
 from syncoll.pages.frontier import machine_words
+from syncoll.results import Frontier
+from syncoll.session import Session
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from syncoll.api.base import Where
-    from syncoll.results import Frontier
-    from syncoll.session import Session
 
 __all__ = ["add_arguments", "run"]
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import ModelError
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
-    from syncoll.arrays import BoolArray
     from syncoll.model.instance import Instance
     from syncoll.model.topology import Topology
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,8 @@ from syncoll.errors import ModelError, Origin, UsageError
 from syncoll.model.instance import Instance, nothing_to_do
 from syncoll.model.reach import Reach
 from syncoll.model.rows import RelationTable
+from syncoll.model.topology import Topology
 from syncoll.wording import counted
-
-if TYPE_CHECKING:
-    from syncoll.model.topology import Topology
 
 __all__ = ["Collective"]
 

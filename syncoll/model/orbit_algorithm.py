@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import UsageError
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.carriers import Carriers
 
 if TYPE_CHECKING:
-    from syncoll.arrays import BoolArray
     from syncoll.model.instance import Instance
     from syncoll.model.topology import Topology
 

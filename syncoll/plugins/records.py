@@ -13,6 +13,7 @@ import importlib.metadata
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -25,8 +26,6 @@ from syncoll.plugins.guard import Answer, GuardedQuestion, Loader, Returns, guar
 from syncoll.plugins.options import Option, OptionValue, check_table
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     import numpy as np
     import numpy.typing as npt
 

@@ -22,10 +22,10 @@ from syncoll.results.solution import undecided
 from syncoll.searching.heuristics import Seeding
 from syncoll.searching.point import solve_directly, solve_symmetrically
 from syncoll.solving import Solver, SolverPool
+from syncoll.solving.task import How
 from syncoll.symmetry import FreeGroup
 
-if TYPE_CHECKING:  # a search without a store loads no database
-    from syncoll.solving.task import How
+if TYPE_CHECKING:
     from syncoll.store import CachedSolutions
 
 __all__ = ["AnswerSource", "PendingAnswer"]

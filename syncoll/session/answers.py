@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
 
 from syncoll.errors import PluginError
 from syncoll.plugins import PluginManager, resolve_options
 from syncoll.searching import AnswerSource, ChosenSeed, Seeding
+from syncoll.session.session import Session
 from syncoll.solving import Solver, open_pool
 from syncoll.store import CachedBounds, CachedSolutions
-
-if TYPE_CHECKING:
-    from syncoll.session.session import Session
 
 __all__ = ["open_answers"]
 

@@ -6,19 +6,16 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from syncoll.deadline import Deadline, interrupted_at
 from syncoll.errors import PluginError, UsageError
 from syncoll.model import Fabric
 from syncoll.plugins import ForestPacker, PluginManager, SeedRecord
 from syncoll.results import ForestCollective, Forests, PackedForest
+from syncoll.session.session import Session
 from syncoll.session.settings import require_whole
 from syncoll.trust.forest import verify_any_roots, verify_packed
 from syncoll.wording import argument
-
-if TYPE_CHECKING:
-    from syncoll.session.session import Session
 
 __all__ = ["forest_collective", "pack_forests"]
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import SpecError, SpecLimitError
+from syncoll.model import Fabric, Topology
 from syncoll.spec import syntax
 from syncoll.spec.blame import BlamedCall
 from syncoll.spec.environment import Ambient
@@ -29,9 +30,6 @@ from syncoll.spec.parser import parse_expression
 from syncoll.spec.source import Source
 from syncoll.spec.syntax import Expr
 from syncoll.spec.values import NameScope, NotVectorisable
-
-if TYPE_CHECKING:
-    from syncoll.model import Fabric, Topology
 
 __all__ = ["Condition", "Family", "Machine", "Values", "applying", "conditions_of", "members"]
 
