@@ -17,9 +17,9 @@ from functools import cache, wraps
 from operator import index
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeAlias, TypeVar, cast
 
-from syncoll import units
+from syncoll import documents, units
 from syncoll.clock import counting as counting_work, is_counted, now
 from syncoll.deadline import NEVER, Deadline, interrupted_at
 from syncoll.errors import UsageError
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from syncoll.model import Collective, Fabric, Topology
 
 __all__ = [
+    "Saved",
     "Shown",
+    "Tabular",
     "What",
     "Where",
     "bandwidth_of",
@@ -370,6 +372,52 @@ class Shown:
         inherited = super().__getstate__()
         state = inherited if isinstance(inherited, dict) else vars(self)
         return {k: None if k in _AT_HOME else v for k, v in state.items() if k in own}
+
+
+class Saved(Shown):
+    """Can be written as JSON."""
+
+    def document(self) -> dict[str, Any]:
+        """What `save` writes."""
+        raise NotImplementedError
+
+    def save(self, path: str | Path) -> None:
+        """Writes it as JSON, which every command reads.
+
+        Raises:
+            UsageError: when the file cannot be written.
+        """
+        documents.write_document(Path(path), self.document())
+
+
+class Tabular(Shown):
+    """Is a table, whose rows have a value for every column."""
+
+    columns: ClassVar[Mapping[str, type]]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of the table."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> DataFrame:
+        """The table, for data analysis.
+
+        Raises:
+            UsageError: when pandas is not installed.
+        """
+        rows = self.rows()
+        return data_frame({name: [row[name] for row in rows] for name in self.columns})
+
+    def save_table(self, path: str | Path) -> None:
+        """Writes the table to a file whose name ends in ``.csv`` or ``.parquet``.
+
+        Raises:
+            UsageError: on another name, when pyarrow is missing, or when it cannot be written.
+        """
+        from syncoll.documents.tables import table_content, table_format
+
+        content = table_content(self.columns, self.rows(), table_format(Path(path)))
+        documents.write_atomically(Path(path), content)
 
 
 def dressed(kind: type[_T], value: Any, **more: Any) -> _T:

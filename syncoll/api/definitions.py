@@ -204,13 +204,8 @@ def show(
 class SymmetryResult(Shown, Symmetry):
     """The symmetry of a topology, alone or with a collective."""
 
-    def page(self) -> Page:
-        """How large the free group is, its orbits and what generates it."""
-        return symmetry_page(self)
-
-    def record(self) -> dict[str, Any]:
-        """What ``syncoll show --symmetry --format json`` prints."""
-        return symmetry_record(self)
+    page = symmetry_page
+    record = symmetry_record
 
 
 @verb

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from syncoll import documents
 from syncoll.api.base import (
-    Shown,
+    Tabular,
     What,
     Where,
     counts_work,
-    data_frame,
     deadline_of,
     dressed,
     reading,
@@ -25,9 +24,7 @@ from syncoll.designing import Design, Question
 from syncoll.designing.folder import DesignFolder
 from syncoll.designing.picture import draw_design
 from syncoll.designing.table import COLUMNS, rows
-from syncoll.documents.tables import table_content, table_format
 from syncoll.errors import UsageError
-from syncoll.pages import Page
 from syncoll.pages.design import design_page
 from syncoll.planning import Picture
 from syncoll.reporting import design_report
@@ -36,7 +33,7 @@ from syncoll.session.settings import SettingsOptions, require_whole
 from syncoll.wording import argument
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    pass
 
 __all__ = ["DesignResult", "design"]
 
@@ -46,12 +43,12 @@ _SEARCH_SECONDS = 10.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DesignResult(Shown, Design):
+class DesignResult(Tabular, Design):
     """Candidates with their costs and what is proved about them."""
 
-    def page(self) -> Page:
-        """All of them in a table."""
-        return design_page(self)
+    page = design_page
+    columns = COLUMNS
+    rows = rows
 
     def plot(self) -> Picture:
         """R/C over links for each collective, with the bounds and what was found.
@@ -76,24 +73,6 @@ class DesignResult(Shown, Design):
         if path is not None:
             documents.write_atomically(Path(path), html)
         return html
-
-    def to_pandas(self) -> DataFrame:
-        """A row for each machine and collective.
-
-        Raises:
-            UsageError: when pandas is not installed.
-        """
-        every = rows(self)
-        return data_frame({name: [row[name] for row in every] for name in COLUMNS})
-
-    def save_table(self, path: str | Path) -> None:
-        """Writes that table to a file whose name ends in ``.csv`` or ``.parquet``.
-
-        Raises:
-            UsageError: on another name, when pyarrow is missing, or when it cannot be written.
-        """
-        style = table_format(Path(path))
-        documents.write_atomically(Path(path), table_content(COLUMNS, rows(self), style))
 
     def document(self) -> dict[str, Any]:
         """The table as JSON, without proofs."""

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import syncoll
 from syncoll import documents
 from syncoll.api.base import (
+    Saved,
     Shown,
     What,
     Where,
@@ -25,7 +26,7 @@ from syncoll.api.base import (
     session_of,
     verb,
 )
-from syncoll.documents import StoredAlgorithm, StoredFile
+from syncoll.documents import StoredAlgorithm, StoredFile, frontier_document
 from syncoll.errors import SyncollError, UsageError, VerificationError
 from syncoll.model import Algorithm, Collective, Instance
 from syncoll.pages import Page
@@ -132,13 +133,11 @@ class StoredResult(AlgorithmVerbs, StoredAlgorithm):
 class CheckedResult(Shown, Checked):
     """The claims that were checked and hold; `unchecked` names claims a file alone cannot prove."""
 
-    def page(self) -> Page:
-        """What is proved."""
-        return check_page(self)
+    page = check_page
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FrontierResult(Shown, Frontier):
+class FrontierResult(Saved, Frontier):
     """A Pareto frontier: a sequence of points, the fewest steps first.
 
     Args:
@@ -176,9 +175,7 @@ class FrontierResult(Shown, Frontier):
     def __bool__(self) -> bool:
         return bool(self.points)
 
-    def page(self) -> Page:
-        """The points, what is proved, and what is not settled."""
-        return frontier_page(self)
+    page = frontier_page
 
     def _repr_html_(self) -> str:
         try:
@@ -244,17 +241,7 @@ class FrontierResult(Shown, Frontier):
 
         return draw_frontier(self)
 
-    def document(self) -> dict[str, Any]:
-        """What `save` writes."""
-        return documents.frontier_document(self)
-
-    def save(self, path: str | Path) -> None:
-        """Writes it as JSON, which `syncoll.load` and every command read.
-
-        Raises:
-            UsageError: when the file cannot be written.
-        """
-        documents.write_document(Path(path), self.document())
+    document = frontier_document
 
     @verb
     def prove(self, folder: str | Path, *, time_limit: float | str | None = None) -> FrontierResult:

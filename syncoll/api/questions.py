@@ -12,6 +12,7 @@ import numpy.typing as npt
 import syncoll
 from syncoll import documents
 from syncoll.api.base import (
+    Saved,
     Shown,
     What,
     Where,
@@ -26,6 +27,7 @@ from syncoll.api.base import (
 )
 from syncoll.deadline import interrupted_at
 from syncoll.documents.forest import forest_document
+from syncoll.documents.outcome import outcome_document
 from syncoll.errors import UsageError
 from syncoll.formula import Verdict
 from syncoll.pages import Page
@@ -56,14 +58,12 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SolutionResult(Shown, Solution):
+class SolutionResult(Saved, Solution):
     """The answer to one (S, R, C), with the session that asked."""
 
     session: Session | None = None
 
-    def page(self) -> Page:
-        """The algorithm step by step, or that there is none."""
-        return solution_page(self)
+    page = solution_page
 
     @property
     def found(self) -> StoredResult:
@@ -108,21 +108,11 @@ class SolutionResult(Shown, Solution):
         """``[send, 4]``: chunk, source, destination, step; raises as `found` does."""
         return self.found.sends
 
-    def document(self) -> dict[str, Any]:
-        """What `save` writes."""
-        return documents.outcome_document(self)
-
-    def save(self, path: str | Path) -> None:
-        """Writes it as JSON.
-
-        Raises:
-            UsageError: when the file cannot be written.
-        """
-        documents.write_document(Path(path), self.document())
+    document = outcome_document
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BoundsResult(Shown, LowerBounds):
+class BoundsResult(Saved, LowerBounds):
     """Proved lower bounds."""
 
     def page(self, *, prices: bool = False) -> Page:
@@ -147,14 +137,6 @@ class BoundsResult(Shown, LowerBounds):
         """What `save` writes: a frontier without points, with the certificates of the bounds."""
         return documents.frontier_document(self.frontier())
 
-    def save(self, path: str | Path) -> None:
-        """Writes it as JSON, for `check`.
-
-        Raises:
-            UsageError: when the file cannot be written.
-        """
-        documents.write_document(Path(path), self.document())
-
     @verb
     def check(self, collective: What | None = None, topology: Where | None = None) -> CheckedResult:
         """Checks every certificate, without any solver; see `syncoll.check`.
@@ -167,33 +149,18 @@ class BoundsResult(Shown, LowerBounds):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ForestsResult(Shown, Forests):
+class ForestsResult(Saved, Forests):
     """Forests of optimal throughput, checked edge by edge."""
 
-    def page(self, *, trees: bool = False) -> Page:
-        """How fast they are, the cuts that prove it, and where asked for every tree."""
-        return forest_page(self, trees=trees)
-
-    def document(self) -> dict[str, Any]:
-        """What `save` writes."""
-        return forest_document(self)
-
-    def save(self, path: str | Path) -> None:
-        """Writes them as JSON.
-
-        Raises:
-            UsageError: when the file cannot be written.
-        """
-        documents.write_document(Path(path), self.document())
+    page = forest_page
+    document = forest_document
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExplanationResult(Shown, Explanation):
     """What a solver would be asked."""
 
-    def page(self) -> Page:
-        """The formula after each stage, and what the backend says of it."""
-        return explanation_page(self)
+    page = explanation_page
 
 
 @verb

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from syncoll.api.base import (
     Shown,
+    Tabular,
     What,
     counts_work,
     data_frame,
@@ -22,13 +23,11 @@ from syncoll.api.base import (
 from syncoll.api.frontier import FrontierResult, Source, frontier_of
 from syncoll.api.searches import SearchOptions, searched
 from syncoll.damage.damage import parse_damage
-from syncoll.documents import require_writable, write_atomically
+from syncoll.documents import require_writable
 from syncoll.documents.folder import FrontierFolder
-from syncoll.documents.tables import table_content, table_format
 from syncoll.errors import LocatedError, UsageError
 from syncoll.ledger import Observer, SearchRequest
 from syncoll.model import Collective, Instance
-from syncoll.pages import Page
 from syncoll.pages.repair import repair_page, survey_page
 from syncoll.repairing.failures import Kind
 from syncoll.repairing.remaining_problem import left
@@ -60,9 +59,7 @@ class RepairResult(Shown, Repair):
 
     frontier: FrontierResult
 
-    def page(self) -> Page:
-        """What is lost, what of that for good, and the frontier."""
-        return repair_page(self)
+    page = repair_page
 
     def to_pandas(self) -> DataFrame:
         """A row for each number of steps, and a last one (steps None) for any number.
@@ -172,30 +169,12 @@ def repair(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SurveyResult(Shown, Survey):
+class SurveyResult(Tabular, Survey):
     """Every single failure of a machine, and what it costs."""
 
-    def page(self) -> Page:
-        """All of them in a table, the worst first."""
-        return survey_page(self)
-
-    def to_pandas(self) -> DataFrame:
-        """A row for each failure and number of steps, one without steps for any number.
-
-        Raises:
-            UsageError: when pandas is not installed.
-        """
-        every = rows(self)
-        return data_frame({name: [row[name] for row in every] for name in COLUMNS})
-
-    def save_table(self, path: str | Path) -> None:
-        """Writes that table to a file whose name ends in ``.csv`` or ``.parquet``.
-
-        Raises:
-            UsageError: on another name, when pyarrow is missing, or when it cannot be written.
-        """
-        style = table_format(Path(path))
-        write_atomically(Path(path), table_content(COLUMNS, rows(self), style))
+    page = survey_page
+    columns = COLUMNS
+    rows = rows
 
     def document(self) -> dict[str, Any]:
         """The table as JSON, without proofs."""
