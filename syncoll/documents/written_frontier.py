@@ -76,7 +76,8 @@ def _may_have_runs(frontier: Frontier) -> bool:
 def _has_moved(evidence: Evidence | None) -> bool:
     """Whether a certificate says what the version brings."""
     certified = () if evidence is None else evidence.certificates
-    return any(getattr(one.bound.certificate, "moved", False) for one in certified)
+    arguments = (getattr(one.bound.certificate, "argument", None) for one in certified)
+    return any(getattr(argument, "moved", False) for argument in arguments)
 
 
 def _point_record(point: Point, frontier: Frontier) -> PointRecord:
