@@ -11,9 +11,9 @@ from syncoll.designing.design import Assessed, Proved
 from syncoll.designing.folder import DesignFolder
 from syncoll.designing.workers import answers
 from syncoll.errors import LocatedError
+from syncoll.ledger.lower_bounds import lower_bounds
 from syncoll.model import Collective, Topology
 from syncoll.results import LowerBounds
-from syncoll.searching.lower_bounds import lower_bounds
 from syncoll.solving.executor_name import HERE, ExecutorName
 
 __all__ = ["Assessing", "assess"]

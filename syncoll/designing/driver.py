@@ -15,7 +15,7 @@ from syncoll.designing.folder import DesignFolder
 from syncoll.designing.one_more_link import Extension, extensions, with_link
 from syncoll.designing.synthesis import Search, synthesise
 from syncoll.errors import SpecError, UsageError
-from syncoll.searching.lower_bounds import lower_bounds
+from syncoll.ledger.lower_bounds import lower_bounds
 from syncoll.solving.executor_name import ExecutorName
 from syncoll.spec import Family, Machine, conditions_of
 from syncoll.wording import argument, counted

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import partial
 
 from syncoll.bounding import (
     bound_at_once,
@@ -81,6 +82,8 @@ class BoundsTable:
         """For which of them there were only so many seconds, in which nothing was proved of S."""
         self._late: dict[tuple[int, int | None], float] = {}
         """Which of them took all of so many seconds."""
+        self.late: set[int | None] = set()
+        """Of which S `tighten` may prove more in more time."""
         self._thorough: set[tuple[int, int | None]] = set()
         self._cuts: dict[int, RoundsBound] = {}
         self._found: list[tuple[int, Fraction]] = []
@@ -203,10 +206,13 @@ class BoundsTable:
         if steps is not None and self.is_far(shape.chunks, steps):
             return self.bandwidth(chunks, steps)
         key = shape.chunks, steps
-        if key not in self._thorough:
+        if key not in self._thorough or steps in self.late:
             self._thorough.add(key)
-            after = self._rounds(shape, steps, seconds=seconds)
-            self._keep(key, after)
+            self.late.discard(steps)
+            began = now()
+            self._keep(key, self._rounds(shape, steps, seconds=seconds))
+            if seconds is not None and now() - began >= seconds:
+                self.late.add(steps)
         return self.bandwidth(chunks, steps)
 
     def _left(self) -> float:
@@ -271,25 +277,34 @@ class BoundsTable:
         thorough: bool = True,
         seconds: float | None = _THOROUGH_SECONDS,
     ) -> RoundsBound:
-        if shape.combining:
+        prove = (
+            partial(self._prove, left_out=lambda: self.late.add(steps)) if thorough else self._prove
+        )
+        where, reading = self.topology, DemandView.MOVING
+        if not shape.combining:
+            demands = shape.demands(reading)
+            bound = prove(where, demands, steps, thorough=thorough, seconds=seconds)
+        else:
             # Two linear programs for every node; the larger relaxation is for one of them alone,
             # and dividing cases for where an algorithm is known.
-            return combining_rounds_bound(
-                self.topology,
+            bound = combining_rounds_bound(
+                where,
                 shape,
                 steps,
-                thorough=False,
+                thorough=thorough and shape.ends_alone,
                 seconds=seconds,
-                prove=self._prove,
+                prove=prove,
                 known=None if steps is None else self._known(shape),
                 enough=self._cheapest(shape.chunks, steps) if thorough else None,
             )
-        demands = shape.demands(DemandView.MOVING)
-        bound = self._prove(self.topology, demands, steps, thorough=thorough, seconds=seconds)
+            if not shape.ends_alone:
+                return bound
+            where, reading = where.reversed(), DemandView.INVERSE
+            demands = shape.demands(reading)
         if thorough:
             share = (_THOROUGH_SECONDS if seconds is None else seconds) * _SHARE_OF_TREES
-            bound = with_trees(self.topology, demands, bound, steps, share)
-        return with_cut(self.topology, demands, bound, self.deadline.seconds)
+            bound = with_trees(where, demands, bound, steps, share)
+        return with_cut(where, demands, bound, self.deadline.seconds)
 
     def shape(self, chunks: int) -> ChunkClasses:
         """The shape that stands for every C: that of the first `chunks` that was asked for."""

@@ -19,7 +19,6 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import SyncollError
 from syncoll.session.names import Names, Tell
 from syncoll.session.settings import Settings
-from syncoll.wording import argument
 
 if TYPE_CHECKING:
     from syncoll.designing import Design, Question
@@ -42,9 +41,6 @@ __all__ = ["Session", "Tell"]
 
 _PROOF_SECONDS = 120.0
 """For each proof file, solving and checking, unless a limit for each point says otherwise."""
-
-_SECONDS_EACH, _MOST_NODES_AT_LENGTH, _SECONDS_EACH_BEYOND = 20, 128, 5
-"""What `lower_bounds` gives each bound, and on more nodes each of a collective that combines."""
 
 
 def _log(text: str) -> None:
@@ -355,18 +351,13 @@ class Session(Names):
         max_steps: int | None = None,
         until: Deadline = NEVER,
     ) -> LowerBounds:
-        """Proves lower bounds without searching; see `syncoll.searching.lower_bounds`."""
-        from syncoll.searching.lower_bounds import lower_bounds
+        """Proves lower bounds without searching; see `syncoll.ledger.lower_bounds`."""
+        from syncoll.ledger.lower_bounds import lower_bounds
 
         with self.limited():
-            found = lower_bounds(
+            return lower_bounds(
                 topology, collective, chunks=chunks, max_steps=max_steps, until=until
             )
-        long = topology.num_nodes > _MOST_NODES_AT_LENGTH and collective.combining
-        seconds = _SECONDS_EACH_BEYOND if long else _SECONDS_EACH
-        limit = argument("work" if is_counted() else "time_limit")
-        share = "" if until.is_never else f"a share of {limit}, and "
-        return replace(found, had=f"each bound had {share}at most {seconds} s")
 
     def design(
         self,

@@ -120,6 +120,7 @@ class CachedBounds:
         thorough: bool = True,
         seconds: float | None = 20.0,
         more_than: Fraction = Fraction(0),
+        left_out: Callable[[], None] = lambda: None,
         **record: Any,
     ) -> RoundsBound:
         """The best bound on R, as `syncoll.bounding.rounds_bound` has it.
@@ -130,12 +131,13 @@ class CachedBounds:
         Args:
             steps: S, or None for any number of steps.
             more_than: only a bound above this is of use; that there is none is remembered for it.
+            left_out: called when a program is skipped that more time would solve.
             record: what else the bound is to say about itself.
         """
         cells = len(demands) * topology.num_nodes
         if seconds is not None and seconds < cells * _SECONDS_PER_CELL:
             record |= {"thorough": thorough, "seconds": seconds, "more_than": more_than}
-            return rounds_bound(topology, demands, steps, **record)
+            return rounds_bound(topology, demands, steps, left_out=left_out, **record)
         efforts = (_effort(True), _effort(False))[: 1 if thorough else 2]
         in_vain = f"{_effort(thorough)}, more than {more_than}"
         for effort in (*efforts, in_vain) if more_than else efforts:
@@ -151,6 +153,7 @@ class CachedBounds:
             steps,
             thorough=thorough,
             seconds=seconds,
+            left_out=left_out,
             more_than=more_than,
             **record,
         )

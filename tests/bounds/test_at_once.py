@@ -11,9 +11,9 @@ from syncoll.bounding import bound_at_once
 from syncoll.certificates import Certificate, ChunkClasses
 from syncoll.deadline import Deadline
 from syncoll.ledger import BoundsTable
+from syncoll.ledger.lower_bounds import lower_bounds
 from syncoll.model import Fabric, Topology
 from syncoll.routing import as_topology
-from syncoll.searching.lower_bounds import lower_bounds
 
 F = Fraction
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import signal
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from syncoll import clock
+from syncoll.bounding import rounds_bound
+from syncoll.certificates import RoundsBound
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError
+from syncoll.ledger import lower_bounds
 
 needs_alarms = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="the system has no such alarm"
@@ -37,43 +42,35 @@ def test_nothing_is_decided_without_time(run: Any) -> None:
     assert result.out == ""
 
 
+def proving_with(monkeypatch: pytest.MonkeyPatch, prove: Any) -> None:
+    """From now on `bounds` proves bounds so."""
+    usual = lower_bounds.lower_bounds
+    monkeypatch.setattr(lower_bounds, "lower_bounds", partial(usual, prove=prove))
+
+
 def test_bounds_that_did_not_come_are_named(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What holds for any number of steps stands in."""
-    from syncoll.bounding import rounds_bound
-    from syncoll.certificates import RoundsBound
 
     def slow(topology: Any, needs: Any, steps: int | None, seconds: float, **_: Any) -> RoundsBound:
         if steps is None:
             return rounds_bound(topology, needs, None)
-        monkeypatch.setattr(clock, lambda: before + seconds)
-        return RoundsBound(rounds_bound(topology, needs, steps).rounds * 0, steps, None)
+        clock.took(seconds)
+        raise OutOfTimeError("late")
 
-    clock = "syncoll.searching.lower_bounds.now"
-    before = time.perf_counter()
-    monkeypatch.setattr("syncoll.searching.lower_bounds.rounds_bound", slow)
-    monkeypatch.setattr(clock, lambda: before)
-    result = run("bounds", "dgx1", "allgather", "--max-steps", "2")
+    proving_with(monkeypatch, slow)
+    result = run("bounds", "dgx1", "allgather", "--max-steps", "2", "--work", "100")
     assert "2  7/6" in " ".join(result.out.split()).replace(" ", "  ")
-    told = "more may be provable, but each bound had at most 20 s: 2 steps"
+    told = "more may be provable, but each bound had a share of --work, and at most 20 s: 2 steps"
     assert told in result.out
     assert told not in result.err  # once is enough
 
 
-def test_the_limit_that_was_in_force_is_named(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from syncoll.searching import lower_bounds
-    from syncoll.session import session
-
-    known = (session._SECONDS_EACH, session._MOST_NODES_AT_LENGTH, session._SECONDS_EACH_BEYOND)
-    assert known == (
-        lower_bounds._SECONDS,
-        lower_bounds._MOST_NODES_AT_LENGTH,
-        lower_bounds._SECONDS_BEYOND,
-    )
+def test_the_limit_that_was_in_force_is_named(run: Any) -> None:
     question = ("bounds", "ring(5)", "allgather", "--time-limit", "0", "--format", "json")
     found = run(*question)
     assert "but each bound had a share of --time-limit, and at most 20 s: " in found.err
-    monkeypatch.setattr(session, "_MOST_NODES_AT_LENGTH", 4)
-    assert "--time-limit, and at most 5 s: " in run(*question[:2], "allreduce", *question[3:]).err
+    large = ("bounds", "ring(129)", "allreduce", "--time-limit", "0", "--format", "json")
+    assert "--time-limit, and at most 5 s: " in run(*large).err
 
 
 @pytest.mark.parametrize(
@@ -92,14 +89,12 @@ def test_what_was_proved_until_then_is_given(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from syncoll.bounding import rounds_bound
-
     def proved(topology: Any, needs: Any, steps: int | None, **options: Any) -> object:
         if steps == 3:
             raise stopped_by
         return rounds_bound(topology, needs, steps, **options)
 
-    monkeypatch.setattr("syncoll.searching.lower_bounds.rounds_bound", proved)
+    proving_with(monkeypatch, proved)
     saved = tmp_path / "bounds.json"
     result = run("bounds", "line(4)", "allgather", "-o", saved)
     assert result.code == code

@@ -18,10 +18,10 @@ from syncoll.deadline import Deadline
 from syncoll.designing import Candidate, Costs, assessing, candidates
 from syncoll.designing.isomorphism import CanonicalForm
 from syncoll.errors import OutOfTimeError, SpecError, UsageError
+from syncoll.ledger.lower_bounds import lower_bounds
 from syncoll.model import BandwidthBound, Topology
 from syncoll.results import LowerBounds
 from syncoll.routing import as_topology
-from syncoll.searching.lower_bounds import lower_bounds
 
 
 def bounds_of(found: syncoll.DesignResult, collective: str) -> dict[str, tuple[int, Fraction]]:

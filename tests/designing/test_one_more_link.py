@@ -15,8 +15,8 @@ from syncoll.designing import candidates
 from syncoll.designing.candidates import Candidate, Costs
 from syncoll.designing.one_more_link import extensions, usual_bandwidth, with_link
 from syncoll.errors import UsageError
+from syncoll.ledger.lower_bounds import lower_bounds
 from syncoll.model import Fabric, Topology
-from syncoll.searching.lower_bounds import lower_bounds
 
 
 def random_topology(seed: int) -> Topology:

@@ -15,8 +15,8 @@ from syncoll.designing import Assessed, Candidate, Costs, Proved
 from syncoll.designing.folder import DesignFolder
 from syncoll.designing.synthesis import inherited, is_no_better
 from syncoll.errors import UsageError
+from syncoll.ledger.lower_bounds import lower_bounds
 from syncoll.plugins import SeedLimits
-from syncoll.searching.lower_bounds import lower_bounds
 
 FAMILIES = ["torus(a,b)", "hypercube(d)", "circulant(n,1,i)", "fully_connected(n)"]
 

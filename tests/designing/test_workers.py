@@ -17,8 +17,8 @@ from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 from syncoll.designing import assessing, workers
 from syncoll.designing.folder import DesignFolder
 from syncoll.errors import UsageError
+from syncoll.ledger.lower_bounds import lower_bounds
 from syncoll.results import LowerBounds
-from syncoll.searching.lower_bounds import lower_bounds
 from syncoll.solving import dask_cluster
 from syncoll.solving.executor_name import ExecutorName
 
