@@ -21,12 +21,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.bounding.completions import QUICK, THOROUGH, find_completions
-from syncoll.bounding.dividing import divided
-from syncoll.bounding.gossip import find_gossip
+from syncoll.bounding.branching import divided
+from syncoll.bounding.first_completion import QUICK, THOROUGH, find_completions
 from syncoll.bounding.partition import find_partition
 from syncoll.bounding.quotient import LEAST_NODES
 from syncoll.bounding.rounds import ceiling, copies_prove, rounds_bound
+from syncoll.bounding.shared_steiner_trees import find_gossip
 from syncoll.bounding.switches import find_switch_prices
 from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.chunk_classes import ChunkClasses, Demand, DemandList, DemandView

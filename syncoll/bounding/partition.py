@@ -16,12 +16,13 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
+from syncoll.bounding.rationals import Rounding, rationalise
 from syncoll.certificates.chunk_classes import ChunkClass, ClassList
-from syncoll.certificates.link_prices import in_units
+from syncoll.certificates.link_prices import LinkPrices
 from syncoll.certificates.parts import Parts, sends_between
 from syncoll.certificates.priced import Priced
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError
-from syncoll.linear import LinearProgram
+from syncoll.linear import Rows
 from syncoll.model import Counting, Topology
 
 __all__ = ["find_partition"]
@@ -39,9 +40,6 @@ _NOTHING = 1e-6
 
 _MOST_WAYS = 1 << 17
 """Nodes that something is moved from, times links, up to which ways of a sum are looked at."""
-
-_DENOMINATORS = (12, 840, 27720, 10**6)
-"""Largest denominators tried in turn when a price is rounded."""
 
 
 def find_partition(
@@ -190,31 +188,39 @@ def _numbered(parts: Sequence[int]) -> tuple[int, ...]:
     return tuple(numbers.setdefault(part, len(numbers)) for part in parts)
 
 
+def _link_rows(
+    program: Rows, topology: Topology, links: IntArray, prices: IntArray, low: float
+) -> IntArray:
+    """Rows which say that these links cost at least so much.
+
+    Args:
+        prices: ``[B]``, the variables.
+    """
+    rows = program.rows(len(links), low, np.inf)
+    place = np.full(len(topology.links), -1)
+    place[links] = rows
+    for i in _counting_sends(topology):
+        own = place[topology.bound_links[i]]
+        program.add(own[own >= 0], prices[i])
+    return rows
+
+
+def _between(topology: Topology, parts: Sequence[int]) -> IntArray:
+    """The links between parts."""
+    part = np.array(parts)[np.array(topology.links, dtype=np.int64).reshape(-1, 2)]
+    return np.flatnonzero(part[:, 0] != part[:, 1])
+
+
 def _price(topology: Topology, parts: Sequence[int], seconds: float | None = None) -> Priced | None:
     """The prices for these parts that leave the least room."""
-    part = np.array(parts)[np.array(topology.links, dtype=np.int64).reshape(-1, 2)]
-    between = part[:, 0] != part[:, 1]
-    row = np.cumsum(between) - 1
-    numbers = _counting_sends(topology)
-    bounds = [topology.bounds[i] for i in numbers]
-    own = [topology.bound_links[i] for i in numbers]
-    within = [row[members[between[members]]] for members in own]
-    sizes = [len(rows) for rows in within]
-    if not any(sizes):
+    links = _between(topology, parts)
+    if not len(links):
         return None
-    optimum = LinearProgram(
-        np.array([float(bound.chunks_per_round) for bound in bounds]),
-        np.concatenate(within),
-        np.repeat(np.arange(len(sizes)), sizes),
-        np.ones(sum(sizes)),
-        np.ones(int(between.sum())),
-        np.full(int(between.sum()), np.inf),
-    ).minimise(seconds)
-    if optimum is None:
-        return None
-    prices = np.zeros(len(topology.bounds))
-    prices[numbers] = optimum.columns
-    return _rounded(topology, parts, prices, optimum.value)
+    program = Rows()
+    rates = [float(bound.chunks_per_round) for bound in topology.bounds]
+    _link_rows(program, topology, links, program.columns(len(rates), rates), 1.0)
+    optimum = program.program().minimise(seconds)
+    return None if optimum is None else _rounded(topology, parts, optimum.columns, optimum.value)
 
 
 def _price_of_sum(
@@ -233,80 +239,53 @@ def _price_of_sum(
     Args:
         moved: how many chunks are moved from one node to another.
     """
-    nodes, bounds = topology.num_nodes, len(topology.bounds)
-    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    program, rates = Rows(), [float(bound.chunks_per_round) for bound in topology.bounds]
+    prices, least = program.columns(len(rates), rates), program.columns(1)
     sources = sorted({source for source, _ in moved})
-    first = {source: bounds + 1 + k * nodes for k, source in enumerate(sources)}
-    sends = sends_between(parts, [one for one in classes if len(one.pre) > 1])
-    entries: list[tuple[int, int, float]] = [(0, bounds, float(sends))]
-    entries += [(0, first[s] + d, float(n)) for (s, d), n in moved.items()]
-    low, row = [1.0], 1
-    numbers, counting = np.array(parts), set(_counting_sends(topology))
-    priced = [[i for i in own if i in counting] for own in topology.link_bounds]
-    for link in np.flatnonzero(numbers[ends[:, 0]] != numbers[ends[:, 1]]).tolist():
-        entries += [(row, i, 1.0) for i in priced[link]]
-        entries.append((row, bounds, -1.0))
-        low.append(0.0)
-        row += 1
-    for source in sources:
-        for link, (a, b) in enumerate(topology.links):
-            if b == source:
-                continue
-            entries += [(row, i, 1.0) for i in priced[link]]
-            entries.append((row, first[source] + b, -1.0))
-            if a != source:
-                entries.append((row, first[source] + a, 1.0))
-            low.append(0.0)
-            row += 1
-    room = [float(bound.chunks_per_round) for bound in topology.bounds]
-    costs = np.array(room + [0.0] * (1 + len(sources) * nodes))
-    rows, columns, values = zip(*entries, strict=True)
-    optimum = LinearProgram(
-        costs,
-        np.array(rows),
-        np.array(columns),
-        np.array(values),
-        np.array(low),
-        np.full(row, np.inf),
-    ).minimise(seconds)
-    if optimum is None or optimum.columns[bounds] <= _NOTHING * optimum.columns[:bounds].max():
+    ways = dict(zip(sources, (program.columns(topology.num_nodes) for _ in sources), strict=True))
+    paid = program.rows(1, 1.0, np.inf)
+    added = [one for one in classes if len(one.pre) > 1]
+    program.add(paid, least, float(sends_between(parts, added)))
+    for (source, destination), count in moved.items():
+        program.add(paid, ways[source][destination], float(count))
+    program.add(_link_rows(program, topology, _between(topology, parts), prices, 0.0), least, -1.0)
+    tails, heads = np.array(topology.links, dtype=np.int64).reshape(-1, 2).T
+    for source, cost in ways.items():
+        links = np.flatnonzero(heads != source)
+        rows = _link_rows(program, topology, links, prices, 0.0)
+        program.add(rows, cost[heads[links]], -1.0)
+        onward = tails[links] != source
+        program.add(rows[onward], cost[tails[links][onward]])
+    optimum = program.program().minimise(seconds)
+    if optimum is None:
         return None
-    least = float(optimum.columns[bounds])
-    prices = optimum.columns[:bounds] / least
-    found = _rounded(topology, parts, prices, float(np.dot(room, prices)))
-    return found and _moving(found)
+    found, one = optimum.columns[prices], float(optimum.columns[least[0]])
+    if one <= _NOTHING * found.max():
+        return None
+    rounded = _rounded(topology, parts, found / one, float(np.dot(rates, found / one)))
+    return rounded and _moving(rounded)
 
 
 def _rounded(
-    topology: Topology, parts: Sequence[int], columns: FloatArray, value: float
+    topology: Topology, parts: Sequence[int], prices: FloatArray, value: float
 ) -> Priced | None:
     """Prices as fractions, such that every link between parts costs at least 1.
 
     Args:
-        columns: prices.
         value: what a round has room for at these.
     """
-    part = np.array(parts)[np.array(topology.links, dtype=np.int64).reshape(-1, 2)]
-    between = part[:, 0] != part[:, 1]
-    row = np.cumsum(between) - 1
-    within = [row[members[between[members]]] for members in topology.bound_links]
-    best: tuple[Fraction, dict[int, Fraction]] | None = None
-    for denominator in _DENOMINATORS:
-        prices = [Fraction(float(x)).limit_denominator(denominator) for x in columns]
-        one, amounts = in_units(prices)
-        price = np.zeros(int(between.sum()), dtype=object)
-        for rows, amount in zip(within, amounts, strict=True):
-            price[rows] += amount
-        least = Fraction(price.min(), one)
-        if least <= 0:
-            continue
-        scaled = {j: value / least for j, value in enumerate(prices) if value}
-        room = sum(
-            (topology.bounds[j].chunks_per_round * value for j, value in scaled.items()),
-            Fraction(0),
-        )
-        if best is None or room < best[0]:
-            best = room, scaled
-        if float(best[0]) <= value * (1 + 1e-9):
-            break
-    return None if best is None else Parts.priced(tuple(parts), best[1])
+    rates, links = [bound.chunks_per_round for bound in topology.bounds], _between(topology, parts)
+
+    def scaled(rounding: Rounding) -> Priced | None:
+        exact = {(i, 0): price for i, price in rounding.positive(prices)}
+        priced = LinkPrices.of(topology, None, exact)
+        least = min(priced.price(link, 0) for link in links.tolist())
+        by_bound = {i: price / least for (i, _), price in exact.items()} if least else {}
+        return Parts.priced(tuple(parts), by_bound) if by_bound else None
+
+    def shortness(proof: Priced) -> Fraction:
+        """The inverse of what a round has room for."""
+        return 1 / sum((rates[i] * price for (i, _), price in proof.prices.items()), Fraction(0))
+
+    best = rationalise(prices, 1 / value, scaled, shortness)
+    return None if best is None else best[1]

@@ -30,15 +30,16 @@ from functools import cached_property
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
-from syncoll.bounding.duals import denominators, prices_of
+from syncoll.arrays import IntArray
+from syncoll.bounding.duals import prices_of
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.quotient import Quotient
+from syncoll.bounding.rationals import NEAR, rationalise
 from syncoll.certificates.chunk_classes import Demand, DemandList
 from syncoll.certificates.priced import Priced
 from syncoll.certificates.ways import Ways
 from syncoll.deadline import NEVER, Deadline
-from syncoll.linear import LinearProgram
+from syncoll.linear import LinearProgram, Rows
 from syncoll.model import Topology, ranges
 
 __all__ = [
@@ -56,9 +57,6 @@ _BYTES_PER_COLUMN = 1_000
 """Measured as the growth of the process, for allgather on tori of 36 to 256 nodes, two DGX A100
 and random graphs: the rows, their reduction by symmetry and the rationals of the certificate take
 640 to 770 bytes for each flow variable; and a third more."""
-
-_LONGEST_DENOMINATOR = 10**15
-"""Of a bound that can be read, and is written into files."""
 
 _COUNTED_ALONE = 16
 """Flows whose variables are counted one by one, before all flows from a node are at once."""
@@ -237,7 +235,7 @@ class Relaxation:
 
     def linear_program(self) -> LinearProgram:
         """The relaxation as a linear program."""
-        return FlowProgram(self, NEVER).linear_program()
+        return FlowProgram(self, NEVER).rows.program()
 
     def solve(
         self,
@@ -260,24 +258,23 @@ class Relaxation:
         """
         deadline = Deadline.after(seconds)
         program = FlowProgram(self, deadline)
-        optimum = program.linear_program().minimise(deadline.seconds, most_columns)
+        optimum = program.rows.program().minimise(deadline.seconds, most_columns)
         if optimum is None:
             return None
         topology = self.network.topology
-        best: SolvedRelaxation | None = None
-        if optimum.value <= at_least * (1 + 1e-9) + 1e-12:
-            nothing = Priced(self.network.steps, {}, Ways(()))
+        steps = self.network.steps
+        if optimum.value <= at_least * (1 + NEAR) + 1e-12:
+            nothing = Priced(steps, {}, Ways(()))
             return SolvedRelaxation(optimum.value, nothing, Fraction(0), optimum.solved_columns)
-        for denominator in (*denominators(optimum.row_duals), None):
-            certificate = prices_of(program, optimum.row_duals, denominator)
-            proved = certificate.check(topology, self.demands)
-            if denominator is not None and proved.denominator > _LONGEST_DENOMINATOR:
-                continue  # nothing to read; at last all prices go on one grid
-            if best is None or proved > best.proved:
-                best = SolvedRelaxation(optimum.value, certificate, proved, optimum.solved_columns)
-            if float(best.proved) >= optimum.value * (1 - 1e-9) - 1e-12 or deadline.passed:
-                break
-        return best
+        found = rationalise(
+            optimum.row_duals,
+            optimum.value,
+            lambda rounding: prices_of(program, optimum.row_duals, rounding),
+            lambda proof: proof.check(topology, self.demands),
+            deadline,
+        )
+        assert found is not None
+        return SolvedRelaxation(optimum.value, found[1], found[0], optimum.solved_columns)
 
 
 @dataclass(frozen=True)
@@ -298,36 +295,31 @@ class SolvedRelaxation:
 
 
 class FlowProgram:
-    """Assembles the linear program, and says which rows are what."""
+    """Assembles the linear program, and says which rows are what.
+
+    Attributes:
+        rows: the program; the rho_t come first.
+        capacity_rows: destination, or None for all together, to the rows ``[S, B]``.
+        copy_rows: flows of copies, with their arcs and the rows of these.
+    """
 
     def __init__(self, relaxation: Relaxation, deadline: Deadline) -> None:
-        self.relaxation = relaxation
-        self.deadline = deadline
-        self.network = relaxation.network
+        self.relaxation, self.network = relaxation, relaxation.network
         self.bounds = relaxation.bounds
-        self.num_bounds = len(self.bounds)
-        self.num_columns = self.network.layers  # the rho_t come first
-        self.num_rows = 0
-        self.rows: list[IntArray] = []
-        self.columns: list[IntArray] = []
-        self.values: list[FloatArray] = []
-        self.row_low: list[FloatArray] = []
-        self.row_high: list[FloatArray] = []
-        self.capacity_rows: dict[int | None, int] = {}  # destination, or None for all together
-        self.copy_rows: list[tuple[Commodity, IntArray, int]] = []
-        self._assemble()
-
-    def _assemble(self) -> None:
-        together = self.relaxation.kind is RelaxationKind.TOGETHER
+        self.rows = Rows()
+        self._rounds = self.rows.columns(self.network.layers, 1.0)
+        self.capacity_rows: dict[int | None, IntArray] = {}
+        self.copy_rows: list[tuple[Commodity, IntArray, IntArray]] = []
+        together = relaxation.kind is RelaxationKind.TOGETHER
         copies: dict[int, IntArray] = {}
         if not together:
             self.capacity_rows[None] = self._capacities()
-        for commodity, arcs in zip(self.relaxation.commodities, self.relaxation._arcs, strict=True):
-            self.deadline.check()
+        for commodity, arcs in zip(relaxation.commodities, relaxation._arcs, strict=True):
+            deadline.check()
             flow = self._flow(commodity, arcs)
             on_link = self.network.link[arcs] >= 0
             k = commodity.demands[0]
-            if self.relaxation.is_copied(self.relaxation.demands[k]):
+            if relaxation.is_copied(relaxation.demands[k]):
                 if k not in copies:
                     copies[k] = self._copies()
                 self._cover(commodity, flow[on_link], arcs[on_link], copies[k])
@@ -337,45 +329,25 @@ class FlowProgram:
                     self.capacity_rows[where] = self._capacities()
                 self._load(self.capacity_rows[where], flow[on_link], arcs[on_link])
 
-    def _add(self, rows: IntArray, columns: IntArray, value: float) -> None:
-        self.rows.append(rows)
-        self.columns.append(columns)
-        self.values.append(np.full(len(rows), value))
+    def _capacities(self) -> IntArray:
+        """Rows ``sends over L in step t - b_L * rho_t <= 0``, ``[S, B]``."""
+        layers, rates = self.network.layers, [float(b.chunks_per_round) for b in self.bounds]
+        rows = self.rows.rows(layers * len(rates), -np.inf, 0.0).reshape(layers, -1)
+        self.rows.add(rows, self._rounds[:, None], -np.array(rates))
+        return rows
 
-    def _new_rows(self, low: FloatArray, high: FloatArray) -> int:
-        first, self.num_rows = self.num_rows, self.num_rows + len(low)
-        self.row_low.append(low)
-        self.row_high.append(high)
-        return first
-
-    def _new_columns(self, count: int) -> IntArray:
-        first, self.num_columns = self.num_columns, self.num_columns + count
-        return np.arange(first, first + count)
-
-    def _capacities(self) -> int:
-        """Rows ``sends over L in step t - b_L * rho_t <= 0``; the first row."""
-        layers, bounds = self.network.layers, self.bounds
-        count = layers * self.num_bounds
-        first = self._new_rows(np.full(count, -np.inf), np.zeros(count))
-        self.rows.append(first + np.arange(count))
-        self.columns.append(np.repeat(np.arange(layers), self.num_bounds))
-        self.values.append(np.tile([-float(b.chunks_per_round) for b in bounds], layers))
-        return first
-
-    def _load(self, first: int, columns: IntArray, arcs: IntArray) -> None:
+    def _load(self, capacities: IntArray, columns: IntArray, arcs: IntArray) -> None:
         """Counts the columns, flows on these arcs, in the capacity rows."""
         starts = self.relaxation._pair_start
         link, step = self.relaxation._row_of_link[self.network.link[arcs]], self.network.step[arcs]
         counts = starts[link + 1] - starts[link]
         pair = ranges(starts[link], counts)
-        bound = self.relaxation._pair_bound[pair]
-        self.rows.append(first + np.repeat(step, counts) * self.num_bounds + bound)
-        self.columns.append(np.repeat(columns, counts))
-        self.values.append(self.relaxation._pair_weight[pair])
+        rows = capacities[np.repeat(step, counts), self.relaxation._pair_bound[pair]]
+        self.rows.add(rows, np.repeat(columns, counts), self.relaxation._pair_weight[pair])
 
     def _flow(self, commodity: Commodity, arcs: IntArray) -> IntArray:
         """Columns of a flow over the arcs, with the rows that conserve it; the columns."""
-        columns = self._new_columns(len(arcs))
+        rows, columns = self.rows, self.rows.columns(len(arcs))
         goal = self.network.goal(commodity.destination)
         tail, head = self.network.tail[arcs], self.network.head[arcs]
         demands = [self.relaxation.demands[k] for k in commodity.demands]
@@ -386,25 +358,22 @@ class FlowProgram:
         for demand in demands:
             if len(demand.sources) == 1:
                 supply[demand.sources[0]] += demand.count
-        first = self._new_rows(supply[places], supply[places])
         row = np.full(self.network.num_places, -1)
-        row[places] = first + np.arange(len(places))
-        self._add(row[tail][tail != goal], columns[tail != goal], 1.0)
-        self._add(row[head][head != goal], columns[head != goal], -1.0)
+        row[places] = rows.rows(len(places), supply[places], supply[places])
+        rows.add(row[tail][tail != goal], columns[tail != goal])
+        rows.add(row[head][head != goal], columns[head != goal], -1.0)
         for demand in demands:
             if len(demand.sources) > 1:  # the flow chooses where it starts
-                choice = self._new_columns(len(demand.sources))
-                self._add(row[list(demand.sources)], choice, -1.0)
-                count = np.array([float(demand.count)])
-                whole = self._new_rows(count, count)
-                self._add(np.full(len(choice), whole), choice, 1.0)
+                choice = rows.columns(len(demand.sources))
+                rows.add(row[list(demand.sources)], choice, -1.0)
+                rows.add(rows.rows(1, demand.count, demand.count), choice)
         return columns
 
     def _copies(self) -> IntArray:
         """Columns for the sends of a demand over each arc, counted in the capacities."""
         arcs = np.flatnonzero(self.network.link >= 0)
         columns = np.full(len(self.network.link), -1)
-        columns[arcs] = self._new_columns(len(arcs))
+        columns[arcs] = self.rows.columns(len(arcs))
         self._load(self.capacity_rows[None], columns[arcs], arcs)
         return columns
 
@@ -412,21 +381,7 @@ class FlowProgram:
         self, commodity: Commodity, flow: IntArray, arcs: IntArray, copies: IntArray
     ) -> None:
         """Rows ``flow to this destination - sends <= 0``."""
-        first = self._new_rows(np.full(len(arcs), -np.inf), np.zeros(len(arcs)))
-        rows = first + np.arange(len(arcs))
-        self._add(rows, flow, 1.0)
-        self._add(rows, copies[arcs], -1.0)
-        self.copy_rows.append((commodity, arcs, first))
-
-    def linear_program(self) -> LinearProgram:
-        """The program assembled."""
-        costs = np.zeros(self.num_columns)
-        costs[: self.network.layers] = 1.0
-        return LinearProgram(
-            costs,
-            np.concatenate(self.rows),
-            np.concatenate(self.columns),
-            np.concatenate(self.values),
-            np.concatenate(self.row_low),
-            np.concatenate(self.row_high),
-        )
+        rows = self.rows.rows(len(arcs), -np.inf, 0.0)
+        self.rows.add(rows, flow)
+        self.rows.add(rows, copies[arcs], -1.0)
+        self.copy_rows.append((commodity, arcs, rows))

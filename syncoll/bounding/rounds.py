@@ -9,12 +9,12 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.bounding.at_once import least_cut
+from syncoll.bounding.bfs_upper_bound import eager_rounds
 from syncoll.bounding.cuts import find_cut
-from syncoll.bounding.eager import eager_rounds
 from syncoll.bounding.network import TimeExpandedNetwork
-from syncoll.bounding.payers import payers
 from syncoll.bounding.quotient import Quotient
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
+from syncoll.bounding.representative_destinations import payers
 from syncoll.bounding.timed_cuts import TimedCut, TimedCuts
 from syncoll.bounding.trees import find_tree_prices
 from syncoll.certificates.certificate import RoundsBound
@@ -398,7 +398,8 @@ def with_trees(
         return bound
     try:
         with interrupted_at(Deadline.after(seconds)):
-            found = find_tree_prices(topology, demands, steps, seconds, more_than=bound.rounds)
+            until = Deadline.after(seconds)
+            found = find_tree_prices(topology, demands, steps, until, bound.rounds)
     except OutOfTimeError:
         return bound
     if found is None:

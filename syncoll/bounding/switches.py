@@ -13,19 +13,20 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.arrays import FloatArray
-from syncoll.bounding.duals import denominators, readable
+from syncoll.bounding.rationals import NEAR, Rounding, rationalise
 from syncoll.certificates.chunk_classes import ChunkClasses
+from syncoll.certificates.link_prices import Place
 from syncoll.certificates.priced import Priced
 from syncoll.certificates.switches import Switches, doubled_costs, leaving, summed
 from syncoll.deadline import NEVER, Deadline
-from syncoll.linear import GrowingProgram
 from syncoll.model import Counting, Topology
+from syncoll.packing.master import Master
 
 __all__ = ["find_switch_prices"]
 
 
 _MOST_TURNS = 200
-_NEAR = 1e-9
+"""More turns than any box took (72 GPUs, S = 8: 31)."""
 
 
 def find_switch_prices(
@@ -54,16 +55,15 @@ def find_switch_prices(
         return None
     rates = [bound.chunks_per_round for bound in topology.bounds]
     rooms = [sum((rates[i] for i in side), Fraction(0)) for side in sides]
-    prices, most = _cheapest_prices(sizes, steps, rooms, deadline)
-    best: tuple[Fraction, Priced] | None = None
-    for denominator in denominators(prices):
-        certificate = Priced(steps, dict(_totals(prices, sides, rooms, denominator)), Switches())
-        proved = certificate.check(topology, shape.classes)
-        if proved > (more_than if best is None else best[0]):
-            best = proved, certificate
-        if float(proved) >= most * (1 - _NEAR) or deadline.passed:
-            break
-    return best
+    prices, most = _best_prices(sizes, steps, rooms, deadline)
+    found = rationalise(
+        prices,
+        most,
+        lambda rounding: Priced(steps, _totals(prices, sides, rooms, rounding), Switches()),
+        lambda proof: proof.check(topology, shape.classes),
+        deadline,
+    )
+    return found if found is not None and found[0] > more_than else None
 
 
 def _sides(topology: Topology) -> Iterator[list[int | None]]:
@@ -83,7 +83,7 @@ def _sides(topology: Topology) -> Iterator[list[int | None]]:
     yield into
 
 
-def _cheapest_prices(
+def _best_prices(
     sizes: Mapping[int, int], steps: int, rooms: list[Fraction], deadline: Deadline
 ) -> tuple[FloatArray, float]:
     """``[2, S]``, of what leaves and what enters a node: those under which sums cost most, and what
@@ -93,43 +93,38 @@ def _cheapest_prices(
         sizes: how many sums have so many contributors.
     """
     counts = list(sizes.values())
-    program = GrowingProgram(np.append(np.zeros(2 * steps), [-float(n) for n in counts]))
-    for t in range(steps):
-        program.add({t: float(rooms[0]), steps + t: float(rooms[1])}, -np.inf, 1.0)
+    master = Master([float(room) for room in rooms], counts, steps)
     # Where sums are formed by one node and copied in the next step these are the best ones.
     first = 1 / (max(sizes) * (steps - 1) + 1)
     entering = first + (1 - first) * np.arange(steps) / max(1, steps - 1)
     tried = np.stack([1 - entering, entering]) / [[float(room)] for room in rooms]
     best, most = tried, 0.0
     for _ in range(_MOST_TURNS):
-        # Prices before how often each is paid: rows of the program.
+        # Prices before how often each is paid.
         each = list(np.concatenate([tried.reshape(-1, 1), np.eye(2 * steps)], axis=1))
         cost = 0.0
         for i, (nodes, count) in enumerate(sizes.items()):
             rows = list(doubled_costs(nodes, each[:steps], each[steps:], lambda row: row[0]))
             cost += count / 2 * min(row[0] for row in rows)
             for row in rows:
-                paid = {j: -float(times) / 2 for j, times in enumerate(row[1:]) if times}
-                program.add(paid | {2 * steps + i: 1.0}, -np.inf, 0.0)
+                master.add(i, row[1:].reshape(2, steps) / 2)
         if cost > most:
             best, most = tried, cost
-        if deadline.passed or not program.run(deadline.seconds):
+        fresh = None if deadline.passed else master.solve(deadline.seconds)
+        if fresh is None or master.value <= most * (1 + NEAR):
             break
-        columns = program.columns
-        assert columns is not None
-        if float(columns[2 * steps :] @ counts) <= most * (1 + _NEAR):
-            break
-        tried = np.maximum(0.0, columns[: 2 * steps]).reshape(2, steps)
+        tried = fresh
     return best, most
 
 
 def _totals(
-    prices: FloatArray, sides: list[list[int]], rooms: list[Fraction], denominator: int
-) -> Iterator[tuple[tuple[int, int], Fraction]]:
+    prices: FloatArray, sides: list[list[int]], rooms: list[Fraction], rounding: Rounding
+) -> dict[Place, Fraction]:
     """Prices of bounds, such that a round of each step costs 1."""
-    for step, column in enumerate(prices.T.tolist()):
-        rounded = [Fraction(price).limit_denominator(denominator) for price in column]
-        spent = sum(price * room for price, room in zip(rounded, rooms, strict=True))
-        for price, side in zip(rounded, sides, strict=True):
-            if price:
-                yield from (((i, step), readable(price / spent)) for i in side)
+    exact = {
+        (side, step): rounding(price)
+        for side, row in enumerate(prices.tolist())
+        for step, price in enumerate(row)
+    }
+    priced = rounding.normalised(exact, rooms)
+    return {(i, step): price for (side, step), price in priced.items() for i in sides[side]}

@@ -23,13 +23,14 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.arrays import BoolArray, FloatArray
-from syncoll.bounding.duals import readable
 from syncoll.bounding.network import TimeExpandedNetwork
+from syncoll.bounding.rationals import NEAR, Rounding, rationalise
 from syncoll.certificates.chunk_classes import Demand
+from syncoll.certificates.link_prices import Place
 from syncoll.certificates.priced import Priced
 from syncoll.certificates.ways import Share, Ways
 from syncoll.deadline import Deadline
-from syncoll.linear import GrowingProgram
+from syncoll.linear import GrowingProgram, Rows
 
 __all__ = ["TimedCut", "TimedCuts"]
 
@@ -38,7 +39,8 @@ _TOLERANCE = 1e-7
 _CUTS_AT_ONCE = 8
 """Cuts after which the rounds are asked for anew."""
 
-_DENOMINATORS = (12, 840, 27720, 10**6)
+_SECONDS = 10.0
+"""Time limit of a program: it has a variable for each step, and took hundredths of a second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,17 +203,14 @@ class TimedCuts:
         From a corner of them the next cuts would cut off next to nothing.
         """
         rooms = np.array([*self._rooms, np.ones(self.network.layers)])
-        rows, columns = np.nonzero(rooms)
-        amounts = np.array([*self._amounts, least])
+        program = Rows()
+        rounds = program.columns(self.network.layers, 1.0)
+        row, column = np.nonzero(rooms)
+        low = np.array([*self._amounts, least])
+        program.add(program.rows(len(low), low, np.inf)[row], rounds[column], rooms[row, column])
         found = []
         for options in ({}, {"solver": "ipm", "run_crossover": "off"}):
-            program = GrowingProgram(**options)
-            program.add_rows(amounts, np.full(len(amounts), np.inf))
-            order = np.lexsort((rows, columns))
-            sizes = np.bincount(columns, minlength=self.network.layers)
-            entries = sizes, rows[order], rooms[rows, columns][order]
-            program.add_columns(np.ones(self.network.layers), entries=entries)
-            optimum = program.minimise(10.0)
+            optimum = GrowingProgram.of(program.program(), **options).minimise(_SECONDS)
             if optimum is not None:
                 found.append(optimum)
         if not found:
@@ -222,41 +221,36 @@ class TimedCuts:
     def _prices(self, weights: FloatArray) -> Priced:
         """Weights of cuts as prices, whatever the rounding did."""
         network, topology = self.network, self.network.topology
-        best: tuple[Fraction, dict[int, Fraction]] | None = None
-        used = np.flatnonzero(weights > 1e-9).tolist()
-        crossing = {i: self._crossing(self._cuts[i]) for i in used}
+        used = np.flatnonzero(weights > NEAR).tolist()
+        crossing = {i: np.argwhere(self._crossing(self._cuts[i])).tolist() for i in used}
         self.tight = tuple(self._cuts[i] for i in used)
-        for denominator in _DENOMINATORS:
-            rational = {
-                i: part
-                for i in used
-                if (part := Fraction(float(weights[i])).limit_denominator(denominator)) > 0
-            }
+        rates = [topology.bounds[j].chunks_per_round for j in self._bound.tolist()]
+
+        def scaled(rounding: Rounding) -> dict[int, Fraction] | None:
+            rational = {used[i]: part for i, part in rounding.positive(weights[used])}
             spent = [Fraction(0)] * network.layers
             for i, part in rational.items():
-                for step, link in np.argwhere(crossing[i]).tolist():
-                    rate = topology.bounds[int(self._bound[link])].chunks_per_round
-                    spent[step] += part * rate
-            most = max(spent, default=Fraction(0))
-            if not most:
-                continue
-            scaled = {i: readable(part / most) for i, part in rational.items()}
-            proved = sum((part * int(self._amounts[i]) for i, part in scaled.items()), Fraction(0))
-            if best is None or proved > best[0]:
-                best = proved, scaled
+                for step, link in crossing[i]:
+                    spent[step] += part * rates[link]
+            most = max(spent)
+            return {i: rounding.lower(part / most) for i, part in rational.items() if most} or None
+
+        def proved(parts: Mapping[int, Fraction]) -> Fraction:
+            return sum((part * int(self._amounts[i]) for i, part in parts.items()), Fraction(0))
+
+        value = float(weights @ np.array(self._amounts))
+        best = rationalise(weights, value, scaled, proved)
         assert best is not None
-        of_destination: dict[int, dict[tuple[int, int], Fraction]] = {}
-        totals: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+        of_destination: dict[int, dict[Place, Fraction]] = {}
+        totals: dict[Place, Fraction] = defaultdict(Fraction)
         for i, part in best[1].items():
-            cut = self._cuts[i]
-            prices = of_destination.setdefault(cut.destination, defaultdict(Fraction))
-            for step, link in np.argwhere(crossing[i]).tolist():
+            prices = of_destination.setdefault(self._cuts[i].destination, defaultdict(Fraction))
+            for step, link in crossing[i]:
                 prices[link, step] += part
         for prices in of_destination.values():
             for link, step in prices:
-                key = int(self._bound[link]), step
                 # Demands differ in whose share they pay; a price is enough for each alone.
-                totals[key] += prices[link, step]
+                totals[int(self._bound[link]), step] += prices[link, step]
         shares = tuple(
             Share(d, tuple(self._needs[d]), dict(prices))
             for d, prices in sorted(of_destination.items())

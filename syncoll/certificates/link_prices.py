@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import FloatArray
 from syncoll.certificates.chunk_classes import ChunkClass
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
@@ -128,6 +129,18 @@ class LinkPrices:
         for (i, step), amount in zip(prices, amounts, strict=True):
             wholes[step, topology.bound_links[i]] += amount
         return cls(topology, steps, units, in_words(wholes), prices, rooms)
+
+    def floats(self) -> FloatArray:
+        """``[S, L]``, about what sends cost."""
+        return np.array(self.wholes / self.units, dtype=np.float64)
+
+    def by_place(self) -> dict[Place, Fraction]:
+        """The prices above 0."""
+        steps, links = np.nonzero(self.wholes)
+        values = self.wholes[steps, links].tolist()
+        known = {value: Fraction(value) / self.units for value in {*values}}
+        places = zip(links.tolist(), steps.tolist(), strict=True)
+        return {at: known[value] for at, value in zip(places, values, strict=True)}
 
     def require_room(self) -> None:
         """Passes when no round costs more than 1.

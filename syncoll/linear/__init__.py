@@ -1,5 +1,6 @@
 """Linear programs: flat arrays in, flat arrays out, with HiGHS in between."""
 
 from syncoll.linear.program import GrowingProgram, LinearProgram, Optimum
+from syncoll.linear.rows import Rows
 
-__all__ = ["GrowingProgram", "LinearProgram", "Optimum"]
+__all__ = ["GrowingProgram", "LinearProgram", "Optimum", "Rows"]

@@ -78,6 +78,17 @@ class GrowingProgram:
             self._solver.setOptionValue(name, value)
         self.add_columns(costs)
 
+    @classmethod
+    def of(cls, program: LinearProgram, **options: bool | float | str) -> GrowingProgram:
+        """A linear program to begin with."""
+        made = cls(**options)
+        made.add_rows(program.row_low, program.row_high)
+        order = np.lexsort((program.rows, program.columns))
+        sizes = np.bincount(program.columns, minlength=len(program.costs))
+        entries = sizes, program.rows[order], program.values[order]
+        made.add_columns(program.costs, entries=entries)
+        return made
+
     def add_columns(
         self,
         costs: npt.ArrayLike,
@@ -310,13 +321,10 @@ class LinearProgram:
     def minimise_unreduced(self, seconds: float | None = None) -> Optimum | None:
         """An optimum of the program as it is; see `minimise`."""
         until = Deadline.after(seconds)
-        program = GrowingProgram(solver="ipm" if len(self.costs) > SIMPLEX_COLUMNS else "choose")
-        program.add_rows(self.row_low, self.row_high)
-        order = np.lexsort((self.rows, self.columns))
-        sizes = np.bincount(self.columns, minlength=len(self.costs))
-        program.add_columns(self.costs, entries=(sizes, self.rows[order], self.values[order]))
+        large = len(self.costs) > SIMPLEX_COLUMNS
+        program = GrowingProgram.of(self, solver="ipm" if large else "choose")
         optimum = program.minimise(seconds)
-        if optimum is None and len(self.costs) > SIMPLEX_COLUMNS and not program.was_stopped:
+        if optimum is None and large and not program.was_stopped:
             # Interior points have called programs infeasible that are not, for want of precision.
             program.begin_anew("simplex")
             optimum = program.minimise(until.seconds)

@@ -9,7 +9,7 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -42,7 +42,7 @@ class Master:
         shares: of each column, in the order of addition; of those added since it was solved none.
         pays: ``[D]``, what each demand pays for a chunk.
         demands: of each column.
-        loads: of each column, ``[B, S]``.
+        loads: of each column, see `add`.
     """
 
     def __init__(
@@ -61,6 +61,8 @@ class Master:
         self.shares: FloatArray = np.zeros(0)
         self.demands: list[int] = []
         self.loads: list[IntArray | FloatArray] = []
+        self._firsts: list[int] = []
+        self._rules = 0
         cells = np.arange(len(self.rates) * steps)
         self._variable = cells // steps if timeless else cells
         self._variables = int(self._variable.max(initial=-1)) + 1
@@ -78,20 +80,36 @@ class Master:
         self._spent = len(together)
         self.rounds: FloatArray = np.zeros(self._spent)
 
-    def add(self, demand: int, load: IntArray | FloatArray, cost: float = 0.0) -> None:
+    def limit(self, coefficients: Mapping[tuple[int, int], float]) -> None:
+        """Adds a rule for prices, before any column: their sum is at most 0.
+
+        Args:
+            coefficients: of the prices of (bound, step).
+        """
+        row = {int(self._variable[b * self.steps + t]): c for (b, t), c in coefficients.items()}
+        self._program.add(row, -np.inf, 0.0)
+        self._rules += 1
+
+    def add(
+        self, demand: int, load: IntArray | FloatArray, cost: float = 0.0, first: int = 0
+    ) -> None:
         """Adds a column.
 
         Args:
             demand: its position in `counts`.
-            load: ``[B, S]``, what a chunk on it loads bounds with.
+            load: ``[b, S]``, what a chunk on it loads these bounds with; others it does not load.
             cost: what it costs besides.
+            first: the first of these bounds.
         """
-        flat = np.bincount(self._variable, load.ravel(), self._variables)
+        start = first * self.steps
+        cells = self._variable[start : start + load.size]
+        flat = np.bincount(cells, load.ravel(), self._variables)
         row = {int(i): float(flat[i]) for i in np.flatnonzero(flat)}
         row[self._variables + demand] = -1.0
         self._program.add(row, -cost, np.inf)
         self.demands.append(demand)
         self.loads.append(load)
+        self._firsts.append(first)
 
     def solve(self, seconds: float | None = None) -> FloatArray | None:
         """The best prices against the columns so far, ``[B, S]``; None where time was too short.
@@ -104,12 +122,16 @@ class Master:
             return None
         self.value = min(-optimum.value, self.value)
         self.rounds = np.maximum(0.0, -optimum.row_duals[: self._spent])
-        self.shares = np.maximum(0.0, optimum.row_duals[self._spent :])
+        self.shares = np.maximum(0.0, optimum.row_duals[self._spent + self._rules :])
         self.pays = optimum.columns[self._variables :]
         fresh = np.maximum(0.0, optimum.columns[: self._variables])[self._variable]
         return np.asarray(fresh.reshape(len(self.rates), self.steps))
 
     def cheapest(self, demand: int, prices: FloatArray) -> float:
         """What the cheapest column of a demand costs under prices ``[B, S]``, without `cost`."""
-        own = [load for load, d in zip(self.loads, self.demands, strict=True) if d == demand]
-        return float(min((float((load * prices).sum()) for load in own), default=np.inf))
+        costs = (
+            float((load * prices[first : first + len(load)]).sum())
+            for load, first, d in zip(self.loads, self._firsts, self.demands, strict=True)
+            if d == demand
+        )
+        return min(costs, default=float("inf"))

@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from syncoll.bounding import combining_rounds_bound
-from syncoll.bounding.completions import find_completions
-from syncoll.bounding.dividing import divided
-from syncoll.bounding.gossip import find_gossip
+from syncoll.bounding.branching import divided
+from syncoll.bounding.first_completion import find_completions
+from syncoll.bounding.shared_steiner_trees import find_gossip
 from syncoll.certificates import (
     Certificate,
     ChunkClass,

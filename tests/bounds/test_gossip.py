@@ -12,7 +12,7 @@ from itertools import product
 import pytest
 
 from syncoll.bounding import combining_rounds_bound
-from syncoll.bounding.gossip import find_gossip
+from syncoll.bounding.shared_steiner_trees import find_gossip
 from syncoll.certificates import (
     Certificate,
     ChunkClass,

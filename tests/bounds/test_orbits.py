@@ -10,7 +10,7 @@ import pytest
 
 import syncoll
 from syncoll.bounding import rounds_bound
-from syncoll.bounding.eager import eager_rounds
+from syncoll.bounding.bfs_upper_bound import eager_rounds
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.quotient import Quotient
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind

@@ -12,10 +12,14 @@ import numpy as np
 import pytest
 
 from syncoll.bounding import rounds_bound
-from syncoll.bounding.trees import _certified, find_tree_prices
+from syncoll.bounding.orbit_model import OrbitModel
+from syncoll.bounding.rationals import rationalise
+from syncoll.bounding.trees import find_tree_prices
 from syncoll.certificates import Demand, Priced, Trees, demands
 from syncoll.certificates.informed_sets import MOST_UNINFORMED, InformedSets, set_orbits
 from syncoll.certificates.steiner import MOST_DESTINATIONS, CheapestTrees
+from syncoll.clock import counting
+from syncoll.deadline import Deadline
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 from syncoll.testing.brute_force import TooLargeError, least_rounds
@@ -92,7 +96,7 @@ def test_broadcasts_to_fifteen_nodes(steps: int, rounds: Fraction) -> None:
     links = {(a, a ^ 1 << bit): 1 for a in range(16) for bit in range(4)}
     topology = Topology.from_links("cube", 16, links)
     needs = demands(broadcast().tabulate(16, 1))
-    found = find_tree_prices(topology, needs, steps, 60.0)
+    found = find_tree_prices(topology, needs, steps)
     assert found is not None
     assert found[0] == rounds == found[1].check(topology, needs)
 
@@ -102,12 +106,19 @@ def test_little_time_leaves_a_bound_that_can_be_read() -> None:
     links = {(a, (a + by) % 16): 1 + by for a in range(16) for by in (1, 3, 5)}
     needs = demands(broadcast().tabulate(16, 1))
     topology = Topology.from_links("uneven", 16, links)
-    found = find_tree_prices(topology, needs, 7, 0.4)
-    assert found is None or found[0].denominator <= 10**12
-    totals = np.random.default_rng(4).random((len(topology.bounds), 7)) / 300
-    certified = _certified(topology, needs, totals, 9.0)
+    with counting():
+        found = find_tree_prices(topology, needs, 7, Deadline.after(0.4))
+    assert found is None or found[0].denominator <= 10**15
+    prices = np.random.default_rng(4).random((len(topology.bounds), 7)) / 300
+    model = OrbitModel(topology, 7)
+    certified = rationalise(
+        prices,
+        9.0,
+        lambda rounding: Priced(7, model.priced(prices, rounding), Trees()),
+        lambda proof: proof.check(topology, needs),
+    )
     assert certified is not None
-    assert certified[0].denominator <= 10**12
+    assert certified[0].denominator <= 10**15
     assert certified[1].check(topology, needs) == certified[0]
 
 

@@ -38,7 +38,7 @@ def found(seed: int) -> tuple[Topology, tuple[Demand, ...], int | None, Priced] 
         bound = with_cut(topology, needs, rounds_bound(topology, needs))
         steps = None
     elif seed % 4 == 2 and steps is not None:
-        trees = find_tree_prices(topology, needs, steps, 5.0)
+        trees = find_tree_prices(topology, needs, steps)
         return None if trees is None else (topology, needs, steps, trees[1])
     else:
         bound = rounds_bound(topology, needs, steps)

@@ -15,9 +15,9 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
-from syncoll.bounding.completions import CaseAt, CaseProgram, prices_of_links
-from syncoll.bounding.duals import denominators
-from syncoll.bounding.setting import CombiningSetting
+from syncoll.bounding.first_completion import CaseAt, CaseProgram
+from syncoll.bounding.orbit_model import OrbitModel
+from syncoll.bounding.rationals import first_rounding
 from syncoll.certificates.chunk_classes import ChunkClasses
 from syncoll.certificates.completions import CompletionCase, Completions, Send, Way
 from syncoll.certificates.link_prices import LinkPrices, Prices
@@ -61,12 +61,12 @@ def divided(
     kinds = {case.chunks for case in whole.cases}
     if len(kinds) != 1:
         return None
-    setting = CombiningSetting(topology, shape, certificate.steps)
+    model = OrbitModel.of(topology, shape, certificate.steps)
     exact = LinkPrices.of(topology, certificate.steps, certificate.prices)
-    prices = np.array(exact.wholes / exact.units, dtype=np.float64)
+    prices = exact.floats()
     each = enough / classes[min(kinds)].count
     programs = [
-        _Divisible(setting, (case.chunks, case.node, case.after), prices, deadline)
+        _Divisible(model, (case.chunks, case.node, case.after), prices, deadline)
         for case in whole.cases
     ]
     open_cases = [_Part(*one.solved((), deadline), one) for one in programs]
@@ -80,7 +80,7 @@ def divided(
             break
         heapq.heapreplace(open_cases, parts[0])
         heapq.heappush(open_cases, parts[1])
-    on_links = prices_of_links(setting, certificate.prices)
+    on_links = exact.by_place()
     cases = tuple(one.case(on_links) for one in open_cases)
     better = replace(certificate, argument=replace(whole, cases=cases))
     proved = better.check(topology, classes)
@@ -115,17 +115,12 @@ class _Divisible:
     _solved = 0
 
     def __init__(
-        self, setting: CombiningSetting, case: CaseAt, prices: FloatArray, deadline: Deadline
+        self, model: OrbitModel, case: CaseAt, prices: FloatArray, deadline: Deadline
     ) -> None:
-        self._setting, self._at = setting, case
-        self._program = CaseProgram(setting, [case], deadline, prices)
+        self._model, self._at = model, case
+        self._program = CaseProgram(model, [case], deadline, prices)
         self._rows: IntArray = self._program.divisible()
-        program = self._program.linear_program()
-        self._highs = GrowingProgram(program.costs)
-        order = np.argsort(program.rows, kind="stable")
-        sizes = np.bincount(program.rows, minlength=len(program.row_low))
-        entries = sizes, program.columns[order], program.values[order]
-        self._highs.add_rows(program.row_low, program.row_high, entries)
+        self._highs = GrowingProgram.of(self._program.rows.program())
 
     def solved(
         self, sends: tuple[Send, ...], deadline: Deadline
@@ -150,11 +145,10 @@ class _Divisible:
         """With the shares of the dual solution."""
         if part.value >= _NEVER:  # some node cannot be told: it needs no shares to see that
             k, node, after = self._at
-            one = self._setting.classes[k]
+            one = self._model.classes[k]
             ways = tuple(Way(u, d, {}) for u in one.pre for d in one.post if u != d)
             return CompletionCase(k, node, after, ways, (), part.sends)
-        best = denominators(part.duals)[0]
-        return self._program.case(0, -part.duals, on_links, best, part.sends)
+        return self._program.case(0, -part.duals, on_links, first_rounding(part.duals), part.sends)
 
 
 def _halves(part: _Part, deadline: Deadline) -> Sequence[_Part]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from syncoll.bounding.quotient import Quotient
 from syncoll.certificates.chunk_classes import Demand, DemandList
-from syncoll.linear import LinearProgram
+from syncoll.linear import Rows
 from syncoll.model import Topology, ranges
 from syncoll.model.topology import UNREACHABLE
 
@@ -72,26 +72,13 @@ def eager_rounds(
     starts = np.searchsorted(ends, np.arange(kinds.max() + 2))
     sizes = starts[kinds[link] + 1] - starts[kinds[link]]
     held = ranges(starts[kinds[link]], sizes)
-    width, columns = len(rates), steps + np.arange(len(source))
-    program = LinearProgram(
-        np.concatenate([np.ones(steps), np.zeros(len(source))]),
-        np.concatenate(
-            [
-                np.arange(steps * width),
-                np.repeat(step, sizes) * width + rows[held],
-                steps * width + pair,
-            ]
-        ),
-        np.concatenate([np.repeat(np.arange(steps), width), np.repeat(columns, sizes), columns]),
-        np.concatenate(
-            [
-                np.tile([-float(one.chunks_per_round) for one in rates], steps),
-                weights[held],
-                np.ones(len(source)),
-            ]
-        ),
-        np.concatenate([np.full(steps * width, -np.inf), counts[pairs // nodes]]),
-        np.concatenate([np.zeros(steps * width), counts[pairs // nodes]]),
-    )
-    optimum = program.minimise(seconds)
+    program = Rows()
+    rounds, flow = program.columns(steps, 1.0), program.columns(len(source))
+    capacity = program.rows(steps * len(rates), -np.inf, 0.0).reshape(steps, -1)
+    room = np.array([-float(one.chunks_per_round) for one in rates])
+    program.add(capacity, rounds[:, None], room)
+    program.add(capacity[np.repeat(step, sizes), rows[held]], np.repeat(flow, sizes), weights[held])
+    needed = counts[pairs // nodes]
+    program.add(program.rows(len(pairs), needed, needed)[pair], flow)
+    optimum = program.program().minimise(seconds)
     return None if optimum is None else (steps, optimum.value)

@@ -1,0 +1,308 @@
+"""Finding prices for the case distinction by who knows a sum first (`certificates.completions`).
+
+One linear program: the rounds of each step, and for each case its weight, the sends of the tree,
+the completing sends and any others, and flows below them: from each contributor to the node of the
+case, and from each contributor to each node that needs the sum.  One node of each orbit is looked
+at, and one row stands for an orbit of bounds: the average of a solution over all automorphisms
+costs no more.  It has about ``3 P^2 L S^2 / 4`` variables for each orbit of nodes: 8 nodes take
+tenths of a second, 16 seconds.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from syncoll.arrays import BoolArray, FloatArray, IntArray
+from syncoll.bounding.orbit_model import OrbitModel
+from syncoll.bounding.rationals import Rounding, excess, rationalise
+from syncoll.certificates.chunk_classes import ChunkClass, ChunkClasses
+from syncoll.certificates.completions import (
+    CompletionCase,
+    Completions,
+    Send,
+    Way,
+    first_complete,
+)
+from syncoll.certificates.link_prices import LinkPrices, Place, Prices
+from syncoll.certificates.priced import Priced
+from syncoll.deadline import NEVER, Deadline
+from syncoll.linear import Rows
+from syncoll.model import Topology
+
+__all__ = ["QUICK", "THOROUGH", "CaseAt", "CaseProgram", "find_completions"]
+
+CaseAt = tuple[int, int, int]
+"""Position of the class, v and t of a case."""
+
+_MOST_COLUMNS = 600_000
+"""Larger programs take more than ten seconds to build (ring(16) allreduce, S = 8)."""
+
+QUICK, THOROUGH = 20_000, 60_000
+"""With this number of variables left after the reduction they take a second, or ten."""
+
+_MOST_ROUNDED = 0.1
+"""Whole sends seldom prove more than the linear program by a larger part (ring(7), S = 4: 2 %)."""
+
+
+def find_completions(
+    topology: Topology,
+    shape: ChunkClasses,
+    steps: int,
+    deadline: Deadline = NEVER,
+    more_than: Fraction = Fraction(0),
+    most_left: int = QUICK,
+) -> tuple[Fraction, Priced] | None:
+    """The best bound of this kind for at most so many steps, with its certificate.
+
+    Args:
+        shape: what has to be combined.
+        deadline: when the solver has to be done.
+        more_than: only a bound above this is of use.
+        most_left: give up where more variables are left after the reduction.
+
+    Returns:
+        None where nothing is combined, the linear program is too large or took too long, or
+        nothing above `more_than` is proved.
+    """
+    if not any(_is_combined(one) for one in shape.classes):
+        return None
+    model = OrbitModel.of(topology, shape, steps)
+    cases = _cases(model)
+    if not cases or _about_columns(model, cases) > _MOST_COLUMNS:
+        return None
+    program = CaseProgram(model, cases, deadline)
+    optimum = program.rows.program().minimise(deadline.seconds, most_left)
+    if optimum is None or optimum.value <= float(more_than) * (1 - _MOST_ROUNDED):
+        return None
+    found = rationalise(
+        optimum.row_duals,
+        optimum.value,
+        lambda rounding: program.certificate(-optimum.row_duals, rounding),
+        lambda proof: proof.check(topology, shape.classes),
+        deadline,
+    )
+    return found if found is not None and found[0] > more_than else None
+
+
+def _is_combined(one: ChunkClass) -> bool:
+    return len(one.pre) > 1 and len(one.post) > 0
+
+
+def _cases(model: OrbitModel) -> list[CaseAt]:
+    """All cases, one of each orbit."""
+    return [
+        (k, node, after)
+        for k, one in enumerate(model.classes)
+        if _is_combined(one)
+        for node, first in enumerate(first_complete(model.topology, one))
+        if model.node[node] == node
+        for after in range(first, model.steps + 1)
+    ]
+
+
+def _about_columns(model: OrbitModel, cases: Sequence[CaseAt]) -> int:
+    """About how many variables the program has; less where distances leave out some."""
+    links = len(model.topology.links) * model.steps
+    flows = (len(model.classes[k].pre) * len(model.classes[k].post) for k, _, _ in cases)
+    return links * sum(flows) // 2
+
+
+@dataclass(frozen=True, eq=False)
+class _WayRows:
+    """The rows whose duals are the shares of a way.
+
+    Args:
+        link, step: of each row.
+        row: the number of each.
+    """
+
+    source: int
+    destination: int
+    link: IntArray
+    step: IntArray
+    row: IntArray
+
+    def prices(self, duals: FloatArray, rounding: Rounding) -> dict[Place, Fraction]:
+        """The shares of a dual solution."""
+        return {
+            (int(self.link[i]), int(self.step[i])): part
+            for i, part in rounding.positive(duals[self.row])
+        }
+
+
+class CaseProgram:
+    """Assembles the linear program of some cases, and reads its dual.
+
+    Args:
+        prices: ``[S, L]`` of sends; None where they are to be found, too.
+
+    Attributes:
+        rows: the program.
+    """
+
+    def __init__(
+        self,
+        model: OrbitModel,
+        cases: Sequence[CaseAt],
+        deadline: Deadline,
+        prices: FloatArray | None = None,
+    ) -> None:
+        self.model, self._prices = model, prices
+        self.rows = Rows()
+        self._ends = np.array(model.topology.links, dtype=np.int64).reshape(-1, 2)
+        self._step = np.arange(model.steps)[:, None]
+        self._sent: list[IntArray] = []
+        orbits = len(model.rates)
+        if prices is None:  # the rounds of each step, and the room that they have
+            rounds = self.rows.columns(model.steps, 1.0)
+            capacity = self.rows.rows(model.steps * orbits, -np.inf, 0.0)
+            self._capacity = capacity.reshape(model.steps, orbits)
+            rates = np.array([float(rate) for rate in model.rates])
+            self.rows.add(self._capacity, rounds[:, None], -rates)
+        weights: dict[int, IntArray] = {}
+        for k, one in enumerate(model.classes):
+            if _is_combined(one):
+                count = float(one.count) if prices is None else 1.0
+                weights[k] = self.rows.rows(1, count, count)
+        self._cases: list[tuple[CaseAt, list[_WayRows], list[_WayRows]]] = []
+        for case in cases:
+            deadline.check()
+            self._cases.append((case, *self._case(case, weights[case[0]])))
+
+    def _case(self, case: CaseAt, weights: IntArray) -> tuple[list[_WayRows], list[_WayRows]]:
+        """Rows of a case: its ways, and those to its node."""
+        rows, model, step = self.rows, self.model, self._step
+        k, v, after = case
+        one, distances = model.classes[k], model.topology.distances
+        source, target = self._ends.T
+        weight = rows.columns(1)
+        rows.add(weights, weight)
+        tree, completing = self._sends(step < after), self._sends(step >= after - 1)
+        others = self._sends(step >= 0)
+        for d in one.post:
+            if d != v:
+                row = rows.rows(1, 0.0, np.inf)
+                rows.add(row, weight, -1.0)
+                rows.add(row, completing[after - 1 :, target == d])
+        ways, collects = [], []
+        for u in one.pre:
+            come = distances[u, source] <= step
+            if u != v:
+                useful = come & (distances[target, v] < after - step)
+                collects.append(self._flow(useful, weight, u, (after, v), [tree]))
+            for d in one.post:
+                if d != u:
+                    useful = come & (distances[target, d] < model.steps - step)
+                    kinds = [tree, completing, others]
+                    ways.append(self._flow(useful, weight, u, (model.steps, d), kinds))
+        return ways, collects
+
+    def _sends(self, steps: BoolArray) -> IntArray:
+        """``[S, L]``: columns for sends over each link in these steps, counted in the capacities;
+        -1 in others."""
+        model, links = self.model, len(self._ends)
+        columns = np.full((model.steps, links), -1)
+        when = np.flatnonzero(steps)
+        costs = 0.0 if self._prices is None else self._prices[when].ravel()
+        columns[when] = self.rows.columns(len(when) * links, costs).reshape(len(when), -1)
+        self._sent.append(columns)
+        if self._prices is None:
+            link, orbit = np.nonzero(model.members)
+            for t in when.tolist():
+                times = model.members[link, orbit]
+                self.rows.add(self._capacity[t, orbit], columns[t, link], times)
+        return columns
+
+    def _flow(
+        self,
+        useful: BoolArray,
+        weight: IntArray,
+        source: int,
+        goal: tuple[int, int],
+        sends: list[IntArray],
+    ) -> _WayRows:
+        """A flow as large as the case weighs, over links in steps, below some sends.
+
+        Args:
+            goal: after how many steps it ends, and where.
+        """
+        rows, steps, nodes = self.rows, self.model.steps, self.model.topology.num_nodes
+        step, link = np.nonzero(useful)
+        place = rows.rows((steps + 1) * nodes, 0.0, 0.0).reshape(steps + 1, nodes)
+        flow = rows.columns(len(step))
+        rows.add(place[step, self._ends[link, 0]], flow, -1.0)
+        rows.add(place[step + 1, self._ends[link, 1]], flow)
+        wait = rows.columns(steps * nodes)
+        rows.add(place[:-1].ravel(), wait, -1.0)
+        rows.add(place[1:].ravel(), wait)
+        rows.add(place[0, source], weight)
+        rows.add(place[goal], weight, -1.0)
+        below = rows.rows(len(step), -np.inf, 0.0)
+        rows.add(below, flow)
+        for columns in sends:
+            there = columns[step, link] >= 0
+            rows.add(below[there], columns[step, link][there], -1.0)
+        return _WayRows(source, goal[1], link, step, below)
+
+    def certificate(self, duals: FloatArray, rounding: Rounding) -> Priced:
+        """The prices and shares of a dual solution."""
+        model = self.model
+        prices = model.priced(duals[self._capacity].T, rounding)
+        on_links = LinkPrices.of(model.topology, model.steps, prices).by_place()
+        cases = tuple(self.case(i, duals, on_links, rounding) for i in range(len(self._cases)))
+        return Priced(model.steps, prices, Completions(model.generators, cases))
+
+    def case(
+        self,
+        number: int,
+        duals: FloatArray,
+        on_links: Prices,
+        rounding: Rounding,
+        sends: tuple[Send, ...] = (),
+    ) -> CompletionCase:
+        """A case with the shares of a dual solution, cut where links cost less."""
+        (at, *parts), rest = self._cases[number], dict(on_links)
+        ways, collects = (_cut(some, duals, rounding, rest) for some in parts)
+        return CompletionCase(*at, ways, collects, sends)
+
+    def divisible(self) -> IntArray:
+        """``[S, L]``: rows that count each send of the only case, to say that it is made or not."""
+        shape = self._sent[0].shape
+        rows = self.rows.rows(self._sent[0].size, 0.0, np.inf).reshape(shape)
+        for columns in self._sent:
+            there = columns >= 0
+            self.rows.add(rows[there], columns[there])
+        return rows
+
+    def sent(self, columns: FloatArray) -> FloatArray:
+        """``[S, L]``: how much of each send of the only case there is in a solution."""
+        return sum(
+            (np.where(one >= 0, columns[one], 0.0) for one in self._sent),
+            np.zeros(self._sent[0].shape),
+        )
+
+
+def _cut(
+    ways: Sequence[_WayRows], duals: FloatArray, rounding: Rounding, rest: dict[Place, Fraction]
+) -> tuple[Way, ...]:
+    """Shares cut where they add up to more than there is; takes them from it."""
+    shares = [one.prices(duals, rounding) for one in ways]
+    sums: dict[Place, Fraction] = defaultdict(Fraction)
+    for parts in shares:
+        for at, part in parts.items():
+            sums[at] += part
+    less = excess(sums, lambda at: rest.get(at, Fraction(0)))
+    for at, total in sums.items():
+        rest[at] = Fraction(0) if at in less else rest[at] - total
+    found = []
+    for one, parts in zip(ways, shares, strict=True):
+        cut = {at: part * less.get(at, Fraction(1)) for at, part in parts.items()}
+        if parts:
+            kept = {at: part for at, part in cut.items() if part}
+            found.append(Way(one.source, one.destination, kept))
+    return tuple(found)

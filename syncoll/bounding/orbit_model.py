@@ -1,0 +1,111 @@
+"""A topology and S, modulo automorphisms over which prices are averaged.
+
+Averages of prices over a group make no cheapest tree or way cheaper, so one price is enough for
+each orbit of bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from syncoll.arrays import FloatArray, IntArray
+from syncoll.bounding.rationals import Rounding
+from syncoll.certificates.chunk_classes import ChunkClass, ChunkClasses
+from syncoll.certificates.link_prices import Place
+from syncoll.model import Topology
+from syncoll.symmetry.candidates import automorphism_generators
+from syncoll.symmetry.fixing import least_of_orbits
+from syncoll.symmetry.structure import Structure
+
+__all__ = ["OrbitModel"]
+
+
+class OrbitModel:
+    """Orbits of bounds.
+
+    Args:
+        automorphisms: generators of the group; they keep the chunks.
+        classes: the chunks.
+
+    Attributes:
+        node: ``[P]``, for each node the least of its orbit.
+        bound: ``[B]``, for each bound its orbit, numbered from 0.
+        rates: chunks per round of the bounds of each orbit together.
+        members: ``[L, orbits]``, the number of bounds of an orbit that have a link.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        steps: int,
+        automorphisms: Sequence[IntArray] = (),
+        classes: Sequence[ChunkClass] = (),
+    ) -> None:
+        self.topology, self.steps = topology, steps
+        self.automorphisms, self.classes = automorphisms, classes
+        structure = Structure(topology)
+        self.node = least_of_orbits(topology.num_nodes, automorphisms)
+        bound = least_of_orbits(
+            len(topology.bounds), [structure.bound_map(images) for images in automorphisms]
+        )
+        kinds, self.bound = np.unique(bound, return_inverse=True)
+        sizes = np.bincount(self.bound).tolist()
+        self.rates: list[Fraction] = [
+            topology.bounds[i].chunks_per_round * size
+            for i, size in zip(kinds.tolist(), sizes, strict=True)
+        ]
+        self.members: FloatArray = np.zeros((len(topology.links), len(kinds)))
+        for orbit, links in zip(self.bound.tolist(), topology.bound_links, strict=True):
+            self.members[links, orbit] += 1
+
+    @classmethod
+    def of(cls, topology: Topology, shape: ChunkClasses, steps: int) -> OrbitModel:
+        """Modulo the automorphisms that keep each class of chunks."""
+        structure, classes = Structure(topology), list(shape.classes)
+        kept = [
+            images
+            for images in automorphism_generators(structure)
+            if structure.keeps(images)
+            and all(
+                {*images[list(some)].tolist()} == {*some}
+                for one in classes
+                for some in (one.pre, one.post)
+            )
+        ]
+        return cls(topology, steps, kept, classes)
+
+    @property
+    def generators(self) -> tuple[tuple[int, ...], ...]:
+        """The automorphisms as certificates name them."""
+        return tuple(tuple(images.tolist()) for images in self.automorphisms)
+
+    def even_prices(self) -> FloatArray:
+        """``[orbits, S]``, prices of which all orbits have equal parts of a round."""
+        rates = np.array([float(rate) for rate in self.rates])
+        return np.repeat((1 / (rates * len(rates)))[:, None], self.steps, axis=1)
+
+    def priced(self, prices: FloatArray, rounding: Rounding) -> dict[Place, Fraction]:
+        """Exact prices of bounds, of which a round costs 1 or a little less.
+
+        Args:
+            prices: ``[orbits, S]``, of a bound of each orbit.
+        """
+        places = ((divmod(i, self.steps), price) for i, price in rounding.positive(prices.ravel()))
+        exact = rounding.normalised(dict(places), self.rates)
+        return {
+            (bound, step): price
+            for bound, orbit in enumerate(self.bound.tolist())
+            for step in range(self.steps)
+            if (price := exact.get((orbit, step)))
+        }
+
+    def alike_besides(self, node: int) -> list[list[int]]:
+        """Sets of nodes that chunks do not distinguish, the node's a set of its own."""
+        sets: dict[tuple[bool, ...], list[int]] = {}
+        for other in range(self.topology.num_nodes):
+            some = [other in part for one in self.classes for part in (one.pre, one.post)]
+            sets.setdefault((other == node, *some), []).append(other)
+        return list(sets.values())

@@ -1,0 +1,139 @@
+"""From prices in floating point to exact ones that keep the rules whatever the rounding did.
+
+Prices of a vertex are rationals with small denominators, up to the tolerance of the solver.  Ways
+to round them are tried in turn, from those that give readable prices; the best proof counts.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+import numpy as np
+
+from syncoll.arrays import FloatArray
+from syncoll.certificates.link_prices import Place
+from syncoll.deadline import NEVER, Deadline
+
+__all__ = ["NEAR", "Rounding", "excess", "first_rounding", "rationalise"]
+
+_Proof = TypeVar("_Proof")
+_At = TypeVar("_At", bound=Hashable)
+
+NEAR = 1e-9
+"""Values that differ by this part are equal: rounding prices of a vertex loses less."""
+
+_DENOMINATORS = (12, 840, 27720, 10**6, 10**9)
+"""Largest denominators tried in turn: highly composite numbers, then what floats can tell apart."""
+
+_GRIDS = (720_720, 720_720_000)
+"""Divisible by every number up to 16: sums of multiples often have small denominators.  The first
+is for a single long price, the second for all prices of a proof whose sum is too long."""
+
+_LONGEST_PRICE, _LONGEST_SUM = 10**6, 10**15
+"""Longer denominators cannot be read; bandwidths without a small common denominator would make
+bounds of hundreds of digits."""
+
+_MOST_DUALS = 200
+"""This number of different duals shows which denominator they have."""
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """A way to round prices.
+
+    Args:
+        denominator: of each price, at most; None: prices are multiples of one small unit, a little
+            lower than they are.
+    """
+
+    denominator: int | None
+
+    def __call__(self, value: float) -> Fraction:
+        """A fraction of a float; 0 where it is negative."""
+        exact = Fraction(max(0.0, float(value)))
+        return (
+            self.lower(exact)
+            if self.denominator is None
+            else exact.limit_denominator(self.denominator)
+        )
+
+    def lower(self, price: Fraction) -> Fraction:
+        """A price itself, or a little less where its denominator is too long."""
+        if self.denominator is None:
+            return Fraction(int(price * _GRIDS[1]), _GRIDS[1])
+        if price.denominator <= _LONGEST_PRICE:
+            return price
+        return Fraction(int(price * _GRIDS[0]), _GRIDS[0])
+
+    def positive(self, values: FloatArray) -> Iterator[tuple[int, Fraction]]:
+        """Positions and fractions of the values above 0."""
+        for i in np.flatnonzero(values > NEAR).tolist():
+            if price := self(values[i]):
+                yield i, price
+
+    def normalised(
+        self, prices: Mapping[Place, Fraction], rates: Sequence[Fraction]
+    ) -> dict[Place, Fraction]:
+        """Prices scaled such that a round of each step costs 1, or a little less.
+
+        Args:
+            rates: chunks per round of each bound.
+        """
+        spent: dict[int, Fraction] = defaultdict(Fraction)
+        for (i, step), price in prices.items():
+            spent[step] += rates[i] * price
+        return {at: self.lower(price / spent[at[1]]) for at, price in prices.items() if price}
+
+
+def rationalise(
+    prices: FloatArray,
+    value: float,
+    proof: Callable[[Rounding], _Proof | None],
+    check: Callable[[_Proof], Fraction],
+    until: Deadline = NEVER,
+) -> tuple[Fraction, _Proof] | None:
+    """The best proof of some roundings, and what it proves.
+
+    Args:
+        prices: in floating point, which tell denominators worth trying.
+        value: what they prove.
+        proof: the exact proof by a rounding; None where it has none.
+        check: what a proof proves.
+        until: after it the first proof counts.
+    """
+    best: tuple[Fraction, _Proof] | None = None
+    for rounding in _roundings(prices):
+        found = proof(rounding)
+        proved = Fraction(-1) if found is None else check(found)
+        too_long = rounding.denominator is not None and proved.denominator > _LONGEST_SUM
+        if found is not None and not too_long and (best is None or proved > best[0]):
+            best = proved, found
+        if best is not None and (float(best[0]) >= value * (1 - NEAR) - 1e-12 or until.passed):
+            break
+    return best
+
+
+def _roundings(prices: FloatArray) -> Iterator[Rounding]:
+    """From the first under which no price moves; last the grid."""
+    sizes = np.unique(np.round(np.abs(prices), 8))[:_MOST_DUALS]
+    first = 0
+    for i, denominator in enumerate(_DENOMINATORS):
+        rounded = [float(Fraction(x).limit_denominator(denominator)) for x in sizes.tolist()]
+        if np.abs(np.array(rounded) - sizes).max(initial=0.0) < 1e-7:
+            first = i
+            break
+    yield from map(Rounding, (*_DENOMINATORS[first:], None))
+
+
+def first_rounding(prices: FloatArray) -> Rounding:
+    """The first that is worth trying."""
+    return next(_roundings(prices))
+
+
+def excess(sums: Mapping[_At, Fraction], room: Callable[[_At], Fraction]) -> dict[_At, Fraction]:
+    """By what shares that add up to more than there is room for have to be multiplied."""
+    return {at: most / total for at, total in sums.items() if total > (most := room(at))}

@@ -1,0 +1,258 @@
+"""Finding prices for trees that share sends (`certificates.gossip`).
+
+The master program has the prices of bounds, and of each kind of trees the shares of links; rules
+say that the shares are no more than the prices.  Prices are the same for bounds that automorphisms
+exchange, and shares for links that those exchange which keep the node of the tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from syncoll.arrays import FloatArray, IntArray
+from syncoll.bounding.orbit_model import OrbitModel
+from syncoll.bounding.rationals import NEAR, Rounding, excess, rationalise
+from syncoll.bounding.tree_pricing import SHARE, Sends, TreeOracle, best_prices, orbits_of_sets
+from syncoll.certificates.chunk_classes import ChunkClasses, Demand
+from syncoll.certificates.gossip import Gossip, GossipTree
+from syncoll.certificates.link_prices import LinkPrices, Place
+from syncoll.certificates.priced import Priced
+from syncoll.certificates.steiner import affordable
+from syncoll.clock import now
+from syncoll.deadline import NEVER, Deadline
+from syncoll.model import Topology
+from syncoll.packing.master import Master
+from syncoll.symmetry.fixing import automorphisms_fixing, link_orbits
+
+__all__ = ["GossipTurns", "find_gossip"]
+
+GossipTurns = dict[str, tuple[int, float]]
+"""The least S that was given up for lack of time, and the seconds of a turn."""
+
+_LEAST_TURNS = 12
+"""Bounds of fewer turns seldom prove more than flows: without time for them none is begun."""
+
+_BEGUN_WITH = 60
+"""Random trees of each kind in the first program: without any its prices are of no use."""
+
+_MOST_ROUNDED = 0.97
+"""Where all links are alike whole sends may prove more than the linear program, by this part."""
+
+
+def find_gossip(
+    topology: Topology,
+    shape: ChunkClasses,
+    steps: int,
+    deadline: Deadline = NEVER,
+    more_than: Fraction = Fraction(0),
+    turns: GossipTurns | None = None,
+) -> tuple[Fraction, Priced] | None:
+    """The best bound of this kind found in the time, with its certificate.
+
+    Args:
+        shape: what has to be combined.
+        more_than: only a bound above this is of use.
+        turns: what is known of other S of this question; it is added to.
+
+    Returns:
+        None where no tree is affordable, or has as few steps, or nothing above `more_than` is
+        proved.
+    """
+    until = deadline if deadline.is_never else deadline.share(SHARE)
+    turns = {} if turns is None else turns
+    tried_steps, seconds = turns.get("late", (steps, 0.0))
+    if tried_steps <= steps and seconds * _LEAST_TURNS > until.left():
+        return None  # more steps take longer
+    model = OrbitModel.of(topology, shape, steps)
+    kinds = _kinds(model)
+    if not kinds or any(kind.distance > steps for kind in kinds):
+        return None
+    master = _master(model, kinds)
+    random = np.random.default_rng(steps)
+    for k, kind in enumerate(kinds):
+        for _ in range(_BEGUN_WITH):
+            tree = kind.any(steps, random)
+            master.add(k, kind.oracle.load(tree, steps), first=kind.oracle.first)
+    began = now()
+
+    def is_late(asked: int) -> bool:
+        turn = (now() - began) / asked * len(kinds)
+        late = turn * _LEAST_TURNS > until.left()
+        if late:
+            turns["late"] = steps, turn
+        return late
+
+    rounded = _MOST_ROUNDED if len(model.rates) == 1 else 1.0
+    best = best_prices(
+        master,
+        [kind.oracle for kind in kinds],
+        _first_prices(model, kinds),
+        until,
+        float(more_than) * rounded,
+        is_late,
+    )
+    if best is None:
+        return None
+    value, prices = best
+    found = rationalise(
+        prices.ravel(),
+        value,
+        lambda rounding: _rational(model, kinds, prices, rounding),
+        lambda proof: proof.check(topology, model.classes),
+        deadline,
+    )
+    return found if found is not None and found[0] > more_than else None
+
+
+@dataclass(frozen=True, eq=False)
+class _Kind:
+    """The trees of one node, which stand for those of all nodes like it.
+
+    Args:
+        chunks: position of the class of chunks.
+        alike: the number of nodes like it.
+        orbit: ``[L]``, of links under the automorphisms that keep the node, numbered from 0.
+    """
+
+    oracle: TreeOracle
+    chunks: int
+    node: int
+    alike: int
+    orbit: IntArray
+
+    @property
+    def distance(self) -> int:
+        """The fewest steps of a tree."""
+        ends = list(self.oracle.demand.destinations)
+        return int(self.oracle.where.distances[self.node, ends].max())
+
+    def any(self, steps: int, random: np.random.Generator) -> Sends:
+        """Some tree of shortest ways out of the node, with any steps that do."""
+        topology = self.oracle.where
+        far = topology.distances[self.node]
+        wanted, above = set(self.oracle.demand.destinations), dict[int, int]()
+        below = np.zeros(topology.num_nodes, dtype=np.int64)  # links of the longest way onward
+        for node in np.argsort(-far, kind="stable").tolist():
+            if node == self.node or node not in wanted:
+                continue
+            ways = [i for i in topology.in_links[node] if far[topology.links[i][0]] < far[node]]
+            above[node] = int(random.choice(ways))
+            source = topology.links[above[node]][0]
+            wanted.add(source)
+            below[source] = max(below[source], below[node] + 1)
+        sends = Sends()
+        has = {self.node: 0}
+        for node in sorted(above, key=lambda node: int(far[node])):
+            source = topology.links[above[node]][0]
+            step = int(random.integers(has[source], steps - below[node]))
+            has[node] = step + 1
+            sends[above[node], step] += 1
+        return sends
+
+
+def _kinds(model: OrbitModel) -> list[_Kind]:
+    """One for each orbit of nodes, each class of chunks, and each direction."""
+    topology, found = model.topology, list[_Kind]()
+    first = len(model.rates)
+    for k, one in enumerate(model.classes):
+        if len(one.pre) < 2 or not one.post:
+            continue
+        for into, here, there in ((False, one.pre, one.post), (True, one.post, one.pre)):
+            for node in here:
+                others = tuple(n for n in there if n != node)
+                if model.node[node] != node or not others:
+                    continue
+                demand = Demand((node,), others, one.count)
+                where = topology.reversed() if into else topology
+                if not affordable(where, demand):
+                    return []
+                images = automorphisms_fixing(topology, model.alike_besides(node))
+                orbit = link_orbits(topology, images)
+                members = np.eye(int(orbit.max()) + 1)[orbit]
+                alike = int((model.node == node).sum())
+                sets = orbits_of_sets(where, demand, images)
+                oracle = TreeOracle(topology, demand, alike * one.count, members, first, into, sets)
+                first += members.shape[1]
+                found.append(_Kind(oracle, k, node, alike, orbit))
+    return found
+
+
+def _master(model: OrbitModel, kinds: list[_Kind]) -> Master:
+    """The program without trees: no link's shares for a class of chunks are more than its price."""
+    rates = [float(rate) for rate in model.rates]
+    shares = sum(kind.oracle.members.shape[1] for kind in kinds)
+    master = Master([*rates, *[0.0] * shares], [kind.oracle.weight for kind in kinds], model.steps)
+    links = link_orbits(model.topology, model.automorphisms)
+    for chunks in sorted({kind.chunks for kind in kinds}):
+        for link, first in zip(*np.unique(links, return_index=True), strict=True):
+            same = links == link
+            rule = {
+                int(b): -float(same.sum() * model.members[first, b])
+                for b in np.flatnonzero(model.members[first])
+            }
+            for kind in kinds:
+                if kind.chunks == chunks:
+                    paid = kind.oracle.members[same].sum(axis=0)
+                    for i in np.flatnonzero(paid).tolist():
+                        rule[kind.oracle.first + i] = kind.alike * float(paid[i])
+            for step in range(model.steps):
+                master.limit({(b, step): value for b, value in rule.items()})
+    return master
+
+
+def _first_prices(model: OrbitModel, kinds: list[_Kind]) -> FloatArray:
+    """Even prices, divided among all trees evenly."""
+    totals = model.even_prices()
+    on_links = model.members @ totals
+    shares = []
+    for kind in kinds:
+        nodes = sum(other.alike for other in kinds if other.chunks == kind.chunks)
+        share = np.full((kind.oracle.members.shape[1], model.steps), np.inf)
+        np.minimum.at(share, kind.orbit, on_links / nodes)
+        shares.append(share)
+    return np.concatenate([totals, *shares])
+
+
+def _rational(
+    model: OrbitModel, kinds: list[_Kind], prices: FloatArray, rounding: Rounding
+) -> Priced:
+    """The proof by exact prices, whose shares are cut where they add up to more than there is."""
+    topology = model.topology
+    totals = model.priced(prices[: len(model.rates)], rounding)
+    priced = LinkPrices.of(topology, model.steps, totals)
+    links = link_orbits(topology, model.automorphisms)
+    sizes, first = np.bincount(links).tolist(), np.unique(links, return_index=True)[1].tolist()
+    sums: dict[tuple[int, int, int], Fraction] = {}
+    shares: list[dict[Place, Fraction]] = []
+    for kind in kinds:
+        floats = kind.oracle.own(prices)
+        exact = [[rounding(value) for value in row] for row in floats.tolist()]
+        own = {
+            (link, step): share
+            for link, orbit in enumerate(kind.orbit.tolist())
+            for step, share in enumerate(exact[orbit])
+            if share > NEAR
+        }
+        shares.append(own)
+        for (link, step), share in own.items():
+            at = kind.chunks, int(links[link]), step
+            sums[at] = sums.get(at, Fraction(0)) + kind.alike * share
+    less = excess(sums, lambda at: sizes[at[1]] * priced.price(first[at[1]], at[2]))
+    trees = tuple(
+        GossipTree(
+            kind.chunks,
+            kind.node,
+            kind.oracle.into,
+            {
+                (link, step): part
+                for (link, step), share in own.items()
+                if (part := share * less.get((kind.chunks, int(links[link]), step), Fraction(1)))
+            },
+        )
+        for kind, own in zip(kinds, shares, strict=True)
+        if own  # what pays nothing proves nothing
+    )
+    return Priced(model.steps, totals, Gossip(model.generators, trees))
