@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
@@ -16,6 +16,7 @@ __all__ = [
     "gap",
     "in_short",
     "nearness",
+    "runs_of",
     "where_typed",
 ]
 
@@ -87,6 +88,21 @@ def in_short(numbers: Sequence[int]) -> str:
     if len(parts) > _MANY:
         parts = [*parts[:_AT_ENDS], "…", *parts[-_AT_ENDS:]]
     return " ".join(parts)
+
+
+def runs_of(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """The first and last of each run of ascending numbers.
+
+    >>> runs_of([0, 1, 2, 5])
+    [(0, 2), (5, 5)]
+    """
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1] = runs[-1][0], number
+        else:
+            runs.append((number, number))
+    return runs
 
 
 def _plural(noun: str) -> str:

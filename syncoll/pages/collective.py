@@ -8,7 +8,7 @@ from syncoll.arrays import BoolArray
 from syncoll.errors import LocatedError, UsageError
 from syncoll.model import Collective, RelationTable
 from syncoll.pages.page import Page
-from syncoll.wording import counted
+from syncoll.wording import counted, runs_of
 
 __all__ = ["collective_page", "least_size"]
 
@@ -72,12 +72,7 @@ def _about_units(relation: RelationTable, chunks: int) -> str:
 
 def _ranges(row: BoolArray) -> str:
     """The positions that are true, runs of them in short: ``0-3 5``."""
-    runs: list[list[int]] = []
-    for n in row.nonzero()[0].tolist():
-        if runs and runs[-1][1] == n - 1:
-            runs[-1][1] = n
-        else:
-            runs.append([n, n])
+    runs = runs_of(row.nonzero()[0].tolist())
     return " ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs) or "none"
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from syncoll.designing import Assessed, Design
 from syncoll.pages.page import Page
 from syncoll.wording import counted
 
-__all__ = ["design_page"]
+__all__ = ["design_notes", "design_page", "machine_table"]
 
 _MOST_POINTS = 4
 """Of a frontier, in a cell."""
@@ -23,97 +23,120 @@ def design_page(design: Design) -> Page:
         title = f"bounds of {' and '.join(names)} with one more link, in both directions"
     page.text(title)
     page.text()
-    wide = any(c.costs.bandwidth != c.costs.links for c in (a.candidate for a in design.assessed))
-    units = any(one.candidate.rate is not None for one in design.assessed)
-    searched = ["found"] if design.question.searching is not None else []
-    by_steps = [">R/C >= by S"] if design.question.steps else []
-    bounds = [c for name in names for c in (f">{name}: S >=", ">R/C >=", *by_steps, *searched)]
-    images = design.question.one_more_link
+    shown = list(zip(design.assessed, design.behind(), strict=True))
+    page.table(*machine_table(design, shown, "topology", "see below", in_full=True))
+    for note in design_notes(design):
+        page.text(note)
+    return page
+
+
+def machine_table(
+    design: Design,
+    shown: Sequence[tuple[Assessed, Assessed | None]],
+    machine: str,
+    refused: str,
+    *,
+    in_full: bool = False,
+) -> tuple[list[str], list[tuple[object, ...]]]:
+    """The columns and rows of a table of machines: what each costs and its bounds.
+
+    Args:
+        shown: candidates, and another one that each is behind.
+        machine: the name of the first column.
+        refused: what stands in place of bounds where a collective makes no sense.
+        in_full: also bounds by S, points that were found, and why machines were not searched.
+    """
+    names, question = design.collectives, design.question
+    wide = _states_bandwidth(design)
+    units, images = _states_units(design), question.one_more_link
+    by_steps = in_full and bool(question.steps)
+    searched = in_full and question.searching is not None
+    more = [">R/C >= by S"] * by_steps + ["found"] * searched
     columns = [
-        "topology",
-        *([">pairs alike"] if images else []),
-        ">nodes",
-        ">ports",
-        ">links",
-        *([">bandwidth"] if wide else []),
-        *([">GB/s a chunk"] if units else []),
-        *bounds,
+        machine,
+        *[">pairs alike"] * images,
+        *(">nodes", ">ports", ">links"),
+        *[">bandwidth"] * wide,
+        *[">GB/s a chunk"] * units,
+        *(c for name in names for c in (f">{name}: S >=", ">R/C >=", *more)),
         "behind",
     ]
-    rows = []
-    for number, (one, ahead) in enumerate(zip(design.assessed, design.behind(), strict=True)):
+    rows: list[tuple[object, ...]] = []
+    for number, (one, ahead) in enumerate(shown):
         costs = one.candidate.costs
-        cells = [
-            cell for name in names for cell in _cells(one, name, bool(by_steps), bool(searched))
-        ]
         behind = "" if ahead is None else ahead.candidate.name
-        if one.no_better_than is not None:
+        if in_full and one.no_better_than is not None:
             behind = f"not searched: no better than {one.no_better_than}"
-        alike = [one.candidate.images if number else ""] if images else []
         rows.append(
             (
                 one.candidate.name,
-                *alike,
-                costs.nodes,
-                costs.ports,
-                costs.links,
-                *([costs.bandwidth] if wide else []),
-                *([_unit(one)] if units else []),
-                *cells,
+                *[one.candidate.images if number else ""] * images,
+                *(costs.nodes, costs.ports, costs.links),
+                *[costs.bandwidth] * wide,
+                *[_unit(one)] * units,
+                *(c for name in names for c in _cells(one, name, refused, by_steps, searched)),
                 behind,
             )
         )
-    page.table(columns, rows)
-    page.text(
-        "ports: the most links that leave or enter a node; links: one for each direction"
-        + ("; bandwidth: of all links together" if wide else "")
+    return columns, rows
+
+
+def _states_bandwidth(design: Design) -> bool:
+    return any(
+        one.candidate.costs.bandwidth != one.candidate.costs.links for one in design.assessed
     )
-    if units:
-        page.text(
+
+
+def _states_units(design: Design) -> bool:
+    return any(one.candidate.rate is not None for one in design.assessed)
+
+
+def design_notes(design: Design) -> Iterator[str]:
+    """What the table means, and what was left out."""
+    more = "; bandwidth: of all links together" if _states_bandwidth(design) else ""
+    yield f"ports: the most links that leave or enter a node; links: one for each direction{more}"
+    if _states_units(design):
+        yield (
             "GB/s a chunk: what one chunk per round stands for; R/C is compared over that, and "
             "only among machines that state it"
         )
-    page.text(
+    yield (
         "behind: another machine costs no more, and none of its bounds is higher; what algorithms "
         "reach may differ from bounds"
     )
-    if by_steps:
-        page.text(
-            "by S: S, and R/C with at most so many steps, at least; with more as with any number"
-        )
-    if searched:
-        page.text(
+    if design.question.steps:
+        yield "by S: S, and R/C with at most so many steps, at least; with more as with any number"
+    if design.question.searching is not None:
+        yield (
             "found: S and R/C of verified algorithms; a machine is not searched where the "
             "algorithms of another one that costs no more reach its bounds"
         )
     if design.others is not None:
         pairs = counted(design.others.pairs, "other pair of nodes", "other pairs of nodes")
-        least = [f"R/C of {name} >= {least}" for name, least in design.others.at_least.items()]
-        page.text(f"{pairs} not looked at{', by the prices of the bound:' if least else ''}")
-        for text in least:
-            page.text(f"  {text}, whichever of them is joined")
+        least = design.others.at_least.items()
+        yield f"{pairs} not looked at{', by the prices of the bound:' if least else ''}"
+        for name, low in least:
+            yield f"  R/C of {name} >= {low}, whichever of them is joined"
     if design.shared_pairs:
         pairs = counted(design.shared_pairs, "pair of nodes", "pairs of nodes")
-        page.text(
+        yield (
             f"{pairs} left out: their links share bandwidth with others, so that nothing says what "
             "a second cable would add"
         )
     for one in design.assessed:
         if one.candidate.same:
-            same = ", ".join(one.candidate.same)
-            page.text(f"the same machine as {one.candidate.name}: {same}")
+            yield f"the same machine as {one.candidate.name}: {', '.join(one.candidate.same)}"
     for family, (error, count) in design.left_out.items():
         why = f"{error.message} (expected {error.expected})" if error.expected else error.message
-        page.text(f"{counted(count, 'member')} of {family} left out, such as: {why}")
+        yield f"{counted(count, 'member')} of {family} left out, such as: {why}"
     for one in design.assessed:
         for name, why in one.refused.items():
-            page.text(f"{name} on {one.candidate.name}: {why}")
+            yield f"{name} on {one.candidate.name}: {why}"
     if not design.complete:
         why = "it was interrupted" if design.interrupted else "the time was over"
-        page.text(f"not everything was looked at to the end: {why}")
+        yield f"not everything was looked at to the end: {why}"
         for family, seen in design.unseen.items():
-            page.text(f"  of {family} {seen}")
-    return page
+            yield f"  of {family} {seen}"
 
 
 def _unit(one: Assessed) -> str:
@@ -122,11 +145,11 @@ def _unit(one: Assessed) -> str:
     return "-" if rate is None else f"{float(rate) / 1e9:g}"
 
 
-def _cells(one: Assessed, name: str, by_steps: bool, searched: bool) -> list[object]:
+def _cells(one: Assessed, name: str, refused: str, by_steps: bool, searched: bool) -> list[object]:
     """The bounds on S and R/C, by S too, and the points found; dashes where nobody looked."""
     proved = one.bounds.get(name)
     if proved is None:
-        first = ["see below", ""] if name in one.refused else ["-", "-"]
+        first = [refused, ""] if name in one.refused else ["-", "-"]
         return [*first, *[""] * (by_steps + searched)]
     points = () if proved.frontier is None else proved.frontier.points
     found = _listed([(point.steps, point.bandwidth) for point in points])

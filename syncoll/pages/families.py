@@ -8,9 +8,17 @@ from fractions import Fraction
 
 from syncoll.pages.page import Page
 from syncoll.results import Family, Frontier, Growth, OpenClaim, Point, Proof, Scope
-from syncoll.wording import counted, in_short, nearness
+from syncoll.wording import counted, in_short, nearness, runs_of
 
-__all__ = ["add_families", "is_member", "member_of", "open_lines", "optimal_for", "proved_of"]
+__all__ = [
+    "add_families",
+    "is_member",
+    "member_of",
+    "numbers_in_words",
+    "open_lines",
+    "optimal_for",
+    "proved_of",
+]
 
 
 def is_member(family: Family, steps: int, bandwidth: Fraction) -> bool:
@@ -89,7 +97,9 @@ def proved_of(family: Family, frontier: Frontier) -> Iterator[str]:
     last = max((max(steps) for steps in found.values() if steps), default=None)
     if last is not None:
         of = "" if len(frontier.families) == 1 else f" of C = {family.chunks}"
-        told = "; ".join(f"S = {_ranges(steps)} {words}" for words, steps in found.items() if steps)
+        told = "; ".join(
+            f"S = {numbers_in_words(steps)} {words}" for words, steps in found.items() if steps
+        )
         proved = "Proved" if found[best] else "How near to what is proved"
         yield f"{proved}{of} up to S = {last}: {told}."
 
@@ -99,15 +109,9 @@ def _limits(proof: Proof) -> str:
     return proof.scope_text.replace("chunks<=", "C <= ").replace("rounds<=", "R <= ")
 
 
-def _ranges(numbers: Iterable[int]) -> str:
+def numbers_in_words(numbers: Iterable[int]) -> str:
     """Ascending numbers: 4 to 6, 8."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in runs)
+    return ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in runs_of(numbers))
 
 
 def open_lines(frontier: Frontier) -> Iterator[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from fractions import Fraction
 
 from syncoll.model import Fabric, Tree
 from syncoll.pages.page import Page
 from syncoll.results import Forests, PackedForest
-from syncoll.wording import counted
+from syncoll.wording import counted, runs_of
 
 __all__ = ["forest_page"]
 
@@ -143,18 +143,11 @@ def _nodes(nodes: Collection[int]) -> str:
 
 def _ranges(numbers: Collection[int], one: str, many: str) -> str:
     """``nodes 0-3, 5``."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    text = ", ".join(_run_text(run) for run in runs)
+    text = ", ".join(_run_text(*run) for run in runs_of(sorted(numbers)))
     return f"{one if len(numbers) == 1 else many} {text}"
 
 
-def _run_text(run: Sequence[int]) -> str:
-    first, last = run
+def _run_text(first: int, last: int) -> str:
     if first == last:
         return str(first)
     return f"{first}, {last}" if last == first + 1 else f"{first}-{last}"

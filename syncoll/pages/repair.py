@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 
+from syncoll.pages.families import numbers_in_words
 from syncoll.pages.frontier import frontier_page
 from syncoll.pages.page import Page
 from syncoll.repairing.cost_delta import Loss, percent
@@ -45,7 +45,7 @@ def repair_page(repair: Repair) -> Page:
     elif machine.lost_nodes:
         page.text(
             f"{len(machine.nodes)} nodes take part; nodes 0 to {len(machine.nodes) - 1} are now "
-            f"those that were {_numbers(machine.nodes)}"
+            f"those that were {numbers_in_words(machine.nodes)}"
         )
     page.text()
     page.add(frontier_page(repair.frontier))
@@ -62,17 +62,6 @@ def _row(loss: Loss) -> tuple[object, ...]:
         "all" if loss.bound is None else percent(loss.lost_for_good),
         loss.found_by,
     )
-
-
-def _numbers(nodes: Sequence[int]) -> str:
-    """``0 to 4, 6 to 7``."""
-    runs: list[list[int]] = []
-    for node in nodes:
-        if runs and node == runs[-1][1] + 1:
-            runs[-1][1] = node
-        else:
-            runs.append([node, node])
-    return ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in runs)
 
 
 def survey_page(survey: Survey) -> Page:

@@ -15,6 +15,7 @@ from syncoll.designing import Assessed, Design
 from syncoll.designing.reasons import reasons
 from syncoll.errors import UsageError
 from syncoll.model import Topology
+from syncoll.pages.design import design_notes, machine_table
 from syncoll.pages.families import optimal_for
 from syncoll.reporting.markup import Markup, element, items, joined, paragraph, table, text
 from syncoll.reporting.page import filled, hidden
@@ -86,42 +87,9 @@ def _summary(design: Design, every: _Shown) -> Markup:
 
 def _machines(design: Design, shown: _Shown) -> Markup:
     """Costs and bounds; a row can be chosen."""
-    names = design.collectives
-    wide = any(one.candidate.costs.bandwidth != one.candidate.costs.links for one, _ in shown)
-    units = any(one.candidate.rate is not None for one, _ in shown)
-    images = design.question.one_more_link
-    columns = [
-        "machine",
-        *([">pairs alike"] if images else []),
-        *(">nodes", ">ports", ">links"),
-        *([">bandwidth"] if wide else []),
-        *([">GB/s a chunk"] if units else []),
-        *(c for name in names for c in (f">{name}: S ≥", f">{name}: R/C ≥")),
-        "behind",
-    ]
-    rows = []
-    for number, (one, ahead) in enumerate(shown):
-        costs, rate = one.candidate.costs, one.candidate.rate
-        rows.append(
-            (
-                one.candidate.name,
-                *([one.candidate.images if number else ""] if images else []),
-                *(costs.nodes, costs.ports, costs.links),
-                *([costs.bandwidth] if wide else []),
-                *(["" if rate is None else f"{float(rate) / 1e9:g}"] if units else []),
-                *(cell for name in names for cell in _bounds(one, name)),
-                "" if ahead is None else ahead.candidate.name,
-            )
-        )
+    columns, rows = machine_table(design, shown, "machine", "see the notes")
     caption = "Machines, what each costs, and what is proved; a head sorts, a row is chosen"
     return table(columns, rows, caption, rows_are="machine")
-
-
-def _bounds(one: Assessed, name: str) -> tuple[object, object]:
-    proved = one.bounds.get(name)
-    if proved is None:
-        return ("see the notes", "") if name in one.refused else ("", "")
-    return proved.steps, proved.bandwidth
 
 
 def _behind(design: Design, shown: _Shown) -> Markup:
@@ -172,46 +140,14 @@ def _points(one: Assessed, name: str) -> tuple[Point, ...]:
 
 
 def _notes(design: Design, left_out: int) -> Iterator[object]:
-    yield "Ports: the most links that leave or enter a node. Links: one for each direction."
-    yield (
-        "Behind: another machine with as many nodes costs no more, none of its bounds is higher, "
-        "and something is lower. What algorithms reach may differ from bounds."
-    )
-    if design.question.steps:
-        yield (
-            f"R/C is bounded for {counted(design.question.steps, 'number')} of steps, from the "
-            "least on, as far as that is more than with any number."
-        )
-    if design.question.searching is not None:
-        yield (
-            "A machine is not searched where the algorithms of another one that costs no more "
-            "reach its bounds. Every algorithm was verified, send by send."
-        )
+    for note in design_notes(design):
+        note = note.strip().removesuffix(":")
+        yield f"{note[0].upper()}{note[1:]}."
     if left_out:
         yield (
             f"{counted(left_out, 'machine')} behind others {'is' if left_out == 1 else 'are'} "
             "not on this page; --table has all."
         )
-    if design.others is not None:
-        pairs = counted(design.others.pairs, "other pair of nodes", "other pairs of nodes")
-        yield f"{pairs} not looked at."
-        for name, least in design.others.at_least.items():
-            yield f"R/C of {name} is at least {least}, whichever of them is joined."
-    if design.shared_pairs:
-        pairs = counted(design.shared_pairs, "pair of nodes", "pairs of nodes")
-        yield f"{pairs} left out: their links share bandwidth with others."
-    for one in design.assessed:
-        if one.candidate.same:
-            yield f"The same machine as {one.candidate.name}: {', '.join(one.candidate.same)}."
-    for family, (error, count) in design.left_out.items():
-        yield f"{counted(count, 'member')} of {family} left out, such as: {error.message}."
-    for one in design.assessed:
-        for name, why in one.refused.items():
-            yield f"{name} on {one.candidate.name}: {why}."
-    if not design.complete:
-        why = "it was interrupted" if design.interrupted else "the time was over"
-        seen = "".join(f"; of {family} {words}" for family, words in design.unseen.items())
-        yield f"Not everything was looked at to the end: {why}{seen}."
     yield f"syncoll {__version__}; {design.seconds:.1f} s."
 
 

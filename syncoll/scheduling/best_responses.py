@@ -50,7 +50,7 @@ class BestResponses:
         self._entry = np.where(place < hops[:, None], first[:, None] + place, len(streams.link))
         none = np.full((1, sets.of_link.shape[1]), sets.size)
         self._used = np.concatenate([sets.of_link[streams.link], none])
-        self._pace = sets.rounds_per_send
+        self._sets, self._link, self._pace = sets, streams.link, sets.rounds_per_send
 
     def improved(self, sent: FloatArray, until: Deadline) -> FloatArray:
         """Sends ``[E, S]`` that need fewer rounds, where there are any.
@@ -91,12 +91,7 @@ class BestResponses:
 
     def _loaded(self, entry: IntArray, sent: FloatArray) -> FloatArray:
         """``[sets + 1, S]``: the rounds that sends ``[entries, S]`` need."""
-        steps = sent.shape[1]
-        load = np.zeros(len(self._pace) * steps)
-        for used in self._used[entry].T:
-            place = used[:, None] * steps + np.arange(steps)
-            load += np.bincount(place.ravel(), sent.ravel(), len(load))
-        return np.asarray(load.reshape(-1, steps) * self._pace[:, None])
+        return np.asarray(self._sets.loads(self._link[entry], sent) * self._pace[:, None])
 
     def _cheapest(self, price: FloatArray, own: IntArray) -> tuple[IntArray, IntArray]:
         """For some streams their entries, in order, and the step that each takes."""

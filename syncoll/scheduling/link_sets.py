@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.model import BandwidthBound, Topology
 from syncoll.model.bandwidth import Counting
 
@@ -94,6 +94,16 @@ class LinkSets:
             load += np.bincount(sets, sends, minlength=self.size + 1).astype(np.int64)
         load[-1] = 0
         return load
+
+    def loads(self, link: IntArray, sends: FloatArray) -> FloatArray:
+        """``[sets + 1, S]``: the same for parts of chunks sent in each step, ``[n, S]``; the last
+        row is of links without a limit."""
+        steps = sends.shape[1]
+        load = np.zeros((self.size + 1) * steps)
+        for of_link in self.of_link[link].T:
+            place = of_link[:, None] * steps + np.arange(steps)
+            load += np.bincount(place.ravel(), sends.ravel(), len(load))
+        return load.reshape(-1, steps)
 
     def rounds(self, load: IntArray) -> int:
         """The fewest rounds of a step with loads ``[sets + 1]``."""

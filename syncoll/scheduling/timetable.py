@@ -227,7 +227,7 @@ class Timetable:
         """``[E, S]``: whole numbers of chunks, given the sums up to each step."""
         streams, sets = self._streams, self._sets
         ideal = np.diff(done, axis=1, prepend=0)
-        load = self._loaded(np.arange(len(done)), ideal)
+        load = sets.loads(streams.link, ideal)
         in_rounds = load * sets.rounds_per_send[:, None]
         room = in_rounds.max(axis=0, initial=0)
         weight = np.where(in_rounds > _BUSY * room, sets.rounds_per_send[:, None], 0.0)
@@ -245,7 +245,7 @@ class Timetable:
                 stream = np.repeat(np.arange(len(own)), self._hops[own])
                 fluid = ideal[entry]
                 if sweep:
-                    beyond -= self._loaded(entry, sent[entry] - fluid)
+                    beyond -= sets.loads(streams.link[entry], sent[entry] - fluid)
                 sums = np.floor(done[entry][:, :, None] + offsets)
                 whole = np.diff(sums, axis=1, prepend=0)  # [entries, S, offsets]
                 more = whole - fluid[:, :, None]
@@ -258,17 +258,8 @@ class Timetable:
                 total = np.add.reduceat(cost, begins, axis=0)
                 choice = (total + 1e-6 * chance.random(total.shape)).argmin(axis=1)
                 sent[entry] = whole[np.arange(len(entry)), :, choice[stream]]
-                beyond += self._loaded(entry, sent[entry] - fluid)
+                beyond += sets.loads(streams.link[entry], sent[entry] - fluid)
         return sent
-
-    def _loaded(self, entry: IntArray, sends: FloatArray) -> FloatArray:
-        """``[sets + 1, S]``: what sends ``[entries, S]`` load the sets with."""
-        sets, steps = self._sets, sends.shape[1]
-        load = np.zeros((sets.size + 1) * steps)
-        for of_link in sets.of_link.T:
-            place = of_link[self._streams.link[entry]][:, None] * steps + np.arange(steps)
-            load += np.bincount(place.ravel(), sends.ravel(), len(load))
-        return load.reshape(-1, steps)
 
 
 def _ones(like: IntArray) -> FloatArray:

@@ -55,13 +55,11 @@ class _Run:
     ) -> None:
         self.work, self.network, self.semantics = work, network, semantics
         self.in_detail = in_detail
-        shares = [x.share for strands in network.routes for x in strands]
-        kinds = {share: i for i, share in enumerate(dict.fromkeys(shares))}
-        self.kind = np.array([kinds[share] for share in shares], dtype=np.int64)
+        kinds, self.kind = network.shares, network.strand_share
         # ``[sizes, shares]``: what a strand's part of a send is on the wire.
-        self.wire = self._table(sizes, list(kinds), semantics.wire_bytes)
-        self.first_packet = self._table(sizes, list(kinds), lambda x: semantics.packet_bytes(x)[0])
-        self.last_packet = self._table(sizes, list(kinds), lambda x: semantics.packet_bytes(x)[1])
+        self.wire = self._table(sizes, kinds, semantics.wire_bytes)
+        self.first_packet = self._table(sizes, kinds, lambda x: semantics.packet_bytes(x)[0])
+        self.last_packet = self._table(sizes, kinds, lambda x: semantics.packet_bytes(x)[1])
         self.adding = np.array([[float(semantics.reduction * size)] for size in sizes])
         self.alpha = float(network.alpha)
         self.lanes = LaneState(network, len(sizes), work.lane_of)
@@ -128,10 +126,7 @@ class _Run:
         """Sends that wait for none of each other, along their strands, hop by hop."""
         network, links = self.network, self.work.links[batch]
         ready = self._ready(batch)
-        first, counts = network.first_strand[links], np.diff(network.first_strand)[links]
-        starts = np.cumsum(counts) - counts
-        owner = np.repeat(np.arange(len(batch)), counts)
-        strand = ranges(first, counts)
+        owner, strand = network.strands_of(links)
         head = ready[:, owner]
         tail = np.full_like(head, -np.inf)
         left = sent = arrived = head
@@ -169,6 +164,7 @@ class _Run:
             tail[:, active] = end + latency
             arrived = tail
         if len(owner) > len(batch):
+            starts = np.searchsorted(owner, np.arange(len(batch)))
             left = np.minimum.reduceat(left, starts, axis=1)
             sent = np.maximum.reduceat(sent, starts, axis=1)
             arrived = np.maximum.reduceat(arrived, starts, axis=1)
@@ -186,13 +182,10 @@ class _Run:
         time of the lane out of a node that has most to carry, latencies left out.
         """
         work, network = self.work, self.network
-        links = work.links[low:high]
-        first, counts = network.first_strand[links], np.diff(network.first_strand)[links]
-        strand = ranges(first, counts)
+        owner, strand = network.strands_of(work.links[low:high])
         lanes = network.strand_lanes[strand, 0]
         takes = self.wire[:, self.kind[strand]] / network.cable_bandwidths[lanes]
-        owner = np.repeat(np.arange(low, high), counts)
-        if (one := self.work.passing(owner, lanes, self.kind[strand])) is not None:
+        if (one := self.work.passing(owner + low, lanes, self.kind[strand])) is not None:
             lanes, takes = lanes[one[0]], takes[:, one[0]]
         load = np.zeros((len(self.sizes), len(network.lanes)))
         np.add.at(load.T, work.lane_of[lanes], (takes / network.cables[lanes]).T)

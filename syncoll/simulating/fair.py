@@ -60,9 +60,8 @@ class _Run:
         self, work: Workload, network: PhysicalNetwork, semantics: Semantics, size: Fraction
     ) -> None:
         self.work, self.network = work, network
-        shares = [x.share for strands in network.routes for x in strands]
-        wires = {share: float(semantics.wire_bytes(size * share)) for share in set(shares)}
-        self.bytes = [wires[share] for share in shares]
+        wires = [float(semantics.wire_bytes(size * share)) for share in network.shares]
+        self.bytes: list[float] = np.array(wires)[network.strand_share].tolist()
         rows = network.strand_lanes.tolist()
         self.lanes = [tuple(lane for lane in row if lane >= 0) for row in rows]
         self.rates = FairRates([float(lane.bandwidth) for lane in network.lanes])

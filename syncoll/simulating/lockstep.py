@@ -17,7 +17,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.model import ranges
 from syncoll.simulating.lanes import LaneState
 from syncoll.simulating.movements import Movements, Passages
 from syncoll.simulating.network import PhysicalNetwork
@@ -76,45 +75,21 @@ def _slowed(
     }
     if not slow:
         return found
-    if work.together is not None:
-        return _slowed_together(work, network, semantics, size, slow)
-    count = len(network.routes)
-    used, times = np.unique(work.sends[:, 3] * count + work.links, return_counts=True)
     loads: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
-    for code, number in zip(used.tolist(), times.tolist(), strict=True):
-        step, link = divmod(code, count)
-        for strand in network.routes[link]:
-            for lane in slow.intersection(strand.lanes):
-                loads[step, lane] += number * semantics.wire_bytes(size * strand.share)
-    for (step, lane), load in loads.items():
-        found[step] = max(found[step], load / network.lanes[lane].bandwidth)
-    return found
-
-
-def _slowed_together(
-    work: Workload,
-    network: PhysicalNetwork,
-    semantics: Semantics,
-    size: Fraction,
-    slow: set[int],
-) -> dict[int, Fraction]:
-    """The same where several sends may pass a lane as one."""
-    shares = [strand.share for strands in network.routes for strand in strands]
-    kinds = {share: i for i, share in enumerate(dict.fromkeys(shares))}
-    kind = np.array([kinds[share] for share in shares], dtype=np.int64)
-    counts = np.diff(network.first_strand)[work.links]
-    owner = np.repeat(np.arange(len(work)), counts)
-    strand = ranges(network.first_strand[work.links], counts)
-    loads: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+    owner, strand = network.strands_of(work.links)
+    kind, kinds = network.strand_share[strand], len(network.shares)
     for lanes in network.strand_lanes[strand].T:
         active = np.flatnonzero(np.isin(lanes, list(slow)))
-        sends, on, part = owner[active], lanes[active], kind[strand[active]]
+        sends, on, part = owner[active], lanes[active], kind[active]
         if (one := work.passing(sends, on, part)) is not None:
             sends, on, part = (x[one[0]] for x in (sends, on, part))
-        steps = work.sends[sends, 3].tolist()
-        for step, lane, i in zip(steps, on.tolist(), part.tolist(), strict=True):
-            loads[step, lane] += semantics.wire_bytes(size * list(kinds)[i])
-    found: dict[int, Fraction] = defaultdict(Fraction)
+        places = (work.sends[sends, 3] * len(network.lanes) + on) * kinds + part
+        for code, number in zip(
+            *(x.tolist() for x in np.unique(places, return_counts=True)), strict=True
+        ):
+            place, share = divmod(code, kinds)
+            wire = semantics.wire_bytes(size * network.shares[share])
+            loads[divmod(place, len(network.lanes))] += number * wire
     for (step, lane), load in loads.items():
         found[step] = max(found[step], load / network.lanes[lane].bandwidth)
     return found
@@ -142,25 +117,20 @@ def lockstep(
     step = work.sends[:, 3]
     left, arrived = times[step].copy(), times[step + 1]
     parts = []
-    wires = np.array(
-        [float(semantics.wire_bytes(size * x.share)) for strands in network.routes for x in strands]
-    )
-    _, share = np.unique(wires, return_inverse=True)
+    wires = np.array([float(semantics.wire_bytes(size * share)) for share in network.shares])
     lanes_now = LaneState(network, 1, work.lane_of)
     for number in range(len(steps)):
         low, high = (int(x) for x in work.first_step[number : number + 2])
         lanes_now.free[:] = times[number]
-        links = work.links[low:high]
-        counts = np.diff(network.first_strand)[links]
-        owner = np.repeat(np.arange(low, high), counts)
-        strand = ranges(network.first_strand[links], counts)
-        wire = wires[strand]
+        owner, strand = network.strands_of(work.links[low:high])
+        owner, share = owner + low, network.strand_share[strand]
+        wire = wires[share]
         for lanes in network.strand_lanes[strand].T:
             active = np.flatnonzero(lanes >= 0)
             if not len(active):
                 break
             on, sends = lanes[active], owner[active]
-            if (one := work.passing(sends, on, share[strand[active]])) is not None:
+            if (one := work.passing(sends, on, share[active])) is not None:
                 active, on, sends = active[one[0]], on[one[0]], sends[one[0]]
             takes = (wire[active] / network.cable_bandwidths[on])[None]
             now = np.full_like(takes, times[number])

@@ -22,7 +22,7 @@ import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.errors import UsageError
-from syncoll.model import Counting, Topology
+from syncoll.model import Counting, Topology, ranges
 from syncoll.planning import unit_bandwidth
 from syncoll.wording import argument
 
@@ -106,9 +106,25 @@ class PhysicalNetwork:
         return found
 
     @cached_property
-    def strand_shares(self) -> FloatArray:
-        """``[strands]``: of a send's bytes."""
-        return np.array([float(x.share) for strands in self.routes for x in strands])
+    def shares(self) -> tuple[Fraction, ...]:
+        """The different shares of a send's bytes that strands take."""
+        return tuple(dict.fromkeys(x.share for strands in self.routes for x in strands))
+
+    @cached_property
+    def strand_share(self) -> IntArray:
+        """``[strands]``: which of the shares each takes."""
+        number = {share: i for i, share in enumerate(self.shares)}
+        found = [number[strand.share] for strands in self.routes for strand in strands]
+        return np.array(found, dtype=np.int64)
+
+    def strands_of(self, links: IntArray) -> tuple[IntArray, IntArray]:
+        """The strands of sends over some links, one send's after the other's.
+
+        Returns:
+            For each strand the position of its send, and its number.
+        """
+        counts = np.diff(self.first_strand)[links]
+        return np.repeat(np.arange(len(links)), counts), ranges(self.first_strand[links], counts)
 
     @cached_property
     def latencies(self) -> FloatArray:
