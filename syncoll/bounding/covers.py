@@ -2,17 +2,18 @@
 
 Bounds are taken in ascending order of cost per contained link (greedy set cover, Chvátal 1979).
 The same prices are a dual solution.  On most machines it proves that no cover costs less; otherwise
-branch and bound finds covers of few links.
+an integer program finds covers of few links.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
 
 from syncoll.arrays import BoolArray, FloatArray, IntArray
+from syncoll.bounding.rationals import NEAR
+from syncoll.linear import GrowingProgram
 from syncoll.model import Topology
 from syncoll.model.rows import ranges
 
@@ -22,10 +23,8 @@ __all__ = ["Covers"]
 _MOST_EXACT = 1_000
 """Covers of more links are greedy only."""
 
-_MOST_BRANCHES, _MOST_WORK = 5_000, 400_000
-"""Limits on branches, and on branches times links, of the search for a least cover."""
-
-_EQUAL = 1e-9
+_SECONDS = 2.0
+"""Time limit of an integer program; the greedy cover stands in."""
 
 
 class Covers:
@@ -95,13 +94,19 @@ class Covers:
             return tuple(sorted(which[order[first]].tolist()))
         found = self._greedy(bounds, column, link, sizes)
         proved = float(np.minimum.reduceat(price, np.cumsum(counts) - counts).sum())
-        if len(links) > _MOST_EXACT or float(self.cost(found)) <= proved * (1 + _EQUAL):
+        if len(links) > _MOST_EXACT or float(self.cost(found)) <= proved * (1 + NEAR):
             return found
-        reach: dict[int, set[int]] = {}
-        for i, one in zip(which.tolist(), link.tolist(), strict=True):
-            reach.setdefault(i, set()).add(one)
-        exact = self._least({i: frozenset(reach[i]) for i in sorted(reach)})
-        return min(exact, found, key=self.cost)
+        program = GrowingProgram(mip_rel_gap=0.0)
+        program.add_rows(np.ones(len(links)), np.full(len(links), np.inf))
+        order = np.argsort(column, kind="stable")
+        entries = sizes, link[order], np.ones(len(order))
+        program.add_columns(self.rates[bounds], 0.0, 1.0, entries, integer=True)
+        program.run(_SECONDS)
+        taken = np.zeros(len(bounds)) if program.columns is None else program.columns
+        exact = bounds[taken > 0.5]
+        if not np.isin(np.arange(len(links)), link[np.isin(which, exact)]).all():
+            return found
+        return min(tuple(exact.tolist()), found, key=self.cost)
 
     def _greedy(
         self, bounds: IntArray, column: IntArray, link: IntArray, sizes: IntArray
@@ -125,74 +130,3 @@ class Covers:
                 covered[members[i]] -= 1
                 chosen.remove(i)
         return tuple(sorted(bounds[chosen].tolist()))
-
-    def _least(self, reach: dict[int, frozenset[int]]) -> tuple[int, ...]:
-        """A least cover, or the best one found within the limits.
-
-        Args:
-            reach: the links of each bound.
-        """
-        cost = {i: self.topology.bounds[i].chunks_per_round for i in reach}
-        of_link: dict[int, list[int]] = {}
-        for i, links in reach.items():
-            for link in links:
-                of_link.setdefault(link, []).append(i)
-
-        def is_dominated(i: int) -> bool:
-            """Whether another bound covers as much for no more; of equal bounds the first stays."""
-            return any(
-                reach[i] <= reach[j]
-                and cost[j] <= cost[i]
-                and ((cost[j], -len(reach[j]), j) < (cost[i], -len(reach[i]), i))
-                for j in min((of_link[link] for link in reach[i]), key=len)
-                if j != i
-            )
-
-        useful = [i for i in reach if not is_dominated(i)]
-        chosen: list[int] = []
-        for part in _components({i: reach[i] for i in useful}):
-            chosen += _least_cover_of(part, {i: reach[i] for i in useful if reach[i] & part}, cost)
-        return tuple(sorted(chosen))
-
-
-def _components(reach: dict[int, frozenset[int]]) -> Iterator[frozenset[int]]:
-    """The links, split such that no bound reaches into two parts."""
-    rest = list(reach.values())
-    while rest:
-        part = set(rest.pop())
-        while True:
-            touching = [other for other in rest if not part.isdisjoint(other)]
-            if not touching:
-                break
-            rest = [other for other in rest if part.isdisjoint(other)]
-            part.update(*touching)
-        yield frozenset(part)
-
-
-def _least_cover_of(
-    links: frozenset[int], reach: dict[int, frozenset[int]], cost: dict[int, Fraction]
-) -> list[int]:
-    """Branch and bound on the link that the fewest bounds contain."""
-    best: list[int] = []
-    best_cost: Fraction | None = None
-    stack: list[tuple[frozenset[int], list[int], Fraction]] = [(links, [], Fraction(0))]
-    branches = 0
-    while stack:
-        missing, chosen, spent = stack.pop()
-        if best_cost is not None and spent >= best_cost:
-            continue
-        if not missing:
-            best, best_cost = chosen, spent
-            continue
-        branches += 1
-        if branches > min(_MOST_BRANCHES, _MOST_WORK // len(links)) and best_cost is not None:
-            break
-        containing: dict[int, list[int]] = {link: [] for link in missing}
-        for i, part in reach.items():
-            for link in part & missing:
-                containing[link].append(i)
-        options = min(containing.items(), key=lambda item: (len(item[1]), item[0]))[1]
-        # The last one pushed is popped first: the cheapest per link that it covers.
-        options.sort(key=lambda i: cost[i] / len(reach[i] & missing), reverse=True)
-        stack += [(missing - reach[i], [*chosen, i], spent + cost[i]) for i in options]
-    return best

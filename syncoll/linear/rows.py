@@ -16,7 +16,7 @@ class Rows:
 
     def __init__(self) -> None:
         self.num_columns = self.num_rows = 0
-        self._entries: list[list[npt.NDArray[np.generic]]] = []
+        self._entries: list[list[npt.NDArray[np.generic]]] = [[np.zeros(0)] * 3]
         self._costs: list[FloatArray] = []
         self._low: list[FloatArray] = []
         self._high: list[FloatArray] = []

@@ -10,8 +10,16 @@ import numpy as np
 import pytest
 
 from syncoll.bounding.combining import combining_rounds_bound
+from syncoll.bounding.partition import find_partition
 from syncoll.bounding.switches import find_switch_prices
-from syncoll.certificates import Certificate, ChunkClasses, Priced, RoundsBound, Switches
+from syncoll.certificates import (
+    Certificate,
+    ChunkClass,
+    ChunkClasses,
+    Priced,
+    RoundsBound,
+    Switches,
+)
 from syncoll.certificates.switches import doubled_costs
 from syncoll.errors import VerificationError
 from syncoll.model import BandwidthBound, Counting, Instance, Topology
@@ -91,6 +99,14 @@ def test_prices_of_sends_are_of_one_side() -> None:
     more = replace(topology, bounds=(*topology.bounds, between))
     totals = {(len(topology.bounds), 0): Fraction(1, 3)}
     assert Priced(1, totals, Switches()).check(more, shape_of(topology).classes) == 0
+
+
+def test_parts_prove_nothing_where_no_bound_counts_sends() -> None:
+    topology = box(3)
+    bounds = tuple(replace(bound, counts=Counting.SOURCES) for bound in topology.bounds)
+    copying = replace(topology, bounds=bounds)
+    chunks = [*shape_of(topology).classes, ChunkClass((0,), (1,), 1)]
+    assert find_partition(copying, chunks) is None
 
 
 def test_what_is_no_such_machine_is_refused() -> None:
