@@ -109,6 +109,12 @@ def lowest() -> int:
         )
 
 
+def mutations() -> int:
+    """Compares both checkers of files on 10,000 files with random errors."""
+    os.environ["SYNCOLL_MUTATIONS"] = "10000"
+    return run([["pytest", "-q", "tests/docs/test_certificates_page.py", "-k", "mutated"]])
+
+
 _BUSY_PROCESSES = 8
 _SPIN = "import os, sys\nwhile os.getppid() == int(sys.argv[1]): sum(range(100_000))"
 
@@ -233,6 +239,7 @@ _TASKS: dict[str, Callable[[], int]] = {
     "all": lambda: run([*_LINT, *_TYPES, *_DOCS, *_TESTS]),
     "coverage": coverage,
     "lowest": lowest,
+    "mutations": mutations,
     "lines": lines,
     "constants": constants,
 }

@@ -51,7 +51,8 @@ def nodes_of(
         known: sets that were read before, so that equal ones are kept once.
 
     Raises:
-        FileFormatError: when it names nodes that there are not, or a run is none.
+        FileFormatError: when it names a node that does not exist, or one twice, or a run that ends
+            before it begins.
     """
     key = tuple(one if isinstance(one, int) else tuple(one) for one in entries)
     if key not in known:
@@ -66,6 +67,8 @@ def nodes_of(
                 raise FileFormatError(f"{what} has a run of nodes from {first} to {last}")
             found += range(first, last + 1)
             if len(found) > of:
-                raise FileFormatError(f"{what} names a node twice")
+                break
+        if len(set(found)) < len(found):
+            raise FileFormatError(f"{what} names a node twice")
         known[key] = tuple(found)
     return known[key]

@@ -148,6 +148,8 @@ def _phase(
         raise FileFormatError(f"algbw is {record.algbw}; expected a throughput above 0")
     if max(record.k, *(tree.weight for tree in record.trees)) > _LARGEST_WEIGHT:
         raise FileFormatError(f"k, or the weight of a tree, is above {_LARGEST_WEIGHT}")
+    if len(set(record.cut)) < len(record.cut):
+        raise FileFormatError("its cut names a vertex twice")
     root = record.trees[0].root if collective.rooted else None
     if root is not None and root >= fabric.num_nodes:
         raise VerificationError(f"a tree has the root {root}")
@@ -195,7 +197,13 @@ def _trees(trees: Collection[TreeRecord], inward: bool, empty: Forest) -> Forest
                     f"tree {number}: the path {list(path)} does not lead from {sender} to "
                     f"{receiver}"
                 )
-            vertex = sender if inward else receiver
+            vertex, above = (sender, receiver) if inward else (receiver, sender)
+            if above != tree.root and (
+                above not in columns or entering[number, columns[above]] < 0
+            ):
+                raise VerificationError(
+                    f"tree {number} goes on from {fabric.vertex_name(above)} before it reaches it"
+                )
             if vertex == tree.root or entering[number, columns[vertex]] >= 0:
                 raise VerificationError(f"tree {number} reaches {fabric.vertex_name(vertex)} twice")
             entering[number, columns[vertex]] = routes.setdefault(path, len(routes))

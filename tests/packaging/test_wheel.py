@@ -22,7 +22,7 @@ FOLDERS = ("backends", "encodings", "exporters", "importers", "specs")
 def packages() -> list[str]:
     """The import packages of the checkout."""
     inside = [path.parent.name for f in FOLDERS for path in (ROOT / f).glob("*/__init__.py")]
-    return sorted([*inside, "syncoll"])
+    return sorted([*inside, "syncoll", "syncoll_check"])
 
 
 @pytest.fixture(scope="module")
@@ -74,11 +74,11 @@ def test_packages_lie_at_the_top_without_their_folder(names: list[str]) -> None:
 
 
 def test_every_file_of_the_checkout_is_in_it(names: list[str]) -> None:
-    expected = set()
+    expected, unshipped = set(), {"pyproject.toml"}
     for package in packages():
         (home,) = (p for p in (ROOT, *(ROOT / f for f in FOLDERS)) if (p / package).is_dir())
         for path in (home / package).rglob("*"):
-            if path.is_file() and "__pycache__" not in path.parts:
+            if path.is_file() and "__pycache__" not in path.parts and path.name not in unshipped:
                 expected.add(path.relative_to(home).as_posix())
     assert expected <= set(names)
     assert not any("__pycache__" in name or name.endswith(".keep") for name in names)
@@ -99,7 +99,8 @@ def test_entry_points(wheel: Path, names: list[str]) -> None:
         (licence,) = (name for name in names if ".dist-info/licenses/" in name)
         assert b"Apache License" in archive.read(licence)
     assert dict(parser["console_scripts"]) == {"syncoll": "syncoll.__main__:main"}
-    libraries = {"syncoll", "syncoll_messages", "syncoll_threadblocks"}  # no plugins themselves
+    # No plugins themselves.
+    libraries = {"syncoll", "syncoll_check", "syncoll_messages", "syncoll_threadblocks"}
     assert set(parser["syncoll"].values()) == set(packages()) - libraries
 
 
@@ -117,6 +118,38 @@ def test_it_runs(installed: Path, tmp_path: Path) -> None:
     assert json.loads(run(installed, tmp_path, "schema", "outcome").stdout)["$defs"][
         "AlgorithmRecord"
     ]
+
+
+def test_the_checker_is_a_wheel_of_its_own(
+    installed: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("checker")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    own = ROOT / "syncoll_check"
+    subprocess.run(build, cwd=own, check=True, capture_output=True, timeout=120)
+    (built,) = folder.glob("syncoll_check-*.whl")
+    with zipfile.ZipFile(built) as archive:
+        names = archive.namelist()
+        (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+        assert b"Requires-Dist" not in archive.read(metadata)
+        archive.extractall(folder / "alone")
+    shipped = {path.name for path in own.iterdir() if path.is_file()} - {"pyproject.toml"}
+    assert {name for name in names if ".dist-info" not in name} == {
+        f"syncoll_check/{name}" for name in shipped
+    }
+    bounds = ("bounds", "ring(3)", "allgather", "-o", "bounds.json")
+    assert run(installed, tmp_path, *bounds).returncode == 0
+    for place in (installed, folder / "alone"):
+        done = subprocess.run(
+            [sys.executable, "-S", "-m", "syncoll_check", "bounds.json"],
+            env={**os.environ, "PYTHONPATH": str(place), "PYTHONSAFEPATH": "1"},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.stdout.startswith("bounds.json: accepted: "), done.stderr
 
 
 def test_it_is_the_wheel_that_runs(installed: Path, tmp_path: Path) -> None:

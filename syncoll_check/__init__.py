@@ -1,0 +1,36 @@
+"""A checker of the frontiers, bounds and forests that syncoll writes, small enough to be read.
+
+It imports the standard library alone and follows docs/certificates.md, which specifies the files.
+``python -m syncoll_check FILE...`` checks files; `check` does it from Python.
+
+Modules, to be read in this order: `layout` (which entries there are), `machine`, `algorithms` and
+`families` (replays), `certificates` (bounds), `frontier` (claims), `forest` (trees and cuts).
+"""
+
+from __future__ import annotations
+
+from .forest import ForestCheck
+from .frontier import FrontierCheck, digest
+from .layout import FileError, WrongError, at, parse, read, require
+
+__all__ = ["FileError", "ForestCheck", "FrontierCheck", "WrongError", "check"]
+
+
+def check(content: bytes) -> FrontierCheck | ForestCheck:
+    """Checks the content of a file.
+
+    Returns:
+        what was accepted, and what no file can prove.
+
+    Raises:
+        FileError: when it is not a file that is checked here.
+        WrongError: when a claim does not hold, or an entry is not as specified.
+    """
+    document, name, version = parse(content)
+    with at():
+        found = read(document, name, version)
+        if name == "forest":
+            return ForestCheck(found, version)
+        changed = document.get("digest") not in (None, digest(document))
+        require(not changed, "the file was changed after it was written: its digest differs")
+        return FrontierCheck(found, version)

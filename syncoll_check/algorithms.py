@@ -1,0 +1,304 @@
+"""Replays algorithms: step 2 of docs/certificates.md, "What the check does".
+
+Sets of nodes are integers, see `mask_of`.  The loads of a link or a bound in all steps are one
+integer as well, with `WIDTH` bits for each step: what happens d steps later is shifted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, reduce
+from operator import or_
+
+from .layout import Json, WrongError, at, require
+from .machine import Machine, mask_of
+
+__all__ = ["MOST_CELLS", "WIDTH", "Replay", "require_room"]
+
+WIDTH = 64
+MOST_CELLS = 1 << 28
+"""Chunks times nodes, and sends, that are looked at."""
+MOST_REMAINDERS = 100_000
+
+Send = tuple[int, int, int, int, int]
+"""Chunk, source, destination, step, contributions."""
+
+
+def bits(mask: int) -> Iterator[int]:
+    """The nodes of a set."""
+    return (n for n in range(mask.bit_length()) if mask >> n & 1)
+
+
+def in_runs(runs: Sequence[tuple[int, int]], most: int) -> list[int]:
+    require(sum(last - first + 1 for first, last in runs) <= most, "too many to be looked at")
+    return [i for first, last in runs for i in range(first, last + 1)]
+
+
+def require_room(machine: Machine, rounds: Sequence[int], loads: Sequence[int]) -> None:
+    """Passes where no bound has to carry more in a step than its rounds allow."""
+    for j, (packed, room) in enumerate(zip(loads, machine.room, strict=True)):
+        for step in range(-(-packed.bit_length() // WIDTH)):
+            load, have = packed >> WIDTH * step & (1 << WIDTH) - 1, room * rounds[step]
+            require(load <= have, f"{load} sends in step {step}, and bound {j} has room for {have}")
+
+
+class Replay:
+    """A point, or a part of a family.
+
+    Attributes:
+        ends: pre and post of each chunk.
+        elements: of carriers: where nodes go, and the delay.
+        watched: the chunks that are replayed.
+    """
+
+    def __init__(self, part: Json, machine: Machine) -> None:
+        self.machine, self.combining = machine, part.get("combining", False)
+        self.rounds: list[int] = part["algorithm"]["rounds_per_step"]
+        require(part["rounds"] == part["bandwidth"] * part["chunks"], "bandwidth is not R/C")
+        fits = len(self.rounds) == part["steps"] and sum(self.rounds) == part["rounds"]
+        require(fits, "rounds_per_step are not those of S steps and R rounds")
+        self._read_chunks(part["chunk_classes"])
+        with at("algorithm"):
+            self._read_sends(part["algorithm"])
+            self.elements = [(list(range(machine.nodes)), 0)]
+            self.watched: Iterable[int] = range(len(self.ends))
+            if "carriers" in part["algorithm"]:
+                self._carry(**part["algorithm"]["carriers"])
+        for c, a, b, t, _ in self.sends:
+            there = (a, b) in machine.number and 0 <= t < len(self.rounds)
+            require(there, f"a send of chunk {c} from {a} to {b} in step {t}")
+
+    def _read_chunks(self, classes: list[Json]) -> None:
+        nodes, ends = self.machine.nodes, dict[int, tuple[int, int]]()
+        listed = in_runs([run for one in classes for run in one["chunks"]], MOST_CELLS // nodes)
+        for i, one in enumerate(classes):
+            with at("chunk_classes", i):
+                kind = mask_of(one["pre"], nodes), mask_of(one["post"], nodes)
+                ends.update(dict.fromkeys(in_runs(one["chunks"], MOST_CELLS), kind))
+        every = sorted(listed) == list(range(len(listed)))
+        require(every, "chunk_classes do not name each chunk once")
+        self.ends = [ends[c] for c in range(len(ends))]
+        require(any(post for _, post in self.ends), "nothing is to do")
+        require(all(pre or not post for pre, post in self.ends), "a chunk that starts nowhere")
+
+    @property
+    def kinds(self) -> dict[tuple[tuple[int, ...], tuple[int, ...]], int]:
+        """How many chunks have each pre and post."""
+        counts = Counter(self.ends).items()
+        return {(tuple(bits(pre)), tuple(bits(post))): n for (pre, post), n in counts}
+
+    def _read_sends(self, algorithm: Json) -> None:
+        rows, whose = algorithm["sends"], algorithm.get("contributions")
+        require((whose is not None) == self.combining, "contributions")
+        chunks = in_runs([row[0] for row in rows], MOST_CELLS)
+        moves = [row[1:] for row in rows for _ in range(row[0][0], row[0][1] + 1)]
+        carried = [[]] * len(moves) if whose is None else whose
+        require(len(carried) == len(moves), "contributions for each send")
+        known = {own: mask_of(own, self.machine.nodes) for own in set(map(tuple, carried))}
+        self.sends: list[Send] = [
+            (c, *move, known[tuple(own)])
+            for c, move, own in zip(chunks, moves, carried, strict=True)
+        ]
+        require(len(set(self.sends)) == len(self.sends), "a send twice")
+        require(all(c < len(self.ends) for c in chunks), "a send of no chunk")
+
+    def _carry(
+        self,
+        nodes: list[list[int]],
+        chunks: list[list[int]],
+        products: list[tuple[int, int]],
+        delays: list[int] | None = None,
+    ) -> None:
+        """Reads carriers."""
+        links, every = self.machine.number, list(range(self.machine.nodes))
+        waits = [0] * len(nodes) if delays is None else delays
+        require(0 < len(nodes) == len(chunks) == len(waits), "carriers of different lengths")
+        for p, q in zip(nodes, chunks, strict=True):
+            permutes = sorted(p) == every and sorted(q) == list(range(len(self.ends)))
+            require(permutes, "a generator does not permute nodes and chunks")
+            require(all((p[a], p[b]) in links for a, b in links), "a link goes to no link")
+            image = {one: moved(one, p) for one in {one for kind in self.ends for one in kind}}
+            for c, (pre, post) in enumerate(self.ends):
+                kept = self.ends[q[c]] == (image[pre], image[post])
+                require(kept, f"chunk {c} goes to one of another pre or post")
+        own = sorted({send[0] for send in self.sends})
+        require(max(1, len(own)) * (1 + len(products)) <= len(self.ends), "too many elements")
+        maps = [dict(zip(own, own, strict=True))]
+        for i, (generator, earlier) in enumerate(products):
+            require(earlier <= i, f"products[{i}] is after a later element")
+            (before, waited), q = self.elements[earlier], chunks[generator]
+            p = nodes[generator]
+            self.elements.append(([p[n] for n in before], waited + waits[generator]))
+            maps.append({c: q[image] for c, image in maps[earlier].items()})
+        images = {c for some in maps for c in some.values()}
+        require(len(images) == len(own) * len(maps), "two chunks are carried to one")
+        self.watched = {*own} | {*range(len(self.ends))} - images
+        times, later = {send[3] for send in self.sends}, {d for _, d in self.elements}
+        inside = all(0 <= t + d < len(self.rounds) for t in times for d in later)
+        require(inside, "an image before the first or after the last step")
+        if self.machine.counts:  # what counts as one is said of single sends
+            self.sends = [
+                (q[c], p[a], p[b], t + d, moved(who, p))
+                for (p, d), q in zip(self.elements, maps, strict=True)
+                for c, a, b, t, who in self.sends
+            ]
+            self.elements, self.watched = self.elements[:1], range(len(self.ends))
+
+    # The replay -----------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Where switches add up: as if they did, or else as if they did not."""
+        if not self.holds_summed():
+            self._hold(summed=False)
+
+    def holds_summed(self) -> bool:
+        """Whether it holds where switches add up all that they can; False where none does."""
+        if not (self.combining and "destinations" in self.machine.counting):
+            return False
+        try:
+            self._hold(summed=True)
+        except WrongError:
+            return False
+        return True
+
+    def _hold(self, *, summed: bool) -> None:
+        with at("algorithm"):
+            if self.combining:
+                self._hold_sums(summed)
+            else:
+                self._hold_copies()
+            require_room(self.machine, self.rounds, self.loads(summed=summed))
+
+    @cached_property
+    def _by_step(self) -> list[list[Send]]:
+        found: list[list[Send]] = [[] for _ in self.rounds]
+        for send in self.sends:
+            found[send[3]].append(send)
+        return found
+
+    def _hold_copies(self) -> None:
+        held = [pre for pre, _ in self.ends]
+        for now in self._by_step:
+            for c, a, _, t, _ in now:
+                require(held[c] >> a & 1, f"node {a} does not hold chunk {c} in step {t}")
+            for c, _, b, _, _ in now:
+                held[c] |= 1 << b
+        for c in self.watched:
+            require(not self.ends[c][1] & ~held[c], f"chunk {c} does not reach its post")
+
+    def _hold_sums(self, summed: bool) -> None:
+        held: dict[tuple[int, int], set[int]] = defaultdict(set)
+        for c in self.watched:
+            for n in bits(self.ends[c][0]):
+                held[c, n].add(1 << n)
+        for now in self._by_step:
+            for c, a, _, t, own in now:
+                inside = own and not own & ~self.ends[c][0] and forms(held[c, a], own)
+                require(inside, f"node {a} cannot form what it sends of chunk {c} in step {t}")
+            for group in self._groups(now, summed):
+                c, _, b, _, _ = group[0]
+                held[c, b].add(reduce(or_, (send[4] for send in group)))
+        for c in self.watched:
+            for n in bits(self.ends[c][1]):
+                whole = forms(held[c, n], self.ends[c][0])
+                require(whole, f"node {n} cannot form the sum of chunk {c}")
+
+    # Switches that copy and add up ----------------------------------------------------------------
+
+    def _groups(self, now: list[Send], summed: bool) -> Iterator[list[Send]]:
+        """The sends of a step, those together that are added up on their way."""
+        copied, groups = set[Send](), defaultdict[tuple[int, ...], list[Send]](list)
+        if not summed:
+            yield from ([send] for send in now)
+            return
+        number = self.machine.number
+        for own, counting in zip(self.machine.members, self.machine.counting, strict=True):
+            values: dict[tuple[int, ...], list[Send]] = defaultdict(list)
+            inside = set(own if counting == "sources" else ())
+            for send in now:
+                if number[send[1:3]] in inside:
+                    values[send[0], send[1], send[4]].append(send)
+            copied.update(send for some in values.values() if len(some) > 1 for send in some)
+        for send in now:
+            joint = self._joint.get(number[send[1:3]])
+            if joint is None or send in copied:
+                yield [send]
+            else:
+                groups[joint, send[0]].append(send)
+        for some in groups.values():
+            whose = [send[4] for send in some]
+            disjoint = sum(whose) == reduce(or_, whose)
+            yield from [some] if disjoint else [[send] for send in some]
+
+    @cached_property
+    def _joint(self) -> dict[int, int]:
+        """For links into one node that share bounds with `destinations` a common number."""
+        found: dict[int, int] = {}
+        for own, counting in zip(self.machine.members, self.machine.counting, strict=True):
+            for head in {self.machine.links[i][1] for i in own if counting == "destinations"}:
+                into = {i for i in own if self.machine.links[i][1] == head}
+                names = {found[i] for i in into if i in found}
+                into.update(i for i, name in found.items() if name in names)
+                found.update(dict.fromkeys(into, min(into)))
+        return found
+
+    def loads(self, *, summed: bool) -> list[int]:
+        """For each bound what it counts in all steps."""
+        machine = self.machine
+        if machine.counts:
+            return self._counted_loads(summed)
+        own: dict[tuple[int, int], int] = defaultdict(int)
+        for (a, b, t), n in Counter(send[1:4] for send in self.sends).items():
+            own[a, b] += n << WIDTH * t
+        total = [0] * len(machine.links)
+        for p, d in self.elements:
+            for (a, b), packed in own.items():
+                later = packed << WIDTH * d if d >= 0 else packed >> WIDTH * -d
+                total[machine.number[p[a], p[b]]] += later
+        return [sum(total[i] for i in some) for some in machine.members]
+
+    def _counted_loads(self, summed: bool) -> list[int]:
+        """The same where switches copy, or add up."""
+        machine, found = self.machine, [0] * len(self.machine.room)
+        for t, now in enumerate(self._by_step):
+            over: dict[int, list[tuple[Send, int]]] = defaultdict(list)
+            for i, group in enumerate(self._groups(now, summed)):
+                for send in group:
+                    over[machine.number[send[1:3]]].append((send, i))
+            for j, own in enumerate(machine.members):
+                sends = [one for link in own for one in over.get(link, ())]
+                value = {
+                    None: lambda one: one,
+                    "sources": lambda one: (one[0][0], one[0][1], one[0][4]),
+                    "destinations": lambda one: one[1],
+                }[machine.counting[j]]
+                found[j] += len(set(map(value, sends))) << WIDTH * t
+        return found
+
+
+def moved(mask: int, p: list[int]) -> int:
+    """The image of a set under a permutation."""
+    return sum(1 << p[n] for n in bits(mask))
+
+
+def forms(held: set[int], whole: int) -> bool:
+    """Whether disjoint sets that are held make up a set (an exact cover, depth first)."""
+    parts = [part for part in held if not part & ~whole]
+    if whole in parts or sum(parts) == whole:
+        return True
+    if reduce(or_, parts, 0) != whole:
+        return False
+    dead = set[int]()
+
+    def cover(rest: int) -> bool:
+        require(len(dead) <= MOST_REMAINDERS, "too many overlapping sets to tell what they form")
+        if not rest or rest in dead:
+            return not rest
+        lowest = rest & -rest
+        if any(p & lowest and not p & ~rest and cover(rest & ~p) for p in parts):
+            return True
+        dead.add(rest)
+        return False
+
+    return cover(whole)

@@ -1,0 +1,252 @@
+"""Reads files: JSON, and the entries that `entries.txt` lists (docs/certificates.md).
+
+A *kind* is a function that takes a JSON value and returns it checked: with exact ratios in place
+of texts such as "7/6", and without unknown entries.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+__all__ = ["FileError", "Json", "WrongError", "at", "parse", "read", "require"]
+
+Json = dict[str, Any]
+Kind = Callable[[Any], Any]
+
+NEWEST = {"frontier": 5, "forest": 2}
+DEEPEST = 16
+
+
+class FileError(Exception):
+    """Not a file that is checked here."""
+
+
+class WrongError(Exception):
+    """A claim that does not hold: what is wrong, and at which place of the file."""
+
+    def __init__(self, what: str, *place: object) -> None:
+        super().__init__(what)
+        self.what, self.place = what, place
+
+    def __str__(self) -> str:
+        parts = [f"[{one}]" if type(one) is int else f".{one}" for one in self.place]
+        return f"{''.join(parts).lstrip('.')}: {self.what}" if parts else self.what
+
+
+def require(holds: object, what: str) -> None:
+    """Raises `WrongError` if something does not hold."""
+    if not holds:
+        raise WrongError(what)
+
+
+@contextmanager
+def at(*place: object) -> Iterator[None]:
+    """Adds a place to errors; what is not found has a position, or a name, of nothing."""
+    try:
+        yield
+    except WrongError as error:
+        raise WrongError(error.what, *place, *error.place) from None
+    except LookupError as error:
+        raise WrongError(f"a position of nothing ({error})", *place) from error
+
+
+def parse(content: bytes) -> tuple[Json, str, int]:
+    """The object in a file, its kind and its version; raises `FileError`."""
+
+    def distinct(pairs: list[tuple[str, Any]]) -> Json:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise ValueError("an object has a key twice")
+        return found
+
+    def finite(text: str) -> float:
+        if not isfinite(value := float(text)):
+            raise ValueError(f"the number {text[:20]}")
+        return value
+
+    try:
+        document = json.loads(
+            content.decode("utf-8-sig"),
+            object_pairs_hook=distinct,
+            parse_constant=finite,
+            parse_float=finite,
+        )
+    except (ValueError, RecursionError) as error:
+        raise FileError(f"not JSON in UTF-8: {error}") from None
+    level = [document]
+    for _ in range(DEEPEST):
+        inner = (one.values() if isinstance(one, dict) else one for one in level)
+        level = [one for each in inner for one in each if isinstance(one, dict | list)]
+    schema = document.get("schema") if isinstance(document, dict) and not level else None
+    match = re.fullmatch(r"syncoll/(frontier|forest)/([1-9][0-9]{0,8})", str(schema))
+    if not isinstance(schema, str) or match is None:
+        raise FileError("neither a frontier nor bounds nor a forest of syncoll")
+    if int(match[2]) > NEWEST[match[1]]:
+        raise FileError(f"{schema} is newer than version {NEWEST[match[1]]}, the last known one")
+    return document, match[1], int(match[2])
+
+
+def read(document: Json, name: str, version: int) -> Json:
+    """The entries that claims are about; raises `WrongError`."""
+    layout = _Layout()
+    found: Json = layout.kinds[name](document)
+    require(layout.needed <= version, f"it has what files have from version {layout.needed} on")
+    return found
+
+
+class _Layout:
+    """The kinds of `entries.txt`.
+
+    Attributes:
+        kinds: by name.
+        needed: the version that what was read needs at least.
+    """
+
+    def __init__(self) -> None:
+        self.needed = 1
+        self.kinds: dict[str, Kind] = {
+            "count": _whole(0, 10**9),
+            "positive": _whole(1, 10**9),
+            "node": _whole(0, 65_535),
+            "vertex": _whole(0, 10**9),
+            "weight": _whole(1, 1 << 60),
+            "text": _one(lambda value: isinstance(value, str), "a text"),
+            "flag": _one(lambda value: type(value) is bool, "true or false"),
+            "true": _one(lambda value: value is True, "true"),
+            "number": _one(_is_number, "a number of at least 0"),
+            "seconds": _one(_are_seconds, "seconds by name"),
+            "ratio": _ratio,
+            "chunk": self._run("count", 5),
+        }
+        node = self._run("node", 2)
+        self.kinds["nodes"] = lambda value: list(map(node, self.kinds["list"](value)))
+        self.kinds["list"] = _one(lambda value: isinstance(value, list), "a list")
+        self.methods: dict[str, Kind] = {}
+        text = Path(__file__).with_name("entries.txt").read_text("utf-8")
+        common = ""
+        for line in text.replace(",\n ", ",").splitlines():
+            name, colon, entries = line.partition(":")
+            if "=" in name:
+                alias, _, meant = line.partition(" = ")
+                self.kinds[alias] = self._kind(meant)
+            elif name == "certificate":
+                common = f"{entries}, "
+                self.kinds[name] = self._certificate
+            elif name.startswith("certificate."):
+                self.methods[name.partition(".")[2]] = self._record(common + entries, closed=True)
+            elif colon:
+                self.kinds[name.rstrip("*")] = self._record(entries, closed=name[-1] != "*")
+
+    def _kind(self, text: str) -> Kind:
+        if text.endswith("|null"):
+            inner = self._kind(text.removesuffix("|null"))
+            return lambda value: None if value is None else inner(value)
+        if text.startswith("["):
+            inner, least = self._kind(text.rstrip("+")[1:-1]), int(text.endswith("+"))
+            return lambda value: _some(value, inner, least)
+        if text.startswith("("):
+            kinds = [self._kind(one) for one in text[1:-1].split()]
+            return lambda value: _row(value, kinds)
+        if text.startswith('"'):
+            words = json.loads(f"[{text.replace('|', ',')}]")
+            return _one(lambda value: isinstance(value, str) and value in words, text)
+        if ".." in text:
+            return _whole(*map(int, text.split("..")))
+        return lambda value: self.kinds[text](value)
+
+    def _record(self, text: str, *, closed: bool) -> Kind:
+        known, required = dict[str, tuple[Kind, int]](), set[str]()
+        for key, optional, kind, _, version in re.findall(
+            r"(\w+)(\??) ([^,@]+?)( @(\d))?(?:,|$)", text
+        ):
+            known[key] = self._kind(kind), int(version or 1)
+            required = required - {key} | ({key} if not optional else set())
+
+        def read(value: Any) -> Json:
+            require(isinstance(value, dict), f"{value!r:.60}; expected an object")
+            for key in required:
+                require(key in value, f"the entry {key!r} is missing")
+            found = {}
+            for key, one in value.items():
+                if key in known:
+                    kind, version = known[key]
+                    with at(key):
+                        found[key] = kind(one)
+                    self.needed = max(self.needed, version if one else 1)
+                require(key in known or not closed, f"the unknown entry {key!r:.60}")
+            return found
+
+        return read
+
+    def _certificate(self, value: Any) -> Json:
+        method = value.get("method") if isinstance(value, dict) else None
+        require(isinstance(method, str) and method in self.methods, f"method {method!r:.60}")
+        found: Json = self.methods[str(method)](value)
+        return found
+
+    def _run(self, kind: str, version: int) -> Kind:
+        """A number, or the first and the last of a run, as files have them from a version on."""
+
+        def read(value: Any) -> tuple[int, int]:
+            if not isinstance(value, list):
+                return (self.kinds[kind](value),) * 2
+            self.needed = max(self.needed, version)
+            first, last = _row(value, [self.kinds[kind]] * 2)
+            require(first <= last, f"a run from {first} to {last}")
+            return first, last
+
+        return read
+
+
+def _one(holds: Callable[[Any], bool], what: str) -> Kind:
+    def read(value: Any) -> Any:
+        if not holds(value):
+            raise WrongError(f"{value!r:.60}; expected {what}")
+        return value
+
+    return read
+
+
+def _whole(least: int, most: int) -> Kind:
+    return _one(
+        lambda value: type(value) is int and least <= value <= most,
+        f"a whole number from {least} to {most}",
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and value >= 0
+
+
+def _are_seconds(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_number, value.values()))
+
+
+def _ratio(value: Any) -> Fraction:
+    match = re.fullmatch(r"([0-9]{1,30})(?:/([0-9]{1,30}))?", value) if type(value) is str else None
+    if match is None or not int(match[2] or 1):
+        raise WrongError(f"{value!r:.60}; expected an exact ratio such as 7/6")
+    return Fraction(value)
+
+
+def _some(value: Any, kind: Kind, least: int) -> list[Any]:
+    require(isinstance(value, list) and len(value) >= least, f"{value!r:.60}; expected a list")
+    found: list[Any] = []
+    try:
+        found.extend(map(kind, value))
+    except WrongError as error:
+        raise WrongError(error.what, len(found), *error.place) from None
+    return found
+
+
+def _row(value: Any, kinds: list[Kind]) -> tuple[Any, ...]:
+    if not isinstance(value, list) or len(value) != len(kinds):
+        raise WrongError(f"{value!r:.60}; expected {len(kinds)} entries")
+    return tuple([kind(one) for kind, one in zip(kinds, value, strict=True)])
