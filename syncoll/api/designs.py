@@ -21,6 +21,7 @@ from syncoll.api.base import (
     verb,
 )
 from syncoll.designing import Design, Question
+from syncoll.designing.driver import Work, design as run_design
 from syncoll.designing.folder import DesignFolder
 from syncoll.designing.picture import draw_design
 from syncoll.designing.table import COLUMNS, rows
@@ -30,6 +31,7 @@ from syncoll.planning import Picture
 from syncoll.reporting import design_report
 from syncoll.session.progress import counting
 from syncoll.session.settings import SettingsOptions, require_whole
+from syncoll.solving.executor_name import ExecutorName
 from syncoll.wording import argument
 
 if TYPE_CHECKING:
@@ -202,9 +204,10 @@ def design(
     folder = None if output is None else DesignFolder(Path(output), session.tell)
     if folder is not None:
         folder.require_part_of(question)
-    with counting(progress) as told:
-        found = session.design(families, question, until=until, told=told, folder=folder)
-    result = dressed(DesignResult, found)
+    executor = ExecutorName.of(session.settings.executor or "local", session.settings.num_jobs)
+    with session.limited(), counting(progress) as told:
+        task = Work(executor, until, session.search, told, folder, session.tell)
+        result = dressed(DesignResult, run_design(families, question, task))
     if folder is not None:
         folder.finish(result.document())
     return result

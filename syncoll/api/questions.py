@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -29,14 +30,14 @@ from syncoll.deadline import interrupted_at
 from syncoll.documents.forest import forest_document
 from syncoll.documents.outcome import outcome_document
 from syncoll.errors import UsageError
-from syncoll.formula import Verdict
+from syncoll.formula import StopReason, Verdict
 from syncoll.pages import Page
 from syncoll.pages.algorithm import solution_page
 from syncoll.pages.bounds import bounds_page, price_records
 from syncoll.pages.explanation import explanation_page
 from syncoll.pages.forest import forest_page
-from syncoll.results import Forests, LowerBounds, Solution
-from syncoll.results.solution import Explanation
+from syncoll.results import Forests, LowerBounds, Solution, undecided
+from syncoll.results.solution import ExplainedStage, Explanation
 from syncoll.session import Session
 from syncoll.session.settings import SettingsOptions, require_whole
 
@@ -200,10 +201,33 @@ def solve(
     """
     session, until = _single(settings), deadline_of(time_limit, work=work)
     with session.solver() as solver:  # its process starts while the question is put together
+        from syncoll.searching import solve_one
+
         with interrupted_at(until):
             what = session.collective(collective)
             instance = session.instance(topology, what, chunks=chunks, steps=steps, rounds=rounds)
-        solution = session.solve(instance, what, until, solver, symmetric=symmetric)
+        began = time.perf_counter()
+        try:
+            with session.limited():
+                solution = solve_one(
+                    solver,
+                    instance.topology,
+                    what,
+                    chunks=chunks,
+                    steps=steps,
+                    rounds=rounds,
+                    deadline=until,
+                    symmetric=symmetric,
+                )
+        except KeyboardInterrupt:
+            solution = undecided(
+                instance,
+                StopReason.INTERRUPTED,
+                "",
+                encoding=solver.encoding.name,
+                backend=solver.backend_name,
+                seconds={"solve": time.perf_counter() - began},
+            )
     return dressed(SolutionResult, solution, session=session)
 
 
@@ -243,13 +267,16 @@ def bounds(
     >>> bounds("torus(3,3)", "alltoall").bandwidth
     Fraction(1, 3)
     """
+    from syncoll.ledger.lower_bounds import lower_bounds
+
     session, until = session_for(), deadline_of(time_limit, work=work)
     for name, value, least in (("chunks", chunks, 1), ("max_steps", max_steps, 0)):
         if value is not None:
             require_whole(name, value, least)
     with reading(until):
         where, what = session.topology(topology), session.collective(collective)
-    found = session.bounds(where, what, chunks=chunks, max_steps=max_steps, until=until)
+    with session.limited():
+        found = lower_bounds(where, what, chunks=chunks, max_steps=max_steps, until=until)
     return dressed(BoundsResult, found)
 
 
@@ -281,10 +308,13 @@ def forest(
     >>> forest("ring(4)").algbw
     Fraction(8, 3)
     """
+    from syncoll.session.packing import pack_forests
+
     session, until = session_for(), deadline_of(time_limit)
     with reading(until):
         where = session.fabric(topology)  # without its lowering, which takes long if it is large
-    found = session.forest(where, collective, root=root, fixed_k=k, backend=backend, until=until)
+    with session.limited():
+        found = pack_forests(session, where, collective, root, k, backend, until)
     return dressed(ForestsResult, found)
 
 
@@ -332,7 +362,29 @@ def explain(
     Raises:
         SyncollError: as `pareto`.
     """
+    from syncoll.searching import decided_as
+
     session = _single(settings)
     what = session.collective(collective)
     instance = session.instance(topology, what, chunks=chunks, steps=steps, rounds=rounds)
-    return dressed(ExplanationResult, session.explain(instance, what))
+    asked, note = decided_as(instance, what)
+    with session.limited(), session.solver() as solver:
+        prepared = solver.prepare(asked)
+        encoding, backend = solver.encoding_for(asked), prepared.backend
+    first = ExplainedStage(
+        f"encoding {encoding.name}", encoding.summary, prepared.size, prepared.seconds["encode"]
+    )
+    lowered = (
+        ExplainedStage(s.name, s.summary, s.after, s.seconds) for s in prepared.lowered.stages
+    )
+    can, should = (ask(prepared.lowered_size) for ask in (backend.can_run, backend.should_run))
+    return ExplanationResult(
+        instance,
+        note,
+        encoding.name,
+        backend.name,
+        backend.summary,
+        tuple(sorted(backend.features)),
+        (first, *lowered),
+        (("can_run", can.ok, can.reason), ("should_run", should.ok, should.reason)),
+    )

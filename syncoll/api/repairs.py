@@ -32,7 +32,7 @@ from syncoll.pages.repair import repair_page, survey_page
 from syncoll.repairing.failures import Kind
 from syncoll.repairing.remaining_problem import left
 from syncoll.repairing.repair import Repair
-from syncoll.repairing.survey import COLUMNS, Survey, rows
+from syncoll.repairing.survey import COLUMNS, Survey, SurveyWork, rows, survey as repair_each
 from syncoll.repairing.warm_start_seeds import warm_start_seeds
 from syncoll.results import Frontier
 from syncoll.session import Session
@@ -255,16 +255,10 @@ def survey(
         folder.require_same(
             about, f"a survey of {kind} of {whole.topology.name} for {whole.collective}"
         )
-    with counting(progress) as told:
-        found = session.survey(
-            whole,
-            meant,
-            kind,
-            seconds=_SECONDS_EACH if seconds is None else seconds,
-            until=until,
-            told=told,
-            folder=folder,
-        )
+    each = _SECONDS_EACH if seconds is None else seconds
+    with session.limited(), counting(progress) as told:
+        task = SurveyWork(session.search, each, until, told, folder)
+        found = repair_each(whole, meant, kind, task, session.collective)
     result = dressed(SurveyResult, found)
     if folder is not None:
         folder.finish(result.document())

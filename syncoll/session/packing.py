@@ -31,7 +31,19 @@ def pack_forests(
     backend: str | None,
     until: Deadline,
 ) -> Forests:
-    """See `Session.forest`."""
+    """Packs spanning trees of optimal throughput and checks them edge by edge.
+
+    Args:
+        collective: a `ForestCollective`.
+        root: of broadcast and reduce; None for node 0.
+        fixed_k: trees for each root; None for as many as the optimum needs.
+        backend: the seed that packs; None for the first that can.
+
+    Raises:
+        UsageError: on a root where none is meant, or that does not exist.
+        PluginError: when no seed packs forests.
+        OutOfTimeError: when the time was over.
+    """
     for name, value, least in (("root", root, 0), ("k", fixed_k, 1)):
         if value is not None:
             require_whole(name, value, least)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,26 +14,19 @@ from typing import TYPE_CHECKING
 
 from syncoll import memory
 from syncoll.clock import is_counted
-from syncoll.deadline import NEVER, Deadline
+from syncoll.deadline import Deadline
 from syncoll.errors import SyncollError
 from syncoll.session.names import Names, Tell
 from syncoll.session.settings import Settings
 
 if TYPE_CHECKING:
-    from syncoll.designing import Design, Question
-    from syncoll.designing.folder import DesignFolder
-    from syncoll.documents.folder import FrontierFolder
     from syncoll.ledger import Observer, SearchRequest
-    from syncoll.model import Algorithm, Collective, Fabric, Instance, Topology
+    from syncoll.model import Algorithm, Collective, Instance, Topology
     from syncoll.plugins import PluginManager
     from syncoll.proofs.refute import Refuting
-    from syncoll.repairing.failures import Kind
-    from syncoll.repairing.survey import Survey
-    from syncoll.results import Forests, Frontier, LowerBounds, Refuted, Solution
-    from syncoll.results.solution import Explanation
+    from syncoll.results import Frontier, Refuted, Solution
     from syncoll.searching import AnswerSource, ChosenSeed
     from syncoll.solving import Solver, SolverSettings
-    from syncoll.spec import Family, Machine
     from syncoll.store import Store
 
 __all__ = ["Session", "Tell"]
@@ -181,6 +173,18 @@ class Session(Names):
                 self.tell(f"seed {name} has no algorithm: {why}")
             return frontier
 
+    def search(
+        self,
+        topology: Topology,
+        collective: Collective,
+        until: Deadline,
+        seeds: Sequence[ChosenSeed] = (),
+    ) -> Frontier:
+        """Searches a frontier with the usual limits; see `pareto`."""
+        from syncoll.ledger import SearchRequest
+
+        return self.pareto(SearchRequest(topology, collective), until=until, also=seeds)
+
     def asks_seeds_alone(self, backend: str | None = None) -> bool:
         """Whether the backend that is asked is a seed, so that no solver decides anything."""
         chosen, plugins = self.settings.backend or backend, self.plugins
@@ -222,52 +226,6 @@ class Session(Names):
             self.tell("interrupted: the proofs are left out")
             return frontier
 
-    def solve(
-        self,
-        instance: Instance,
-        collective: Collective,
-        until: Deadline,
-        solver: Solver | None = None,
-        *,
-        symmetric: bool = False,
-    ) -> Solution:
-        """Decides one (S, R, C); after Ctrl-C an answer that says so.
-
-        Args:
-            symmetric: whether only symmetric algorithms are looked for.
-            solver: of this session, which may have been starting meanwhile; None for a new one.
-
-        Raises:
-            SyncollError: on settings that do not go together, and what plugins do wrong.
-        """
-        from syncoll.formula import StopReason
-        from syncoll.results import undecided
-        from syncoll.searching import solve_one
-
-        began = time.perf_counter()
-        with self.limited(), contextlib.ExitStack() as stack:
-            asked = solver or stack.enter_context(self.solver())
-            try:
-                return solve_one(
-                    asked,
-                    instance.topology,
-                    collective,
-                    chunks=instance.chunks,
-                    steps=instance.steps,
-                    rounds=instance.rounds,
-                    deadline=until,
-                    symmetric=symmetric,
-                )
-            except KeyboardInterrupt:
-                return undecided(
-                    instance,
-                    StopReason.INTERRUPTED,
-                    "",
-                    encoding=asked.encoding.name,
-                    backend=asked.backend_name,
-                    seconds={"solve": time.perf_counter() - began},
-                )
-
     def refute(self, solution: Solution, folder: Path, until: Deadline) -> Refuting:
         """Writes a proof that others can check that there is no such algorithm; solves once more.
 
@@ -308,127 +266,6 @@ class Session(Names):
         except OutOfTimeError:
             return Refuting(None, "the time limit was reached")
 
-    def explain(self, instance: Instance, collective: Collective) -> Explanation:
-        """What a solver would be asked about an instance, without asking it.
-
-        Raises:
-            SyncollError: on settings that do not go together, and what plugins do wrong.
-        """
-        from syncoll.results.solution import ExplainedStage, Explanation
-        from syncoll.searching import decided_as
-
-        asked, note = decided_as(instance, collective)
-        with self.limited(), self.solver() as solver:
-            prepared = solver.prepare(asked)
-            encoding, backend = solver.encoding_for(asked), prepared.backend
-        first = ExplainedStage(
-            f"encoding {encoding.name}",
-            encoding.summary,
-            prepared.size,
-            prepared.seconds["encode"],
-        )
-        lowered = (
-            ExplainedStage(s.name, s.summary, s.after, s.seconds) for s in prepared.lowered.stages
-        )
-        can, should = (ask(prepared.lowered_size) for ask in (backend.can_run, backend.should_run))
-        return Explanation(
-            instance,
-            note,
-            encoding.name,
-            backend.name,
-            backend.summary,
-            tuple(sorted(backend.features)),
-            (first, *lowered),
-            (("can_run", can.ok, can.reason), ("should_run", should.ok, should.reason)),
-        )
-
-    def bounds(
-        self,
-        topology: Topology,
-        collective: Collective,
-        *,
-        chunks: int | None = None,
-        max_steps: int | None = None,
-        until: Deadline = NEVER,
-    ) -> LowerBounds:
-        """Proves lower bounds without searching; see `syncoll.ledger.lower_bounds`."""
-        from syncoll.ledger.lower_bounds import lower_bounds
-
-        with self.limited():
-            return lower_bounds(
-                topology, collective, chunks=chunks, max_steps=max_steps, until=until
-            )
-
-    def design(
-        self,
-        families: Sequence[Family | Machine],
-        question: Question,
-        *,
-        until: Deadline = NEVER,
-        told: Callable[[int, int, str], None] = lambda *_: None,
-        folder: DesignFolder | None = None,
-    ) -> Design:
-        """Proves bounds of all members of families, and searches; see `syncoll.designing`.
-
-        Args:
-            told: is told how many of how many things are done, and which was the last.
-            folder: where they are kept as they come, and read from.
-
-        Raises:
-            UsageError: when a file cannot be written.
-            SpecError: when a family or a condition makes no sense, or no member is left.
-            OutOfTimeError: when the time was over before there was a member.
-        """
-        from syncoll.designing.driver import Work, design
-        from syncoll.ledger import SearchRequest
-        from syncoll.solving.executor_name import ExecutorName
-
-        def search(
-            topology: Topology, asked: Collective, ends: Deadline, seeds: Sequence[ChosenSeed]
-        ) -> Frontier:
-            return self.pareto(SearchRequest(topology, asked), until=ends, also=seeds)
-
-        with self.limited():
-            settings = self.settings
-            where = ExecutorName.of(settings.executor or "local", settings.num_jobs)
-            work = Work(where, until, search, told, folder, self.tell)
-            return design(families, question, work)
-
-    def survey(
-        self,
-        whole: Frontier,
-        collective: Collective,
-        kind: Kind,
-        *,
-        seconds: float,
-        until: Deadline = NEVER,
-        told: Callable[[int, int, str], None] = lambda *_: None,
-        folder: FrontierFolder | None = None,
-    ) -> Survey:
-        """Repairs every single failure of a kind; see `syncoll.repairing.survey`.
-
-        Args:
-            whole: the frontier of the whole machine.
-            collective: that it is of.
-            seconds: for each failure, of those that are alike for one.
-            told: is told how many of how many are done, and what comes next.
-            folder: where frontiers are kept as they come, and read from.
-
-        Raises:
-            UsageError: when the machine has nothing of the kind, or a file cannot be written.
-        """
-        from syncoll.ledger import SearchRequest
-        from syncoll.repairing.survey import SurveyWork, survey
-
-        def search(
-            topology: Topology, asked: Collective, ends: Deadline, seeds: Sequence[ChosenSeed]
-        ) -> Frontier:
-            return self.pareto(SearchRequest(topology, asked), until=ends, also=seeds)
-
-        with self.limited():
-            work = SurveyWork(search, seconds, until, told, folder)
-            return survey(whole, collective, kind, work, self.collective)
-
     def classics(
         self,
         topology: Topology,
@@ -467,31 +304,3 @@ class Session(Names):
                 else:
                     reasons[name] = why
         return found, reasons
-
-    def forest(
-        self,
-        fabric: Fabric,
-        collective: str = "allgather",
-        *,
-        root: int | None = None,
-        fixed_k: int | None = None,
-        backend: str | None = None,
-        until: Deadline = NEVER,
-    ) -> Forests:
-        """Packs spanning trees of optimal throughput and checks them edge by edge.
-
-        Args:
-            collective: a `ForestCollective`.
-            root: of broadcast and reduce; None for node 0.
-            fixed_k: trees for each root; None for as many as the optimum needs.
-            backend: the seed that packs; None for the first that can.
-
-        Raises:
-            UsageError: on a root where none is meant, or that does not exist.
-            PluginError: when no seed packs forests.
-            OutOfTimeError: when the time was over.
-        """
-        from syncoll.session.packing import pack_forests
-
-        with self.limited():
-            return pack_forests(self, fabric, collective, root, fixed_k, backend, until)

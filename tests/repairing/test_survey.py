@@ -76,7 +76,7 @@ def test_all_of_an_orbit_have_one_bound() -> None:
     for node in (0, 5, 15):
         text = f"link {node}->switch {node // 2} by 2"
         machine = damaged(topology, [parse_damage(text, slow=True)])
-        costs.add(SESSION.bounds(machine.topology, asked, max_steps=0).bandwidth)
+        costs.add(syncoll.bounds(machine.topology, asked, max_steps=0).bandwidth)
     assert len(costs) == 1
 
 
