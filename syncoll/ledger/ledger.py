@@ -148,7 +148,8 @@ class Ledger:
         new, steps = True, None
         match event:
             case Point():
-                new, steps = self._record_point(event), event.steps
+                before, self.points = self.points, self._points_with(event)
+                new, steps = self.points is not before, event.steps
             case Family():
                 new = not any(event is known for known in self._families)
                 self._families += [event] * new
@@ -175,13 +176,11 @@ class Ledger:
         proved = max(bounds, default=Fraction(0))
         return min(found) / proved if proved and found else Fraction(0)
 
-    def _record_point(self, point: Point) -> bool:
+    def _points_with(self, point: Point) -> list[Point]:
+        """The points with one more; the same list where something known beats it."""
         self.warm_starts.add(point)
         self.bounds.found(point.steps, point.bandwidth)
-        if not unbeaten([point], self.families):
-            return False
-        before, self.points = self.points, merged(self.points, point)
-        return self.points is not before
+        return merged(self.points, point) if unbeaten([point], self.families) else self.points
 
     def list_members(self) -> bool:
         """Enters members of few steps of families that are new; whether one belongs.
@@ -268,12 +267,14 @@ class Ledger:
         )
         if not self.composed:
             return with_claims(found, source, steps, self._why_open)
-        why = self.stopped or (self.late if self.bounds.deadline.passed else _NOT_SEARCHED)
+        why = self.late if self.bounds.deadline.passed else _NOT_SEARCHED
+        if self.stopped != limit_in_words():
+            why = self.stopped or why
         if not self.bounds.deadline.is_never:
             for one in in_turn(steps):
                 if not self.bounds.deadline.passed:
                     source.least_bandwidth_of(one)
-        reason = "; ".join([why, *self.losses])
+        reason = "; ".join(dict.fromkeys([why, *self.losses]))
         return with_claims(found, source, steps, lambda _: reason)
 
     def _steps_of(self, points: Sequence[Point], families: Sequence[Family]) -> list[int]:

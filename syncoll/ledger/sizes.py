@@ -1,31 +1,37 @@
-"""How large a machine is for a search: whether solvers or seeds are sooner there."""
+"""How large a network is for a search: whether solvers or seeds are sooner there."""
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 from syncoll.model import Topology
 
-__all__ = ["is_for_seeds", "is_small", "is_tiny"]
+__all__ = ["Size", "is_small", "size_of"]
 
-_TINY, _SMALL, _LARGE = 500, 1_200, 12_000
-"""Links times nodes, up to which a solver is as fast as seeds that know something to begin with, or
-work beside it; up to which it is often as fast as a seed that does not; and beyond which it seldom
-finds what seeds do not."""
+
+class Size(IntEnum):
+    """Sizes, each up to so many links times nodes.
+
+    * `TINY`: a solver is as fast as seeds with warm starts, or in the background.
+    * `SMALL`: a solver is often as fast as a seed (dgx1).
+    * `MEDIUM`: seeds construct for as long as a solver would take (torus(4,4)).
+    * `WIDE`: seeds of a composition have a first look only (torus(8,8)).
+    * `LARGE`: a solver seldom finds what seeds do not (torus(8,8,8)).
+    """
+
+    TINY = 500
+    SMALL = 1_200
+    MEDIUM = 6_000
+    WIDE = 12_000
+    LARGE = 12_001
+
+
+def size_of(topology: Topology) -> Size:
+    """The size of a network."""
+    found = len(topology.links) * topology.num_nodes
+    return next((size for size in Size if found <= size), Size.LARGE)
 
 
 def is_small(topology: Topology) -> bool:
     """Whether a solver is often as fast as a seed."""
-    return len(topology.links) * topology.num_nodes <= _SMALL
-
-
-def is_tiny(topology: Topology) -> bool:
-    """Whether a solver is as fast as any seed."""
-    return len(topology.links) * topology.num_nodes <= _TINY
-
-
-def is_for_seeds(topology: Topology, know: bool = False) -> bool:
-    """Whether a solver seldom finds what seeds do not, or not as soon.
-
-    Args:
-        know: whether they know something to begin with.
-    """
-    return len(topology.links) * topology.num_nodes > (_TINY if know else _LARGE)
+    return size_of(topology) <= Size.SMALL

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
+    from syncoll.searching.agenda import OUT_OF_MEMORY as OUT_OF_MEMORY
     from syncoll.searching.answers import AnswerSource as AnswerSource
-    from syncoll.searching.constructing import constructed as constructed
-    from syncoll.searching.driver import OUT_OF_MEMORY as OUT_OF_MEMORY
+    from syncoll.searching.baseline import constructed as constructed
     from syncoll.searching.frontiers import search as search
     from syncoll.searching.heuristic_state import ChosenSeed as ChosenSeed
     from syncoll.searching.heuristics import Seeding as Seeding

@@ -10,6 +10,7 @@ a fraction of a percent of R/C.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import lcm
@@ -22,18 +23,29 @@ from syncoll.results.frontier import Point
 from syncoll.searching.decompose import composed
 from syncoll.searching.parts import Part
 
-__all__ = ["Compositions"]
+__all__ = ["Compositions", "Room"]
 
 Choice = tuple[Point, ...]
 """A point of each part."""
 
-_MOST_REFINED, _LEAST_CHUNKS = 1 << 22, 4
-"""Parts are refined to a common multiple of their chunks while the whole lists no more
-contributions (sends times nodes).  Where not all are orbits, so that every send is listed, they are
-cut into fewer chunks than they have if need be, but not into fewer than so many at a node ..."""
 
-_MOST_LISTED = 1 << 23
-"""... and what lists more even so is not made: a file of it has tens of megabytes."""
+@dataclass(frozen=True)
+class Room:
+    """How much a composition may list, in contributions (sends times nodes).
+
+    Args:
+        refined: parts are refined to a common multiple of their chunks up to this.  Where not all
+            are orbits, so that every send is listed, they are cut into fewer chunks than they have
+            if need be.
+        listed: more is not made: a file of it has tens of megabytes.
+    """
+
+    refined: int = 1 << 22
+    listed: int = 1 << 23
+
+
+_LEAST_CHUNKS = 4
+"""Parts are not cut into fewer chunks at a node to keep room."""
 
 _NEAR = Fraction(1005, 1000)
 """What costs no more than so many times what it promised keeps others from being made."""
@@ -55,9 +67,10 @@ class Compositions:
         is_of_use: Callable[[int, Fraction], bool],
         lost: Callable[[str], None],
         admits: Callable[[Point], bool] = lambda _: True,
+        room: Room | None = None,
     ) -> None:
         self._collective, self._is_of_use, self._lost = collective, is_of_use, lost
-        self._admits = admits
+        self._admits, self._room = admits, room or Room()
         self._tried: dict[tuple[int, ...], Choice] = {}
         self._made: list[tuple[int, Fraction]] = []
         self._per_chunk: Fraction | None = None
@@ -73,7 +86,7 @@ class Compositions:
         """
         late = False
         for choice in self._in_turn(parts):
-            if self._seconds_per_send * _listed(choice) > max(0.0, deadline.left()):
+            if self._seconds_per_send * self._listed(choice) > max(0.0, deadline.left()):
                 late = True
                 continue
             began = now()
@@ -82,7 +95,7 @@ class Compositions:
             self._tried[_numbers(choice)] = choice  # which keeps the algorithms, and their numbers
             if solved is None:
                 continue
-            self._seconds_per_send = (now() - began) / max(1, _listed(choice))
+            self._seconds_per_send = (now() - began) / max(1, self._listed(choice))
             instance = solved[0]
             self._per_chunk = Fraction(instance.num_chunks, instance.chunks)
             point = Point(
@@ -106,14 +119,19 @@ class Compositions:
         left = [c for c in product(*(p.points for p in parts)) if _numbers(c) not in self._tried]
         while left := [choice for choice in left if self._promises(choice)]:
             first: list[Choice] = []
-            for choice in sorted(left, key=lambda c: (_steps(c), _share_of_rounds(c), _listed(c))):
+            for choice in sorted(
+                left, key=lambda c: (_steps(c), _share_of_rounds(c), self._listed(c))
+            ):
                 if not first or _share_of_rounds(choice) < _share_of_rounds(first[-1]):
                     first.append(choice)
             taken = set(map(_numbers, first))
             left = [choice for choice in left if _numbers(choice) not in taken]
-            for choice in sorted(first, key=_listed):
+            for choice in sorted(first, key=self._listed):
                 if self._promises(choice):  # another may have come meanwhile
                     yield choice
+
+    def _order(self, choice: Choice) -> tuple[int, Fraction, float]:
+        return _steps(choice), _share_of_rounds(choice), self._listed(choice)
 
     def _promises(self, choice: Choice) -> bool:
         """Whether a choice may be better than what is known, and than what was made."""
@@ -126,7 +144,7 @@ class Compositions:
         self, parts: Sequence[Part], choice: Sequence[Point]
     ) -> tuple[Instance, Algorithm] | None:
         """One point of each part, one after the other, verified; None where that cannot be."""
-        sizes = _sizes(choice)
+        sizes = self._sizes(choice)
         try:
             solved = []
             for part, point, size in zip(parts, choice, sizes or (), strict=False):
@@ -143,25 +161,28 @@ class Compositions:
             self._lost(str(error))
             return None
 
+    def _sizes(self, choice: Sequence[Point]) -> list[int] | None:
+        """Into how many chunks each part cuts what all nodes have; None for too many sends."""
+        sizes = [point.instance.num_chunks for point in choice]
+        common, largest = lcm(*sizes), max(sizes)
+        if common == min(sizes):
+            return sizes
+        nodes = choice[0].instance.topology.num_nodes
+        per_chunk = nodes * _sends_per_chunk(choice)
+        if common * per_chunk <= self._room.refined:
+            return sizes
+        if not all(isinstance(p.algorithm, OrbitAlgorithm) for p in choice):
+            # What is cut anew has as many chunks for each C as it has.
+            unit = lcm(*(p.instance.num_chunks // p.chunks for p in choice))
+            units = max(int(self._room.refined / (per_chunk * unit)), _LEAST_CHUNKS)
+            largest = min(largest, units * unit)
+            if largest * per_chunk > self._room.listed:
+                return None
+        return [largest] * len(sizes)
 
-def _sizes(choice: Sequence[Point]) -> list[int] | None:
-    """Into how many chunks each part cuts what all nodes have together; None for too many sends."""
-    sizes = [point.instance.num_chunks for point in choice]
-    common, largest = lcm(*sizes), max(sizes)
-    if common == min(sizes):
-        return sizes
-    nodes = choice[0].instance.topology.num_nodes
-    per_chunk = nodes * _sends_per_chunk(choice)
-    if common * per_chunk <= _MOST_REFINED:
-        return sizes
-    if not all(isinstance(p.algorithm, OrbitAlgorithm) for p in choice):
-        # What is cut anew has as many chunks for each C as it has.
-        unit = lcm(*(p.instance.num_chunks // p.chunks for p in choice))
-        units = max(int(_MOST_REFINED / (per_chunk * unit)), _LEAST_CHUNKS)
-        largest = min(largest, units * unit)
-        if largest * per_chunk > _MOST_LISTED:
-            return None
-    return [largest] * len(sizes)
+    def _listed(self, choice: Sequence[Point]) -> float:
+        """About how many sends a composition lists, which is what making it takes time for."""
+        return float(_sends_per_chunk(choice) * lcm(*(self._sizes(choice) or (0,))))
 
 
 def _share_of_rounds(choice: Sequence[Point]) -> Fraction:
@@ -174,11 +195,6 @@ def _sends_per_chunk(choice: Sequence[Point]) -> Fraction:
     orbits = all(isinstance(p.algorithm, OrbitAlgorithm) for p in choice)
     listed = ((p.algorithm.num_listed if orbits else p.algorithm.num_sends, p) for p in choice)
     return sum((Fraction(sends, p.instance.num_chunks) for sends, p in listed), Fraction(0))
-
-
-def _listed(choice: Sequence[Point]) -> float:
-    """About how many sends a composition lists, which is what making it takes time for."""
-    return float(_sends_per_chunk(choice) * lcm(*(_sizes(choice) or (0,))))
 
 
 def _numbers(choice: Choice) -> tuple[int, ...]:

@@ -2,8 +2,8 @@
 
 * An inverse is searched as its dual on the topology with every link reversed (SCCL paper, section
   3.5), and every point found is inverted; bounds and open claims carry over.
-* A composed collective's frontier comes from the frontiers of its parts (`composing`).
-* A sum of what is added up and what is moved begins with the frontiers of its terms (`overlaying`).
+* A composed collective's frontier comes from those of its parts (`composition_search`).
+* A sum of what is added up and what is moved begins with those of its terms (`sum_search`).
 
 Every algorithm that comes out is verified again as an algorithm of the collective that was asked
 for.
@@ -13,40 +13,33 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from itertools import count
-from math import exp, log
 
 from syncoll.clock import counting, is_counted
-from syncoll.deadline import Deadline, OutOfTimeError
+from syncoll.deadline import Deadline
 from syncoll.ledger.bounds_table import BoundsTable
 from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.events import Log
-from syncoll.ledger.incumbents import known_cost, merged, within
-from syncoll.ledger.ledger import INTERRUPTED, OnPoints
+from syncoll.ledger.ledger import Ledger, OnPoints
 from syncoll.ledger.proof_state import without_algorithms
 from syncoll.ledger.request import Observer, SearchRequest
 from syncoll.model import Collective
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, OpenClaim, Point
 from syncoll.searching.answers import AnswerSource
-from syncoll.searching.composing import Composing, Known, SearchTask
+from syncoll.searching.composition_search import CompositionSearch
 from syncoll.searching.decompose import Decomposition
-from syncoll.searching.driver import OUT_OF_MEMORY, search_points
 from syncoll.searching.duals import Dual, inverted_family, inverted_point
-from syncoll.searching.overlaying import SHARES_OF_TERMS, Overlays
-from syncoll.searching.parts import same_problem, underlying
+from syncoll.searching.parts import SearchTask, same_problem, underlying
+from syncoll.searching.passes import in_passes
+from syncoll.searching.search import Search
+from syncoll.searching.sum_search import SumSearch
 from syncoll.solving import Solver
 
 __all__ = ["search"]
-
-_PASS_SECONDS, _NEAR = 60.0, 1.01
-"""How long a search without a limit of time of what is composed of parts goes on at first, and how
-many times what is proved is near enough; a pass that comes nearer by no more is the last."""
 
 
 def search(
@@ -122,8 +115,8 @@ def _ruled_out(request: SearchRequest, answers: AnswerSource) -> Frontier | None
 class _Frontiers(Decomposition[SearchTask, Frontier]):
     """One search with the frontiers of parts that came up in it."""
 
-    def __init__(self, answers: AnswerSource, observer: Observer) -> None:
-        self.answers, self.observer = answers, observer
+    def __init__(self, answers: AnswerSource, log: Log) -> None:
+        self.answers, self.log = answers, log
         self._known: list[tuple[SearchRequest, Frontier]] = []
 
     def search(self, task: SearchTask) -> Frontier:
@@ -137,7 +130,8 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
         for known, frontier in self._known:
             if _same_question(known, question.request):
                 return frontier
-        frontier = self._points(question, self.answers)
+        search = self._begin(question)
+        frontier = search.frontier(search.rows())
         if not frontier.interrupted:
             self._known.append((question.request, frontier))
         return frontier
@@ -149,48 +143,41 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
 
     def together(self, question: SearchTask, collective: Collective) -> Frontier:
         """That of a sum: what its terms have, laid over each other, and what is better."""
-        began = time.perf_counter()
-        request = question.request
-        bounds = BoundsTable(request.topology, request.collective, self.answers.prove)
-        source = CandidateSource(request, bounds)  # what cannot be is said at once
-        points: list[Point] = []
-        stopped = ""
-        for share in SHARES_OF_TERMS:
-            # What had less time is searched anew.
-            overlays = Overlays(_Frontiers(self.answers, self.observer), question, share)
-            for point in overlays.points():
-                if within(point, request) and source.keeps(point):
-                    points = merged(points, point)
-            self.observer.began(collective.name)
-            self.observer.found(tuple(points))
-            if overlays.interrupted:
-                stopped = INTERRUPTED
-                break
-        frontier = self._points(question, self.answers, points, stopped, bounds)
+        search = self._begin(question)
+        sums = SumSearch(search, lambda: _Frontiers(self.answers, self.log))
+        frontier = search.frontier([*sums.rows(), *search.rows()])
         terms = " and ".join(term.name for term in collective.terms)
         scope = f"frontiers of {terms} laid over each other, and {frontier.scope}"
-        return replace(frontier, scope=scope, seconds=time.perf_counter() - began)
+        return replace(frontier, scope=scope)
 
-    def _points(
-        self,
-        task: SearchTask,
-        answers: AnswerSource,
-        incumbents: Sequence[Point] = (),
-        stopped: str = "",
-        bounds: BoundsTable | None = None,
-    ) -> Frontier:
-        self.observer.began(task.request.collective.name)
-        return search_points(
-            task.request,
-            answers,
-            self.observer,
+    def _begin(
+        self, task: SearchTask, known: Ledger | None = None, *, composed: bool = False
+    ) -> Search:
+        """A search with the engines and the ledger of a collective.
+
+        Args:
+            known: of a search that had less time.
+        """
+        request, answers = task.request, self.answers
+        self.log.began(request.collective.name)
+        if known is None:
+            bounds = BoundsTable(request.topology, request.collective, answers.prove)
+        else:
+            bounds = known.bounds
+        ledger = Ledger(
+            request,
+            answers.asked,
+            bounds,
+            self.log,
             on_points=task.on_points,
-            incumbents=incumbents,
-            stopped=stopped,
-            bounds=bounds,
-            proving=task.proving,
-            deadline=task.deadline,
+            points=() if known is None else known.points,
+            families=() if known is None else known.families,
+            refuted=() if known is None else known.refuted,
+            composed=composed,
+            losses=answers.losses,
         )
+        seeds = answers.seeding.run(request.topology, request.collective)
+        return Search(ledger, answers, seeds, task.deadline, proving=task.proving or composed)
 
     def inverse(self, question: SearchTask, collective: Collective, dual: Collective) -> Frontier:
         if dual.combining:  # what its inverse asks for is moved, and needs no detour
@@ -243,79 +230,22 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
         return turn(self.search(SearchTask(asked.asked, question.deadline, turned)))
 
     def composition(self, question: SearchTask, collective: Collective) -> Frontier:
-        if question.deadline.is_never and collective.combining and self.answers.solver is not None:
-            return self._in_passes(question)
-        with closing(Composing(self, question)) as composing:
-            return composing.frontier()
+        if not (question.deadline.is_never and collective.combining and self.answers.solver):
+            return CompositionSearch(self._begin(question, composed=True), self).frontier()
+        known: Ledger | None = None
 
-    def _in_passes(self, task: SearchTask) -> Frontier:
-        """Without a limit of time: passes that have one, each twice that of the one before, until
-        one finds and proves little more.  What has a limit is divided among seeds, parts, bounds
-        and solvers; what has none would wait for the first of them to come to its end.
-        """
-        began = time.perf_counter()
-        known: Known | None = None
-        found: Frontier | None = None
-        for seconds in (_PASS_SECONDS * 2**i for i in count()):
-            before = found
-            try:
-                limited = replace(task, deadline=Deadline.after(seconds))
-                found, known = self._pass(limited, known, f"not within a pass of {seconds:g} s")
-                if task.on_points is not None:
-                    task.on_points(found)
-            except OutOfTimeError:  # before anything was known
-                continue
-            except KeyboardInterrupt:
-                if found is None:
-                    raise
-                found = replace(found, interrupted=True)
-            lost = found.interrupted or OUT_OF_MEMORY in self.answers.losses
-            if lost or _is_near(found) or (before is not None and not _is_nearer(found, before)):
-                break
-        assert found is not None
-        complete = not (found.interrupted or self.answers.losses)
-        return replace(found, complete=complete, seconds=time.perf_counter() - began)
+        def one_pass(seconds: float) -> Frontier:
+            """Parts that had less time are searched anew."""
+            nonlocal known
+            parts = _Frontiers(self.answers, self.log)
+            task = replace(question, deadline=Deadline.after(seconds))
+            search = self._begin(task, known, composed=True)
+            search.ledger.late = f"not within a pass of {seconds:g} s"
+            frontier = CompositionSearch(search, parts).frontier()
+            known = search.ledger
+            return frontier
 
-    def _pass(self, task: SearchTask, known: Known | None, late: str) -> tuple[Frontier, Known]:
-        """One of them; parts that had less time are searched anew."""
-        parts = _Frontiers(self.answers, self.observer)
-        with closing(Composing(parts, task, known, late)) as composing:
-            return composing.frontier(), composing.known
-
-
-def _excess(frontier: Frontier, steps: Iterable[int]) -> tuple[int, float]:
-    """For how many of these S there is nothing, and how many times what is proved the others cost,
-    in geometric mean.
-    """
-    proofs = () if frontier.evidence is None else frontier.evidence.proofs
-    missing, found = 0, list[float]()
-    for s in steps:
-        cost = known_cost(s, frontier.points, frontier.families)
-        proved = [one.bound for one in proofs if one.steps >= s]
-        bound = max([*proved, frontier.least_bandwidth])
-        if cost is None or not bound:
-            missing += 1
-        else:
-            found.append(log(cost / bound))
-    return missing, exp(sum(found) / len(found)) if found else 1.0
-
-
-def _steps_of(frontier: Frontier) -> list[int]:
-    """From the fewest possible to those of the last point."""
-    last = max((point.steps for point in frontier.points), default=frontier.least_steps)
-    return list(range(frontier.least_steps, last + 1))
-
-
-def _is_near(frontier: Frontier) -> bool:
-    """Whether little is open."""
-    return not frontier.open or _excess(frontier, _steps_of(frontier)) <= (0, _NEAR)
-
-
-def _is_nearer(frontier: Frontier, before: Frontier) -> bool:
-    """Whether more was found or proved, by more than a little."""
-    steps = _steps_of(frontier)
-    (missing, gap), (missed, was) = _excess(frontier, steps), _excess(before, steps)
-    return missing < missed or gap * _NEAR < was
+        return in_passes(one_pass, question.on_points, self.answers.losses)
 
 
 def _scaled(claim: OpenClaim, factor: Fraction) -> OpenClaim:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
@@ -45,7 +45,7 @@ from syncoll.trust import require_valid
 from syncoll.trust.counted import as_counted
 from syncoll.trust.families import require_family
 
-__all__ = ["BUSY", "Heuristics", "Seeding"]
+__all__ = ["BUSY", "Found", "Heuristics", "Seeding"]
 
 _QUICK_SECONDS = 0.1
 """A seed that promises its first algorithm so soon is not lost to a busy machine: it may work for
@@ -85,6 +85,7 @@ class Heuristics:
     Attributes:
         families: those proposed, verified.
         shows_families: whether these are on the frontier, so that what they beat is dropped.
+        log_turn: enters the turn of a seed in the log of the search.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class Heuristics:
         self.topology, self.collective, self.warm_starts = topology, collective, warm_starts
         self.families: tuple[Family, ...] = ()
         self.shows_families = False
+        self.log_turn: Callable[[str], AbstractContextManager[None]] = lambda _: nullcontext()
         self._states = [HeuristicState(seed) for seed in seeds]
         self._seen: list[Family] = []
         self._seconds = math.inf
@@ -119,6 +121,11 @@ class Heuristics:
     def in_background(self) -> bool:
         """Whether seeds are at work in a process of their own."""
         return self._process is not None
+
+    @property
+    def have_arrived(self) -> bool:
+        """Whether there are proposals from the background that were not looked at yet."""
+        return self._process is not None and self._process.has_message
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -297,7 +304,7 @@ class Heuristics:
         A proposal that it has in hand then still counts, if it comes at once.
         """
         record, until = state.seed.record, first
-        with self._guarded(state) as late:
+        with self.log_turn(record.name), self._guarded(state) as late:
             cut_short = until
             if record.resumes:  # then it keeps its state, and is trusted with the clock
                 some = None if until.is_never else BUSY * (until.left() + _TAKING_SECONDS)

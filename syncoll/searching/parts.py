@@ -7,21 +7,48 @@ round when it is, and not before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Protocol
 
+from syncoll.deadline import Deadline
 from syncoll.ledger.bounds_table import BoundsTable
 from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.ledger import OnPoints
 from syncoll.ledger.request import SearchRequest
 from syncoll.model import Algorithm, Collective, Instance, recut
 from syncoll.model.chunk_lookup import part_chunks
-from syncoll.results.frontier import Point
+from syncoll.results.frontier import Frontier, Point
 from syncoll.searching.decompose import inverted
 from syncoll.searching.duals import Dual
 
-__all__ = ["Part", "PartRequests", "same_problem", "underlying"]
+__all__ = ["Part", "PartRequests", "PartSearch", "SearchTask", "same_problem", "underlying"]
 
 Solved = tuple[Instance, Algorithm]
+
+
+@dataclass(frozen=True)
+class SearchTask:
+    """A frontier to be searched, of the collective asked for or of a part of it.
+
+    Args:
+        proving: whether it matters what is proved for each S.
+    """
+
+    request: SearchRequest
+    deadline: Deadline
+    on_points: OnPoints | None = None
+    proving: bool = True
+
+
+class PartSearch(Protocol):
+    """Searches the frontiers of parts, each once."""
+
+    def search(self, task: SearchTask) -> Frontier:
+        """That of a part."""
+
+    def knows(self, request: SearchRequest) -> bool:
+        """Whether a question, or that which it turns out to be, was asked before."""
 
 
 class Part:

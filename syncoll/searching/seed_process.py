@@ -46,6 +46,11 @@ class SeedProcess:
             return False
         return True
 
+    @property
+    def has_message(self) -> bool:
+        """Whether a message has come."""
+        return self._connection.has_message
+
     def next(self, seconds: float) -> object:
         """The next message; `NOTHING` when none comes in time, None when the process is gone."""
         return self._connection.poll(seconds)

@@ -1,6 +1,6 @@
-"""The worker process of seeds: they construct for as long as they have time, beside the search.
+"""The background process of seeds: they construct for as long as they have time.
 
-Nothing is verified here.  What seeds propose goes to the search as it is, which trusts no process.
+Nothing is verified here: the search verifies every proposal.
 """
 
 from __future__ import annotations
@@ -23,10 +23,7 @@ from syncoll.searching.worker_messages import (
 )
 from syncoll.solving.worker import failure, opened, send
 
-__all__ = ["main"]
-
-_ROUND_SECONDS = 10.0
-"""The first round of several seeds; every further one takes twice as long."""
+__all__ = ["construct", "main"]
 
 Send = Callable[[object], None]
 
@@ -43,23 +40,26 @@ def main(lifeline: int | None = None) -> None:
         if not isinstance(request, SeedRequest):
             # What could not be unpickled: a seed or a collective that cannot be imported here.
             raise TypeError(f"the worker cannot read its request: {request}")
-        _construct(request, tell)
+        construct(request, tell)
     except OSError:
         return  # the parent is gone
     except BaseException as error:
         tell(failure(error))
 
 
-def _construct(request: SeedRequest, tell: Send) -> None:
-    """Gives the seeds one round after the other, until they have ended or the time has.
+def construct(request: SeedRequest, tell: Send, turn: float = 10.0) -> None:
+    """Gives the seeds one turn after the other, until they have ended or the time has.
 
-    A round ends where its work is done, and nothing is lost at its end: only the end of all time
-    stops a seed that resumes in the midst of what it does.
+    A turn ends where its work is done, and nothing is lost at its end: only the end of all time
+    stops a seed that resumes in the midst of its work.
+
+    Args:
+        tell: sends a message.
+        turn: seconds of the first turn of several seeds; each further one takes twice as long.
     """
     run, ends = _PassingOn(request, tell), request.limits.deadline()
     working = run.waiting
     run.ask(request.limits)
-    turn = _ROUND_SECONDS
     while working and not ends.passed:
         # One alone need not be stopped for the others.
         alone = len(run.waiting) == 1 and not ends.is_never
@@ -76,7 +76,7 @@ def _construct(request: SeedRequest, tell: Send) -> None:
 
 @dataclass(frozen=True)
 class _Size:
-    """What is known of a proposal before it is looked at: the least that it can have."""
+    """The least costs of a proposal that was not looked at."""
 
     chunks: int
     steps: int = 0
@@ -84,7 +84,7 @@ class _Size:
 
 
 class _PassingOn(Heuristics):
-    """Seeds whose proposals are passed on as they are."""
+    """Seeds whose proposals are sent as they are."""
 
     def __init__(self, request: SeedRequest, tell: Send) -> None:
         super().__init__(
@@ -96,7 +96,6 @@ class _PassingOn(Heuristics):
             warm_starts=request.limits.known,
         )
         self._tell = tell
-        self._told: list[Family] = []
 
     def _accepted(self, name: str, proposal: Proposal, seconds: float) -> tuple[Point]:
         number = self._number(proposal.family)
@@ -104,12 +103,12 @@ class _PassingOn(Heuristics):
         return (cast("Point", _Size(proposal.chunks)),)
 
     def _number(self, family: Family | None) -> int | None:
-        """The number of a family, which is told when it comes up for the first time."""
+        """The number of a family, which is sent when it comes up for the first time."""
         if family is None:
             return None
-        for i, known in enumerate(self._told):
+        for i, known in enumerate(self._seen):
             if known is family:
                 return i
         self._tell(FamilyFound(family))
-        self._told.append(family)
-        return len(self._told) - 1
+        self._seen.append(family)
+        return len(self._seen) - 1

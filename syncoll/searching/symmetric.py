@@ -16,9 +16,8 @@ only algorithms count, and refutations of the whole formula that are known from 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
@@ -26,14 +25,20 @@ import numpy as np
 
 from syncoll.deadline import Deadline
 from syncoll.errors import UnlabelledError
+from syncoll.formula import Verdict
 from syncoll.ledger.candidates import CandidateSource
-from syncoll.ledger.request import Candidate, Observer
-from syncoll.ledger.warm_starts import WarmStarts
-from syncoll.results import Solution
+from syncoll.ledger.events import Event
+from syncoll.ledger.ledger import Ledger
+from syncoll.ledger.request import Candidate
+from syncoll.results.proof import Refuted
 from syncoll.searching.answers import AnswerSource, PendingAnswer
+from syncoll.searching.candidate_solver import solved_point
 from syncoll.symmetry import FreeGroup, free_symmetry
 
-__all__ = ["SymmetricSearch"]
+__all__ = ["SHARE_OF_GROUP", "SymmetricSearch"]
+
+SHARE_OF_GROUP = 0.1
+"""The part of an engine's time that finding a group may take."""
 
 
 class _Level(NamedTuple):
@@ -50,15 +55,10 @@ class _Level(NamedTuple):
 
 _LEVELS = (_Level(1.0, 5_000), _Level(4.0, 20_000), _Level(15.0, 60_000), _Level(40.0, 150_000))
 
-_MANY_SENDS = 10_000
+_MANY_SENDS, _MOST_SENDS = 10_000, 1_500_000
 """Chunks times links times steps: with fewer a solver is often quick with the whole formula, and
-symmetric algorithms are looked for only once it was not."""
-
-_SHARE_OF_GROUP = 0.1
-"""The part of the time that finding a group may take."""
-
-_MOST_SENDS = 1_500_000
-"""The same without orbits, for the whole formula is built first."""
+symmetric algorithms are looked for only once it was not; with more the whole formula, which is
+built first, is too large for the memory."""
 
 _MOST_RATIO = 4
 """Where nothing is known, R/C of so many times the bound is asked for at most."""
@@ -86,23 +86,14 @@ class _Asked(NamedTuple):
 
 
 class SymmetricSearch:
-    """Looks for better algorithms than a search knows.
+    """The engine that looks for better symmetric algorithms than are known.
 
     Args:
-        known: algorithms near which there may be better ones.
-        best: the least R/C known with at most so many steps; None where there is none.
+        source: the candidates.
     """
 
-    def __init__(
-        self,
-        source: CandidateSource,
-        answers: AnswerSource,
-        observer: Observer,
-        known: WarmStarts,
-        best: Callable[[int], Fraction | None],
-    ) -> None:
-        self._source, self._answers, self._observer = source, answers, observer
-        self._known, self._best = known, best
+    def __init__(self, ledger: Ledger, source: CandidateSource, answers: AnswerSource) -> None:
+        self._ledger, self._source, self._answers = ledger, source, answers
         self._turns = [_Turn(s) for s in range(source.least_steps, source.max_steps + 1) if s]
         nodes = source.bounds.topology.num_nodes
         self._table = source.bounds.collective.tabulate(nodes, source.least_chunks)
@@ -112,10 +103,8 @@ class SymmetricSearch:
         """Whether a solver is unlikely to be quick with the whole formula of any candidate."""
         return self._sends(self._source.least_chunks, self._source.least_steps) >= _MANY_SENDS
 
-    def solutions(self, until: Deadline) -> Generator[tuple[Candidate, Solution], None, None]:
-        """What solvers answered; whoever takes an algorithm from it is to make it known.
-
-        Nothing where there is no symmetry.
+    def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
+        """Points, and what solvers refute for all algorithms; nothing where there is no symmetry.
 
         Args:
             until: when nothing more is asked for.
@@ -124,7 +113,7 @@ class SymmetricSearch:
         if self._sends(source.least_chunks, source.least_steps) > _MOST_SENDS:
             return
         topology = source.bounds.topology
-        group = free_symmetry(topology, self._table, until.share(_SHARE_OF_GROUP), thorough=True)
+        group = free_symmetry(topology, self._table, until.share(SHARE_OF_GROUP), thorough=True)
         groups = tuple(group.chain())
         if not groups:
             return
@@ -143,11 +132,15 @@ class SymmetricSearch:
                     solution = answer.result()
                 except UnlabelledError:  # another encoding might do
                     return
-                self._observer.settled(candidate, solution.verdict, solution.total_seconds)
-                if solution.algorithm is None:
-                    failed = turn.failed.get(candidate.chunks, 0)
-                    turn.failed[candidate.chunks] = max(failed, candidate.rounds)
-                yield candidate, solution
+                ledger.log.settled(candidate, solution.verdict, solution.total_seconds)
+                if solution.algorithm is not None:
+                    yield solved_point(solution, source.bounds)
+                    continue
+                failed = turn.failed.get(candidate.chunks, 0)
+                turn.failed[candidate.chunks] = max(failed, candidate.rounds)
+                if solution.verdict is Verdict.UNSAT:
+                    numbers = candidate.steps, candidate.rounds, candidate.chunks
+                    yield Refuted(*numbers, solution.encoding, solution.backend)
         finally:
             for one in asked:
                 one.answer.cancel()
@@ -170,7 +163,7 @@ class SymmetricSearch:
 
         Of those with the same R/C the one with the fewest chunks stands for all.
         """
-        source, steps, below = self._source, turn.steps, self._best(turn.steps)
+        source, steps, below = self._source, turn.steps, self._ledger.best(turn.steps)
         most = source.most_rounds(steps)
         rows = []
         for chunks in source.admitted():
@@ -200,10 +193,10 @@ class SymmetricSearch:
         self, turn: _Turn, candidate: Candidate, groups: Sequence[FreeGroup], until: Deadline
     ) -> _Asked:
         turn.asked += 1
-        self._observer.trying(candidate)
+        self._ledger.log.trying(candidate)
         bounds, seconds = self._source.bounds, _LEVELS[turn.level].seconds
         if (limit := self._source.request.point_limit) is not None:
             seconds = min(seconds, limit)
         instance = bounds.instance(candidate.chunks, candidate.steps, candidate.rounds)
-        hint = self._known.nearest(instance)
+        hint = self._ledger.warm_starts.nearest(instance)
         return _Asked(turn, candidate, self._answers.ask(instance, seconds, hint, until, groups))

@@ -119,6 +119,11 @@ class WorkerConnection:
             return False
         return True
 
+    @property
+    def has_message(self) -> bool:
+        """Whether a message has come."""
+        return not self._inbox.empty()
+
     def poll(self, seconds: float) -> object:
         """The next message, None when the worker is gone, `NOTHING` when none comes in time."""
         try:

@@ -179,10 +179,10 @@ class TestGuard:
             time.sleep(0.1)
 
     def test_a_search_keeps_its_points(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        def exhausted(*_: object) -> None:
+        def exhausted(*_: object, **__: object) -> None:
             raise MemoryError("this command has 9.0 GiB, and its limit is 8.0 GiB")
 
-        monkeypatch.setattr("syncoll.searching.driver.LOOKS", (exhausted,))
+        monkeypatch.setattr("syncoll.solving.Solver.solve", exhausted)
         seed = ("--seeds", "all_pairs", "-o", "kept.json")
         result = run("pareto", "hypercube(3)", "allgather", *seed)
         assert result.code == 0

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,9 +16,8 @@ from syncoll.formula import Verdict
 from syncoll.ledger import SearchRequest, Strategy
 from syncoll.model import Collective, Instance, Topology, inverse_of, sequence_of
 from syncoll.plugins import PluginManager
-from syncoll.results import Frontier, Solution
-from syncoll.searching import AnswerSource, composing, search, solve_one
-from syncoll.searching.driver import OUT_OF_MEMORY
+from syncoll.results import Solution
+from syncoll.searching import OUT_OF_MEMORY, AnswerSource, search, solve_one
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
 from syncoll.trust import violations
@@ -231,26 +229,19 @@ def test_an_interrupt_in_a_part_ends_the_search(monkeypatch: pytest.MonkeyPatch)
     assert set(asked) == {"allgather"}
 
 
-def test_a_direct_search_without_memory_is_not_complete(
+def test_a_search_without_memory_is_not_complete(
     monkeypatch: pytest.MonkeyPatch, solver: Solver
 ) -> None:
-    """Where no limit of time was set, that of the direct search is no reason to call it less."""
-    why = [""]
+    def exhausted(*_: object, **__: object) -> Solution:
+        raise MemoryError("this command has 9.0 GiB")
 
-    def cut_short(request: SearchRequest, asking: Any, *others: Any, **more: Any) -> Frontier:
-        if why[0]:
-            asking.lost(f"{why[0]}: this command has 9.0 GiB")
-        return Frontier(
-            request.topology, request.collective.name, more["incumbents"], (), "", complete=False
-        )
-
-    monkeypatch.setattr(composing, "search_points", cut_short)
     request = _request("line(3)", "allreduce", max_steps=3, max_chunks=2)
     assert search(request, solver).complete
-    why[0] = OUT_OF_MEMORY
+    monkeypatch.setattr(solver, "solve", exhausted)
     frontier = search(request, solver)
     assert frontier.open
     assert not frontier.complete
+    assert any(OUT_OF_MEMORY in claim.reason for claim in frontier.open)
 
 
 def test_a_chunk_that_nobody_needs(solver: Solver) -> None:

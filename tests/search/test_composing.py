@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
+from syncoll.bounding import rounds_bound
+from syncoll.certificates import RoundsBound
 from syncoll.clock import counting
-from syncoll.deadline import NEVER, OutOfTimeError
-from syncoll.ledger import Observer, SearchRequest
-from syncoll.ledger.candidates import CandidateSource
+from syncoll.deadline import NEVER, Deadline, OutOfTimeError
+from syncoll.ledger import BoundsTable, Observer, SearchRequest
+from syncoll.ledger.events import Log
+from syncoll.ledger.ledger import Ledger
 from syncoll.model import Algorithm, Instance, Topology, inverse_of, sequence_of
-from syncoll.results import Frontier, Point, Solution
-from syncoll.searching import composing, compositions, frontiers, search
-from syncoll.searching.compositions import Compositions
-from syncoll.searching.parts import Part
+from syncoll.results import Frontier, OpenClaim, Point, Solution
+from syncoll.searching import AnswerSource, search
+from syncoll.searching.agenda import STOPPING_SECONDS
+from syncoll.searching.composition_search import CompositionSearch
+from syncoll.searching.compositions import Compositions, Room
+from syncoll.searching.parts import Part, SearchTask
+from syncoll.searching.passes import in_passes
+from syncoll.searching.search import Search
 from syncoll.solving import Solver
 from syncoll.trust import require_valid
 from tests.oracles.classics import allgather, broadcast, ring
@@ -52,29 +61,26 @@ def _parts(*points: Sequence[Point]) -> list[Part]:
     return parts
 
 
-def _composed(parts: list[Part]) -> tuple[list[Point], list[str]]:
+def _composed(parts: list[Part], room: Room | None = None) -> tuple[list[Point], list[str]]:
     lost: list[str] = []
-    made = Compositions(ALLREDUCE, lambda *_: True, lost.append)
+    made = Compositions(ALLREDUCE, lambda *_: True, lost.append, room=room)
     found = list(made.points(parts, NEVER))
     assert not list(made.points(parts, NEVER))  # each is made once
     return found, lost
 
 
-def test_parts_without_a_small_common_multiple_are_cut_alike(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_parts_without_a_small_common_multiple_are_cut_alike() -> None:
     one, two = _on_a_ring(4, (2, 1)), _on_a_ring(4, (3, 4))
     (exact,), lost = _composed(_parts([one], [two]))
     assert exact.chunks == 4 * 3 * 7
     assert exact.bandwidth == (one.bandwidth + two.bandwidth) / 4
-    monkeypatch.setattr(compositions, "_MOST_REFINED", 960)
-    (coarse,), more = _composed(_parts([one], [two]))
+    (coarse,), more = _composed(_parts([one], [two]), Room(refined=960))
     require_valid(coarse.instance, coarse.algorithm)
     assert coarse.chunks == 4 * 7
     assert exact.bandwidth <= coarse.bandwidth <= exact.bandwidth + Fraction(3, 28)
     assert lost == more == []
     # The same C needs no cutting, however many sends that makes.
-    (same,), _ = _composed(_parts([two], [two]))
+    (same,), _ = _composed(_parts([two], [two]), Room(refined=960))
     assert same.bandwidth == 2 * two.bandwidth / 4
 
 
@@ -94,44 +100,58 @@ def test_what_is_beyond_the_limits_keeps_nothing_else_from_being_made() -> None:
     assert only.bandwidth == 2 * dear.bandwidth / 4
 
 
-def test_what_is_dearer_than_it_promised_keeps_cheaper_ones(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_is_dearer_than_it_promised_keeps_cheaper_ones() -> None:
     """Two parts that were cut anew lose what an exact composition has."""
     one, two, even = _on_a_ring(4, (1, 2)), _on_a_ring(4, (10, 11)), _on_a_ring(4, (5, 6))
-    monkeypatch.setattr(compositions, "_MOST_REFINED", 960)
-    found, _ = _composed(_parts([one, even], [two, even]))
+    found, _ = _composed(_parts([one, even], [two, even]), Room(refined=960))
     assert found[0].bandwidth > even.bandwidth * 2 / 4
     assert found[-1].bandwidth == even.bandwidth * 2 / 4
 
 
-def test_what_there_is_no_time_for_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_there_is_no_time_for_is_not_begun() -> None:
     few = _on_a_ring(4, (1, 0))
     made = Compositions(ALLREDUCE, lambda *_: True, lambda _: None)
     assert len(list(made.points(_parts([few], [few]), NEVER))) == 1
-    monkeypatch.setattr(Compositions, "_solved", lambda *_: pytest.fail("it was begun"))
     many = _on_a_ring(4, (1000, 1000))
+    parts = _watched(_parts([few, many], [few, many]), lambda _: pytest.fail("it was begun"))
     with pytest.raises(OutOfTimeError):
-        list(made.points(_parts([few, many], [few, many]), NEVER.sooner(1e-6)))
+        list(made.points(parts, NEVER.sooner(1e-6)))
 
 
-def test_what_cannot_be_cut_alike_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compositions, "_MOST_REFINED", 960)
-    monkeypatch.setattr("syncoll.searching.parts.recut", lambda *_: None)
-    found, lost = _composed(_parts([_on_a_ring(4, (2, 1))], [_on_a_ring(4, (3, 4))]))
+class _Uncut(Part):
+    """One whose points cannot be cut into other numbers of chunks."""
+
+    def solved(self, point: Point, chunks: int) -> None:
+        return None
+
+
+def test_what_cannot_be_cut_alike_is_named() -> None:
+    (one, two), points = _parts([_on_a_ring(4, (2, 1))], [_on_a_ring(4, (3, 4))]), []
+    for part in (one, two):
+        uncut = _Uncut(part.request)
+        uncut.points = part.points
+        points.append(uncut)
+    found, lost = _composed(points)
     assert not found
-    assert lost == ["a composition was not made whose parts could not be cut alike"]
+    assert set(lost) == {"a composition was not made whose parts could not be cut alike"}
 
 
-def test_only_what_is_composed_is_turned_round(monkeypatch: pytest.MonkeyPatch) -> None:
+def _watched(parts: list[Part], watch: Callable[[int], object]) -> list[Part]:
+    """Parts that say with how many chunks one of their points is asked for."""
+
+    class Watched(Part):
+        def solved(self, point: Point, chunks: int) -> tuple[Instance, Algorithm] | None:
+            watch(point.chunks)
+            return super().solved(point, chunks)
+
+    watched = [Watched(part.request) for part in parts]
+    for one, part in zip(watched, parts, strict=True):
+        one.points = part.points
+    return list(watched)
+
+
+def test_only_what_is_composed_is_turned_round() -> None:
     turned: list[int] = []
-    invert = compositions.Part.solved
-
-    def solved(self: Part, point: Point, chunks: int) -> tuple[Instance, Algorithm] | None:
-        turned.append(point.chunks)
-        return invert(self, point, chunks)
-
-    monkeypatch.setattr(Part, "solved", solved)
     cheap, dear = _on_a_ring(4, (1, 1)), _on_a_ring(4, (5, 0))
     known: list[Point] = []
 
@@ -139,18 +159,25 @@ def test_only_what_is_composed_is_turned_round(monkeypatch: pytest.MonkeyPatch) 
         return not any(p.steps <= steps and p.bandwidth <= bandwidth for p in known)
 
     made = Compositions(ALLREDUCE, is_of_use, lambda _: None)
-    for point in made.points(_parts([dear, cheap], [dear, cheap]), NEVER):
+    parts = _watched(_parts([dear, cheap], [dear, cheap]), turned.append)
+    for point in made.points(parts, NEVER):
         known.append(point)
     assert turned == [2, 2]
 
 
-def _stopped_at(solver: Solver, monkeypatch: pytest.MonkeyPatch, question: int) -> None:
+def _stopped_at(
+    solver: Solver,
+    monkeypatch: pytest.MonkeyPatch,
+    question: int,
+    then: Callable[[], None] = lambda: None,
+) -> None:
     """A person presses Ctrl-C when so many questions were asked."""
     ask, asked = solver.solve, list[Instance]()
 
     def interrupt(instance: Instance, **options: object) -> Solution:
         asked.append(instance)
         if len(asked) == question:
+            then()
             raise KeyboardInterrupt
         return ask(instance, **options)  # type: ignore[arg-type]
 
@@ -174,88 +201,91 @@ def test_what_is_known_of_parts_is_composed_when_a_person_stops_the_search(
 def test_a_person_who_stops_the_search_does_not_wait_for_bounds(
     monkeypatch: pytest.MonkeyPatch, solver: Solver
 ) -> None:
-    left: list[float] = []
-    claimed = composing.with_claims
+    stopped: list[bool] = []
+    given: list[float] = []
 
-    def with_claims(found: Frontier, source: CandidateSource, *rest: Any) -> Frontier:
-        left.append(source.bounds.deadline.left())
-        return claimed(found, source, *rest)
+    def bound(*args: Any, seconds: float | None = None, **more: Any) -> RoundsBound:
+        if stopped:
+            given.append(math.inf if seconds is None else seconds)
+        return rounds_bound(*args, seconds=seconds, **more)
 
-    monkeypatch.setattr(composing, "with_claims", with_claims)
     with monkeypatch.context() as patch:
-        _stopped_at(solver, patch, 3)
-        frontier = search(SearchRequest(ring(4), ALLREDUCE), solver)
+        _stopped_at(solver, patch, 3, lambda: stopped.append(True))
+        frontier = search(SearchRequest(ring(4), ALLREDUCE), AnswerSource(solver, prove=bound))
     assert frontier.interrupted
-    assert left[-1] <= composing._STOPPING_SECONDS
+    assert all(seconds <= STOPPING_SECONDS for seconds in given)
 
 
-def test_ctrl_c_in_a_pass_keeps_what_those_before_it_found(
-    monkeypatch: pytest.MonkeyPatch, solver: Solver
-) -> None:
-    """Wherever it comes: in a bound, and while a pass is put together."""
-    passes: list[Frontier] = []
-    frontier = composing.Composing._frontier
+def _frontier(*shares: int) -> Frontier:
+    """Of an allgather in three steps, whose bandwidth costs 3/2 at least."""
+    gap = OpenClaim(3, None, Fraction(3, 2), None, "time limit")
+    points = (_on_a_ring(4, shares),)
+    low = Fraction(3, 2)
+    return Frontier(
+        ring(4), "allgather", points, (gap,), "", {}, least_steps=3, least_bandwidth=low
+    )
 
-    def limited(self: composing.Composing) -> Frontier:
-        if passes:
+
+def test_ctrl_c_in_a_pass_keeps_the_points_of_those_before_it() -> None:
+    found = _frontier(2, 1)
+
+    def one_pass(seconds: float) -> Frontier:
+        if seconds > 5.0:
             raise KeyboardInterrupt
-        passes.append(frontier(self))
-        return passes[0]
-
-    monkeypatch.setattr(composing.Composing, "_frontier", limited)
-    monkeypatch.setattr(frontiers, "_PASS_SECONDS", 5.0)
-    monkeypatch.setattr(frontiers, "_is_near", lambda _: False)
-    found = search(SearchRequest(ring(4), ALLREDUCE), solver)
-    assert found.interrupted
-    assert not found.complete
-    costs = [(p.steps, p.bandwidth) for p in found.points]
-    assert costs == [(p.steps, p.bandwidth) for p in passes[0].points] != []
-
-
-def test_without_a_limit_of_time_there_are_passes_until_one_comes_no_nearer(
-    monkeypatch: pytest.MonkeyPatch, solver: Solver
-) -> None:
-    known: list[tuple[int, Fraction]] = []
-    frontier, seconds = composing.Composing.frontier, list[float]()
-
-    def limited(self: composing.Composing) -> Frontier:
-        seconds.append(self.deadline.left())
-        assert {(p.steps, p.bandwidth) for p in self.points} == set(known)
-        found = frontier(self)
-        known[:] = [(p.steps, p.bandwidth) for p in found.points]
         return found
 
-    monkeypatch.setattr(composing.Composing, "frontier", limited)
-    monkeypatch.setattr(frontiers, "_PASS_SECONDS", 0.2)
-    found = search(SearchRequest(ring(8), ALLREDUCE), solver)
-    assert found.complete
-    assert not found.interrupted
-    assert len(seconds) >= 2
-    assert all(left <= 0.2 * 2**i for i, left in enumerate(seconds))
-    assert known == [(p.steps, p.bandwidth) for p in found.points]
+    kept = in_passes(one_pass, None, {}, 5.0)
+    assert kept.interrupted
+    assert not kept.complete
+    assert kept.points == found.points
+    with pytest.raises(KeyboardInterrupt):
+        in_passes(one_pass, None, {}, 6.0)
 
 
-def test_compositions_are_passed_on_while_parts_are_searched(
-    monkeypatch: pytest.MonkeyPatch, solver: Solver
-) -> None:
-    monkeypatch.setattr(composing, "_SAVE_SECONDS", 0.0)
-    monkeypatch.setattr(composing, "_TIMES_COMPOSING", 0.0)
-    known: list[tuple[Frontier, bool]] = []
-    done: list[bool] = []
-    compose = composing.Composing._compose_all
+def test_passes_go_on_until_one_comes_no_nearer() -> None:
+    """Each has twice the time of the one before; one without any point is not the last."""
+    found = [_frontier(3, 1), _frontier(2, 1)]
+    left, seconds, reported = iter([*found, found[-1]]), list[float](), list[Frontier]()
 
-    def all_composed(self: composing.Composing) -> None:
-        compose(self)
-        done.append(True)
+    def one_pass(own: float) -> Frontier:
+        seconds.append(own)
+        if len(seconds) == 1:
+            raise OutOfTimeError
+        return next(left)
 
-    monkeypatch.setattr(composing.Composing, "_compose_all", all_composed)
+    last = in_passes(one_pass, reported.append, {}, 0.5)
+    assert seconds == [0.5, 1.0, 2.0, 4.0]
+    assert [one.points for one in reported] == [one.points for one in (*found, found[-1])]
+    assert last.complete
+    assert last.points == found[-1].points
+
+
+def test_compositions_are_passed_on_while_parts_are_searched(solver: Solver) -> None:
+    known: list[Frontier] = []
     request = SearchRequest(ring(4), ALLREDUCE, max_steps=5)
-    search(request, solver, on_points=lambda found: known.append((found, bool(done))))
-    meanwhile = [found for found, over in known if not over]
-    assert meanwhile
-    assert all(found.points and not found.complete for found in meanwhile)
-    assert "reducescatter then allgather" in meanwhile[0].scope
-    assert known[-1][0].points
+    answers, bounds = AnswerSource(solver), BoundsTable(request.topology, request.collective)
+    ledger = Ledger(request, answers.asked, bounds, Log(), on_points=known.append, composed=True)
+    seeds = answers.seeding.run(request.topology, request.collective)
+    whole = Search(ledger, answers, seeds, Deadline.after(60.0))
+
+    class Parts:
+        """Parts that are interrupted once their points were passed on."""
+
+        def search(self, task: SearchTask) -> Frontier:
+            found = search(task.request, answers)
+            assert task.on_points is not None
+            task.on_points(found)
+            return replace(found, interrupted=len(known) > 0)
+
+        def knows(self, _: SearchRequest) -> bool:
+            return False
+
+    composition = CompositionSearch(whole, Parts(), save_seconds=0.0)
+    frontier = composition.frontier()
+    assert frontier.interrupted
+    assert known[0].points
+    assert not known[0].complete
+    assert "reducescatter then allgather" in known[0].scope
 
 
 def test_a_way_that_can_gain_nothing_is_not_searched(solver: Solver) -> None:
@@ -275,9 +305,8 @@ def test_a_way_that_can_gain_nothing_is_not_searched(solver: Solver) -> None:
     assert began == ["allreduce", "allgather", "allreduce", "allreduce, directly"]
 
 
-def test_what_would_list_too_many_sends_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compositions, "_MOST_REFINED", 960)
-    monkeypatch.setattr(compositions, "_MOST_LISTED", 100)
-    found, lost = _composed(_parts([_on_a_ring(4, (2, 1))], [_on_a_ring(4, (3, 4))]))
+def test_what_would_list_too_many_sends_is_not_made() -> None:
+    parts = _parts([_on_a_ring(4, (2, 1))], [_on_a_ring(4, (3, 4))])
+    found, lost = _composed(parts, Room(refined=960, listed=100))
     assert not found
     assert lost

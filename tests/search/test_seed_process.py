@@ -113,9 +113,8 @@ def test_without_a_core_or_what_can_be_passed_on_there_are_turns(
 
 
 def test_no_round_ends_what_a_seed_aside_is_at(
-    line: tuple[Topology, Collective], monkeypatch: pytest.MonkeyPatch
+    line: tuple[Topology, Collective],
 ) -> None:
-    monkeypatch.setattr(seed_worker, "_ROUND_SECONDS", 0.01)
     begun: list[str] = []
 
     def slow(name: str) -> ChosenSeed:
@@ -129,6 +128,6 @@ def test_no_round_ends_what_a_seed_aside_is_at(
     limits = SeedLimits(until=Deadline.after(60.0))
     told: list[object] = []
     request = SeedRequest((slow("one"), slow("other")), *line, limits)
-    seed_worker._construct(request, told.append)
+    seed_worker.construct(request, told.append, 0.01)
     assert sorted(begun) == ["one", "other"]
     assert sum(isinstance(message, Proposed) for message in told) == 4

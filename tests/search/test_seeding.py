@@ -17,17 +17,18 @@ import pytest
 from syncoll.api import Session
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import PluginError
-from syncoll.ledger import BoundsTable, Observer, SearchRequest
+from syncoll.ledger import BoundsTable, SearchRequest
+from syncoll.ledger.events import Log
 from syncoll.ledger.incumbents import shows_families
+from syncoll.ledger.ledger import Ledger
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecord
 from syncoll.results import Family, Part, Point, Solution
 from syncoll.scheduling import family_of_waves
 from syncoll.searching import AnswerSource, ChosenSeed, Seeding, search
-from syncoll.searching.driver import search_points
-from syncoll.searching.seeding import first_round, next_round
+from syncoll.searching.search import Search
 from syncoll.solving import Solver
-from tests.oracles.classics import allgather, broadcast, one_way_ring, ring
+from tests.oracles.classics import allgather, broadcast, line, one_way_ring, ring
 from tests.search import seeds_aside
 
 Propose = Callable[[Topology, Collective, SeedLimits], Iterator[Proposal]]
@@ -173,19 +174,38 @@ def test_shares_are_in_proportion_to_weights(clocks: dict[str, float]) -> None:
     assert spends.given == {"one": 1.0, "two": pytest.approx(60 / 11), "three": 12.0}
 
 
-def test_slow_ones_are_for_large_machines_or_for_who_names_them(clocks: dict[str, float]) -> None:
+def searched(
+    seeding: Seeding, request: SearchRequest, solver: Solver | None = None, **limits: Any
+) -> Search:
+    """A search that has not begun."""
+    answers = AnswerSource(solver, seeding=seeding)
+    bounds = BoundsTable(request.topology, request.collective)
+    ledger = Ledger(request, answers.asked, bounds, Log())
+    deadline = limits.pop("deadline", NEVER)
+    run = seeding.run(request.topology, request.collective)
+    return Search(ledger, answers, run, deadline, **limits)
+
+
+def test_slow_ones_are_for_large_machines_or_for_who_names_them(
+    clocks: dict[str, float], solver: Solver
+) -> None:
     spends = Spends(clocks)
     slow = spends.seed("slow", 0.0, first_seconds=2.0)
     for named in (False, True):
         seeding = Seeding([replace(slow, named=named), spends.seed("quick", 0.0)])
-        request = SearchRequest(ring(4), broadcast())
-        run = seeding.run(ring(4), broadcast())
-        found = [p.backend for p in first_round(run, request, NEVER, alone=False)]
-        assert found == (["quick", "slow"] if named else ["quick"])
-        assert run.waiting == (() if named else ("slow",))
-        assert [p.backend for p in next_round(run, request, 1.0, NEVER)] == (
-            [] if named else ["slow"]
-        )
+        search = searched(seeding, SearchRequest(ring(4), broadcast()), solver)
+        first = search.turns().first(search.ledger, NEVER)
+        assert _backends(first) == (["quick", "slow"] if named else ["quick"])
+        assert search.seeds.waiting == (() if named else ("slow",))
+        rest = search.seeds.turn(SeedLimits(seconds=1.0))
+        assert _backends(rest) == ([] if named else ["slow"])
+
+
+def along(topology: Topology, collective: Collective, limits: SeedLimits) -> Iterator[Proposal]:
+    """A broadcast along a line."""
+    nodes = topology.num_nodes
+    sends = np.array([(0, i, i + 1, i) for i in range(nodes - 1)])
+    yield Proposal(1, Algorithm((1,) * (nodes - 1), sends))
 
 
 @pytest.mark.parametrize("large", [False, True])
@@ -200,36 +220,35 @@ def test_where_nothing_is_to_be_proved_the_time_on_a_large_machine_is_for_seeds(
         return ask(instance, **options)
 
     monkeypatch.setattr(solver, "solve", counted)
-    monkeypatch.setattr("syncoll.ledger.sizes._SMALL", 0 if large else 1_200)
-    found = search_points(
-        SearchRequest(ring(4), broadcast(), max_steps=3),
-        AnswerSource(solver, seeding=Seeding([chosen("around", around)])),
-        Observer(),
-        proving=False,
-        deadline=NEVER,
-    )
+    machine, steps = (line(30), 29) if large else (ring(4), 3)
+    request = SearchRequest(machine, broadcast(), max_steps=steps)
+    search = searched(Seeding([chosen("along", along)]), request, solver, proving=False)
+    found = search.frontier(search.rows())
     assert found.complete
     assert bool(asked) != large
     if large:
-        assert [(p.steps, p.bandwidth, p.backend) for p in found.points] == [(3, 3, "around")]
+        assert [(p.steps, p.bandwidth, p.backend) for p in found.points] == [(29, 29, "along")]
 
 
 @pytest.mark.parametrize(
-    ("machine", "seconds", "aside"),
+    ("machine", "seconds", "background"),
     [("line(21)", 20.0, True), ("line(21)", 9.0, False), ("line(8)", 20.0, False)],
 )
-def test_where_a_solver_is_not_the_fastest_seeds_go_on_beside_it(
-    machine: str, seconds: float, aside: bool
+def test_where_a_solver_is_not_the_fastest_seeds_go_on_in_the_background(
+    machine: str, seconds: float, background: bool, solver: Solver
 ) -> None:
     session = Session()
     request = SearchRequest(session.topology(machine), session.collective("broadcast"))
-    run = Seeding([seeds_aside.of(seeds_aside.begun)]).run(request.topology, request.collective)
-    with closing(run):
-        turn = first_round(run, request, Deadline.after(seconds), alone=False)
+    until = Deadline.after(seconds)
+    seeding = Seeding([seeds_aside.of(seeds_aside.begun)])
+    search = searched(seeding, request, solver, deadline=until)
+    with closing(search.seeds):
         process: list[bool] = []
-        run.go_to_background = lambda *_: process.append(True)  # type: ignore[method-assign]
-        assert not list(turn)
-        assert process == [True] * aside
+        search.seeds.go_to_background = (  # type: ignore[method-assign]
+            lambda *_: process.append(True)
+        )
+        assert not list(search.turns().first(search.ledger, until))
+        assert process == [True] * background
 
 
 def test_seeds_that_know_something_come_before_a_solver_that_is_slow(
@@ -239,12 +258,10 @@ def test_seeds_that_know_something_come_before_a_solver_that_is_slow(
     knows = chosen("knows", around, Answer(False, "no"), known=lambda *_: known)
     seeds, session = [seeds_aside.of(seeds_aside.slow), knows], Session()
     monkeypatch.setattr(solver, "solve", lambda *_, **__: pytest.fail("a solver was asked"))
-    found = search_points(
-        SearchRequest(session.topology("line(21)"), session.collective("broadcast"), max_steps=20),
-        AnswerSource(solver, seeding=Seeding(seeds)),
-        Observer(),
-        deadline=Deadline.after(60.0),
-    )
+    line = session.topology("line(21)"), session.collective("broadcast")
+    request = SearchRequest(*line, max_steps=20)
+    search = searched(Seeding(seeds), request, solver, deadline=Deadline.after(60.0))
+    found = search.frontier(search.rows())
     assert found.complete
     assert [(p.steps, p.bandwidth, p.backend) for p in found.points] == [(20, 20, "slow")]
 

@@ -21,7 +21,7 @@ from syncoll.plugins.options import resolve_options
 from syncoll.routing import as_topology
 from syncoll.scheduling.arborescence import cheapest_arborescence
 from syncoll.searching import AnswerSource, ChosenSeed, Seeding, search
-from syncoll.searching.composing import share_of_first_look
+from syncoll.searching.composition_search import share_of_first_look
 from syncoll.spec import SpecLibrary
 from syncoll.testing.instances import connected_topology, random_topology
 from syncoll.trust import require_valid

@@ -7,29 +7,30 @@ each of them in S steps does so for all in as many, for the sum of what they cos
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from math import lcm
 
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.errors import LocatedError, ModelError, UsageError
+from syncoll.ledger.events import Event
+from syncoll.ledger.ledger import INTERRUPTED, Ledger
 from syncoll.ledger.request import SearchRequest
 from syncoll.model import Algorithm, Collective, Instance, recut
 from syncoll.model.derivation import refine, same_chunks
 from syncoll.model.overlaying import overlay
 from syncoll.results.frontier import Frontier, Point
-from syncoll.searching.composing import PartSearch, SearchTask
+from syncoll.searching.agenda import Work
+from syncoll.searching.parts import PartSearch, SearchTask
+from syncoll.searching.search import Search
 from syncoll.trust import require_valid
 
-__all__ = ["SHARES_OF_TERMS", "Overlays"]
+__all__ = ["SumSearch"]
 
-SHARES_OF_TERMS = (0.15, 0.5)
-"""The part of the time that is left in which the terms are searched: soon, so that there is
-something, and then as long as it is worth."""
-
-_TERM_SECONDS = 20.0
-"""What each of them has in all of it without a limit of time."""
+_SECONDS = 10.0
+"""For each term in a turn without a limit of time."""
 
 _MOST_SENDS = 1 << 20
 """Terms whose C have no small multiple in common are cut alike where more sends would be listed."""
@@ -37,68 +38,63 @@ _MOST_SENDS = 1 << 20
 Solved = tuple[Instance, Algorithm]
 
 
-class Overlays:
-    """What is found of the terms of a sum, and of that the points of the whole.
+class SumSearch:
+    """The engine of a sum: the frontiers of its terms, laid over each other.
 
     Args:
-        frontiers: searches the terms.
-        task: of the whole.
-        share: the part of its time for the terms.
-
-    Attributes:
-        interrupted: whether a person stopped the search of a term.
+        search: of the whole.
+        frontiers: makes a search of the terms; what had less time is searched anew.
     """
 
-    def __init__(self, frontiers: PartSearch, task: SearchTask, share: float) -> None:
-        self._frontiers, self._task, self._share = frontiers, task, share
-        self.interrupted = False
+    def __init__(self, search: Search, frontiers: Callable[[], PartSearch]) -> None:
+        self._search, self._frontiers = search, frontiers
 
-    def points(self) -> list[Point]:
-        """Verified points of the whole, within its limits or not; none where a term has none."""
-        request, deadline = self._task.request, self._task.deadline
-        terms = request.collective.terms
-        until = deadline.share(self._share)
+    def rows(self) -> list[Work]:
+        """Two turns: a short one for first points, and then one as long as it is worth."""
+        return [Work("sums", self.run, share=share) for share in self._search.shares.terms]
+
+    def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
+        """Verified points of the whole; none where a term has none."""
+        request, frontiers = ledger.request, self._frontiers()
+        terms, interrupted = request.collective.terms, False
+        if until.is_never:
+            until = until.sooner(_SECONDS * len(terms))
         found: list[Sequence[Point]] = []
         for i, term in enumerate(terms):
-            own = until.share(1 / (len(terms) - i))
-            if deadline.is_never:
-                own = own.sooner(_TERM_SECONDS * self._share)
-            frontier = self._searched(term, own)
+            frontier = _searched(frontiers, request, term, until.share(1 / (len(terms) - i)))
             if frontier is not None:
                 found.append(frontier.points)
-            if self.interrupted:
+                interrupted |= frontier.interrupted
+            if interrupted:
                 break
-        if len(found) < len(terms):
-            return []
-        points: list[Point] = []
-        try:
-            for choice in _choices(found):
-                with interrupted_at(deadline):
-                    point = _laid(choice, request)
-                if point is not None:
-                    points.append(point)
-        except OutOfTimeError:
-            pass
-        except KeyboardInterrupt:
-            self.interrupted = True
-        return points
+        ledger.log.began(request.collective.name)
+        if len(found) == len(terms):
+            with suppress(OutOfTimeError):
+                for choice in _choices(found):
+                    with interrupted_at(self._search.deadline):
+                        point = _laid(choice, request)
+                    if point is not None:
+                        yield point
+        if interrupted:
+            self._search.agenda.stop(INTERRUPTED)
 
-    def _searched(self, term: Collective, until: Deadline) -> Frontier | None:
-        """The frontier of one term; None where its limits leave nothing, or no time is left."""
-        asked = replace(
-            self._task.request,
-            collective=term,
-            max_rounds=None,
-            aim=None,
-            is_part=True,
-            time_limit=until.seconds,
-        )
-        try:
-            frontier = self._frontiers.search(SearchTask(asked, until, proving=False))
-        except (UsageError, LocatedError, OutOfTimeError):
-            return None
-        self.interrupted |= frontier.interrupted
-        return frontier
+
+def _searched(
+    frontiers: PartSearch, request: SearchRequest, term: Collective, until: Deadline
+) -> Frontier | None:
+    """The frontier of one term; None where its limits leave nothing, or no time is left."""
+    asked = replace(
+        request,
+        collective=term,
+        max_rounds=None,
+        aim=None,
+        is_part=True,
+        time_limit=until.seconds,
+    )
+    try:
+        return frontiers.search(SearchTask(asked, until, proving=False))
+    except (UsageError, LocatedError, OutOfTimeError):
+        return None
 
 
 def _choices(found: Sequence[Sequence[Point]]) -> Iterator[tuple[Point, ...]]:

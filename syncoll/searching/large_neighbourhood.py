@@ -1,4 +1,4 @@
-"""WindowSearch: algorithms with fewer rounds than known ones, a window of steps at a time.
+"""LargeNeighbourhoods: algorithms with fewer rounds than known ones, a window of steps at a time.
 
 What an algorithm does in the steps from a to b is itself an algorithm: it starts from where chunks
 are at step a, and ends where later steps and the collective need them.  So a window is an instance
@@ -13,7 +13,7 @@ window cannot be shorter says nothing about others, so only algorithms count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -23,32 +23,32 @@ from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
 from syncoll.errors import UnlabelledError
 from syncoll.formula import Verdict
-from syncoll.ledger.request import Candidate, Observer
+from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.events import Event
+from syncoll.ledger.ledger import Ledger
+from syncoll.ledger.request import Candidate
 from syncoll.model import Algorithm, Instance, refine
 from syncoll.results import Solution
 from syncoll.results.frontier import Point
 from syncoll.searching.answers import AnswerSource
+from syncoll.searching.candidate_solver import solved_point
+from syncoll.searching.symmetric import SHARE_OF_GROUP
 from syncoll.symmetry import Action, FreeGroup, free_symmetry
 
-__all__ = ["Window", "WindowSearch"]
-
+__all__ = ["LargeNeighbourhoods", "Window"]
 
 _NARROWEST = 3
 """Steps; narrower windows have had next to nothing to give."""
 
 _SECONDS = 5.0
-"""For each window."""
+"""For each window, which is as much as for a candidate in the second phase."""
 
-_MOST_SENDS = 100_000
-"""Chunks times links times steps of a window, counted by orbits."""
-
-_MOST_WHOLE = 1_000_000
-"""The same without orbits; most of them come too early or too late to be variables."""
+_MOST_SENDS, _MOST_WHOLE = 100_000, 1_000_000
+"""Chunks times links times steps of a window, counted by orbits, and without orbits: most of these
+come too early or too late to be variables."""
 
 _NEAR = Fraction(11, 10)
 """Algorithms that cost at most so many times the least known may become the best."""
-
-_SHARE_OF_GROUP = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,44 +126,31 @@ class _Incumbent:
     tried: set[tuple[int, int]] = field(default_factory=set)
 
 
-class WindowSearch:
-    """Makes known algorithms shorter.
+class LargeNeighbourhoods:
+    """The engine that makes known algorithms shorter.
 
     Args:
-        bound: for C and S what R/C is at least.
-        best: the least R/C known with at most so many steps; None where there is none.
-        admits: whether an algorithm is within the limits of the search.
+        source: the limits of the search.
     """
 
-    def __init__(
-        self,
-        answers: AnswerSource,
-        observer: Observer,
-        bound: Callable[[int, int], Fraction],
-        best: Callable[[int], Fraction | None],
-        admits: Callable[[Candidate], bool],
-    ) -> None:
-        self._answers, self._observer = answers, observer
-        self._bound, self._best, self._admits = bound, best, admits
+    def __init__(self, ledger: Ledger, source: CandidateSource, answers: AnswerSource) -> None:
+        self._ledger, self._source, self._answers = ledger, source, answers
         self._over: set[tuple[int, int, int]] = set()
 
-    def solutions(
-        self, points: Iterable[Point], until: Deadline
-    ) -> Generator[Solution, None, None]:
-        """Shorter algorithms, each as a solution of the whole instance.
+    def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
+        """Points of shorter algorithms.
 
-        Those from which nothing was to gain are not begun with again.
+        It begins with the warm starts; of those with as many steps with the cheapest that moves
+        data only and is not too large.  Those from which nothing was to gain are left out later.
 
         Args:
-            points: algorithms to begin with; of those with as many steps the cheapest is taken
-                that moves data only and is not too large.
             until: when nothing more is asked for.
         """
-        points = self._worth(points)
+        points = self._worth(point for point in ledger.warm_starts.points if ledger.keeps(point))
         if not points:
             return
         one = points[0].instance
-        group = free_symmetry(one.topology, one.table, until.share(_SHARE_OF_GROUP), thorough=True)
+        group = free_symmetry(one.topology, one.table, until.share(SHARE_OF_GROUP), thorough=True)
         waiting = [_incumbent(p.instance, p.algorithm, group) for p in points]
         while waiting and not until.passed:
             incumbent = waiting.pop(0)
@@ -187,14 +174,16 @@ class WindowSearch:
             incumbent.tried = {
                 (a, b) for a, b in incumbent.tried if b <= window.first or a >= window.last
             }
-            yield replace(solution, instance=incumbent.instance, algorithm=whole)
+            found = replace(solution, instance=incumbent.instance, algorithm=whole)
+            yield solved_point(found, ledger.bounds)
 
     def _finer(self, incumbent: _Incumbent, group: FreeGroup) -> _Incumbent | None:
         """The same with every chunk cut in two, where a round less is a smaller part of all."""
         instance = incumbent.instance
         fits = self._sends(instance, _NARROWEST) * 2 <= _MOST_WHOLE
-        wanted = Candidate(instance.steps, 2 * instance.rounds - 1, 2 * instance.chunks)
-        if not fits or not self._admits(wanted):
+        most, chunks = self._source.most_rounds(instance.steps), 2 * instance.chunks
+        within = most is None or 2 * instance.rounds - 1 <= most
+        if not (fits and within and chunks <= self._source.max_chunks):
             return None
         return _incumbent(*refine(instance, incumbent.algorithm, 2), group)
 
@@ -202,7 +191,7 @@ class WindowSearch:
         """For each S the cheapest algorithm, if it is not far from the best that is known."""
         found: dict[int, Point] = {}
         for point in sorted(points, key=lambda p: (p.bandwidth, p.chunks)):
-            best = self._best(point.steps)
+            best = self._ledger.best(point.steps)
             if (
                 _numbers(point.instance) not in self._over
                 and not point.instance.combining
@@ -216,7 +205,10 @@ class WindowSearch:
     def _is_optimal(self, incumbent: _Incumbent) -> bool:
         """Whether nothing is left to gain with so many steps, or with so many chunks."""
         instance = incumbent.instance
-        low, best = self._bound(instance.chunks, instance.steps), self._best(instance.steps)
+        low, best = (
+            self._ledger.bounds.known(instance.chunks, instance.steps),
+            self._ledger.best(instance.steps),
+        )
         if best is not None and best <= low:
             return True  # another one is
         return Fraction(instance.rounds - 1, instance.chunks) < low
@@ -244,7 +236,7 @@ class WindowSearch:
     def _ask(self, incumbent: _Incumbent, window: Window, until: Deadline) -> Solution | None:
         instance = incumbent.instance
         candidate = Candidate(instance.steps, instance.rounds - 1, instance.chunks)
-        self._observer.trying(candidate)
+        self._ledger.log.trying(candidate)
         assert window.instance is not None
         pending = self._answers.ask(window.instance, _SECONDS, until=until, groups=incumbent.groups)
         try:
@@ -257,7 +249,7 @@ class WindowSearch:
             raise
         # What is no algorithm for the window refutes nothing.
         found = Verdict.UNKNOWN if solution.algorithm is None else Verdict.SAT
-        self._observer.settled(candidate, found, solution.total_seconds)
+        self._ledger.log.settled(candidate, found, solution.total_seconds)
         return solution
 
     @staticmethod

@@ -1,0 +1,217 @@
+"""The agenda of a search: one table of engines, and one loop over it.
+
+An engine is an oracle: given the ledger and a deadline, it yields events (`syncoll.ledger.events`):
+points, families, bounds, refutations and undecided candidates.  The agenda alone decides which one
+works next, for how long, and when what is known is reported.  The rows of the table are in order of
+priority: the first that is ready has a turn, and is suspended at any of its events for as long as a
+row above it is ready.
+
+Each event is entered in the ledger before anything else is done with it, so that Ctrl-C loses
+nothing that was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+from syncoll.clock import limit_in_words, now
+from syncoll.deadline import Deadline, OutOfTimeError
+from syncoll.ledger.events import Event
+from syncoll.ledger.ledger import INTERRUPTED, Ledger
+from syncoll.results.frontier import Point
+
+__all__ = ["OUT_OF_MEMORY", "SEEDS", "STOPPING_SECONDS", "Agenda", "Engine", "Work"]
+
+OUT_OF_MEMORY = "out of memory"
+"""Why a search ended before its time, in an open claim."""
+
+SEEDS = "seeds"
+"""The name of their rows."""
+
+STOPPING_SECONDS = 3.0
+"""When a person stops the search of a composition, parts are composed and claims proved in so
+long."""
+
+_SAVE_SECONDS = 5.0
+"""How often points are passed on while an engine with many of them has its turn; a file of them may
+take as long to write (torus(16,16) in `benchmarks/exchanges.py`)."""
+
+Engine = Callable[[Ledger, Deadline], Iterable[Event]]
+"""Works until a deadline, and yields its events as they come."""
+
+
+@dataclass(eq=False)
+class Work:
+    """A row of the table: an engine, when it has turns, and its gain so far.
+
+    Args:
+        name: of the engine, in the log.
+        run: the engine; it may resume where its last turn ended.
+        ready: whether it is to have a turn now.
+        share: the part of the time that is left which a turn may take at most.
+        seconds: the most that a turn may take.
+        turns: how many turns it has at most; None for as many as it is ready for.
+        solves: whether its points answer candidates: they come one by one, each is reported at
+            once, and they are within the limits as they are; those of others may exceed them.
+        thorough: whether its points have bounds of their own when they are reported, which takes
+            time; otherwise these come when the same S comes up for a bound.
+        lists: whether members of few steps of its families become points.
+        enough: whether a point that was just found ends its turn.
+
+    Attributes:
+        had: how many turns it had.
+        spent: seconds in these, without those of the rows above it.
+        gained: how many of its events changed what is known.
+    """
+
+    name: str
+    run: Engine
+    ready: Callable[[], bool] = lambda: True
+    share: float = 1.0
+    seconds: float | None = None
+    turns: int | None = 1
+    solves: bool = False
+    thorough: bool = False
+    lists: bool = False
+    enough: Callable[[Point], bool] = lambda _: False
+    had: int = 0
+    spent: float = 0.0
+    gained: int = 0
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it is to have a turn now, and has one left."""
+        return (self.turns is None or self.had < self.turns) and self.ready()
+
+
+class Agenda:
+    """The loop over the engines of one search.
+
+    Args:
+        ledger: of the search.
+        deadline: when the search is over.
+        on_point: is called when a point was found.
+        on_stop: is called when the search ends before its time.
+        lost: is given the reason when memory is exhausted.
+
+    Attributes:
+        table: all rows that were ever on the agenda, with their gain.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        deadline: Deadline,
+        on_point: Callable[[], None] = lambda: None,
+        on_stop: Callable[[], None] = lambda: None,
+        lost: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.ledger, self.deadline = ledger, deadline
+        self._on_point, self._on_stop, self._lost = on_point, on_stop, lost
+        self.table: list[Work] = []
+        self._rows: Sequence[Work] = ()
+        self._unreported: Work | None = None
+        self._reported = now()
+
+    def spent(self, *names: str) -> float:
+        """Seconds that these engines had so far."""
+        return sum(row.spent for row in self.table if row.name in names)
+
+    def next(self, above: Work | None = None) -> Work | None:
+        """The first row that is ready, of all or of those above one."""
+        if above is not None and above not in self._rows:
+            return None
+        for row in self._rows:
+            if row is above:
+                break
+            if row.is_ready:
+                return row
+        return None
+
+    def run(self, rows: Sequence[Work]) -> None:
+        """Gives the engines of a table turns until none is ready, or the search is stopped.
+
+        Ctrl-C (`KeyboardInterrupt`), exhausted memory and the end of the time stop it; the ledger
+        has the reason.
+        """
+        self._rows = rows
+        self.table += rows
+        try:
+            while not self.ledger.stopped and (work := self.next()) is not None:
+                self.turn(work)
+        except OutOfTimeError:
+            self.ledger.stopped = limit_in_words()
+        except KeyboardInterrupt:
+            self.stop(INTERRUPTED)
+        except MemoryError as error:
+            self._lost(f"{OUT_OF_MEMORY}: {error}")
+            self.stop(OUT_OF_MEMORY)
+
+    def stop(self, why: str) -> None:
+        """Ends the search: no engine has another turn, and no bound is begun that takes long."""
+        self.ledger.stopped = why
+        self._on_stop()
+        seconds = STOPPING_SECONDS if self.ledger.composed else 0.0
+        self.ledger.bounds.until(self.ledger.bounds.deadline.sooner(seconds))
+
+    def turn(self, work: Work) -> None:
+        """One turn of an engine, suspended for those above it."""
+        work.had += 1
+        ledger, until = self.ledger, self.deadline.share(work.share).sooner(work.seconds)
+        # Seeds have turns of their own in the log.
+        with nullcontext() if work.name == SEEDS else ledger.log.turn(work.name):
+            began = now()
+            events = iter(work.run(ledger, until))
+            try:
+                for event in events:
+                    work.spent += now() - began
+                    new = self._admits(event, work) and ledger.record(event)
+                    over = new and self._is_enough(event, work)
+                    while not ledger.stopped and (other := self.next(above=work)) is not None:
+                        self.turn(other)
+                    began = now()
+                    if over or ledger.stopped:
+                        break
+                work.spent += now() - began
+            finally:
+                # Closed here: where Python does it in its own time, a Ctrl-C may be lost.
+                close = getattr(events, "close", None)
+                if close is not None:
+                    close()
+                del events
+        if work.lists and self.ledger.list_members():
+            self._unreported = work
+        if self._unreported is work:
+            self.report()
+
+    def _admits(self, event: Event, work: Work) -> bool:
+        """Whether an event is one of the search; points beyond its limits are warm starts alone."""
+        if not isinstance(event, Point) or work.solves or self.ledger.keeps(event):
+            return True
+        self.ledger.warm_starts.add(event)
+        return False
+
+    def _is_enough(self, event: Event, work: Work) -> bool:
+        """Reports an event that changed what is known, where it is time; whether it ends the
+        turn."""
+        work.gained += 1
+        if not isinstance(event, Point):
+            return False
+        self._unreported = work
+        self._on_point()
+        if work.solves or (self.ledger.on_points and now() >= self._reported + _SAVE_SECONDS):
+            self.report(at_once=True)
+        return work.enough(event)
+
+    def report(self, *, at_once: bool = False) -> None:
+        """Shows and saves what is known.
+
+        Args:
+            at_once: without bounds that take time.
+        """
+        thorough = self._unreported is not None and self._unreported.thorough and not at_once
+        with nullcontext() if thorough else self.ledger.bounds.at_once():
+            self.ledger.report()
+        self._unreported, self._reported = None, now()

@@ -1,0 +1,249 @@
+"""CandidateSolver: the engine that asks solvers for (S, R, C), one S after the other.
+
+The loop is Algorithm 1 of the SCCL paper (section 3.7) for every strategy: S from the distance
+bound upwards, candidates in ascending order of R/C, stop at the bandwidth bound.  `time_schedule`
+says how often it comes back to each S, and for how long.  Several candidates are asked at once
+where there are several solvers.
+
+A candidate that the solver could not decide within its time never counts as refuted: it becomes an
+open claim, and the search goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
+from itertools import takewhile
+from typing import NamedTuple
+
+from syncoll.clock import limit_in_words
+from syncoll.deadline import Deadline
+from syncoll.formula import StopReason, Verdict
+from syncoll.ledger.bounds_table import BoundsTable
+from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.events import Bound, Event, Undecided
+from syncoll.ledger.ledger import Ledger, StepState
+from syncoll.ledger.request import Candidate, Strategy
+from syncoll.ledger.sizes import Size, size_of
+from syncoll.results import Solution
+from syncoll.results.frontier import Point
+from syncoll.results.proof import Refuted, covers
+from syncoll.searching.answers import AnswerSource, PendingAnswer
+from syncoll.searching.heuristics import BUSY
+from syncoll.searching.time_schedule import Phase, phases
+from syncoll.trust import require_valid
+from syncoll.trust.counted import as_counted
+
+__all__ = ["CandidateSolver", "solved_point"]
+
+_MOST_BOUND_SECONDS = 20.0
+"""For the larger relaxation of one candidate that the first did not rule out."""
+
+_MOST_UNDECIDED = 16
+"""With so many undecided candidates for one S the search goes on to the next: without a limit on R
+they have no end, and a backend that can decide none of them (for want of a licence, say) would keep
+it here for ever."""
+
+
+class _Trial(NamedTuple):
+    candidate: Candidate
+    answer: PendingAnswer | None
+    """None where a bound or an earlier answer rules the candidate out."""
+    began: float
+
+
+class CandidateSolver:
+    """The solvers of one search.
+
+    Args:
+        source: the candidates.
+        deadline: of the search.
+
+    Attributes:
+        is_stuck: whether the last answer left a candidate undecided that nothing else rules out.
+    """
+
+    def __init__(
+        self, ledger: Ledger, source: CandidateSource, answers: AnswerSource, deadline: Deadline
+    ) -> None:
+        self._ledger, self._source, self._answers = ledger, source, answers
+        self._deadline = deadline
+        self._strategy, self._observer = source.request.strategy, ledger.log
+        self.is_stuck = False
+
+    def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
+        """All phases of all S.
+
+        Raises:
+            OutOfTimeError: when the deadline is over.
+        """
+        source, certified = self._source, self._strategy is Strategy.CERTIFIED
+        first, *others = phases(self._strategy)
+        for steps in range(source.least_steps, source.max_steps + 1):
+            if certified:
+                self._deadline.check()
+                yield Bound(steps, source.least_bandwidth_of(steps))
+            ledger.steps.append(StepState(steps))
+            if ledger.may_serve(steps):
+                yield from self._phase(ledger.steps[-1], first)
+            best = ledger.best(steps)
+            if best is not None and best <= source.least_bandwidth:
+                break
+        # On a large network seeds soon have other points of more steps, and such bounds take long.
+        if certified and size_of(source.request.topology) <= Size.SMALL:
+            for steps in sorted({point.steps for point in ledger.points}):
+                if steps > source.max_steps:
+                    self._deadline.check()
+                    yield Bound(steps, source.least_bandwidth_of(steps))
+        for phase in others:
+            for step in ledger.steps:
+                if ledger.may_serve(step.steps):
+                    yield from self._phase(step, phase)
+
+    def _phase(self, step: StepState, phase: Phase) -> Iterator[Event]:
+        ledger = self._ledger
+        ledger.current, step.best = step, ledger.best(step.steps)
+        for candidates, seconds in phase(self._source, step):
+            yield from self._pass(step, candidates, seconds)
+            step.best = ledger.best(step.steps)
+        ledger.current = None
+
+    def _pass(
+        self, step: StepState, candidates: Iterable[Candidate], seconds: float | None
+    ) -> Iterator[Event]:
+        """Tries candidates until one has an algorithm, or too many are undecided."""
+        # Seeds may find something better meanwhile.
+        useful = takewhile(self._is_of_use, candidates)
+        undecided = 0
+        # Closed here: where Python does it in its own time, a Ctrl-C that comes then is lost.
+        with closing(self._answers_to(step, self._writable(useful), seconds)) as answers:
+            for candidate, solution in answers:
+                step.undecided.pop(candidate, None)
+                if solution is None:
+                    continue
+                if solution.verdict is Verdict.SAT:
+                    yield solved_point(solution, self._ledger.bounds)
+                    break
+                if solution.verdict is Verdict.UNKNOWN:
+                    undecided += 1
+                    is_last = undecided >= _MOST_UNDECIDED
+                    self.is_stuck = not (is_last or self._rules_out(candidate, step))
+                    yield Undecided(candidate, _why_undecided(solution))
+                    self.is_stuck = False
+                    if is_last:
+                        break
+                elif candidate.chunks <= self._source.max_chunks:  # no claim goes further
+                    numbers = candidate.steps, candidate.rounds, candidate.chunks
+                    yield Refuted(*numbers, solution.encoding, solution.backend)
+        for candidate in [c for c in step.undecided if not self._is_of_use(c)]:
+            del step.undecided[candidate]
+
+    def _writable(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+        """Those for which there can be an instance; the others stay undecided."""
+        left_out = 0
+        for candidate in candidates:
+            if self._ledger.bounds.is_writable(candidate.chunks):
+                yield candidate
+                continue
+            self._ledger.record(Undecided(candidate, "too many chunks for an algorithm"))
+            left_out += 1
+            if left_out >= _MOST_UNDECIDED:
+                return
+
+    def _is_of_use(self, candidate: Candidate) -> bool:
+        return self._ledger.is_of_use(candidate.steps, candidate.bandwidth)
+
+    def _answers_to(
+        self, step: StepState, candidates: Iterable[Candidate], seconds: float | None
+    ) -> Generator[tuple[Candidate, Solution | None], None, None]:
+        """Each candidate in turn with its answer, or None where a bound rules it out.
+
+        As many are asked at once as there are solvers; answers of no more use are cancelled.
+
+        Args:
+            seconds: time limit for each; None for that of the solver.
+
+        Raises:
+            OutOfTimeError: when the deadline is over.
+        """
+        rest = iter(candidates)
+        asked: deque[_Trial] = deque()
+        try:
+            while True:
+                while len(asked) < self._answers.width:
+                    candidate = next(rest, None)
+                    if candidate is None:
+                        break
+                    answer = None
+                    if not self._rules_out(candidate, step):
+                        answer = self._ask(candidate, step, seconds)
+                    asked.append(_Trial(candidate, answer, time.perf_counter()))
+                if not asked:
+                    return
+                candidate, answer, began = asked.popleft()
+                if answer is None:
+                    self._observer.settled(candidate, Verdict.UNSAT, 0.0)
+                    yield candidate, None
+                    continue
+                solution = answer.result()
+                self._observer.settled(candidate, solution.verdict, time.perf_counter() - began)
+                yield candidate, solution
+        finally:
+            for trial in asked:
+                if trial.answer is not None:
+                    trial.answer.cancel()
+
+    def _rules_out(self, candidate: Candidate, step: StepState) -> bool:
+        """Whether an earlier answer rules a candidate out, or the larger relaxation does."""
+        numbers = candidate.steps, candidate.rounds, candidate.chunks
+        if any(covers(answer, *numbers) for answer in self._ledger.refuted):
+            return True
+        if self._strategy is Strategy.PAPER or not step.tried:
+            return False
+        self._deadline.check()
+        seconds = min(_MOST_BOUND_SECONDS, self._deadline.seconds or _MOST_BOUND_SECONDS)
+        bound = self._ledger.bounds.tighten(candidate.chunks, candidate.steps, seconds)
+        return candidate.bandwidth < bound
+
+    def _ask(self, candidate: Candidate, step: StepState, seconds: float | None) -> PendingAnswer:
+        self._deadline.check()
+        limits = [limit for limit in (seconds, self._deadline.seconds) if limit is not None]
+        self._observer.trying(candidate)
+        step.tried.add(candidate)
+        instance = self._ledger.bounds.instance(candidate.chunks, candidate.steps, candidate.rounds)
+        hint = self._ledger.warm_starts.nearest(instance)
+        # Of some instances the formula takes longer to build than another one to be solved.
+        until = self._deadline.sooner(None if seconds is None else BUSY * seconds)
+        return self._answers.ask(instance, min(limits, default=None), hint, until)
+
+
+def solved_point(solution: Solution, bounds: BoundsTable) -> Point:
+    """A solution's algorithm as a point, at its tightest and verified."""
+    assert solution.algorithm is not None
+    where = as_counted(solution.instance, solution.algorithm)
+    algorithm = solution.algorithm.tightened(where)
+    instance = bounds.instance(solution.instance.chunks, algorithm.steps, algorithm.rounds)
+    require_valid(instance, algorithm)
+    return Point(
+        instance,
+        algorithm,
+        solution.encoding,
+        solution.backend,
+        solution.total_seconds,
+        solution.size,
+    )
+
+
+def _why_undecided(solution: Solution) -> str:
+    """Why a solver did not decide a candidate, in words."""
+    outcome = solution.outcome
+    timed_out = outcome.reason is StopReason.TIME_LIMIT
+    reason = limit_in_words() if timed_out else outcome.reason
+    text = f"{reason} of backend {solution.backend}"
+    if outcome.losses:
+        lost = [loss.partition(":")[0] for loss in outcome.losses]
+        return "; ".join(dict.fromkeys([*lost, text] if timed_out else lost))
+    first = outcome.message.splitlines()[0] if outcome.message else ""
+    return f"{text}: {first}" if first and not timed_out else text

@@ -1,0 +1,203 @@
+"""When the seeds of a search have turns, and how long these are.
+
+They come first: their points are shown at once, bound from above what a solver is asked for, and
+where they meet a proved bound nothing is left to ask.  They come again where the solver finds its
+questions hard, for as long as it had; and the time that is left in the end is theirs, for as long
+as a gap to a bound is open.
+
+On a small network a solver is often as fast as a seed: the slow ones wait there until it finds its
+questions hard.  On a large one those that become better for as long as they are let run work in the
+background, on a core of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import chain
+
+from syncoll.clock import now
+from syncoll.deadline import NEVER, Deadline
+from syncoll.ledger.events import Event
+from syncoll.ledger.incumbents import shows_families
+from syncoll.ledger.ledger import Ledger
+from syncoll.ledger.request import SearchRequest
+from syncoll.ledger.sizes import Size, size_of
+from syncoll.plugins import SeedLimits
+from syncoll.searching.heuristics import BUSY, Found, Heuristics
+from syncoll.searching.shares import shares_of
+
+__all__ = ["HeuristicTurns"]
+
+_LONG_SECONDS, _SHARE_OF_PATIENCE = 10.0, 0.15
+"""A search of so many seconds is long: seeds work in the background of one that combines data, or
+whose network is not of the smallest (torus(4,4) allreduce in `benchmarks/allreduce.py`).  A seed's
+work until its first algorithm may take as long, or this part of the time."""
+
+_SHORT_SECONDS, _LATE_SECONDS = 4.0, 1.5
+"""With less time no seed works in the background: a process needs most of it to begin, and ends so
+long before the deadline that its last proposals still come in time."""
+
+_SHARE_OF_WAIT = 0.3
+"""The part of the time in which proposals from the background are waited for in the beginning."""
+
+_CLAIM_SECONDS, _SHARE_OF_CLAIMS = 1.0, 0.1
+"""Kept free in the end to prove claims: so long, or so much of a short search."""
+
+_TURN_SECONDS = 2.0
+"""When the solver had so long without settling an S it is the seeds' turn."""
+
+_ROUND_SECONDS, _IDLE = 10.0, 0.1
+"""The first turn of seeds after the solver, of which every further one takes twice as long; when
+they use only this part of one, and find nothing, they have come to their end."""
+
+_ASKING_SECONDS = 2.0
+"""With less left after the seeds' turn in the background no solver is begun with."""
+
+
+class HeuristicTurns:
+    """The engine of the seeds in one search.
+
+    Args:
+        seeds: at work on the collective.
+        request: the limits of what they construct.
+        deadline: of the whole search.
+        alone: whether no solver is asked.
+        proving: whether claims are to be proved, or candidates asked of a solver; if not, all the
+            time is theirs.
+        asked: gives the seconds that the solver has had so far.
+
+    Attributes:
+        exhausted: whether they find nothing more in the time that there is.
+    """
+
+    def __init__(
+        self,
+        seeds: Heuristics,
+        request: SearchRequest,
+        deadline: Deadline,
+        *,
+        alone: bool,
+        proving: bool = True,
+        asked: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        self.seeds, self._request, self._deadline = seeds, request, deadline
+        self._alone, self._proving, self._asked = alone, proving, asked
+        self._claims = deadline.before(min(_CLAIM_SECONDS, deadline.left() * _SHARE_OF_CLAIMS))
+        self._asked_before = 0.0
+        self._round_seconds = _ROUND_SECONDS
+        self.exhausted = self.waited = False
+        seeds.shows_families = shows_families(request)
+
+    @property
+    def are_due(self) -> bool:
+        """Whether the solver had time without settling an S since their last turn."""
+        return bool(self.seeds.waiting) and self._asked() - self._asked_before >= _TURN_SECONDS
+
+    def first(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
+        """Their points before any solver is asked."""
+        self._announce(ledger)
+        return self._first(until)
+
+    def again(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
+        """A turn as long as the solver had.
+
+        Its questions are hard, so that from now on they work in the background where they can.
+        """
+        seconds = self._asked() - self._asked_before
+        self._asked_before += seconds
+        self._announce(ledger)
+        return self._next(seconds, until.sooner(BUSY * seconds))
+
+    def more(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
+        """Another turn with all the time until then."""
+        self._announce(ledger)
+        return self._next(until.left(), until)
+
+    def arrivals(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
+        """The proposals that have come from the background by now."""
+        return self.seeds.arrivals(self._limits(), 0.0)
+
+    def wait(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
+        """A turn in the background before any solver is asked, which would seldom find more.
+
+        Raises:
+            OutOfTimeError: when too little time is left for the solver.
+        """
+        yield from self.go_on(ledger, until)
+        if self.exhausted:
+            self._claims.check()
+            self.exhausted, self.waited, self._round_seconds = False, True, _ROUND_SECONDS
+            if ledger.gaps_are_open():
+                self._deadline.before(_ASKING_SECONDS).check()
+
+    def go_on(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
+        """A turn with the time that is left, of twice the seconds of the one before.
+
+        Raises:
+            OutOfTimeError: when the time is over.
+        """
+        return chain.from_iterable(self._rounds(ledger))
+
+    def _rounds(self, ledger: Ledger) -> Iterator[Iterator[Event]]:
+        """The parts of a turn, which is over once something better was found."""
+        self._claims.check()
+        self._announce(ledger)
+        began, known, seconds = now(), ledger.points, self._round_seconds
+        until, ends = self._claims.sooner(BUSY * seconds), Deadline.after(seconds)
+        self._round_seconds *= 2
+        while True:
+            yield self._next(seconds, until, max(0.0, ends.left()))
+            if ledger.points is not known:
+                return
+            # A useless proposal from the background ends no turn.
+            if not self.seeds.in_background or ends.passed or until.passed:
+                break
+        idle = now() - began < _IDLE * min(seconds, until.seconds or seconds)
+        self.exhausted = self._deadline.is_never or idle
+
+    def _first(self, within: Deadline) -> Iterator[Found]:
+        request, ends, shares = self._request, self._deadline, shares_of(self._request.topology)
+        alone, small = self._alone, size_of(request.topology) <= Size.SMALL
+        combining, seeds = request.collective.combining, self.seeds
+        left = max(0.0, within.left())
+        part = shares.alone if alone else shares.before_solver
+        until = within.share(part if self._proving else shares.unproved)
+        work, slowest = until.seconds, math.inf
+        if not alone and (self._proving or within.is_never):
+            work = shares.seed_seconds
+            if small:
+                slowest = shares.seed_seconds  # a solver is sooner
+            if not within.is_never:
+                low, high = shares.seeds_combining if combining else shares.seeds
+                work = min(max(work, low * left), high * left)
+        limits = self._limits(work, until)
+        soon = not alone and small
+        most = shares.seed_seconds if soon else _LONG_SECONDS
+        patience = min(most, left * _SHARE_OF_PATIENCE)
+        hard = combining or size_of(request.topology) > Size.TINY
+        hard = hard and _LONG_SECONDS <= ends.left() < math.inf
+        warm = bool(seeds.warm_starts) and _SHORT_SECONDS < ends.left() < math.inf
+        short = not seeds.in_background and ends.left() < _SHORT_SECONDS
+        if alone or not self._proving or short or (soon and not (hard or warm)):
+            return seeds.turn(limits, patience, slowest)
+        wait = 0.0
+        if not seeds.in_background and (hard or not soon):
+            most = shares.seed_seconds if soon and not combining else _LONG_SECONDS
+            wait = min(most, within.left(), ends.left() * _SHARE_OF_WAIT)
+        background = ends.before(_LATE_SECONDS)
+        return seeds.turn(limits, patience, slowest, background=background, wait=wait)
+
+    def _next(self, work: float, until: Deadline, wait: float = 0.0) -> Iterator[Found]:
+        """Another turn, of so many seconds of work for all together."""
+        limits = self._limits(work, until)
+        self.seeds.go_to_background(limits, self._deadline.before(_LATE_SECONDS))
+        return self.seeds.turn(limits, wait=wait)
+
+    def _limits(self, seconds: float | None = None, until: Deadline = NEVER) -> SeedLimits:
+        request = self._request
+        most = request.max_steps, request.max_rounds, request.max_chunks
+        return SeedLimits(*most, seconds, until, is_part=request.is_part)
+
+    def _announce(self, ledger: Ledger) -> None:
+        ledger.log.seeding(self.seeds.waiting)

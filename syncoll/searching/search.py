@@ -1,0 +1,264 @@
+"""The table of engines of a search, and the search of one collective as it stands.
+
+Bounds, seeds, symmetric algorithms, large neighbourhoods and solvers have their rows here; those of
+sums and compositions come before them (`sum_search`, `composition_search`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from fractions import Fraction
+
+from syncoll.deadline import NEVER, Deadline
+from syncoll.ledger.bounds_table import BoundsTable, in_turn
+from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.events import BOUNDS, Bound, Event
+from syncoll.ledger.incumbents import unbeaten
+from syncoll.ledger.ledger import INTERRUPTED, Ledger
+from syncoll.ledger.proof_state import gaps_are_open
+from syncoll.ledger.request import Strategy
+from syncoll.ledger.sizes import Size, size_of
+from syncoll.results.frontier import Frontier, Point
+from syncoll.searching.agenda import SEEDS, Agenda, Work
+from syncoll.searching.answers import AnswerSource
+from syncoll.searching.candidate_solver import CandidateSolver
+from syncoll.searching.heuristic_turns import HeuristicTurns
+from syncoll.searching.heuristics import Heuristics
+from syncoll.searching.large_neighbourhood import LargeNeighbourhoods
+from syncoll.searching.shares import shares_of
+from syncoll.searching.symmetric import SymmetricSearch
+
+__all__ = ["PointBounds", "Search", "bounds_until"]
+
+NEIGHBOURHOODS, SYMMETRIC = "large neighbourhoods", "symmetric"
+"""The names of their rows."""
+
+_NEIGHBOUR_SECONDS = 120.0
+"""For symmetric algorithms and for large neighbourhoods at most, before all algorithms are asked
+for (torus(8,8) alltoall in `benchmarks/scale.py`)."""
+
+_PROOF_SECONDS = 10.0
+"""For all bounds of a frontier for which no solver is asked."""
+
+_NEAR = Fraction(1005, 1000)
+"""Points so near to a bound have one for their own S only after others: with many steps it takes
+long."""
+
+
+class Search:
+    """The engines of one search on their agenda.
+
+    Args:
+        ledger: what is known to begin with, and where events are entered.
+        seeds: at work on the collective.
+        proving: whether it matters what is proved for each S.  Where it does not, and the network
+            is so large that a solver is seldom as fast as seeds, all the time is theirs.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        answers: AnswerSource,
+        seeds: Heuristics,
+        deadline: Deadline,
+        *,
+        proving: bool = True,
+    ) -> None:
+        self.ledger, self.answers, self.seeds, self.deadline = ledger, answers, seeds, deadline
+        topology = ledger.request.topology
+        self.size, self.shares = size_of(topology), shares_of(topology)
+        self.alone, self.small = answers.solver is None, self.size <= Size.SMALL
+        self.proving = proving or self.small
+        self.agenda = Agenda(ledger, deadline, answers.begin, answers.cancel_all, answers.lost)
+        self.bounds = PointBounds(ledger)
+        ledger.bounds.again(deadline)
+        seeds.log_turn = ledger.log.turn
+
+    def frontier(self, rows: Sequence[Work]) -> Frontier:
+        """The frontier when no row is ready any more, or the search was stopped.
+
+        A second Ctrl-C ends the bounds that were begun.
+        """
+        agenda, ledger = self.agenda, self.ledger
+        with closing(self.seeds):
+            agenda.run(rows)
+            try:
+                lists = bool(rows) or not ledger.composed
+                agenda.turn(Work(SEEDS, self.turns().arrivals, lists=lists))
+                return ledger.frontier()
+            except KeyboardInterrupt:
+                agenda.stop(INTERRUPTED)
+                return ledger.frontier()
+
+    def turns(self) -> HeuristicTurns:
+        """Turns of the seeds, within what is left of the time."""
+        names = self.answers.backend_name, SYMMETRIC, NEIGHBOURHOODS
+        return HeuristicTurns(
+            self.seeds,
+            self.ledger.limits,
+            self.deadline,
+            alone=self.alone,
+            proving=self.proving,
+            asked=lambda: self.agenda.spent(*names),
+        )
+
+    def background_rows(self, turns: HeuristicTurns, *, lists: bool) -> list[Work]:
+        """First of all: the seeds' proposals that have come meanwhile."""
+        ready = lambda: self.seeds.have_arrived  # noqa: E731
+        return [Work(SEEDS, turns.arrivals, ready, turns=None, lists=lists)]
+
+    def rows(self, source: CandidateSource | None = None, *, begun: bool = False) -> list[Work]:
+        """The table of engines for a collective as it stands.
+
+        Args:
+            source: the candidates that solvers are asked for; None for those of the ledger.
+            begun: whether seeds had a turn before.
+        """
+        ledger, seeds, bounds = self.ledger, self.seeds, self.bounds
+        source = source or ledger.source
+        turns, certified = self.turns(), source.request.strategy is Strategy.CERTIFIED
+        warm, asks = bool(seeds.warm_starts), self.proving and not self.alone
+        aside = lambda: seeds.in_background and self.proving and bounds.is_ready  # noqa: E731
+
+        def wanted() -> bool:
+            families = ledger.families
+            return gaps_are_open(unbeaten(ledger.points, families), source, families)
+
+        def enough(point: Point) -> bool:
+            """Whether nothing is better in either cost, or within the limits."""
+            if point.steps <= source.least_steps and ledger.bounds.is_met(source.least_chunks):
+                return True
+            limited = certified and self.proving and source.request.max_steps is not None
+            return limited and self.small and not wanted()
+
+        rows = self.background_rows(turns, lists=True)
+        if not self.small:  # claims rest on this slow bound; the end is too late
+            rows.append(Work(BOUNDS, lambda *_: [self.cut()]))
+        # On a small network a solver may be as fast once they had their time.
+        first = turns.arrivals if begun and self.small and not self.alone else turns.first
+        thorough = self.proving and not (self.small or self.alone)
+        rows.append(Work(SEEDS, first, thorough=thorough, lists=True, enough=enough))
+        if not self.small:
+            rows.append(Work(BOUNDS, bounds.run, aside, turns=None))
+        rows.append(Work(BOUNDS, self._any_steps))
+        if asks:
+            for_seeds = self.size > (Size.TINY if warm else Size.WIDE)
+            rows.append(
+                Work(
+                    SEEDS,
+                    turns.wait,
+                    lambda: for_seeds and seeds.in_background and not turns.waited and wanted(),
+                    turns=None,
+                    thorough=not warm,
+                    lists=True,
+                    enough=enough,
+                )
+            )
+            solver = CandidateSolver(ledger, source, self.answers, self.deadline)
+            if certified:
+                rows += self._stuck_rows(solver, source, turns)
+            rows.append(Work(self.answers.backend_name, solver.run, solves=True))
+        if certified:
+            rows.append(Work(BOUNDS, bounds.run, aside, turns=None))
+            rows.append(
+                Work(
+                    SEEDS,
+                    turns.go_on,
+                    lambda: bool(seeds.waiting) and not turns.exhausted and wanted(),
+                    turns=None,
+                    thorough=not warm,
+                    lists=True,
+                    enough=enough,
+                )
+            )
+        return rows
+
+    def _stuck_rows(
+        self, solver: CandidateSolver, source: CandidateSource, turns: HeuristicTurns
+    ) -> list[Work]:
+        """The engines that take over from a solver that leaves a candidate undecided."""
+        again = Work(
+            SEEDS,
+            turns.again,
+            lambda: solver.is_stuck and turns.are_due,
+            share=self.shares.again,
+            turns=None,
+            thorough=True,
+            lists=True,
+        )
+        if not source.request.symmetric:
+            return [again]
+        symmetric = SymmetricSearch(self.ledger, source, self.answers)
+        neighbourhoods = LargeNeighbourhoods(self.ledger, source, self.answers)
+        shares, combining = self.shares, source.request.collective.combining
+        ready = lambda: symmetric.is_large or solver.is_stuck  # noqa: E731
+        return [
+            Work(name, run, ready, share=share, seconds=_NEIGHBOUR_SECONDS, solves=True)
+            for name, run, share in (
+                (NEIGHBOURHOODS, neighbourhoods.run, shares.neighbourhoods),
+                (
+                    SYMMETRIC,
+                    symmetric.run,
+                    shares.symmetric_combining if combining else shares.symmetric,
+                ),
+                (NEIGHBOURHOODS, neighbourhoods.run, shares.neighbourhoods),
+            )
+        ] + [again]
+
+    def cut(self) -> Bound:
+        """The bound for any number of steps that is found at once."""
+        with self.ledger.bounds.at_once():
+            return Bound(None, self.ledger.source.least_bandwidth)
+
+    def _any_steps(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
+        self.proofs(ledger, until)
+        yield Bound(None, ledger.source.least_bandwidth)
+        if not self.proving:
+            ledger.bounds.until(NEVER.sooner(0.0))
+
+    def proofs(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
+        """Limits the time of all further bounds where no solver's time is saved by them."""
+        if self.alone:
+            ledger.bounds.until(self.deadline.sooner(_PROOF_SECONDS))
+        return iter(())
+
+
+@contextmanager
+def bounds_until(bounds: BoundsTable, until: Deadline) -> Iterator[None]:
+    """While it lasts, no bound is begun later."""
+    usual = bounds.deadline
+    bounds.until(min(until, usual, key=Deadline.left))
+    try:
+        yield
+    finally:
+        bounds.until(usual)
+
+
+class PointBounds:
+    """The engine that bounds the S of the incumbents, those far from what is proved first."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._bounded: set[int] = set()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether some S has no bound of its own yet, and there is time for it."""
+        left = any(point.steps not in self._bounded for point in self._ledger.points)
+        return left and not self._ledger.bounds.deadline.passed
+
+    def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
+        """Bounds for one S after the other."""
+        with bounds_until(ledger.bounds, until):
+            while self.is_ready:
+                steps = self._next(ledger)
+                self._bounded.add(steps)
+                yield Bound(steps, ledger.source.least_bandwidth_of(steps))
+
+    def _next(self, ledger: Ledger) -> int:
+        waiting = [point for point in ledger.points if point.steps not in self._bounded]
+        known, least = ledger.bounds.known, ledger.source.least_chunks
+        far = [p for p in waiting if p.bandwidth > known(least, p.steps) * _NEAR]
+        among = {point.steps for point in far or waiting}
+        return next(s for s in in_turn(p.steps for p in ledger.points) if s in among)

@@ -1,0 +1,98 @@
+"""The phases of a candidate search: which candidates for one S, in which order, for how long.
+
+The paper's strategy tries its candidates once.  The certified one, where no time limit for a
+candidate was given, comes back to every S three times, each time for longer: one hard refutation
+must hide neither the points behind it nor those of other S.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+from itertools import takewhile
+
+from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.ledger import StepState
+from syncoll.ledger.request import Candidate, Strategy
+
+__all__ = ["Phase", "phases"]
+
+_FIRST_SECONDS, _QUICK_SECONDS, _THOROUGH_SECONDS = 2.0, 5.0, 30.0
+"""For each candidate in the first phase, the second and the last two."""
+
+_FEW_MULTIPLES = 4
+"""Few chunks are so many times the least C at most."""
+
+Passes = Iterator[tuple[Iterable[Candidate], float | None]]
+"""Candidates in ascending order of R/C, of which the first that has an algorithm ends the pass, and
+the seconds for each; None for no limit."""
+
+Phase = Callable[[CandidateSource, StepState], Passes]
+"""The passes for one S, whose state the caller keeps up to date between two of them."""
+
+
+def _first(source: CandidateSource, step: StepState) -> Passes:
+    """The cheapest candidate, then those with few chunks.
+
+    Most often the cheapest one meets the bound, and nothing is left to do.  Otherwise a point with
+    few chunks is found soon, and leaves less for more chunks to beat.
+    """
+    limit = source.request.point_limit
+    if source.request.strategy is Strategy.PAPER:
+        yield source.candidates(step.steps, step.best), limit
+        return
+    step.cheapest = next(source.candidates(step.steps, step.best), None)
+    yield [] if step.cheapest is None else [step.cheapest], limit or _FIRST_SECONDS
+    yield _untried(source, step, _FEW_MULTIPLES), limit or _FIRST_SECONDS
+
+
+def _second(source: CandidateSource, step: StepState) -> Passes:
+    """The cheapest candidate with more time, then those with any number of chunks."""
+    limit = source.request.point_limit
+    if limit is None and step.cheapest is not None:
+        # A stronger bound may have ruled it out meanwhile.
+        again = _undecided(source, step)
+        yield [c for c in again if c == step.cheapest], 2 * _QUICK_SECONDS
+    yield _untried(source, step), limit or _QUICK_SECONDS
+
+
+def _few_chunks_again(source: CandidateSource, step: StepState) -> Passes:
+    """Undecided candidates with few chunks, with much more time.
+
+    A larger limit on C adds many cheaper candidates, and still finds the points of a smaller one.
+    """
+    if source.request.point_limit is None:
+        few = _FEW_MULTIPLES * source.least_chunks
+        yield [c for c in _undecided(source, step) if c.chunks <= few], _THOROUGH_SECONDS
+
+
+def _last(source: CandidateSource, step: StepState) -> Passes:
+    """The other undecided candidates, with much more time; then larger ones of the same costs."""
+    limit = source.request.point_limit
+    if limit is None:
+        few = _FEW_MULTIPLES * source.least_chunks
+        yield [c for c in _undecided(source, step) if c.chunks > few], _THOROUGH_SECONDS
+    # Without a limit on R candidates have no end, but none beyond these is a larger one.
+    most = max((c.bandwidth for c in step.undecided), default=Fraction(0))
+    rest = takewhile(lambda c: c.bandwidth <= most, source.candidates(step.steps, step.best))
+    larger = (c for c in rest if step.is_larger(c))
+    yield (c for c in larger if c not in step.tried), limit or _QUICK_SECONDS
+
+
+def phases(strategy: Strategy) -> tuple[Phase, ...]:
+    """Those of a strategy, each for every S before the next."""
+    return (_first,) if strategy is Strategy.PAPER else (_first, _second, _few_chunks_again, _last)
+
+
+def _untried(
+    source: CandidateSource, step: StepState, multiples: int | None = None
+) -> Iterator[Candidate]:
+    candidates = source.candidates(step.steps, step.best, multiples)
+    return (c for c in candidates if c not in step.tried and not step.is_larger(c))
+
+
+def _undecided(source: CandidateSource, step: StepState) -> list[Candidate]:
+    """The undecided candidates in ascending order of R/C; those beyond the limit on C have one
+    chance."""
+    again = [c for c in step.undecided if c.chunks <= source.max_chunks]
+    return sorted(again, key=lambda c: (c.bandwidth, c.chunks))
