@@ -35,10 +35,8 @@ class Damage:
     """One thing that is broken or slow.
 
     Args:
-        text: as it was written.
         ends: of a link.
         both_ways: whether the link in the other direction is meant, too.
-        vertex: a node or a switch, with all its links.
         label: words of a label; empty where one of the others is meant.
         factor: how many times slower; None for what is broken.
     """

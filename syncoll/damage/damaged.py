@@ -28,9 +28,6 @@ class Damaged:
     """A machine without what is broken.
 
     Args:
-        whole: as it was.
-        topology: as it is.
-        damages: what happened to it.
         nodes: for each node that is left its number in the whole machine.
     """
 

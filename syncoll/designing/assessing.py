@@ -35,7 +35,6 @@ class Assessing:
     Args:
         assessed: in the order of the candidates.
         complete: whether all of them were looked at to the end.
-        interrupted: whether a person ended it.
     """
 
     assessed: list[Assessed]
@@ -67,7 +66,6 @@ def assess(
     a few more candidates are added.
 
     Args:
-        where: who proves them.
         steps: for how many numbers of steps, from the least on, R/C is bounded, too.
         told: is told after each how many of how many are done, and which was the last.
         folder: has what was found before, and gets each as soon as it was found.

@@ -161,11 +161,7 @@ def find_candidates(
 
 
 class _Looking:
-    """Looks at members of families, one after the other.
-
-    Args:
-        collectives, until, enough, told: see `find_candidates`.
-    """
+    """Looks at members of families, one after the other."""
 
     def __init__(
         self,

@@ -25,8 +25,6 @@ class Question:
 
     Args:
         collectives: whose bounds are compared.
-        families: the topologies, as they were written.
-        conditions: as they were written.
         most: the largest value of a parameter.
         one_more_link: whether the candidates are the machine with one more link.
         steps: for so many numbers of steps, from the least on, the bound on R/C is proved, too.
@@ -207,8 +205,6 @@ class Design:
 
     Args:
         left_out: by family, why some of its members make no machine, and how many.
-        complete: whether all was looked at.
-        interrupted: whether a person ended it.
         others: where one more link was asked for, those that were not looked at.
         shared_pairs: then, how many pairs of nodes are left out since their links share bandwidth
             with others, so that nothing says what a second cable would add.

@@ -35,8 +35,6 @@ class Work:
 
     Args:
         where: who proves bounds.
-        until: when all must be over.
-        search: finds a frontier.
         told: is told how many of how many things are done, and which was the last.
         folder: where all is kept as it comes, and read from.
         tell: is told, in words, what a person should know at once.

@@ -56,8 +56,6 @@ class Extension:
     """A pair of nodes that may be joined.
 
     Args:
-        ends: the nodes.
-        images: how many pairs of nodes are like it.
         at_least: for each collective what R/C is still at least; None where nothing says so.
         far: the sum of all distances with it.
     """

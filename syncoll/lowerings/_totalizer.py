@@ -59,7 +59,6 @@ class _Node:
     Args:
         sums: the sums that the literals below can have, ascending, those above the cap as the cap.
         left: one child, None at a leaf.
-        right: the other.
         literals: the placeholder for ``N >= w``, where there is one.
         up: thresholds whose upward clauses are needed.
         down: thresholds whose downward clauses are needed.

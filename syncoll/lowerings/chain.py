@@ -45,11 +45,7 @@ _Work = dict[Feature, int]
 
 @dataclass(frozen=True)
 class Stage:
-    """One lowering of a chain, as it went.
-
-    Args:
-        summary: the lowering's, one line.
-    """
+    """One lowering of a chain, as it went; `summary`: the lowering's, one line."""
 
     name: str
     summary: str
@@ -189,7 +185,6 @@ def lower(
     """Rewrites a formula until it uses only features that a backend offers; its hint stays.
 
     Args:
-        features: what the backend offers.
         check: is called now and then, and may raise to end it.
 
     Returns:

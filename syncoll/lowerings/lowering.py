@@ -48,11 +48,7 @@ class KeepFirst:
 
 @dataclass(frozen=True)
 class Applied:
-    """What a lowering made of a formula.
-
-    Args:
-        inverse: takes its models back.
-    """
+    """What a lowering made of a formula; `inverse`: takes its models back."""
 
     formula: Formula
     inverse: AnswerMap

@@ -46,7 +46,6 @@ def merged(formula: Formula, booleans: IntArray, integers: IntArray) -> Applied:
     """The formula with one variable for each group of variables.
 
     Args:
-        formula: any.
         booleans: ``[num_booleans]``, the number of each one's group, counted from 0.
         integers: ``[num_integers]``, likewise.
     """

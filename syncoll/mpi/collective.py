@@ -104,7 +104,6 @@ class MpiCollective:
         Args:
             comm: of P ranks; its first use here is a collective operation of its own.
             sendbuf: input; it is not written.
-            recvbuf: output.
             op: how combining collectives reduce; others do not use it.
             total: elements of the whole (see `shares`); needed by gather, scatter and custom
                 collectives when not all shares are equally long, else read off the buffers.

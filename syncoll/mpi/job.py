@@ -17,9 +17,7 @@ class Job:
     Args:
         work: the algorithms, all for the same number of nodes.
         sizes: L, bytes of the largest input of a rank, one run for each.
-        dtype: of the elements.
         operation: how combining collectives reduce.
-        seed: of the random data.
         repeats: how often each is timed.
 
     Raises:

@@ -47,7 +47,6 @@ def measure(
 
     Args:
         comm: of as many ranks as the algorithms have nodes.
-        job: the same at every rank.
         tell: called before each part with what it is, for those who watch.
 
     Raises:

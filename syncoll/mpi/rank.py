@@ -71,7 +71,6 @@ class Watch:
     """A thread that ends this process when the time is up, or its parent is gone.
 
     Args:
-        seconds: until then.
         parent: None for no such.
         say: gets the last words: what this rank was doing.
         clear: called before this process ends because its parent is gone.

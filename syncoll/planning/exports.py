@@ -195,8 +195,6 @@ def plan_document(
     """A plan; what is chosen for which size is exact, times and bandwidths are rounded.
 
     Args:
-        plan: the plan.
-        frontier: that was planned.
         bandwidth_given: whether the bandwidth was given by a person, not by the topology.
         alpha_given: the same of alpha.
         sizes: the sizes of one node's data between which times are shown; None for all.

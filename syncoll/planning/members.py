@@ -28,7 +28,6 @@ def stored_member(family: Family, number: int, m: int) -> StoredAlgorithm:
 
     Args:
         number: of the family in the frontier.
-        m: of the member.
     """
     member = family.member(m)
     where = f"families[{number}].member({m})"

@@ -90,11 +90,7 @@ def picture_format(path: Path) -> PictureFormat:
 
 
 def require_matplotlib(what: str) -> None:
-    """Passes where pictures can be drawn.
-
-    Raises:
-        UsageError: when matplotlib is not installed.
-    """
+    """Passes where pictures can be drawn; raises `UsageError` when matplotlib is not installed."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:

@@ -204,7 +204,6 @@ class NeverBest:
     """An algorithm that is the fastest at no range of sizes.
 
     Args:
-        algorithm: with its problem.
         below: the one that is the fastest at the sizes below that at which this one comes nearest
             to being it; None when it comes nearest at 0.
         above: the same for the sizes above; None when it comes nearest as sizes grow.
@@ -224,8 +223,6 @@ class Plan:
     """Which algorithm for which size.
 
     Args:
-        model: alpha, beta and the overhead of a call.
-        message: the measure of the collective's message.
         ranges: of sizes, from 0 to no end.  Simulated, an algorithm may be the fastest in several.
         never_best: the others, by steps.
         simulated: the times that were compared; None for times of the model, in lockstep.

@@ -23,9 +23,7 @@ class Broken:
 
     Args:
         topology: the damaged one.
-        chunks: C.
         table: pre and post there.
-        combining: whether it combines.
         rounds: R of each step on the whole machine.
         sends: ``[M, 4]``, those whose ends and chunks are left, links that are gone included.
         contributions: ``[M, P]`` of a combining algorithm.

@@ -33,11 +33,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Failure:
-    """One that may happen.
-
-    Args:
-        images: how many are like it, itself included.
-    """
+    """One that may happen; `images`: how many are like it, itself included."""
 
     damage: Damage
     images: int

@@ -38,9 +38,6 @@ def on_fewer_nodes(
 ) -> Collective:
     """The collective whose table is what remains of the whole machine's.
 
-    Args:
-        find: a collective by its name.
-
     Raises:
         ImpossibleError: when all of it starts, or ends, at nodes that are gone.
         UsageError: when it is defined for no C on the whole machine.

@@ -21,9 +21,6 @@ def left(
 ) -> tuple[Damaged, Collective]:
     """The damaged machine, and the collective on it.
 
-    Args:
-        find: a collective by its name.
-
     Raises:
         ImpossibleError: when it cannot be done there: where nodes do not reach each other any
             more, and where the root of a broadcast is gone.

@@ -18,7 +18,6 @@ class Repair:
     Args:
         machine: the damaged one, and the whole one.
         whole: the frontier that was given.
-        frontier: that of the damaged machine.
     """
 
     machine: Damaged

@@ -62,7 +62,6 @@ class Survey:
         whole: the machine's frontier.
         complete: whether all were looked at that can be, and no search was ended by a limit on all
             of it.
-        interrupted: whether a person ended it.
     """
 
     kind: Kind
@@ -114,7 +113,6 @@ class SurveyWork:
     """How a survey is worked on.
 
     Args:
-        search: finds a frontier.
         seconds: for each failure.
         until: when all must be over.
         told: is told how many of how many are done, and what comes next.
@@ -141,8 +139,6 @@ def survey(
 
     Args:
         whole: with at least one point.
-        collective: that it is of.
-        find: a collective by its name.
 
     Raises:
         UsageError: when the machine has nothing of the kind, or a file cannot be written.

@@ -83,7 +83,6 @@ def warm_start_seeds(
         whole: the collective on the whole machine.
         rest: that on the damaged one.
         points: verified, on the whole machine.
-        families: likewise.
     """
     listed = sorted(points, key=lambda point: point.steps)
     carried = [_carried(machine, rest, listed, families)]

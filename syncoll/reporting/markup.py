@@ -70,9 +70,6 @@ def table(
     """A table that can be scrolled; columns whose name starts with ``>`` hold numbers.
 
     Args:
-        columns: their names.
-        rows: of cells.
-        caption: what it shows.
         rows_are: what the rows stand for to the page's code, which numbers them.
     """
     right = ["number" if column.startswith(">") else None for column in columns]

@@ -24,7 +24,6 @@ class Entry:
     """A verified algorithm of a report.
 
     Args:
-        stored: the algorithm and its problem.
         state: ``optimal`` for every C, ``limited`` to some C or R, or ``open``.
         told: for which algorithms it is optimal, in words.
         found_by: what led to it and what found it; may be empty.
@@ -43,8 +42,6 @@ class Subject:
     """What a report is about; all of it verified.
 
     Args:
-        topology: the machine.
-        collective: its name.
         entries: the algorithms, by steps.
         frontier: that they are the points of; None for a single answer.
         checked: what was checked of the frontier's claims; None where it carries no proofs.

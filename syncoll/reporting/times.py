@@ -29,7 +29,6 @@ class Rival:
     Args:
         name: such as ``ring``.
         forms: of which the fastest counts, for each size; of a pipeline some members.
-        classic: whether it is one.
     """
 
     name: str
@@ -61,10 +60,8 @@ class Times:
     """The model of a report, and times out of it.
 
     Args:
-        model: alpha and beta.
         alpha_from: who says alpha, in words: "given", "as the machine is described" or "assumed".
         beta_from: the same of beta.
-        message: what the collective's message is.
         rivals: pipelines, then classics that run on this machine.
         simulated: None where nothing was simulated.
         left_out: what is not there, and why.
@@ -87,11 +84,7 @@ class Times:
         beta_from: str,
         left_out: Mapping[str, str] | None = None,
     ) -> Times:
-        """By the formula alone.
-
-        Args:
-            left_out: why there is no more.
-        """
+        """By the formula alone; `left_out`: why there is no more."""
         message = message_of(one.stored.instance for one in subject.entries)
         return cls(model, alpha_from, beta_from, message, left_out=dict(left_out or {}))
 

@@ -19,9 +19,6 @@ LARGEST = 1 << 61
 class FlowNetwork:
     """A digraph for many maximum flows.
 
-    Args:
-        num_vertices: vertices are ``0 … num_vertices-1``.
-
     Raises:
         UsageError: when capacities are too large for 64-bit flows.
     """

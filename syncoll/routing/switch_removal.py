@@ -4,7 +4,7 @@ Groups of vertices that no violated cut can cross are contracted first, so that 
 boxes is removed on a graph whose vertices are boxes, and a switch inside a box on that box alone.
 On each of these small graphs a balanced guess is tried and verified; where it makes a cut worse,
 leaf switches are narrowed, and their nodes become groups.  If that fails too, exact edge splitting
-removes the switches.
+removes the switches.  In each network all trees must fit, and every switch receive what it sends.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ def remove_switches(network: Network, *, guess: bool = True) -> Groups:
     """Removes all switches in place.
 
     Args:
-        network: one in which all trees fit and every switch receives what it sends.
         guess: try balanced guesses before exact splitting.
 
     Returns:
@@ -75,9 +74,6 @@ def remove_switches(network: Network, *, guess: bool = True) -> Groups:
 def remove_by_leaves(network: Network) -> Groups | None:
     """Removes all switches of a network in place, after narrowing its leaf switches.
 
-    Args:
-        network: see `remove_switches`.
-
     Returns:
         groups of terminals that may be worth contracting when trees are packed; None, with nothing
         changed, when no leaf switch can be narrowed.
@@ -115,10 +111,6 @@ def _remove_all(
 ) -> tuple[Pieces, Groups]:
     """Removes every switch of a graph, those farthest from terminals first.
 
-    Args:
-        rail: see `follow_plan`.
-        outside: see `_avoid`.
-
     Returns:
         loops, and groups of terminals that may be worth contracting when trees are packed.
     """
@@ -150,11 +142,7 @@ def _remove_all(
 
 
 def remove_switch(network: Network, w: int) -> None:
-    """Removes one switch in place; no cut becomes worse than the trees need.
-
-    Args:
-        network: one in which all trees fit and every switch receives what it sends.
-    """
+    """Removes one switch in place; no cut becomes worse than the trees need."""
     _remove(network, w, _avoid(network, w), True, lambda _: 0)
 
 
@@ -165,7 +153,6 @@ def bypass_transit(network: Network, w: int) -> bool:
     becomes worse than the trees need.
 
     Args:
-        network: one in which all trees fit and every switch receives what it sends.
         w: the switch, which stays for what comes from or goes to its terminals.
 
     Returns:

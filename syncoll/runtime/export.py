@@ -56,8 +56,6 @@ def export_verified(
     """Verifies an algorithm, writes it, and executes what was written.
 
     Args:
-        record: of the format.
-        request: the algorithm and how it will be used.
         given: options by name; the others get their defaults.
 
     Raises:

@@ -72,8 +72,6 @@ def verify_exports(
     """Checks exports: of a format of several files a folder, of others each file by itself.
 
     Args:
-        path: a file or a folder.
-        record: of the format.
         given: options by name.  Those that are not given say nothing: a file of another tool need
             not be of the dialect that we write.
         topology: over whose links alone data may go.
@@ -125,8 +123,6 @@ def exporter_of(
     """The exporter that recognises a file, or any file of a folder; None where there is none.
 
     Args:
-        path: file or folder.
-        plugins: what is installed.
         tell: is told, in words, which exporters are broken.
 
     Raises:

@@ -42,8 +42,6 @@ def rank_nodes(request: ExportRequest, lowered: LoweredAlgorithm, rank: int) -> 
 
     Args:
         request: of which `lowered` was made, out of place.
-        lowered: the algorithm as operations.
-        rank: which.
     """
     made: dict[Slot, int | None] = {}
     for chunk in np.flatnonzero(request.instance.pre[:, rank]).tolist():
@@ -96,7 +94,6 @@ class MessageSizes:
         """The sizes of the chunks of a message.
 
         Args:
-            layout: of the request's algorithm.
             request: which says for what sizes the algorithm is meant.
             wanted: bytes of the message; 0 for 1 MiB a chunk, as far as that is in its range.
 

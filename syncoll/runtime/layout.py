@@ -55,8 +55,6 @@ class StandardCollective:
     """What an instance asks for, in a runtime's terms.
 
     Args:
-        kind: which collective.
-        num_nodes: P.
         share: k, see above; 0 for a custom one.
         root: of broadcast, reduce, gather and scatter; else None.
         reason: why a custom collective is not one of the others, in words; else empty.
@@ -174,7 +172,6 @@ class Layout:
     """Where chunks lie.
 
     Args:
-        collective: what the instance is.
         in_place: whether input and output of a rank are one buffer.
         inputs: ``[G, P]``, the index in the input of node n at which chunk c starts; -1 where it
             does not start there.

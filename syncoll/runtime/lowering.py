@@ -126,8 +126,6 @@ class LoweredAlgorithm:
 
     Args:
         layout: where chunks start and end, and of which collective.
-        steps: S.
-        ranks: one for each node.
         messages: ordered by step, and within one as `syncoll.runtime.values` says; those of the
             algorithm that bring nothing needed are left out.
     """

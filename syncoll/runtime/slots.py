@@ -85,9 +85,7 @@ def store(rank: int, lifetimes: Sequence[Lifetime], layout: Layout, *, zero_copy
     """Decides where the values of a rank are stored.
 
     Args:
-        rank: which.
         lifetimes: of its values, in order of their creation.
-        layout: where chunks start and end.
         zero_copy: whether what is received is written by its sender, so that its slot must be
             free before the step begins.
     """

@@ -87,7 +87,6 @@ class Assigner:
         """The best plan found of at most `steps` steps and `most_rounds` rounds.
 
         Args:
-            most_rounds: more rounds are of no use.
             exact: whether an integer program may be solved.
         """
         least = self._windows.bound(steps)

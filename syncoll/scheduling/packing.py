@@ -38,7 +38,6 @@ class StepTree:
     """A directed tree of sends.
 
     Args:
-        root: the node where the data starts.
         weight: how many equal parts of the root's data go down this tree; the weights of all trees
             of a root say into how many parts its data is cut.
         edges: (parent, child) pairs of nodes, every parent before its children; each node but the
@@ -155,7 +154,6 @@ class TreePacking:
         """For each number of segments the least C that gives every tree its whole share.
 
         Args:
-            collective: asked which C it admits.
             segments: into how many each part is cut.
             most: C at most; None for no limit.
 

@@ -80,11 +80,7 @@ class ScheduleLimits(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Scheduled:
-    """An algorithm made of trees.
-
-    Args:
-        note: ``8 trees, 4 segments``.
-    """
+    """An algorithm made of trees; `note`: ``8 trees, 4 segments``."""
 
     chunks: int
     algorithm: Algorithm
@@ -105,7 +101,6 @@ def schedule_trees(
         collective: not combining.
         trees: for each class of chunks at least one that leads from where they start to everybody
             who needs them.  Its edges are links; nodes that need nothing may be in it.
-        limits: how far to go.
         segments: into how many each part of a root's data is cut, in this order.
         found: (S, R/C) of algorithms that there are already; what they dominate is not made.
 

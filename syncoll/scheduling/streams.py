@@ -175,9 +175,6 @@ class SendPlan:
         """The plan with neighbouring steps made one wherever no send waits for another of them.
 
         That never costs a round, and may save some.  Steps without sends are dropped.
-
-        Args:
-            streams: what the entries are.
         """
         entries, steps = len(streams.link), len(self.rounds)
         used = np.unique(self.step)

@@ -57,11 +57,7 @@ _BUSY = 0.6
 
 
 class Timetable:
-    """Plans for streams each of which is a path.
-
-    Raises:
-        ValueError: when one is not.
-    """
+    """Plans for streams each of which is a path; raises `ValueError` when one is not."""
 
     def __init__(self, streams: Streams, sets: LinkSets) -> None:
         self._streams, self._sets = streams, sets

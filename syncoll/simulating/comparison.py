@@ -81,7 +81,6 @@ class Comparison:
 
     Args:
         network: the lanes, intact.
-        semantics: how it was taken to behave.
         sizes: L, bytes of one node's data.
         message: what nccl-tests calls the size.
         algorithms: of the frontier, in its order.
@@ -144,11 +143,7 @@ class Comparison:
         return self.floors[number] if self.floors else None
 
     def timed(self, name: str) -> Timed:
-        """The algorithm at a place.
-
-        Raises:
-            UsageError: when there is none.
-        """
+        """The algorithm at a place; raises `UsageError` when there is none."""
         for one in (*self.algorithms, *self.classics):
             if one.name == name:
                 return one

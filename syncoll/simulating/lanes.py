@@ -69,7 +69,6 @@ class LaneState:
         """Lanes take their passages one after the other.
 
         Args:
-            lanes: ``[n]``.
             head: ``[sizes, n]``: when the first byte of each comes.
             enough: ``[sizes, n]``: from when on its bytes come fast enough to go on without pause.
             takes: ``[sizes, n]``: seconds of its bytes on the lane.

@@ -37,7 +37,6 @@ def step_seconds(
     """What each step takes, exactly.
 
     Args:
-        rounds: of each step.
         network: with its degraded lanes.
         intact: without.
         size: bytes of a chunk.
@@ -107,8 +106,6 @@ def lockstep(
 
     Args:
         size: bytes of a chunk.
-        steps: what each step takes.
-        begin: when the first one begins.
     """
     starts = [begin]
     for seconds in steps:

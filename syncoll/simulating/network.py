@@ -74,8 +74,6 @@ class PhysicalNetwork:
     """Lanes, and the way of each link's sends.
 
     Args:
-        topology: whose links algorithms send over.
-        lanes: what they travel on.
         routes: for each link of the topology its strands.
         alpha: seconds that each send takes beside its lanes' latencies.
         unit: bytes per second that a chunk per round stands for.

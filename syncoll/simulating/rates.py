@@ -57,11 +57,7 @@ def max_min_rates(lanes: IntArray, capacities: FloatArray) -> FloatArray:
 
 
 class FairRates:
-    """Flows with their rates.
-
-    Args:
-        capacities: of each lane, in bytes a second.
-    """
+    """Flows with their rates; `capacities`: of each lane, in bytes a second."""
 
     def __init__(self, capacities: Sequence[float]) -> None:
         self._capacities = list(capacities)

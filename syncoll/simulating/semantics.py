@@ -67,7 +67,6 @@ class Slow:
 
     Args:
         source: a vertex in words, such as ``3`` or ``switch 0``; ``*`` for any.
-        destination: another.
         factor: what the bandwidth is divided by; at least 1.
     """
 
@@ -81,12 +80,7 @@ class Slow:
 
 @dataclass(frozen=True)
 class Late:
-    """A node that begins later than others.
-
-    Args:
-        node: which.
-        seconds: how much later.
-    """
+    """A node that begins so many seconds later than others."""
 
     node: int
     seconds: Fraction
@@ -100,18 +94,12 @@ class Semantics:
     """What a simulation takes for how a network behaves.
 
     Args:
-        timing: when a send leaves.
-        switching: what a switch waits for.
-        sharing: what sends do that meet on a lane.
-        injection: when a node goes on to its next step.
         packet: bytes of payload of a packet; None where a send goes as one.
         header: bytes before each packet, or before each send without packets.
         depth: sends that a connection has room for until the first of them has arrived; None for
             no limit.
         reduction: seconds for each byte that a node adds to what it has.
         overhead: seconds of each call.
-        slow: degraded lanes.
-        late: stragglers.
 
     Raises:
         UsageError: on numbers out of their range, and what does not go together.
@@ -218,11 +206,7 @@ def parse_slow(text: str) -> Slow:
 
 
 def parse_late(text: str) -> Late:
-    """A straggler such as ``rank 3 by 50us``.
-
-    Raises:
-        UsageError: when it is not one.
-    """
+    """A straggler such as ``rank 3 by 50us``; raises `UsageError` when it is not one."""
     match = _LATE.fullmatch(text)
     if match is None:
         raise UsageError(
@@ -235,11 +219,7 @@ def parse_late(text: str) -> Late:
 
 
 def _lanes_of(slow: Slow, network: PhysicalNetwork) -> list[int]:
-    """The lanes that are meant.
-
-    Raises:
-        UsageError: when there is none.
-    """
+    """The lanes that are meant; raises `UsageError` when there is none."""
     nodes = network.topology.num_nodes
 
     def vertex(text: str) -> int | None:

@@ -43,15 +43,12 @@ class Simulation:
     """What happens when an algorithm runs on a network, at one size.
 
     Args:
-        algorithm: with its problem.
         network: with its degraded lanes.
-        semantics: how it was taken to behave.
         size: L, bytes of one node's data.
         seconds: from the call to the last arrival; exact in lockstep.
         sends: ``[M, 4]``: chunk, source, destination, step.
         left: ``[M]``: seconds, when each send left its source.
         arrived: ``[M]``: when the receiver has all of it.
-        passages: what each lane carried when.
         copies: how many images each send has: those of an orbit all happen at the same times, on
             lanes of their own, and only one of them is listed.
     """
@@ -80,7 +77,6 @@ class SimulatedSeconds:
 
     Args:
         network: the lanes, intact.
-        semantics: how it is taken to behave.
     """
 
     def __init__(self, network: PhysicalNetwork, semantics: Semantics) -> None:
@@ -149,11 +145,7 @@ def simulated_seconds(
 def simulate_algorithm(
     stored: StoredAlgorithm, network: PhysicalNetwork, semantics: Semantics, size: int
 ) -> Simulation:
-    """What happens when, at one size of one node's data.
-
-    Raises:
-        UsageError: see `simulated_seconds`.
-    """
+    """What happens when, at one size of one node's data."""
     degraded = semantics.on(network)
     work = _workload(stored, degraded, semantics)
     chunk = Fraction(size, stored.chunks)

@@ -76,9 +76,6 @@ _FIELDS: Mapping[str, Mapping[str, tuple[int, str]]] = {
 def trace_content(simulations: Mapping[str, Simulation]) -> bytes:
     """The content of a ``.pftrace`` file.
 
-    Args:
-        simulations: by what they are called.
-
     Raises:
         UsageError: when they are too large for one.
     """

@@ -43,10 +43,7 @@ def by_urgency(
 
     Args:
         stored: the algorithm; one that is kept as images of some sends keeps its numbers.
-        network: with the latencies and bandwidths by which it is timed.
-        semantics: how the network behaves.
         sizes: bytes of one node's data, all above 0; it is the product of their times that counts.
-        until: when to be content.
 
     Returns:
         None where nothing was gained.

@@ -126,7 +126,6 @@ def workload_of(
     """The sends of a verified algorithm.
 
     Args:
-        network: of the instance's topology.
         symmetric: whether images of lanes are alike, so that one may stand for all.
 
     Raises:

@@ -35,7 +35,6 @@ class DaskPool(SolverPool):
 
     Args:
         address: of the scheduler: ``tcp://host:8786``.
-        settings: what decides the tasks; the threads are those of each task.
         lone_seconds: how long to wait for a worker once none is left.
         tell: called with a message for the user when workers are lost.
 

@@ -31,8 +31,6 @@ class ExecutorName:
         """Reads it.
 
         Args:
-            text: ``local``, ``local:N``, ``processes``, ``processes:N``, or the address of a Dask
-                scheduler such as ``dask://host:8786``.
             jobs: N where the text has none.
 
         Raises:

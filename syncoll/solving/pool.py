@@ -260,8 +260,6 @@ def open_pool(
     """The pool that a text names.
 
     Args:
-        text: ``local``, ``local:N``, ``processes``, ``processes:N``, or the address of a Dask
-            scheduler such as ``dask://host:8786``.
         settings: what decides the tasks; checked here, so that a wrong name is one clear error.
         jobs: N where the text has none; nothing to a cluster, which knows its own size.
         manager: the plugins; None for those that are installed.  Only ``local`` can use others.

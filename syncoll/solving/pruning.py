@@ -35,8 +35,6 @@ def without_useless_sends(
     too large for that, the sends that were not tried stay.
 
     Args:
-        instance: the problem.
-        algorithm: a valid one.
         most: number of sends that all trials together replay.
     """
     if not instance.combining:

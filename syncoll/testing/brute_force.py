@@ -46,31 +46,19 @@ def has_algorithm(instance: Instance, *, most_work: int = _MOST_WORK) -> bool:
 
 
 def least_rounds(instance: Instance, most: int, *, most_work: int = _MOST_WORK) -> int | None:
-    """The least R with which the instance's S steps are enough; None when it is above `most`.
-
-    Raises:
-        TooLargeError: as `has_algorithm`.
-    """
+    """The least R with which the instance's S steps are enough; None when it is above `most`."""
     search = _Search(replace(instance, rounds_per_step=None), most_work)
     return next((rounds for rounds in range(most + 1) if search.reaches_post(rounds)), None)
 
 
 class _Work:
-    """What may still be tried.
-
-    Args:
-        left: so many times.
-    """
+    """What may still be tried; `left`: so many times."""
 
     def __init__(self, instance: Instance, left: int) -> None:
         self._instance, self._left = instance, left
 
     def spend(self) -> None:
-        """One more is tried.
-
-        Raises:
-            TooLargeError: when it is one too many.
-        """
+        """One more is tried; raises `TooLargeError` when it is one too many."""
         self._left -= 1
         if self._left < 0:
             raise TooLargeError(f"too large to try everything: {self._instance}")
@@ -151,11 +139,7 @@ class _Search:
 
 
 def refuse_combining(instance: Instance) -> None:
-    """Passes an instance that only moves data.
-
-    Raises:
-        ValueError: on a combining one.
-    """
+    """Passes an instance that only moves data; raises `ValueError` on a combining one."""
     if instance.combining:
         raise ValueError("brute force knows no partial results, so no combining instances")
 

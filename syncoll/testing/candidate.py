@@ -77,7 +77,6 @@ class BackendUnderTest:
     """A backend under test, with its worker process.
 
     Args:
-        record: the backend's.
         process: what runs it; a worker process when left out.
     """
 

@@ -95,7 +95,6 @@ def check_importer(record: ImporterRecord, samples: Sequence[str]) -> list[Failu
     """Runs every check and returns the failures; an empty list is a pass.
 
     Args:
-        record: the importer's.
         samples: healthy texts, one at least, as its tool prints them.
     """
     return failures(IMPORTER_CHECKS, _Reading(record, samples))

@@ -38,11 +38,7 @@ class ConformanceError(AssertionError):
 
 
 def demand(holds: bool, message: str) -> None:
-    """Fails the check unless something holds.
-
-    Raises:
-        ConformanceError: with the message.
-    """
+    """Fails the check unless something holds; raises `ConformanceError` with the message."""
     if not holds:
         raise ConformanceError(message)
 
