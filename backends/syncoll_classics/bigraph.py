@@ -14,8 +14,9 @@ partners are under min(n, s) different switches, n / s each if n is larger.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -76,12 +77,23 @@ def _of_fabric(fabric: Fabric) -> BiGraph | None:
             below[a].append(b)
         elif b < nodes:
             return None
-    lower = joined[nodes]
-    upper = below.keys() - lower
-    layered = all(joined[s] == lower for s in upper) and all(joined[s] == upper for s in lower)
-    if not layered:
+    if (layers := _layers(joined, joined[nodes])) is None:
         return None
-    return _checked([below[s] for s in sorted(upper)], [below[s] for s in sorted(lower)], nodes)
+    return _checked(*([below[s] for s in sorted(layer)] for layer in layers), nodes=nodes)
+
+
+_Group = TypeVar("_Group", int, frozenset[int])
+
+
+def _layers(
+    joined: Mapping[_Group, Set[_Group]], lower: Set[_Group]
+) -> tuple[Set[_Group], Set[_Group]] | None:
+    """Upper and lower groups, if each of either layer is joined to just those of the other."""
+    upper = joined.keys() - lower
+    layered = lower <= joined.keys() and all(
+        joined[one] == (upper if one in lower else lower) for one in joined
+    )
+    return (upper, lower) if layered else None
 
 
 def _of_cables(topology: Topology) -> BiGraph | None:
@@ -100,20 +112,13 @@ def _of_cables(topology: Topology) -> BiGraph | None:
             joined.setdefault(sources, set()).add(destinations)
     if not joined:
         return None
-    lower = joined[min(joined, key=min)]
-    upper = joined.get(min(lower, key=min), set())
-    layered = (
-        set(joined) == {*upper, *lower}
-        and all(joined[group] == lower for group in upper)
-        and all(joined[group] == upper for group in lower)
-    )
-    if not layered:
+    if (layers := _layers(joined, joined[min(joined, key=min)])) is None:
         return None
-    return _checked(sorted(upper, key=min), sorted(lower, key=min), topology.num_nodes)
+    return _checked(*(sorted(layer, key=min) for layer in layers), nodes=topology.num_nodes)
 
 
 def _checked(
-    upper: Sequence[Iterable[int]], lower: Sequence[Iterable[int]], nodes: int
+    upper: Sequence[Iterable[int]], lower: Sequence[Iterable[int]], *, nodes: int
 ) -> BiGraph | None:
     """Two layers, if they are of one size and every node is under exactly one switch."""
     layers = [tuple(tuple(sorted(group)) for group in layer) for layer in (upper, lower)]

@@ -7,7 +7,6 @@ post, is all that the constructions need to know.
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +15,7 @@ import numpy as np
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import LocatedError
 from syncoll.model import Collective, Topology
+from syncoll.model.fabric import reached
 
 __all__ = ["Demand", "read_demand", "refusal"]
 
@@ -128,15 +128,7 @@ def refusal(topology: Topology, collective: Collective, *, adds_up: bool) -> str
 def _not_reached(topology: Topology) -> tuple[int, int] | None:
     """Two nodes without a path from the first to the second."""
     for forth in (True, False):
-        at = topology.out_links if forth else topology.in_links
-        seen, queue = {0}, deque([0])
-        while queue:
-            for i in at[queue.popleft()]:
-                neighbour = topology.links[i][forth]
-                if neighbour not in seen:
-                    seen.add(neighbour)
-                    queue.append(neighbour)
-        for node in range(topology.num_nodes):
-            if node not in seen:
-                return (0, node) if forth else (node, 0)
+        links = topology.links if forth else [(b, a) for a, b in topology.links]
+        if lost := set(range(topology.num_nodes)) - reached(links, 0):
+            return (0, min(lost)) if forth else (min(lost), 0)
     return None

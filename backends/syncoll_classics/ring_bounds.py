@@ -4,7 +4,7 @@ Two counts, both exact.  Every cycle leaves any group of nodes at least once, so
 at least K chunks on the links out of it; whatever link sets of B cover these links must together
 have room for them.  And a link set that all links out of k groups are in gets at least k K chunks.
 Groups that are looked at: single nodes, all but one, and, for each bandwidth, the parts that links
-of more than that bandwidth hold together: the boxes of a cluster, say.
+of at least that bandwidth hold together: the boxes of a cluster, say.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from syncoll.arrays import IntArray
 from syncoll.model import Topology
+from syncoll.model.boxes import boxes_by_width
 
 __all__ = ["rings_bound"]
 
@@ -33,9 +33,8 @@ def rings_bound(topology: Topology) -> Fraction:
         for link in members.tolist():
             at[link].append(number)
     widths = [bound.chunks_per_round for bound in topology.bounds]
-    alone = [min(widths[number] for number in numbers) for numbers in at]
     best: Fraction | None = None
-    for groups in _partitions(topology.num_nodes, ends, alone):
+    for groups in (np.arange(topology.num_nodes), *boxes_by_width(topology, _MOST_WIDTHS)):
         ways = groups[ends]
         crossing = np.flatnonzero(ways[:, 0] != ways[:, 1])
         for end in (0, 1):
@@ -51,32 +50,6 @@ def rings_bound(topology: Topology) -> Fraction:
                 best = widths[number] / count if best is None else min(best, widths[number] / count)
     assert best is not None  # every node of two or more has a link
     return best
-
-
-def _partitions(nodes: int, ends: IntArray, alone: list[Fraction]) -> list[IntArray]:
-    """The number of each node's group: all apart, then what wider and wider links do not join."""
-    found = [np.arange(nodes)]
-    widths = sorted(set(alone))
-    order = sorted(range(len(alone)), key=lambda i: -alone[i])
-    group = list(range(nodes))
-
-    def top(node: int) -> int:
-        while group[node] != node:
-            group[node] = group[group[node]]
-            node = group[node]
-        return node
-
-    done = 0
-    for width in reversed(widths[:_MOST_WIDTHS]):
-        while done < len(order) and alone[order[done]] > width:
-            a, b = ends[order[done]].tolist()
-            group[top(a)] = top(b)
-            done += 1
-        labels = np.array([top(node) for node in range(nodes)])
-        count = len(np.unique(labels))
-        if 1 < count < nodes and not np.array_equal(labels, found[-1]):
-            found.append(labels)
-    return found
 
 
 def _cover(links: list[list[int]], widths: list[Fraction]) -> Fraction:

@@ -14,7 +14,7 @@ word on how many rounds a step takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -265,16 +265,36 @@ def _over_links(
     places = None if order == "index" else structure.places
     chunk_of = _turn_order(table_roots, places)
     roots = table_roots[chunk_of].tolist()
-    least_steps = _eccentricity(topology, set(roots))
-    for rounds in _rounds(topology, set(roots)):
-        fewest = UNREACHABLE
+
+    def grown(rounds: int) -> Iterator[tuple[int, _Grown]]:
         for name in ("far", "scarce") if order == "any" else (order,):
             trees = multitree(
                 topology, roots, rounds=rounds, order=name, turns=turns, places=places, until=until
             )
-            fewest = min(fewest, trees.num_steps)
-            yield _tightened(topology, chunks, chunk_of, trees, rounds, f"order {name}")
-        if fewest <= least_steps:  # longer time steps cannot make fewer of them
+            how = f"order {name}"
+            yield trees.num_steps, _tightened(topology, chunks, chunk_of, trees, rounds, how)
+
+    yield from _longer_steps(topology, roots, grown)
+
+
+def _longer_steps(
+    topology: Topology,
+    roots: Sequence[int],
+    grown: Callable[[int], Iterator[tuple[int, _Grown | None]]],
+) -> Iterator[_Grown]:
+    """Trees for time steps of more and more rounds, until these cannot become fewer.
+
+    Args:
+        grown: the time steps of trees for so many rounds each, and the trees if they are of use.
+    """
+    least = int(topology.distances[sorted(set(roots))].max())
+    for rounds in _rounds(topology, set(roots)):
+        fewest = UNREACHABLE
+        for steps, trees in grown(rounds):
+            fewest = min(fewest, steps)
+            if trees is not None:
+                yield trees
+        if fewest <= least:
             return
 
 
@@ -287,16 +307,16 @@ def _translated(
 ) -> Iterator[_Grown]:
     """The same where the trees of one node stand for all."""
     topology = quotients[0].topology
-    roots = set(range(topology.num_nodes))
-    least_steps = _eccentricity(topology, roots)
-    for i, rounds in enumerate(_rounds(topology, roots)):
-        # The paper's schedule, one chunk, is what most is done for.
-        most = MOST_ORDERS if chunks == 1 and i == 0 else _FEW_ORDERS
-        trees = fewest_steps(quotients, copies, rounds, until, most)
+    most = [MOST_ORDERS] if chunks == 1 else []  # the paper's schedule is what most is done for
+
+    def grown(rounds: int) -> Iterator[tuple[int, _Grown]]:
+        orders = most.pop() if most else _FEW_ORDERS
+        trees = fewest_steps(quotients, copies, rounds, until, orders)
         note = _note(chunk_of, rounds, "translated from one root")
-        yield _Grown(chunks, chunk_of, trees.rounds_per_step, note, trees.expand)
-        if len(trees.rounds_per_step) <= least_steps:
-            return
+        made = _Grown(chunks, chunk_of, trees.rounds_per_step, note, trees.expand)
+        yield made.steps, made
+
+    yield from _longer_steps(topology, range(topology.num_nodes), grown)
 
 
 def _over_switches(
@@ -314,26 +334,20 @@ def _over_switches(
     order, turns, search = (str(options[name]) for name in ("order", "turns", "search"))
     order = "index" if order == "any" else order
     turns = usual_turns(topology, roots) if turns == "any" else turns
-    least_steps = _eccentricity(topology, set(roots))
-    for rounds in _rounds(topology, set(roots)):
-        fewest = UNREACHABLE
+
+    def grown(rounds: int) -> Iterator[tuple[int, _Grown | None]]:
         for name in SEARCHES if search == "any" else (search,):
+            unit, how = fabric.chunk_bandwidth / rounds, f"over switches, search {name}"
             trees = multitree_on_fabric(
-                fabric,
-                roots,
-                unit=fabric.chunk_bandwidth / rounds,
-                search=name,
-                order=order,
-                turns=turns,
-                until=until,
+                fabric, roots, unit=unit, search=name, order=order, turns=turns, until=until
             ).timed
-            fewest = min(fewest, trees.num_steps)
             pairs = set(map(tuple, trees.edges[:, 1:3].tolist()))
+            made = None
             if pairs <= topology.link_index.keys():  # else some send has no route of its own
-                how = f"over switches, search {name}"
-                yield _tightened(topology, chunks, chunk_of, trees, rounds, how)
-        if fewest <= least_steps:
-            return
+                made = _tightened(topology, chunks, chunk_of, trees, rounds, how)
+            yield trees.num_steps, made
+
+    yield from _longer_steps(topology, roots, grown)
 
 
 def _tightened(
@@ -415,11 +429,6 @@ def _least_cost(topology: Topology, collective: Collective, chunks: int) -> Frac
         if lacks and amount:
             least = max(least, lacks / amount / chunks)
     return least
-
-
-def _eccentricity(topology: Topology, roots: set[int]) -> int:
-    """Links from a root to the node farthest from it, over all roots."""
-    return int(topology.distances[sorted(roots)].max())
 
 
 def _improves(

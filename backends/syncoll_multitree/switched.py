@@ -30,7 +30,8 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
-from syncoll.model import UNREACHABLE, Fabric, Link
+from syncoll.model import Fabric, Link
+from syncoll.model.distances import distances
 from syncoll_multitree.timed_trees import TimedTrees
 from syncoll_multitree.turns import Turns
 from syncoll_multitree.unit_network import ORDERS
@@ -242,15 +243,5 @@ class _Ways:
 
     def distances(self) -> IntArray:
         """``[P, P]``: how many sends apart nodes are, or `UNREACHABLE`."""
-        near = [list(self._near(v)) for v in range(self._nodes)]
-        result = np.full((self._nodes, self._nodes), UNREACHABLE, dtype=np.int64)
-        for start in range(self._nodes):
-            row = result[start]
-            row[start], queue = 0, deque([start])
-            while queue:
-                node = queue.popleft()
-                for neighbour in near[node]:
-                    if row[neighbour] == UNREACHABLE:
-                        row[neighbour] = row[node] + 1
-                        queue.append(neighbour)
-        return result
+        near = [(v, neighbour) for v in range(self._nodes) for neighbour in sorted(self._near(v))]
+        return distances(self._nodes, np.array(near, dtype=np.int64).reshape(-1, 2))

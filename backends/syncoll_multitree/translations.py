@@ -20,6 +20,7 @@ import numpy.typing as npt
 from syncoll.arrays import IntArray
 from syncoll.model import Topology
 from syncoll.symmetry.products import find_products
+from syncoll.symmetry.structure import Structure
 
 __all__ = ["Translations", "find_translations"]
 
@@ -124,22 +125,14 @@ def _plausible(translations: Translations, topology: Topology) -> bool:
 
 def _keeps(translations: Translations, topology: Topology) -> bool:
     """Whether the generators map links to links and bounds to bounds of the same bandwidth."""
-    nodes, links = topology.num_nodes, np.array(topology.links, dtype=np.int64)
-    codes = links[:, 0] * nodes + links[:, 1]
-    bounds = [(b.chunks_per_round, m) for b, m in zip(topology.bounds, topology.bound_links,
-                                                      strict=True)]  # fmt: skip
-    stride = nodes
+    structure, stride = Structure(topology), topology.num_nodes
+    everything = np.arange(topology.num_nodes)
     for size in translations.sizes:
         stride //= size
-        moved = translations.move(links, translations.nodes[stride])
-        places = moved[:, 0] * nodes + moved[:, 1]
-        image = np.searchsorted(codes, places)
-        if (image == len(codes)).any() or (codes[image] != places).any():
+        moved = translations.move(everything, translations.nodes[stride])
+        if not structure.keeps_links(moved):
             return False
-        before = Counter((b, tuple(m.tolist())) for b, m in bounds)
-        if before != Counter((b, tuple(np.sort(image[m]).tolist())) for b, m in bounds):
-            return False
-    vectors = translations.vectors(links)
+    vectors = translations.vectors(topology.links)
     return all(_distinct(vectors[m].tolist()) for m in topology.bound_links)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from syncoll.model import Link, Topology
+from syncoll.model.fabric import reached
 
 __all__ = ["ORDERS", "Key", "UnitNetwork"]
 
@@ -72,34 +73,19 @@ class UnitNetwork:
 
     def lost(self, roots: frozenset[int]) -> tuple[int, int] | None:
         """A root, and a node that usable links do not lead to from it; None if there is none."""
-        usable = self.usable
-        first = min(roots)
-        reached = self._search(first, usable)
-        for node in range(self.num_nodes):
-            if node not in reached:
-                return first, node
-        rest = roots - {first}
-        if rest:  # where all reach `first` all reach everything
-            reaching = self._search(first, usable, against=True)
-            for root in sorted(rest):
-                if root not in reaching:
-                    return root, first
+        usable, first = self.usable, min(roots)
+        links = [
+            (node, self.heads[link])
+            for node, leaving in enumerate(self.out)
+            for link in leaving
+            if usable[link]
+        ]
+        if lost := frozenset(range(self.num_nodes)) - reached(links, first):
+            return first, min(lost)
+        # Where all reach `first` all reach everything.
+        if lost := roots - reached(((b, a) for a, b in links), first):
+            return min(lost), first
         return None
-
-    def _search(self, start: int, usable: bytearray, *, against: bool = False) -> set[int]:
-        onward: list[list[int]] = [[] for _ in range(self.num_nodes)]
-        for node, links in enumerate(self.out):
-            for link in links:
-                if usable[link]:
-                    a, b = (self.heads[link], node) if against else (node, self.heads[link])
-                    onward[a].append(b)
-        seen, stack = {start}, [start]
-        while stack:
-            for neighbour in onward[stack.pop()]:
-                if neighbour not in seen:
-                    seen.add(neighbour)
-                    stack.append(neighbour)
-        return seen
 
 
 Key = Callable[[Link], tuple[int, ...]]
