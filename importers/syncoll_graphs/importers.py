@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from syncoll.errors import ImportFormatError
 from syncoll.importing import Cables, complaint, parse_rate
-from syncoll.importing.json_text import exact_number, parse_json, shown
-from syncoll.importing.other_tools import foreign_json, foreign_text
+from syncoll.importing.json_text import exact_number, shown
+from syncoll.importing.other_tools import parse_topology
 from syncoll.model import Topology
 from syncoll.plugins import Imported, OptionValue
 from syncoll_graphs.graph import Edge, Graph
@@ -35,14 +34,7 @@ class NodeLinkImporter:
         Raises:
             ImportFormatError: when the text is no such graph, or its bandwidths make no sense.
         """
-        try:
-            data = parse_json(text, label)
-        except ImportFormatError:
-            if other := foreign_text(text):
-                raise complaint(label, f"it is {other}") from None
-            raise
-        if other := foreign_json(data):
-            raise complaint(label, f"it is {other}")
+        data = parse_topology(text, label)
         return _imported(node_link_graph(data, label), label, options)
 
 

@@ -18,10 +18,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from syncoll.errors import ImportFormatError
 from syncoll.importing import complaint
-from syncoll.importing.json_text import exact_number, parse_json, shown
-from syncoll.importing.other_tools import foreign_json, foreign_text
+from syncoll.importing.json_text import exact_number, shown
+from syncoll.importing.other_tools import parse_topology
 from syncoll.model import BandwidthBound, Link, Topology
 from syncoll.plugins import Imported, OptionValue
 
@@ -42,14 +41,7 @@ class MscclTopologyImporter:
         Raises:
             ImportFormatError: when the text is no such topology.
         """
-        try:
-            data = parse_json(text, label)
-        except ImportFormatError:
-            if other := foreign_text(text):
-                raise complaint(label, f"it is {other}") from None
-            raise
-        if other := foreign_json(data):
-            raise complaint(label, f"it is {other}")
+        data = parse_topology(text, label)
         if not isinstance(data, dict) or data.get("msccl_type") != "topology":
             found = data.get("msccl_type") if isinstance(data, dict) else None
             raise complaint(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from syncoll.importing import Cables, complaint
+from syncoll.importing.errors import shortened
 from syncoll_smi.options import Pcie
 
 __all__ = ["Level", "Meeting", "add_pcie", "named"]
@@ -204,5 +205,5 @@ def named(names: Sequence[str]) -> str:
         if list(names) == [f"{match[1]}{first + i}" for i in range(len(names))]:
             return f"{names[0]} to {names[-1]}"
     if len(names) > 8:
-        return f"{', '.join(names[:8])} and {len(names) - 8} more"
+        return shortened(names, 8)
     return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -17,6 +17,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from syncoll.errors import ImportFormatError, OptionError, PluginError
+from syncoll.importing.errors import shortened
 from syncoll.importing.rates import parse_rate
 from syncoll.model import Fabric, FabricLink
 from syncoll.plugins import Imported, NetworkCard, OptionValue
@@ -42,14 +43,13 @@ def join_boxes(
         owner: the importer in words: ``importer nvidia-smi``.
 
     Raises:
-        OptionError: when the speed of a card is none, or unknown, or a card is.
+        OptionError: if the speed of a card is invalid or missing, or a chosen card does not exist.
         ImportFormatError: when the file names no cards, or the cluster would be too large.
     """
     boxes = int(options["boxes"])
     given = _given_rate(options, owner)
     if boxes == 1:
-        if str(options["cards"]).strip():
-            _chosen(imported.cards, options, label, owner)
+        _chosen(imported.cards, options, label, owner)  # refuses cards that do not exist
         if not imported.cards:
             return imported
         return replace(imported, notes=(*imported.notes, _left_out(imported)))
@@ -119,7 +119,7 @@ def _chosen(
     names = [name.strip() for name in text.split("+")]
     for name in names:
         if not any(name and name in (card.name, card.alias) for card in cards):
-            known = _few([_called(card) for card in cards]) or "none"
+            known = _few(cards) or "none"
             raise OptionError(
                 f"option cards of {owner} names {name!r}, which {label} does not; its network "
                 f"cards: {known}"
@@ -131,10 +131,12 @@ def _called(card: NetworkCard) -> str:
     return f"{card.name} ({card.alias})" if card.alias else card.name
 
 
-def _few(names: Sequence[str]) -> str:
-    if len(names) <= _MOST_SHOWN:
-        return ", ".join(names)
-    return f"{', '.join(names[:_MOST_SHOWN])} and {len(names) - _MOST_SHOWN} more"
+def _few(cards: Sequence[NetworkCard]) -> str:
+    return shortened([_called(card) for card in cards], _MOST_SHOWN)
+
+
+def _some(told: Sequence[str]) -> str:
+    return "; ".join(told[:_MOST_SHOWN]) + ("; …" if len(told) > _MOST_SHOWN else "")
 
 
 def _node(imported: Imported, node: int) -> str:
@@ -147,10 +149,9 @@ def _left_out(imported: Imported) -> str:
         speed = "" if card.bandwidth is None else f", {float(card.bandwidth):g} GB/s"
         near = ", ".join(_node(imported, node) for node in nodes)
         told.append(f"{_called(card)}{speed}" + (f", nearest to {near}" if near else ""))
-    what = "; ".join(told[:_MOST_SHOWN]) + ("; …" if len(told) > _MOST_SHOWN else "")
     known = all(card.bandwidth is not None for card in imported.cards)
     how = "boxes=2" if known else "boxes=2 and their speed, such as card=50GB/s,"
-    return f"Left out: network cards ({what}). With {how} they join two such machines."
+    return f"Left out: network cards ({_some(told)}). With {how} they join two such machines."
 
 
 def _cluster(
@@ -247,18 +248,17 @@ def _notes(
         + ", ".join(_node(imported, node) for node in nodes)
         for card, rate, nodes in zip(used, rates, near, strict=True)
     ]
-    shown = "; ".join(told[:_MOST_SHOWN]) + ("; …" if len(told) > _MOST_SHOWN else "")
-    notes.append(f"Network cards of a box, with GB/s in each direction: {shown}.")
+    notes.append(f"Network cards of a box, with GB/s in each direction: {_some(told)}.")
     if any(card.switch is None for card in used):
         notes.append(
             "A GPU reaches the cards nearest to it as fast as these are, beside all its other "
             "links; GPUs that share a card share what it carries."
         )
     rest = [card for card in imported.cards if card not in used]
-    for why, names in (
-        ("which were not chosen", [_called(card) for card in rest if card not in chosen]),
-        ("as each GPU is nearer to another", [_called(card) for card in rest if card in chosen]),
+    for why, left in (
+        ("which were not chosen", [card for card in rest if card not in chosen]),
+        ("as each GPU is nearer to another", [card for card in rest if card in chosen]),
     ):
-        if names:
-            notes.append(f"Left out: {_few(names)}, {why} (option cards).")
+        if left:
+            notes.append(f"Left out: {_few(left)}, {why} (option cards).")
     return notes

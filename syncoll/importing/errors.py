@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from syncoll.errors import ImportFormatError
 
-__all__ = ["complaint"]
+__all__ = ["complaint", "shortened"]
 
 _WIDEST = 140
 _LONG_WORD = re.compile(r"(\S{80})\S+")
@@ -32,3 +33,9 @@ def complaint(
     if expected:
         parts.append(f"expected {expected}")
     return ImportFormatError("\n".join(parts))
+
+
+def shortened(names: Sequence[str], most: int) -> str:
+    """Names in a row, of many the first: ``a, b and 3 more``."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

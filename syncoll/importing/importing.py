@@ -9,6 +9,7 @@ from functools import partial
 from syncoll.errors import ImportFormatError, LocatedError, PluginError
 from syncoll.importing.clusters import join_boxes
 from syncoll.importing.description import LARGEST_FILE, read_description
+from syncoll.importing.errors import shortened
 from syncoll.importing.latencies import with_latencies
 from syncoll.importing.writer import spec_text, topology_name
 from syncoll.model import Fabric, Topology
@@ -128,16 +129,13 @@ def _check(imported: Imported, label: str) -> None:
         )
     parts = _parts(machine)
     if len(parts) > 1:
-        shown = " | ".join(_shortened([names[n] for n in part]) for part in parts[:8])
+        shown = " | ".join(
+            shortened([names[n] for n in part], _MOST_NAMES_SHOWN) for part in parts[:8]
+        )
         raise ImportFormatError(
             f"{label}: no links join all compute nodes; these parts are separate: {shown}"
             f"{' | …' if len(parts) > 8 else ''}"
         )
-
-
-def _shortened(names: Sequence[str]) -> str:
-    more = "" if len(names) <= _MOST_NAMES_SHOWN else f" and {len(names) - _MOST_NAMES_SHOWN} more"
-    return ", ".join(names[:_MOST_NAMES_SHOWN]) + more
 
 
 def _parts(machine: Fabric | Topology) -> list[list[int]]:

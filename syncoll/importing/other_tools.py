@@ -5,12 +5,33 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["foreign_json", "foreign_text"]
+from syncoll.errors import ImportFormatError
+from syncoll.importing.errors import complaint
+from syncoll.importing.json_text import parse_json
+
+__all__ = ["foreign_json", "foreign_text", "parse_topology"]
 
 _IN_CODE = (
     "; write the machine in a .syncoll file, or as a graph with its links (importers node-link and "
     "graphml)"
 )
+
+
+def parse_topology(text: str, label: str) -> Any:
+    """The JSON value of a topology; see `parse_json`.
+
+    Raises:
+        ImportFormatError: when it is no JSON, or the input of another tool.
+    """
+    try:
+        data = parse_json(text, label)
+    except ImportFormatError:
+        if other := foreign_text(text):
+            raise complaint(label, f"it is {other}") from None
+        raise
+    if other := foreign_json(data):
+        raise complaint(label, f"it is {other}")
+    return data
 
 
 def foreign_json(data: Any) -> str:
