@@ -23,11 +23,11 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll_bfb.receptions import Reception
 
-__all__ = ["Arrivals"]
+__all__ = ["NodeArrivals"]
 
 
 @dataclass(frozen=True, eq=False)
-class Arrivals:
+class NodeArrivals:
     """What arrives at one node in one step.
 
     Args:

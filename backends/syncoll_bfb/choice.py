@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from syncoll.deadline import Deadline
-from syncoll_bfb.sharing import SharedStep, WholeChunks
+from syncoll_bfb.sharing import SharedStep, StepChunks
 
-__all__ = ["Choice", "choices"]
+__all__ = ["DealtSteps", "choices"]
 
 _FEW_TIMES = 8
 """So many times the least C is few."""
@@ -30,7 +30,7 @@ _SECONDS = 10.0
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class DealtSteps:
     """Whole chunks for one C.
 
     Args:
@@ -39,7 +39,7 @@ class Choice:
     """
 
     times: int
-    dealt: tuple[WholeChunks, ...]
+    dealt: tuple[StepChunks, ...]
 
     @property
     def cost(self) -> Fraction:
@@ -49,7 +49,7 @@ class Choice:
 
 def choices(
     steps: Sequence[SharedStep], weight: int, times: range, until: Deadline
-) -> Iterator[Choice]:
+) -> Iterator[DealtSteps]:
     """Whole chunks for up to three C, each with a smaller R/C than the one before.
 
     Args:
@@ -59,16 +59,16 @@ def choices(
     """
     until = until.working(_SECONDS)
     promise = {m: Fraction(sum(step.least_rounds(m * weight) for step in steps), m) for m in times}
-    known: dict[int, Choice] = {}
+    known: dict[int, DealtSteps] = {}
 
-    def rounded(m: int) -> Choice:
+    def rounded(m: int) -> DealtSteps:
         if m not in known:
-            known[m] = Choice(m, tuple(step.whole(m * weight, until) for step in steps))
+            known[m] = DealtSteps(m, tuple(step.whole(m * weight, until) for step in steps))
         return known[m]
 
-    def best(candidates: Sequence[int]) -> Choice:
+    def best(candidates: Sequence[int]) -> DealtSteps:
         """The least R/C, and of equal ones the least C."""
-        found: Choice | None = None
+        found: DealtSteps | None = None
         for m in sorted(candidates, key=lambda m: (promise[m], m))[:_TRIES]:
             if found is not None and (promise[m] >= found.cost or until.passed):
                 break
@@ -82,7 +82,7 @@ def choices(
             found = min(found, finest, key=lambda one: one.cost)
         return found
 
-    def least(within: Fraction) -> Choice | None:
+    def least(within: Fraction) -> DealtSteps | None:
         """The least C that is tried with so small a R/C."""
         near = [m for m in times if promise[m] <= within]
         for m in near[:_TRIES]:

@@ -19,10 +19,10 @@ from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Carriers, Collective, OrbitAlgorithm, RelationTable, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
-from syncoll_bfb.arrivals import Arrivals
+from syncoll_bfb.arrivals import NodeArrivals
 from syncoll_bfb.choice import choices
 from syncoll_bfb.receptions import Reception, receptions
-from syncoll_bfb.sharing import SharedStep, Ways
+from syncoll_bfb.sharing import LinkClasses, SharedStep
 
 __all__ = ["BreadthFirstSeed", "fits"]
 
@@ -118,7 +118,7 @@ def _separate(
 ) -> Iterator[Dealing]:
     """The best way to deal chunks where every node receives for itself."""
     arrivals = [
-        Arrivals(one, tuple(rates[0][i] for i in one.links.tolist()), rates[1].get(one.node))
+        NodeArrivals(one, tuple(rates[0][i] for i in one.links.tolist()), rates[1].get(one.node))
         for one in arriving
     ]
     loads: dict[int, Fraction] = {}
@@ -160,7 +160,7 @@ def _shared(
     until: Deadline,
 ) -> Iterator[Dealing]:
     """Good ways to deal chunks where nodes share bandwidths, from few chunks to many."""
-    ways = Ways.of(topology, LinkOrbits.of(topology, group))
+    ways = LinkClasses.of(topology, LinkOrbits.of(topology, group))
     numbers = sorted({one.step for one in arriving})
     together = [[i for i, one in enumerate(arriving) if one.step == step] for step in numbers]
     steps = [SharedStep([arriving[i] for i in some], ways) for some in together]

@@ -35,7 +35,7 @@ from syncoll.model import Topology, ranges
 from syncoll.symmetry import LinkOrbits
 from syncoll_bfb.receptions import Reception
 
-__all__ = ["SharedStep", "Ways", "WholeChunks"]
+__all__ = ["LinkClasses", "SharedStep", "StepChunks"]
 
 
 Entries = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
@@ -62,7 +62,7 @@ _NOISE = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
-class WholeChunks:
+class StepChunks:
     """How many chunks come each way in a step.
 
     Args:
@@ -74,7 +74,7 @@ class WholeChunks:
 
 
 @dataclass(frozen=True, eq=False)
-class Ways:
+class LinkClasses:
     """Links by what a send over one of them, with all its images, loads.
 
     Args:
@@ -88,7 +88,7 @@ class Ways:
     rates: tuple[Fraction, ...]
 
     @classmethod
-    def of(cls, topology: Topology, orbits: LinkOrbits) -> Ways:
+    def of(cls, topology: Topology, orbits: LinkOrbits) -> LinkClasses:
         """The ways of a topology, given its orbits of links and bounds."""
         number: dict[bytes, int] = {}
         way = [number.setdefault(row.tobytes(), len(number)) for row in orbits.members]
@@ -108,7 +108,7 @@ class SharedStep:
         ModelError: when the linear program would be too large.
     """
 
-    def __init__(self, receptions: Sequence[Reception], topology_ways: Ways) -> None:
+    def __init__(self, receptions: Sequence[Reception], topology_ways: LinkClasses) -> None:
         self.receptions = receptions
         self._over = np.array([rate.denominator for rate in topology_ways.rates], dtype=np.int64)
         self._rate = np.array([rate.numerator for rate in topology_ways.rates], dtype=np.int64)
@@ -210,7 +210,7 @@ class SharedStep:
         """What no whole numbers of chunks can beat, for so many chunks of each source."""
         return max(1, ceil(self.load * each * (1 - _NOISE)))
 
-    def whole(self, each: int, until: Deadline) -> WholeChunks:
+    def whole(self, each: int, until: Deadline) -> StepChunks:
         """Whole numbers of chunks near the shares, and the rounds that they take.
 
         Args:
@@ -223,14 +223,14 @@ class SharedStep:
         order = np.lexsort((amounts - wanted, self._row))  # largest remainders first
         rank = np.arange(len(order)) - self._first[self._row[order]]
         amounts[order] += rank < short[self._row[order]]
-        best = WholeChunks(amounts, self._rounds(amounts))
+        best = StepChunks(amounts, self._rounds(amounts))
         least = self.least_rounds(each)
         for rounds in range(least, best.rounds):
             relieved = self._relieved(amounts, rounds, until)
             if relieved is None:
                 relieved = self._decided(wanted, each, rounds, until)
             if relieved is not None:
-                return WholeChunks(relieved, self._rounds(relieved))
+                return StepChunks(relieved, self._rounds(relieved))
         return best
 
     def _rounds(self, amounts: IntArray) -> int:
@@ -296,7 +296,7 @@ class SharedStep:
             return None
         return amounts if self._rounds(amounts) <= rounds else None
 
-    def deal(self, chunks: WholeChunks, each: int) -> list[IntArray]:
+    def deal(self, chunks: StepChunks, each: int) -> list[IntArray]:
         """``[n, each]`` for each reception: the node that sends each chunk of each source."""
         ends = np.cumsum(self._count) * each
         ways = np.repeat(self._way, chunks.amounts)  # those of one row follow one another

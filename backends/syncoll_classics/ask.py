@@ -12,7 +12,7 @@ from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import OptionValue, Proposal, SeedLimits
 from syncoll_classics.combining import Carrying, joined
-from syncoll_classics.demand import Demand, read_demand
+from syncoll_classics.demand import ClassicDemand, read_demand
 from syncoll_classics.dissemination import Dissemination, logical_sends
 from syncoll_classics.routing import Router
 
@@ -56,7 +56,7 @@ class Ask:
         return Router(self.topology, self.deadline)
 
     @cached_property
-    def least(self) -> Demand:
+    def least(self) -> ClassicDemand:
         """The demand for the least C."""
         chunks = self.collective.least_chunks(self.nodes, 4 * self.nodes)
         assert chunks is not None  # `refusal` looked
@@ -172,7 +172,7 @@ class Ask:
             and (limits.max_steps is None or steps <= limits.max_steps)
         )
 
-    def _within(self, demand: Demand, algorithm: Algorithm, note: str) -> Iterator[Proposal]:
+    def _within(self, demand: ClassicDemand, algorithm: Algorithm, note: str) -> Iterator[Proposal]:
         limits = self.limits
         if (limits.max_steps is None or algorithm.steps <= limits.max_steps) and (
             limits.max_rounds is None or algorithm.rounds <= limits.max_rounds

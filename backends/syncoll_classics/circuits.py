@@ -12,10 +12,10 @@ from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
 from syncoll.model import Link, Topology
 from syncoll_classics.hamiltonian import Cycle
 
-__all__ = ["Verdict", "find_circuits"]
+__all__ = ["CircuitsVerdict", "find_circuits"]
 
 
-class Verdict(Enum):
+class CircuitsVerdict(Enum):
     """What the search for cycles came to."""
 
     FOUND = "found"
@@ -25,7 +25,7 @@ class Verdict(Enum):
 
 def find_circuits(
     topology: Topology, count: int, rounds: int | None, seconds: float, *, paired: bool = False
-) -> tuple[Verdict, list[Cycle]]:
+) -> tuple[CircuitsVerdict, list[Cycle]]:
     """So many Hamiltonian cycles that the bandwidth relation holds side by side.
 
     Args:
@@ -61,8 +61,8 @@ def find_circuits(
             cycles.append(tuple(cycle))
             if paired:
                 cycles.append((0, *cycle[:0:-1]))
-        return Verdict.FOUND, cycles
-    return (Verdict.NONE if status == cp_model.INFEASIBLE else Verdict.UNKNOWN), []
+        return CircuitsVerdict.FOUND, cycles
+    return (CircuitsVerdict.NONE if status == cp_model.INFEASIBLE else CircuitsVerdict.UNKNOWN), []
 
 
 def _order_alike(

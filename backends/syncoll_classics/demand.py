@@ -17,7 +17,7 @@ from syncoll.errors import LocatedError
 from syncoll.model import Collective, Topology
 from syncoll.model.fabric import reached
 
-__all__ = ["Demand", "read_demand", "refusal"]
+__all__ = ["ClassicDemand", "read_demand", "refusal"]
 
 
 _MOST_CELLS = 1 << 24
@@ -25,7 +25,7 @@ _MOST_CELLS = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
-class Demand:
+class ClassicDemand:
     """The chunks of a collective for one P and one C.
 
     Args:
@@ -59,7 +59,7 @@ class Demand:
         return int(found[0]) if len(found) == 1 else None
 
 
-def read_demand(collective: Collective, nodes: int, chunks: int) -> Demand:
+def read_demand(collective: Collective, nodes: int, chunks: int) -> ClassicDemand:
     """The demand of a collective for which `refusal` had nothing to say.
 
     Args:
@@ -77,7 +77,7 @@ def read_demand(collective: Collective, nodes: int, chunks: int) -> Demand:
         key = row.tobytes()
         places[i] = seen.get(key, 0)
         seen[key] = int(places[i]) + 1
-    return Demand(collective, chunks, sources, table.post, places)
+    return ClassicDemand(collective, chunks, sources, table.post, places)
 
 
 def refusal(topology: Topology, collective: Collective, *, adds_up: bool) -> str:

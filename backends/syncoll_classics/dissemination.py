@@ -16,7 +16,7 @@ import numpy as np
 
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.model import ranges
-from syncoll_classics.demand import Demand
+from syncoll_classics.demand import ClassicDemand
 
 __all__ = ["Dissemination", "logical_sends"]
 
@@ -72,7 +72,7 @@ class Dissemination:
 
 
 def logical_sends(
-    demand: Demand,
+    demand: ClassicDemand,
     ways: Sequence[Dissemination],
     *,
     interval: int = 0,

@@ -46,13 +46,13 @@ def a_cycle(topology: Topology, seconds: float = 1.0) -> Cycle | str:
         return found
     if len(topology.links) > _MOST_LINKS:
         return f"no Hamiltonian cycle was found in {seconds:g} s"
-    from syncoll_classics.circuits import Verdict, find_circuits
+    from syncoll_classics.circuits import CircuitsVerdict, find_circuits
 
     left = max(0.1, began + seconds - now())
     verdict, cycles = find_circuits(topology, 1, None, left)
-    if verdict is Verdict.FOUND:
+    if verdict is CircuitsVerdict.FOUND:
         return cycles[0]
-    if verdict is Verdict.NONE:
+    if verdict is CircuitsVerdict.NONE:
         return "there is no Hamiltonian cycle (proved by CP-SAT)"
     return f"no Hamiltonian cycle was found in {seconds:g} s"
 

@@ -133,11 +133,11 @@ def _searched(
                 return None
             if paired and (count % 2 or not two_way):
                 continue
-            from syncoll_classics.circuits import Verdict, find_circuits
+            from syncoll_classics.circuits import CircuitsVerdict, find_circuits
 
             number = count // 2 if paired else count
             verdict, rings = find_circuits(topology, number, rounds, left / 2, paired=paired)
-            if verdict is Verdict.FOUND:
+            if verdict is CircuitsVerdict.FOUND:
                 return RingSet(tuple(rings), rounds, proved=False)
     return None
 

@@ -20,7 +20,7 @@ import numpy as np
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Algorithm, Topology
-from syncoll_classics.demand import Demand
+from syncoll_classics.demand import ClassicDemand
 
 __all__ = ["Router"]
 
@@ -57,7 +57,7 @@ class Router:
         self._onward: dict[tuple[int, int], list[tuple[int, int]]] = {}
 
     def algorithm(
-        self, demand: Demand, logical: IntArray, carried: BoolArray | None = None
+        self, demand: ClassicDemand, logical: IntArray, carried: BoolArray | None = None
     ) -> Algorithm:
         """The algorithm that makes these sends.
 

@@ -6,7 +6,8 @@ Fabrics", in exact arithmetic, made fast enough for a thousand GPUs.
 ::
 
     Fabric --bottleneck--> Bottleneck (time, cut, k) --> Network of integer capacities
-           --remove_switches--> direct links with paths --Packer--> Forest --verify_forest--> Plan
+           --remove_switches--> direct links with paths --Packer--> Forest
+           --verify_forest--> ForestPlan
 
 As a plugin it offers forests to ``syncoll forest``, and as a seed the algorithms that their trees
 make.

@@ -34,7 +34,7 @@ from syncoll.linear import GrowingProgram, Optimum
 from syncoll.model.fabric import Fabric
 from syncoll.routing.flow import FlowNetwork
 from syncoll.trust.forest import verify_forest
-from syncoll_forestcoll.collectives import Plan, weighted_broadcast
+from syncoll_forestcoll.collectives import ForestPlan, weighted_broadcast
 
 __all__ = ["AllreduceBounds", "allreduce_bounds", "pack_allreduce"]
 
@@ -113,7 +113,7 @@ def _in_use(fabric: Fabric) -> _Junctions:
     }
 
 
-def pack_allreduce(bounds: AllreduceBounds) -> tuple[Plan, Plan]:
+def pack_allreduce(bounds: AllreduceBounds) -> tuple[ForestPlan, ForestPlan]:
     """The verified forests with which an allreduce reaches `bounds.at_least`.
 
     Both run at the same time, each on its part of the bandwidth.

@@ -30,7 +30,7 @@ from syncoll_forestcoll.pack import Packer
 
 __all__ = [
     "Allreduce",
-    "Plan",
+    "ForestPlan",
     "allgather",
     "allreduce",
     "broadcast",
@@ -44,7 +44,7 @@ _MOST_GROWN = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class ForestPlan:
     """A verified forest and the cut that bounds every schedule.
 
     Args:
@@ -76,8 +76,8 @@ class Plan:
 class Allreduce:
     """A reducescatter and the allgather that follows it."""
 
-    reducescatter: Plan
-    allgather: Plan
+    reducescatter: ForestPlan
+    allgather: ForestPlan
 
     @property
     def algbw(self) -> Fraction:
@@ -85,7 +85,7 @@ class Allreduce:
         return 1 / (1 / self.reducescatter.algbw + 1 / self.allgather.algbw)
 
 
-def allgather(fabric: Fabric, *, fixed_k: int | None = None) -> Plan:
+def allgather(fabric: Fabric, *, fixed_k: int | None = None) -> ForestPlan:
     """The optimal allgather.
 
     Args:
@@ -100,7 +100,7 @@ def allgather(fabric: Fabric, *, fixed_k: int | None = None) -> Plan:
     return replace(plan, collective="allgather")
 
 
-def reducescatter(fabric: Fabric, *, fixed_k: int | None = None) -> Plan:
+def reducescatter(fabric: Fabric, *, fixed_k: int | None = None) -> ForestPlan:
     """The optimal reducescatter: the allgather of the transposed network, turned round.
 
     Raises:
@@ -132,7 +132,7 @@ def allreduce(fabric: Fabric, *, fixed_k: int | None = None) -> Allreduce:
     return Allreduce(reducescatter(fabric, fixed_k=fixed_k), second)
 
 
-def broadcast(fabric: Fabric, root: int, *, fixed_k: int | None = None) -> Plan:
+def broadcast(fabric: Fabric, root: int, *, fixed_k: int | None = None) -> ForestPlan:
     """The optimal broadcast from one node (what Blink packs, with switches).
 
     Raises:
@@ -145,7 +145,7 @@ def broadcast(fabric: Fabric, root: int, *, fixed_k: int | None = None) -> Plan:
     return replace(plan, collective="broadcast")
 
 
-def reduce(fabric: Fabric, root: int, *, fixed_k: int | None = None) -> Plan:
+def reduce(fabric: Fabric, root: int, *, fixed_k: int | None = None) -> ForestPlan:
     """The optimal reduction to one node.
 
     Raises:
@@ -186,7 +186,7 @@ def _check_reduction(fabric: Fabric, root: int | None) -> None:
             )
 
 
-def _turned(plan: Plan, collective: str) -> Plan:
+def _turned(plan: ForestPlan, collective: str) -> ForestPlan:
     forest = plan.forest.reversed()
     verify_forest(forest)
     return replace(plan, collective=collective, forest=forest)
@@ -198,7 +198,7 @@ def weighted_broadcast(
     *,
     fixed_k: int | None = None,
     guess: bool = True,
-) -> Plan:
+) -> ForestPlan:
     """The optimal forest when each node broadcasts a share of its own size.
 
     Args:
@@ -247,7 +247,7 @@ def weighted_broadcast(
     clock.stop("verify")
     # Links that were narrowed to pack the trees are wider in the network, where these may be faster
     # than what they were packed for.
-    return Plan("broadcast", replace(forest, scale=time * k), optimum, seconds, packer.ways)
+    return ForestPlan("broadcast", replace(forest, scale=time * k), optimum, seconds, packer.ways)
 
 
 class _Clock:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from syncoll.model.fabric import Fabric
 from syncoll.model.forest import Forest
-from syncoll_forestcoll.packing import Packing, locate
+from syncoll_forestcoll.packing import ForestPacking, locate
 
 __all__ = ["forest_of"]
 
@@ -19,7 +19,7 @@ def forest_of(
     weights: tuple[int, ...],
     k: int,
     scale: Fraction,
-    packing: Packing,
+    packing: ForestPacking,
     junctions: tuple[int, ...] = (),
 ) -> Forest:
     """The forest that a packing of the whole fabric describes; its trees reach all junctions."""
@@ -45,7 +45,7 @@ def forest_of(
     )
 
 
-def _all_starts(packing: Packing) -> npt.NDArray[np.int64]:
+def _all_starts(packing: ForestPacking) -> npt.NDArray[np.int64]:
     """Where some node's entering link changes, or the root."""
     roots = np.array(sorted(packing.root_start.values()), dtype=np.int64)
     if packing.total <= 1 << 26:

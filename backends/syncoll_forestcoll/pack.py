@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from syncoll.routing.network import Network
 from syncoll.routing.reduction import Groups, find_groups, is_tight, wide_parts
-from syncoll_forestcoll.packing import Packing, on_paths
+from syncoll_forestcoll.packing import ForestPacking, on_paths
 from syncoll_forestcoll.packing_by_groups import pack_by_groups
 from syncoll_forestcoll.packing_by_growth import pack_by_growth
 from syncoll_forestcoll.packing_by_order import pack_by_order
@@ -27,9 +27,9 @@ class Packer:
     def __init__(self, groups: Sequence[Sequence[int]] = ()) -> None:
         self.groups = groups
         self.ways: dict[str, int] = {"order": 0, "groups": 0, "growth": 0}
-        self._known: dict[object, Packing] = {}
+        self._known: dict[object, ForestPacking] = {}
 
-    def pack(self, network: Network, *, outermost: bool = False) -> Packing:
+    def pack(self, network: Network, *, outermost: bool = False) -> ForestPacking:
         """All trees of a network in which they fit, on physical paths."""
         packed = self.quickly(network, outermost=outermost)
         if packed is None:
@@ -37,7 +37,7 @@ class Packer:
             packed = self._keep(network, links, "growth", pack_by_growth(network, links))
         return packed
 
-    def quickly(self, network: Network, *, outermost: bool = False) -> Packing | None:
+    def quickly(self, network: Network, *, outermost: bool = False) -> ForestPacking | None:
         """A packing, or None where trees must be grown one by one."""
         links = sorted(network.pieces)
         known = self._known.get(_key(network, links))
@@ -56,8 +56,8 @@ class Packer:
         return packed and self._keep(network, links, "order", packed)
 
     def _keep(
-        self, network: Network, links: list[tuple[int, int]], way: str, packed: Packing
-    ) -> Packing:
+        self, network: Network, links: list[tuple[int, int]], way: str, packed: ForestPacking
+    ) -> ForestPacking:
         self.ways[way] += 1
         self._known[_key(network, links)] = packed
         return on_paths(network, links, packed)

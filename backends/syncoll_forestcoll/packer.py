@@ -15,7 +15,7 @@ from syncoll.routing.optimality import bottleneck
 from syncoll.trust.forest import verify_packed
 from syncoll_forestcoll.allreduce_program import allreduce_bounds
 from syncoll_forestcoll.collectives import (
-    Plan,
+    ForestPlan,
     allgather,
     allreduce,
     broadcast,
@@ -81,7 +81,7 @@ class FabricPacker:
 
 def _plans(
     fabric: Fabric, collective: ForestCollective, root: int, fixed_k: int | None
-) -> list[Plan]:
+) -> list[ForestPlan]:
     """The optimal forests, one for each phase."""
     match collective:
         case ForestCollective.ALLGATHER:
@@ -122,7 +122,7 @@ def _at_once(fabric: Fabric, collective: ForestCollective, root: int) -> tuple[P
     return tuple(found)
 
 
-def _packed(fabric: Fabric, plan: Plan) -> PackedForest:
+def _packed(fabric: Fabric, plan: ForestPlan) -> PackedForest:
     """A plan as the command line wants it: its cut turned the right way, its trees low."""
     began = time.perf_counter()
     forest, found = _low(plan.forest), plan.bottleneck

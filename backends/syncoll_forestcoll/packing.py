@@ -16,7 +16,7 @@ import numpy.typing as npt
 from syncoll.arrays import IntArray
 from syncoll.routing.network import Network, Path
 
-__all__ = ["Arc", "Block", "Packing", "locate", "on_paths"]
+__all__ = ["Arc", "ArcBlock", "ForestPacking", "locate", "on_paths"]
 
 ArcArray = npt.NDArray[np.int32]
 
@@ -25,7 +25,7 @@ Arc = tuple[int, int, Path]
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class ArcBlock:
     """The entering links of some nodes.
 
     Args:
@@ -39,7 +39,7 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
-class Packing:
+class ForestPacking:
     """All trees of a network.
 
     Args:
@@ -52,7 +52,7 @@ class Packing:
     total: int
     root_start: dict[int, int]
     arcs: list[Arc]
-    blocks: list[Block]
+    blocks: list[ArcBlock]
 
 
 def locate(starts: IntArray, positions: IntArray) -> IntArray:
@@ -60,7 +60,9 @@ def locate(starts: IntArray, positions: IntArray) -> IntArray:
     return np.searchsorted(starts, positions, side="right") - 1
 
 
-def on_paths(network: Network, links: Sequence[tuple[int, int]], packing: Packing) -> Packing:
+def on_paths(
+    network: Network, links: Sequence[tuple[int, int]], packing: ForestPacking
+) -> ForestPacking:
     """Shares out the physical paths of each link among the trees that use it.
 
     Args:
@@ -84,7 +86,7 @@ def on_paths(network: Network, links: Sequence[tuple[int, int]], packing: Packin
         cut = {int(i) for i in used if i >= 0 and bounds[i] is not None}
         if not cut:
             arcs_now = np.where(block.arcs < 0, -1, first[block.arcs]).astype(np.int32)
-            blocks.append(Block(block.vertices, block.starts, arcs_now))
+            blocks.append(ArcBlock(block.vertices, block.starts, arcs_now))
             continue
         lengths = np.diff(block.starts, append=packing.total)
         new_starts: list[IntArray] = [block.starts]
@@ -114,5 +116,5 @@ def on_paths(network: Network, links: Sequence[tuple[int, int]], packing: Packin
             place = np.searchsorted(rows, piece[where])
             position = offset[place] + shift[where]
             new[where, column] += np.searchsorted(bound, position, side="right")
-        blocks.append(Block(block.vertices, starts, new.astype(np.int32)))
-    return Packing(packing.total, packing.root_start, arcs, blocks)
+        blocks.append(ArcBlock(block.vertices, starts, new.astype(np.int32)))
+    return ForestPacking(packing.total, packing.root_start, arcs, blocks)

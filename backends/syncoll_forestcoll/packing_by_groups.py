@@ -22,15 +22,15 @@ import numpy.typing as npt
 from syncoll.arrays import IntArray
 from syncoll.routing.network import Network
 from syncoll.routing.reduction import Groups
-from syncoll_forestcoll.packing import Arc, Block, Packing, locate
+from syncoll_forestcoll.packing import Arc, ArcBlock, ForestPacking, locate
 
 __all__ = ["pack_by_groups"]
 
 
-Packer = Callable[[Network], Packing]
+Packer = Callable[[Network], ForestPacking]
 
 
-def pack_by_groups(network: Network, groups: Groups, pack: Packer) -> Packing:
+def pack_by_groups(network: Network, groups: Groups, pack: Packer) -> ForestPacking:
     """Packs the graph of groups and every group, and glues the results.
 
     Args:
@@ -54,17 +54,17 @@ def pack_by_groups(network: Network, groups: Groups, pack: Packer) -> Packing:
             if network.demand[v]:
                 root_start[v] = begin
                 begin += network.demand[v]
-    blocks: list[Block] = []
+    blocks: list[ArcBlock] = []
     for block in outer.blocks:
         for column, i in enumerate(block.vertices):
             line = block.arcs[:, column]
             changed = np.concatenate([[True], line[1:] != line[:-1]])
             starts, entry = block.starts[changed], line[changed]
             if len(groups[i]) == 1:
-                blocks.append(Block((groups[i][0],), starts, entry[:, None]))
+                blocks.append(ArcBlock((groups[i][0],), starts, entry[:, None]))
                 continue
             blocks.append(_inside(network, groups[i], starts, entry, heads, root_start, arcs, pack))
-    return Packing(network.total, root_start, arcs, blocks)
+    return ForestPacking(network.total, root_start, arcs, blocks)
 
 
 def _inside(
@@ -76,7 +76,7 @@ def _inside(
     root_start: dict[int, int],
     arcs: list[Arc],
     pack: Packer,
-) -> Block:
+) -> ArcBlock:
     """Continues all trees inside a group; adds the group's arcs to `arcs`."""
     local = {v: i for i, v in enumerate(group)}
     own = [v for v in group if network.demand[v]]
@@ -123,4 +123,4 @@ def _inside(
     for block in packed.blocks:
         rows = block.arcs[locate(block.starts, at)]
         table[:, list(block.vertices)] = np.where(rows >= 0, rows + first, entry[piece][:, None])
-    return Block(tuple(group), fresh, table)
+    return ArcBlock(tuple(group), fresh, table)

@@ -17,7 +17,7 @@ import numpy as np
 
 from syncoll.routing.flow import FlowNetwork
 from syncoll.routing.network import Network
-from syncoll_forestcoll.packing import Block, Packing
+from syncoll_forestcoll.packing import ArcBlock, ForestPacking
 
 __all__ = ["pack_by_growth"]
 
@@ -45,7 +45,7 @@ class _Tree:
         return other
 
 
-def pack_by_growth(network: Network, links: list[tuple[int, int]]) -> Packing:
+def pack_by_growth(network: Network, links: list[tuple[int, int]]) -> ForestPacking:
     """A packing of any network in which all trees fit.
 
     Args:
@@ -74,7 +74,7 @@ def pack_by_growth(network: Network, links: list[tuple[int, int]]) -> Packing:
         dtype=np.int32,
     )
     starts = np.array([t.start for t in done], dtype=np.int64)
-    return Packing(network.total, root_start, [], [Block(nodes, starts, arcs)])
+    return ForestPacking(network.total, root_start, [], [ArcBlock(nodes, starts, arcs)])
 
 
 class _Growth:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from syncoll.arrays import IntArray
 from syncoll.routing.flow import FlowNetwork
 from syncoll.routing.network import Network
-from syncoll_forestcoll.packing import Block, Packing
+from syncoll_forestcoll.packing import ArcBlock, ForestPacking
 
 __all__ = ["pack_by_order"]
 
@@ -22,7 +22,7 @@ __all__ = ["pack_by_order"]
 _FAR = np.int16(32000)
 
 
-def pack_by_order(network: Network, links: list[tuple[int, int]]) -> Packing | None:
+def pack_by_order(network: Network, links: list[tuple[int, int]]) -> ForestPacking | None:
     """A packing of lowest trees, or None when this way does not find one.
 
     Args:
@@ -49,9 +49,9 @@ def pack_by_order(network: Network, links: list[tuple[int, int]]) -> Packing | N
             return None
         starts, chosen = line
         numbers = np.array([number[nodes[u], v] for u in parents] + [-1], dtype=np.int32)
-        blocks.append(Block((v,), starts, numbers[chosen][:, None]))
+        blocks.append(ArcBlock((v,), starts, numbers[chosen][:, None]))
     root_start = {nodes[i]: int(s) for i, s in zip(roots, start, strict=True)}
-    return Packing(network.total, root_start, [], blocks)
+    return ForestPacking(network.total, root_start, [], blocks)
 
 
 def _distances(entering: list[list[int]], roots: IntArray) -> npt.NDArray[np.int16]:

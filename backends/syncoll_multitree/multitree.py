@@ -13,7 +13,7 @@ from syncoll.errors import ModelError
 from syncoll.model import Topology
 from syncoll.symmetry.products import find_products
 from syncoll_multitree.construction import grow
-from syncoll_multitree.quotient import Quotient, fewest_steps
+from syncoll_multitree.quotient import TranslationQuotient, fewest_steps
 from syncoll_multitree.timed_trees import TimedTrees
 from syncoll_multitree.translations import Translations
 from syncoll_multitree.turns import TURNS
@@ -67,7 +67,7 @@ def multitree(
         copies = copies_of(topology, roots)
         if copies is None:
             raise ModelError("translations move the tree of one node to every node, in order")
-        quotients = [Quotient(topology, group) for group in translations]
+        quotients = [TranslationQuotient(topology, group) for group in translations]
         return fewest_steps(quotients, copies, rounds, until).expand()
     if turns == "any":
         turns = usual_turns(topology, roots)

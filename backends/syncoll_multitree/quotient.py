@@ -28,7 +28,13 @@ from syncoll_multitree.timed_trees import TimedTrees
 from syncoll_multitree.translations import Translations
 from syncoll_multitree.unit_network import UnitNetwork
 
-__all__ = ["MOST_ORDERS", "Quotient", "TranslatedTrees", "fewest_steps", "neighbour_orders"]
+__all__ = [
+    "MOST_ORDERS",
+    "TranslatedTrees",
+    "TranslationQuotient",
+    "fewest_steps",
+    "neighbour_orders",
+]
 
 
 MOST_ORDERS = 90
@@ -38,7 +44,7 @@ _MOST_WORK = 200_000
 """Links of the trees of a node x orders up to which more orders are tried."""
 
 
-class Quotient:
+class TranslationQuotient:
     """A topology under its translations."""
 
     def __init__(self, topology: Topology, translations: Translations) -> None:
@@ -136,7 +142,7 @@ class Quotient:
 class TranslatedTrees:
     """The trees of one node, so many copies, with their links; they stand for those of all."""
 
-    quotient: Quotient
+    quotient: TranslationQuotient
     copies: int
     added: Additions
 
@@ -170,7 +176,7 @@ class TranslatedTrees:
 
 
 def fewest_steps(
-    quotients: Sequence[Quotient],
+    quotients: Sequence[TranslationQuotient],
     copies: int,
     rounds: int,
     until: Deadline = NEVER,

@@ -31,7 +31,7 @@ from syncoll.model import UNREACHABLE, Algorithm, Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.scheduling import schedule_trees
 from syncoll_multitree.multitree import copies_of, multitree, places_of, usual_turns
-from syncoll_multitree.quotient import MOST_ORDERS, Quotient, fewest_steps
+from syncoll_multitree.quotient import MOST_ORDERS, TranslationQuotient, fewest_steps
 from syncoll_multitree.switched import SEARCHES, multitree_on_fabric
 from syncoll_multitree.timed_trees import TimedTrees
 from syncoll_multitree.translations import find_translations
@@ -199,9 +199,12 @@ class _Structure:
         self._topology = topology
 
     @cached_property
-    def quotients(self) -> tuple[Quotient, ...]:
+    def quotients(self) -> tuple[TranslationQuotient, ...]:
         """The topology under its groups of translations, if it has any."""
-        return tuple(Quotient(self._topology, group) for group in find_translations(self._topology))
+        return tuple(
+            TranslationQuotient(self._topology, group)
+            for group in find_translations(self._topology)
+        )
 
     @cached_property
     def places(self) -> IntArray:
@@ -299,7 +302,7 @@ def _longer_steps(
 
 
 def _translated(
-    quotients: tuple[Quotient, ...],
+    quotients: tuple[TranslationQuotient, ...],
     chunks: int,
     chunk_of: IntArray,
     copies: int,

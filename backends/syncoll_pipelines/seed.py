@@ -20,7 +20,7 @@ from syncoll.results import Family, Part
 from syncoll.scheduling import family_of_waves
 from syncoll_pipelines.rate import best_rate
 from syncoll_pipelines.trees import Tree, find_trees
-from syncoll_pipelines.waves import Waves, find_waves
+from syncoll_pipelines.waves import TreeWaves, find_waves
 
 __all__ = ["PipelineSeed", "fits"]
 
@@ -43,7 +43,7 @@ _SHARE_OF_FIRST_PASS = 0.2
 """The part of the solver's work for each question in a first pass over all: mostly it finds then
 what it finds at all, and spends the rest on the proof that there is nothing better."""
 
-_Task = Callable[[Deadline], tuple[Waves | None, bool]]
+_Task = Callable[[Deadline], tuple[TreeWaves | None, bool]]
 """A question to the solver, until some time: what was found, and whether that is settled."""
 
 
@@ -123,7 +123,7 @@ class _Search:
         self._topology, self._root, self._rate = topology, root, rate
         self._seconds, self._cells = float(options["seconds"]), int(options["cells"])
         self._far = int(topology.distances[root].max())
-        self._best: Waves | None = None
+        self._best: TreeWaves | None = None
         self._tasks = self._all(_order(topology, root, rate, unit))
         self._task: _Task | None = next(self._tasks, None)
 
@@ -131,7 +131,7 @@ class _Search:
     def ended(self) -> bool:
         return self._task is None
 
-    def found(self, ends: Deadline) -> Iterator[Waves]:
+    def found(self, ends: Deadline) -> Iterator[TreeWaves]:
         """Waves, each better than those before, until the time is over."""
         while self._task is not None:
             waves, settled = self._task(ends)
@@ -164,7 +164,7 @@ class _Search:
         """
         topology, root, seconds = self._topology, self._root, share * self._seconds
         chunks, rounds = self._rate.numerator * times, self._rate.denominator * times
-        answers: list[Waves | None] = []
+        answers: list[TreeWaves | None] = []
         unsettled: list[bool] = []
 
         def is_small(depth: int) -> bool:
@@ -173,17 +173,17 @@ class _Search:
             return chunks * len(topology.links) * depth * more <= self._cells
 
         def trees(depth: int) -> _Task:
-            def ask(until: Deadline) -> tuple[Waves | None, bool]:
+            def ask(until: Deadline) -> tuple[TreeWaves | None, bool]:
                 found, none = find_trees(topology, root, chunks, rounds, depth, seconds, until)
-                waves = None if found is None else Waves.of(found, rounds, depth)
+                waves = None if found is None else TreeWaves.of(found, rounds, depth)
                 answers.append(waves)
                 unsettled.append(found is None and not none)
                 return None if is_small(depth) else waves, not unsettled[-1]
 
             return ask
 
-        def whole(depth: int, known: Waves | None) -> _Task:
-            def ask(until: Deadline) -> tuple[Waves | None, bool]:
+        def whole(depth: int, known: TreeWaves | None) -> _Task:
+            def ask(until: Deadline) -> tuple[TreeWaves | None, bool]:
                 waves, settled = find_waves(
                     topology, root, chunks, rounds, depth, seconds, known, until
                 )
@@ -192,7 +192,7 @@ class _Search:
 
             return ask
 
-        known: Waves | None = None
+        known: TreeWaves | None = None
         for depth in range(self._far, self._far + _MORE_LEVELS + 1):
             yield trees(depth)
             known, hard = answers[-1], unsettled[-1]
@@ -224,7 +224,7 @@ def _order(topology: Topology, root: int, rate: Fraction, unit: int) -> list[int
 def _proposals(
     topology: Topology,
     collective: Collective,
-    waves: Waves,
+    waves: TreeWaves,
     limits: SeedLimits,
     options: Mapping[str, OptionValue],
 ) -> Iterator[Proposal]:
@@ -247,7 +247,7 @@ def _proposals(
         yield Proposal(chunks, family.member(m).algorithm, note, family)
 
 
-def family_of(topology: Topology, collective: Collective, waves: Waves) -> Family | None:
+def family_of(topology: Topology, collective: Collective, waves: TreeWaves) -> Family | None:
     """The family of waves started in every step; None where R/C would not fall."""
     wave = _part(topology, collective, waves.wave, waves.depth)
     tail = _part(topology, collective, waves.tail, waves.depth - 1) if waves.tail else None

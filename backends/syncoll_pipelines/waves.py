@@ -27,11 +27,11 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Topology
 from syncoll_pipelines.trees import UNBOUNDED, Tree, least_bounds, solve
 
-__all__ = ["Waves", "find_waves"]
+__all__ = ["TreeWaves", "find_waves"]
 
 
 @dataclass(frozen=True)
-class Waves:
+class TreeWaves:
     """What is sent.
 
     Args:
@@ -58,7 +58,7 @@ class Waves:
         return Fraction(chunks, len(self.wave)) - Fraction(rounds, self.rounds), chunks
 
     @classmethod
-    def of(cls, trees: Sequence[Tree], rounds: int, depth: int) -> Waves:
+    def of(cls, trees: Sequence[Tree], rounds: int, depth: int) -> TreeWaves:
         """Waves of some trees, without a tail."""
         ramp = (rounds,) * (depth - 1)
         return cls(rounds, depth, tuple(trees), (), ramp, ramp)
@@ -71,9 +71,9 @@ def find_waves(
     rounds: int,
     depth: int,
     seconds: float,
-    known: Waves | None = None,
+    known: TreeWaves | None = None,
     until: Deadline = NEVER,
-) -> tuple[Waves | None, bool]:
+) -> tuple[TreeWaves | None, bool]:
     """The best waves of so many trees, rounds and steps.
 
     Args:
@@ -188,7 +188,7 @@ class _Model:
     ) -> list[int]:
         return [tree[link, step] for tree in trees for link in links if (link, step) in tree]
 
-    def hint(self, known: Waves) -> None:
+    def hint(self, known: TreeWaves) -> None:
         """Known waves; of one step less, what was the last wave becomes part of the tail."""
         less = self.depth - known.depth
         tail = [tuple((link, step + less) for link, step in tree) for tree in known.tail]
@@ -203,14 +203,14 @@ class _Model:
         self.proto.solution_hint.vars.extend(list(values))
         self.proto.solution_hint.values.extend(list(values.values()))
 
-    def waves(self, values: Sequence[int]) -> Waves:
+    def waves(self, values: Sequence[int]) -> TreeWaves:
         """What a solution stands for."""
 
         def edges(tree: dict[tuple[int, int], int]) -> Tree:
             return tuple(edge for edge, variable in tree.items() if values[variable])
 
         used = [tree for tree, one in zip(self.tail, self.used, strict=True) if values[one]]
-        return Waves(
+        return TreeWaves(
             self.rounds,
             self.depth,
             tuple(map(edges, self.wave)),

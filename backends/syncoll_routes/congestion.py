@@ -18,7 +18,7 @@ from syncoll.deadline import Deadline
 from syncoll.model import Topology
 from syncoll.scheduling.link_sets import LinkSets
 
-__all__ = ["Routes", "Routing", "merged"]
+__all__ = ["CongestionRouter", "Routes", "merged"]
 
 Narrow = npt.NDArray[np.float32]
 
@@ -55,7 +55,7 @@ class Routes:
     rounds: float
 
 
-class Routing:
+class CongestionRouter:
     """Routes amounts on a topology.
 
     Args:

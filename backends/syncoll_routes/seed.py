@@ -14,7 +14,7 @@ from syncoll.errors import ModelError
 from syncoll.model import Collective, RelationTable, Topology, ranges
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.scheduling import MOST_SENDS, PathSchedules, Streams, waves_of_streams
-from syncoll_routes.congestion import Routes, Routing
+from syncoll_routes.congestion import CongestionRouter, Routes
 from syncoll_routes.flows import MOST_COLUMNS, Flows
 from syncoll_routes.tiers import Tiers
 
@@ -191,7 +191,7 @@ class _Ways:
             other = flows.routes(amounts, until)
         elif found is None:
             passes = 1 if quick else self._passes
-            routing = Routing(self._topology, self._pairs)
+            routing = CongestionRouter(self._topology, self._pairs)
             other = routing.routes(self._topology, amounts, self._parts, passes, until)
         if found is not None and (other is None or found.rounds * _NEAR < other.rounds):
             return found

@@ -28,7 +28,7 @@ from syncoll.deadline import Deadline
 from syncoll.model import BandwidthBound, Topology
 from syncoll.model.boxes import boxes_by_width
 from syncoll.scheduling.link_sets import LinkSets
-from syncoll_routes.congestion import Routes, Routing, merged
+from syncoll_routes.congestion import CongestionRouter, Routes, merged
 from syncoll_routes.dealing import dealt, overlaps
 from syncoll_routes.load_program import Balance, least_load
 
@@ -281,7 +281,7 @@ class Tiers:
                 return found
         if plain:
             return None
-        routing, enough = Routing(self.inside, ends), most * _ENOUGH
+        routing, enough = CongestionRouter(self.inside, ends), most * _ENOUGH
         routes = routing.routes(self.inside, total, _PARTS, _PASSES, until, enough)
         links = np.where(routes.links >= 0, near[routes.links], -1)
         other = merged(sets, routes.pair, routes.amount, links)

@@ -23,7 +23,7 @@ from itertools import combinations
 from syncoll.formula import FormulaBuilder
 from syncoll.model import BandwidthBound, Counting, Topology
 from syncoll.model.counting import destination_groups
-from syncoll_partial.slot import Slot
+from syncoll_partial.slot import SendSlot
 
 __all__ = ["CountedSlots"]
 
@@ -48,7 +48,9 @@ class CountedSlots:
         slots: all of them; more may be added.
     """
 
-    def __init__(self, builder: FormulaBuilder, topology: Topology, slots: Sequence[Slot]) -> None:
+    def __init__(
+        self, builder: FormulaBuilder, topology: Topology, slots: Sequence[SendSlot]
+    ) -> None:
         self._builder, self._topology, self._slots = builder, topology, slots
         self._group_of_link: list[int] = destination_groups(topology).tolist()
         self._copying: list[set[int]] = [set() for _ in topology.links]

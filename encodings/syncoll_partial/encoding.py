@@ -42,7 +42,7 @@ from syncoll.formula.rounds import StepRounds
 from syncoll.model import UNREACHABLE, Algorithm, Counting, Instance
 from syncoll.plugins import OptionValue
 from syncoll_partial.counting import CountedSlots
-from syncoll_partial.slot import Slot
+from syncoll_partial.slot import SendSlot
 
 __all__ = ["PartialEncoded", "PartialEncoding"]
 
@@ -80,7 +80,7 @@ class PartialEncoded:
     """
 
     formula: Formula
-    slots: tuple[Slot, ...]
+    slots: tuple[SendSlot, ...]
     results: tuple[tuple[tuple[int, int], ...], ...]
     steps: int
     nodes: int
@@ -157,7 +157,7 @@ class _Encoder:
     def __init__(self, instance: Instance) -> None:
         self.instance, self.topology = instance, instance.topology
         self.builder = FormulaBuilder()
-        self.slots: list[Slot] = []
+        self.slots: list[SendSlot] = []
         self.counted: CountedSlots | None = None
         if self.topology.counts_copies:
             self.counted = CountedSlots(self.builder, self.topology, self.slots)
@@ -296,7 +296,7 @@ class _Encoder:
             if n == source:
                 origins.append(own)
             builder.exactly([*origins, -literal], 1)
-        self.slots.append(Slot((chunk, source, target, step), used, carries, parts))
+        self.slots.append(SendSlot((chunk, source, target, step), used, carries, parts))
         return here
 
     def _origins(

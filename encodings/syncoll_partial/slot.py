@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["Slot"]
+__all__ = ["SendSlot"]
 
 
 @dataclass(frozen=True)
-class Slot:
+class SendSlot:
     """A place for one send.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Node", "NodeKind", "RankGraph"]
+__all__ = ["MessageNode", "NodeKind", "RankGraph"]
 
 
 class NodeKind(StrEnum):
@@ -17,7 +17,7 @@ class NodeKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Node:
+class MessageNode:
     """One thing that a rank does.
 
     Args:
@@ -52,7 +52,7 @@ class RankGraph:
 
     rank: int
     where: str
-    nodes: dict[int, Node]
+    nodes: dict[int, MessageNode]
 
     def place(self, number: int) -> str:
         """A node in words."""

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from syncoll.errors import VerificationError
-from syncoll_messages.graph import Node, NodeKind, RankGraph
+from syncoll_messages.graph import MessageNode, NodeKind, RankGraph
 
 __all__ = ["Played", "play", "waits_for"]
 
@@ -66,7 +66,7 @@ def waits_for(graph: RankGraph, later: int, earlier: int) -> bool:
     return False
 
 
-def _key(rank: int, node: Node) -> Key:
+def _key(rank: int, node: MessageNode) -> Key:
     ends = (rank, node.peer) if node.kind is NodeKind.SEND else (node.peer, rank)
     return (*ends, node.tag, node.size)
 
@@ -95,7 +95,7 @@ class _Run:
                     self.followers[graph.rank, other].append(place)
         self.ready = deque(place for place, count in self.missing.items() if not count)
 
-    def node(self, place: Place) -> Node:
+    def node(self, place: Place) -> MessageNode:
         return self.graphs[place[0]].nodes[place[1]]
 
     def words(self, place: Place) -> str:

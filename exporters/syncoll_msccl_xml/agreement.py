@@ -32,7 +32,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from syncoll.runtime import Action, Buffer, LoweredAlgorithm, Message, Slot
-from syncoll_msccl_xml.instructions import Instruction, Op
+from syncoll_msccl_xml.instructions import Op, XmlInstruction
 
 __all__ = ["Apart", "alike", "apart_of", "copied", "read_copies", "stated_of"]
 
@@ -73,7 +73,7 @@ def alike(one: Message, other: Message, source: Slot) -> bool:
     return slot.buffer is not Buffer.SCRATCH and source == slot == other.target_slot
 
 
-def apart_of(ranks: Sequence[Sequence[Instruction]]) -> Apart:
+def apart_of(ranks: Sequence[Sequence[XmlInstruction]]) -> Apart:
     """What must not be fused so that each chain has one source and one destination.
 
     Of each chain the first that does not fit; without it another may not fit.
@@ -97,7 +97,7 @@ def apart_of(ranks: Sequence[Sequence[Instruction]]) -> Apart:
     return result
 
 
-def stated_of(ranks: Sequence[Sequence[Instruction]], messages: int) -> list[tuple[Slot, Slot]]:
+def stated_of(ranks: Sequence[Sequence[XmlInstruction]], messages: int) -> list[tuple[Slot, Slot]]:
     """Source and destination of each message, as both ends state them.
 
     Args:
@@ -143,8 +143,8 @@ def copied(lowered: LoweredAlgorithm) -> dict[int, Slot]:
 
 
 def read_copies(
-    instructions: Sequence[Instruction], chosen: Mapping[int, Slot]
-) -> Sequence[Instruction]:
+    instructions: Sequence[XmlInstruction], chosen: Mapping[int, Slot]
+) -> Sequence[XmlInstruction]:
     """The instructions of a rank with some messages read from a copy, which then is made first."""
     wanted = {
         (one.source, chosen[one.outgoing])
@@ -165,8 +165,8 @@ def read_copies(
 
 
 def _chains(
-    ranks: Sequence[Sequence[Instruction]],
-) -> Iterator[list[tuple[int, Instruction]]]:
+    ranks: Sequence[Sequence[XmlInstruction]],
+) -> Iterator[list[tuple[int, XmlInstruction]]]:
     """From every ``s`` the steps that pass it on, to the one that keeps it."""
     receivers = {
         one.incoming: (rank, one)
@@ -184,7 +184,7 @@ def _chains(
             yield chain
 
 
-def _used(rank: int, step: Instruction) -> tuple[_Name | None, _Name | None]:
+def _used(rank: int, step: XmlInstruction) -> tuple[_Name | None, _Name | None]:
     """What a step must have as its source, and as its destination; None where that is free."""
     source = step.target if step.op is Op.RECEIVE_SEND else step.source
     return _name(rank, source), _name(rank, step.target)

@@ -17,24 +17,24 @@ from dataclasses import dataclass, field, replace
 
 from syncoll.runtime import Buffer, Slot
 from syncoll_msccl_xml.channels import Connection
-from syncoll_msccl_xml.instructions import Instruction, Op
+from syncoll_msccl_xml.instructions import Op, XmlInstruction
 
-__all__ = ["Block", "Step", "blocks_of"]
+__all__ = ["BlockStep", "ThreadBlock", "blocks_of"]
 
 
 @dataclass
-class Step:
+class BlockStep:
     """One line of a block: a nop without an instruction, what it waits for (a block and its step),
     and whether others wait for it.
     """
 
-    instruction: Instruction | None
-    waits: tuple[Block, int] | None
+    instruction: XmlInstruction | None
+    waits: tuple[ThreadBlock, int] | None
     flagged: bool = False
 
 
 @dataclass(eq=False)
-class Block:
+class ThreadBlock:
     """A thread block.
 
     Args:
@@ -45,7 +45,7 @@ class Block:
 
     incoming: Connection | None
     outgoing: Connection | None
-    steps: list[Step] = field(default_factory=list)
+    steps: list[BlockStep] = field(default_factory=list)
     spare: Slot | None = None
 
     @property
@@ -55,7 +55,7 @@ class Block:
 
 
 def blocks_of(
-    instructions: Sequence[Instruction],
+    instructions: Sequence[XmlInstruction],
     waits: Sequence[tuple[int, ...]],
     order: Sequence[int],
     connections: Sequence[Connection],
@@ -64,7 +64,7 @@ def blocks_of(
     scratch: int,
     *,
     open_sends: bool = False,
-) -> tuple[list[Block], int]:
+) -> tuple[list[ThreadBlock], int]:
     """The blocks of a rank, and how many slots of scratch they use.
 
     Args:
@@ -76,21 +76,23 @@ def blocks_of(
         open_sends: whether a send ends without a barrier.
     """
     blocks = _Blocks(connections, pairs, most_steps)
-    at: dict[int, tuple[Block, int]] = {}
-    known: dict[tuple[Block, int], dict[Block, int]] = {}  # steps that each step implies
-    now: dict[Block, dict[Block, int]] = defaultdict(dict)
+    at: dict[int, tuple[ThreadBlock, int]] = {}
+    known: dict[
+        tuple[ThreadBlock, int], dict[ThreadBlock, int]
+    ] = {}  # steps that each step implies
+    now: dict[ThreadBlock, dict[ThreadBlock, int]] = defaultdict(dict)
 
-    def note(block: Block) -> None:
+    def note(block: ThreadBlock) -> None:
         """Records the steps that the last step of a block implies."""
         place = len(block.steps) - 1
         known[block, place] = {**now[block], block: place - (sent(block, place) is not None)}
 
-    def sent(block: Block, place: int) -> Instruction | None:
+    def sent(block: ThreadBlock, place: int) -> XmlInstruction | None:
         """The send of a step that may go on after the step has ended."""
         one = block.steps[place].instruction if block.steps else None
         return one if open_sends and one is not None and one.op is Op.SEND else None
 
-    def closing(block: Block, place: int) -> tuple[Block, int]:
+    def closing(block: ThreadBlock, place: int) -> tuple[ThreadBlock, int]:
         """The step of a block with the first barrier after a send, added if missing."""
         nonlocal scratch
         for later in range(place + 1, len(block.steps)):
@@ -102,7 +104,7 @@ def blocks_of(
         one = sent(block, place)
         assert one is not None
         copy = replace(one, op=Op.COPY, target=block.spare, outgoing=None)
-        block.steps.append(Step(copy, None))
+        block.steps.append(BlockStep(copy, None))
         note(block)
         return block, len(block.steps) - 1
 
@@ -112,7 +114,7 @@ def blocks_of(
             beside = waits[i + 1]  # a copy for the reduction that comes next, of what it reduces
         block = blocks.choose(instructions[i], [at[j][0] for j in beside if j in at])
         done = now[block]
-        latest: dict[Block, int] = {}
+        latest: dict[ThreadBlock, int] = {}
         for j in waits[i]:
             other, place = at[j]
             if other is not block and done.get(other, -1) < place:
@@ -131,13 +133,13 @@ def blocks_of(
         for number, (other, place) in enumerate(needed, start=1):
             other.steps[place].flagged = True
             last = number == len(needed)
-            block.steps.append(Step(instructions[i] if last else None, (other, place)))
+            block.steps.append(BlockStep(instructions[i] if last else None, (other, place)))
         if not needed:
             # The threads of a reduction write data that other threads send.
             last_sent = sent(block, -1) if instructions[i].op is Op.REDUCE else None
             if last_sent is not None and last_sent.source == instructions[i].target:
                 closing(block, len(block.steps) - 1)
-            block.steps.append(Step(instructions[i], None))
+            block.steps.append(BlockStep(instructions[i], None))
         at[i] = (block, len(block.steps) - 1)
         note(block)
     for block in blocks.all:
@@ -154,14 +156,14 @@ class _Blocks:
         pairs: Mapping[Connection, Connection],
         most_steps: int,
     ) -> None:
-        self.all: list[Block] = []
+        self.all: list[ThreadBlock] = []
         self._connections, self._pairs, self._most_steps = connections, pairs, most_steps
         self._reverse = {outgoing: incoming for incoming, outgoing in pairs.items()}
-        self._receiving: dict[Connection, Block] = {}
-        self._sending: dict[Connection, Block] = {}
-        self._local: Block | None = None
+        self._receiving: dict[Connection, ThreadBlock] = {}
+        self._sending: dict[Connection, ThreadBlock] = {}
+        self._local: ThreadBlock | None = None
 
-    def choose(self, instruction: Instruction, before: Sequence[Block]) -> Block:
+    def choose(self, instruction: XmlInstruction, before: Sequence[ThreadBlock]) -> ThreadBlock:
         """The block of an instruction.
 
         Args:
@@ -184,8 +186,8 @@ class _Blocks:
             self._local = self._add(None, None)
         return self._local
 
-    def _add(self, incoming: Connection | None, outgoing: Connection | None) -> Block:
-        block = Block(incoming, outgoing)
+    def _add(self, incoming: Connection | None, outgoing: Connection | None) -> ThreadBlock:
+        block = ThreadBlock(incoming, outgoing)
         self.all.append(block)
         if incoming is not None:
             self._receiving[incoming] = block
@@ -194,7 +196,7 @@ class _Blocks:
         return block
 
 
-def _break_chains(block: Block) -> None:
+def _break_chains(block: ThreadBlock) -> None:
     """Keeps the runtime from making one of several reductions: it can count only so many."""
     for one, other in zip(block.steps, block.steps[1:], strict=False):
         ops = [step.instruction.op if step.instruction else None for step in (one, other)]

@@ -18,7 +18,7 @@ from syncoll.plugins import CheckedExport, OptionValue
 from syncoll_msccl_xml.limits import RUNTIMES, Runtime
 from syncoll_msccl_xml.reading import (
     SENDS,
-    Algorithm,
+    XmlAlgorithm,
     disagreements,
     read_algorithm,
     require_loadable,
@@ -70,7 +70,7 @@ class MscclXmlChecker:
 class _Check:
     """One file; what was executed already is not executed again for the next dialect."""
 
-    def __init__(self, algorithm: Algorithm, instance: Instance | None) -> None:
+    def __init__(self, algorithm: XmlAlgorithm, instance: Instance | None) -> None:
         self.algorithm = algorithm
         self.instance = instance
         self.results: dict[object, tuple[Schedule, Specification | None] | VerificationError] = {}
@@ -177,7 +177,7 @@ class _Check:
 _NEVER_IN_PLACE = ("gather", "scatter")
 
 
-def _chunks_per_message(algorithm: Algorithm, dialect: Runtime) -> int:
+def _chunks_per_message(algorithm: XmlAlgorithm, dialect: Runtime) -> int:
     """How many chunks a message holds at the largest size for which the file is chosen."""
     most = 1 << 27 if algorithm.max_bytes is None else algorithm.max_bytes
     if most == 0:
@@ -191,7 +191,7 @@ def _chunks_per_message(algorithm: Algorithm, dialect: Runtime) -> int:
 
 
 def _facts(
-    algorithm: Algorithm, run: Schedule, found: Specification | None, pieces: int
+    algorithm: XmlAlgorithm, run: Schedule, found: Specification | None, pieces: int
 ) -> dict[str, int | str]:
     blocks = [block for gpu in algorithm.gpus for block in gpu.blocks]
     steps = [step for block in blocks for step in block.steps]

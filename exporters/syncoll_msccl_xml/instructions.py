@@ -19,7 +19,7 @@ from enum import StrEnum
 
 from syncoll.runtime import Action, Buffer, Hazard, Operation, Slot
 
-__all__ = ["Instruction", "Key", "Op", "compact", "forward", "instructions_of", "waits"]
+__all__ = ["Key", "Op", "XmlInstruction", "compact", "forward", "instructions_of", "waits"]
 
 Key = tuple[int, int, int, int]
 """Step, phase and place in the rank's list: an order in which everything may be done."""
@@ -41,7 +41,7 @@ class Op(StrEnum):
 
 
 @dataclass(frozen=True)
-class Instruction:
+class XmlInstruction:
     """One step of a thread block, before it has one.
 
     Args:
@@ -70,7 +70,7 @@ class Instruction:
 
 def instructions_of(
     operations: Sequence[Operation], *, fuse: bool, apart: Collection[int] = ()
-) -> list[Instruction]:
+) -> list[XmlInstruction]:
     """The instructions of a rank in an order that is right.
 
     Args:
@@ -84,32 +84,32 @@ def instructions_of(
         if operations[receive].message not in apart
     }
     by_receive = {receive: reduce for reduce, receive in absorbed.items()}
-    result: list[Instruction] = []
+    result: list[XmlInstruction] = []
     for i, operation in enumerate(operations):
         key = (operation.step, _PHASES[operation.action], i, 0)
         target, message = operation.target, operation.message
         match operation.action:
             case Action.SEND:
                 result.append(
-                    Instruction(Op.SEND, key, operation.sources[0], None, outgoing=message)
+                    XmlInstruction(Op.SEND, key, operation.sources[0], None, outgoing=message)
                 )
             case Action.RECEIVE if i in by_receive:
                 reduce = operations[by_receive[i]]
                 one, two = reduce.sources
                 own = two if one == target else one
-                result.append(Instruction(Op.RECEIVE_REDUCE, key, own, reduce.target, message))
+                result.append(XmlInstruction(Op.RECEIVE_REDUCE, key, own, reduce.target, message))
             case Action.RECEIVE:
-                result.append(Instruction(Op.RECEIVE, key, None, target, message))
+                result.append(XmlInstruction(Op.RECEIVE, key, None, target, message))
             case Action.COPY:
-                result.append(Instruction(Op.COPY, key, operation.sources[0], target))
+                result.append(XmlInstruction(Op.COPY, key, operation.sources[0], target))
             case Action.REDUCE if i not in absorbed:
                 one, two = operation.sources
                 if target == one:
                     one, two = two, one
                 elif target != two:
-                    result.append(Instruction(Op.COPY, key, two, target))
+                    result.append(XmlInstruction(Op.COPY, key, two, target))
                     key = (*key[:3], 1)
-                result.append(Instruction(Op.REDUCE, key, one, target))
+                result.append(XmlInstruction(Op.REDUCE, key, one, target))
     return result
 
 
@@ -139,15 +139,15 @@ def _reductions(operations: Sequence[Operation]) -> dict[int, int]:
 
 
 def forward(
-    instructions: Sequence[Instruction], leads: Callable[[int, int], bool]
-) -> list[Instruction]:
+    instructions: Sequence[XmlInstruction], leads: Callable[[int, int], bool]
+) -> list[XmlInstruction]:
     """Fuses what is received with the send that passes it on.
 
     Args:
         instructions: of a rank, in order.
         leads: whether one thread block receives the first message and sends the second.
     """
-    result: list[Instruction | None] = list(instructions)
+    result: list[XmlInstruction | None] = list(instructions)
     uses: dict[Slot, list[int]] = {}
     for i, one in enumerate(instructions):
         for slot in {*one.reads, *([one.target] if one.target is not None else [])}:
@@ -178,7 +178,7 @@ def forward(
 
 
 def _fate(
-    instructions: Sequence[Instruction], i: int, uses: Sequence[int]
+    instructions: Sequence[XmlInstruction], i: int, uses: Sequence[int]
 ) -> tuple[list[int], bool]:
     """Who reads what an instruction stores, and whether it is overwritten then.
 
@@ -200,7 +200,7 @@ class _Uses:
     readers: list[int] = field(default_factory=list)
 
 
-def waits(instructions: Sequence[Instruction]) -> list[tuple[int, ...]]:
+def waits(instructions: Sequence[XmlInstruction]) -> list[tuple[int, ...]]:
     """For each instruction of a rank the earlier ones that must be done before it."""
     uses: dict[Slot, _Uses] = {}
     result = []
@@ -223,7 +223,7 @@ def waits(instructions: Sequence[Instruction]) -> list[tuple[int, ...]]:
     return result
 
 
-def compact(instructions: Sequence[Instruction]) -> tuple[list[Instruction], int]:
+def compact(instructions: Sequence[XmlInstruction]) -> tuple[list[XmlInstruction], int]:
     """The same with scratch numbered without gaps, and how many slots of it are used."""
     number: dict[Slot, Slot] = {}
 

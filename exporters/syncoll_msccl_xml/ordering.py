@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from syncoll_msccl_xml.channels import Connection
-from syncoll_msccl_xml.instructions import Instruction
+from syncoll_msccl_xml.instructions import XmlInstruction
 
 __all__ = ["DEPTH", "Order", "Place", "order_of"]
 
@@ -41,7 +41,7 @@ class Order:
 
 
 def order_of(
-    ranks: Sequence[Sequence[Instruction]],
+    ranks: Sequence[Sequence[XmlInstruction]],
     waits: Sequence[Sequence[tuple[int, ...]]],
     connections: Sequence[Connection],
 ) -> Order:

@@ -17,17 +17,24 @@ from syncoll.errors import ExportError
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import LoweredAlgorithm, RankOperations, Slot, lower
 from syncoll_msccl_xml.agreement import Apart, alike, apart_of, copied, read_copies, stated_of
-from syncoll_msccl_xml.blocks import Block, blocks_of
+from syncoll_msccl_xml.blocks import ThreadBlock, blocks_of
 from syncoll_msccl_xml.channels import Connection, channels_of, pairs_of
-from syncoll_msccl_xml.instructions import Instruction, Op, compact, forward, instructions_of, waits
+from syncoll_msccl_xml.instructions import (
+    Op,
+    XmlInstruction,
+    compact,
+    forward,
+    instructions_of,
+    waits,
+)
 from syncoll_msccl_xml.limits import MOST_PER_CHANNEL, Runtime
 from syncoll_msccl_xml.ordering import Place, order_of
 
-__all__ = ["Program", "program_of"]
+__all__ = ["XmlProgram", "program_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class XmlProgram:
     """What is written.
 
     Args:
@@ -39,7 +46,7 @@ class Program:
     """
 
     lowered: LoweredAlgorithm
-    blocks: tuple[tuple[Block, ...], ...]
+    blocks: tuple[tuple[ThreadBlock, ...], ...]
     scratch: tuple[int, ...]
     channels: int
     connections: tuple[Connection, ...]
@@ -75,7 +82,7 @@ _MOST_UNFUSED = 30
 
 def program_of(
     request: ExportRequest, runtime: Runtime, instances: int, proto: str, same_ends: bool
-) -> Program:
+) -> XmlProgram:
     """The program of an algorithm.
 
     Args:
@@ -107,7 +114,7 @@ def program_of(
 
 def _fitted(
     lowered: LoweredAlgorithm, plan: _Plan, runtime: Runtime, instances: int, open_sends: bool
-) -> Program | None:
+) -> XmlProgram | None:
     """The program of a plan over as few channels as keep the limits; None if it could block."""
     spread = 1
     while True:
@@ -128,7 +135,7 @@ def _fitted(
         spread = min(runtime.most_channels, max(spread + 1, spread * longest // runtime.most_steps))
 
 
-def _require_blocks(program: Program, runtime: Runtime, instances: int, spread: int) -> None:
+def _require_blocks(program: XmlProgram, runtime: Runtime, instances: int, spread: int) -> None:
     """Passes a program whose channels and thread blocks are not too many.
 
     Raises:
@@ -159,7 +166,7 @@ def _require_blocks(program: Program, runtime: Runtime, instances: int, spread: 
 
 def _assemble(
     lowered: LoweredAlgorithm, plan: _Plan, runtime: Runtime, spread: int, open_sends: bool
-) -> Program | None:
+) -> XmlProgram | None:
     nodes, messages = len(lowered.ranks), lowered.messages
     channels = channels_of(messages, nodes, spread, MOST_PER_CHANNEL)
     connections = tuple(
@@ -185,7 +192,7 @@ def _assemble(
         for rank, (instructions, scratch) in enumerate(compacted)
     ]
     ranks = [instructions for instructions, _ in compacted]
-    return Program(
+    return XmlProgram(
         lowered,
         tuple(tuple(one) for one, _ in divided),
         tuple(slots for _, slots in divided),
@@ -218,7 +225,7 @@ class _Fusion:
 
     def ordered(
         self,
-    ) -> tuple[list[list[Instruction]], list[list[tuple[int, ...]]], tuple[Place, ...]] | None:
+    ) -> tuple[list[list[XmlInstruction]], list[list[tuple[int, ...]]], tuple[Place, ...]] | None:
         """The instructions fused as far as they do not block, what they wait for, and an order."""
         for _ in range(_MOST_UNFUSED):
             fused = self._fused()
@@ -234,7 +241,7 @@ class _Fusion:
             self.apart.stored |= again
         return None
 
-    def _fused(self) -> list[list[Instruction]]:
+    def _fused(self) -> list[list[XmlInstruction]]:
         """The instructions of all ranks, fused as far as both ends of each message can agree.
 
         What had to be taken apart for that is added to `apart`.
@@ -254,7 +261,7 @@ class _Fusion:
                 return fused
             chosen = needed
 
-    def _forwarded(self, rank: RankOperations, copies: Mapping[int, Slot]) -> list[Instruction]:
+    def _forwarded(self, rank: RankOperations, copies: Mapping[int, Slot]) -> list[XmlInstruction]:
         """The instructions of one rank."""
         plain = instructions_of(rank.operations, fuse=self.plan.reduce, apart=self.apart.added)
         plain = list(read_copies(plain, copies))
@@ -273,7 +280,7 @@ class _Fusion:
         return forward(plain, leads)
 
     def _alike(
-        self, instructions: Sequence[Instruction], copies: Mapping[int, Slot]
+        self, instructions: Sequence[XmlInstruction], copies: Mapping[int, Slot]
     ) -> Callable[[int, int], bool]:
         """Whether one step may receive the first message and send the second, by their slots."""
         stored = {one.incoming for one in instructions if one.op is Op.RECEIVE}
@@ -285,14 +292,16 @@ class _Fusion:
 
         return may
 
-    def _ends(self, instructions: Sequence[Instruction]) -> list[tuple[Connection, Connection]]:
+    def _ends(self, instructions: Sequence[XmlInstruction]) -> list[tuple[Connection, Connection]]:
         """Every incoming connection of a rank with every outgoing one."""
         of = self.connections
         incoming = {of[one.incoming] for one in instructions if one.incoming is not None}
         outgoing = {of[one.outgoing] for one in instructions if one.outgoing is not None}
         return list(product(sorted(incoming), sorted(outgoing)))
 
-    def _gains(self, instructions: Sequence[Instruction]) -> Counter[tuple[Connection, Connection]]:
+    def _gains(
+        self, instructions: Sequence[XmlInstruction]
+    ) -> Counter[tuple[Connection, Connection]]:
         """How many messages of each pair of connections could be passed on as they come."""
         gains: Counter[tuple[Connection, Connection]] = Counter()
         may = self._alike(instructions, self.copies)

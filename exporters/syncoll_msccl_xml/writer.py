@@ -25,8 +25,8 @@ from syncoll.runtime import (
     kind_of,
     request_within,
 )
-from syncoll_msccl_xml.blocks import Block, Step
-from syncoll_msccl_xml.instructions import Instruction
+from syncoll_msccl_xml.blocks import BlockStep, ThreadBlock
+from syncoll_msccl_xml.instructions import XmlInstruction
 from syncoll_msccl_xml.limits import (
     LAST_AWAITED,
     LAST_OFFSET,
@@ -36,7 +36,7 @@ from syncoll_msccl_xml.limits import (
     TAKEN_NAME,
     Runtime,
 )
-from syncoll_msccl_xml.program import Program, program_of
+from syncoll_msccl_xml.program import XmlProgram, program_of
 
 __all__ = ["MscclXmlExporter"]
 
@@ -116,7 +116,7 @@ class _Writing:
     runtime: Runtime
     instances: int
     proto: str
-    program: Program
+    program: XmlProgram
 
     @property
     def _collective(self) -> StandardCollective:
@@ -254,9 +254,9 @@ class _Writing:
     def _step(
         self,
         place: int,
-        step: Step,
+        step: BlockStep,
         instance: int,
-        numbers: Mapping[tuple[Block, int], int],
+        numbers: Mapping[tuple[ThreadBlock, int], int],
     ) -> str:
         waited, deps = (-1, -1)
         if step.waits is not None:
@@ -284,7 +284,7 @@ class _Writing:
         )
 
     def _ends(
-        self, instruction: Instruction, instance: int
+        self, instruction: XmlInstruction, instance: int
     ) -> tuple[tuple[str, int], tuple[str, int]]:
         """Both slots; of a message what both ends of it state, if they should say the same."""
         source, target = instruction.source, instruction.target

@@ -9,8 +9,8 @@ from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
 from syncoll_mscclpp.reading import (
-    Plan,
-    Threads,
+    ExecutionPlan,
+    PlanThreads,
     links_of,
     read_plan,
     require_loadable,
@@ -62,7 +62,7 @@ class MscclppChecker:
         )
 
 
-def _require_followable(plan: Plan, units: int) -> None:
+def _require_followable(plan: ExecutionPlan, units: int) -> None:
     pieces = sum(
         (1 + sum(one.size for one in inner.pieces)) * max(1, op.loop.chunks)
         for _, block in plan.blocks
@@ -74,7 +74,7 @@ def _require_followable(plan: Plan, units: int) -> None:
         raise UncheckedError(f"it has and moves about {pieces + chunks} chunks, too many to follow")
 
 
-def _followed(plan: Plan, spec: Promise | None) -> tuple[Promise | None, str | None]:
+def _followed(plan: ExecutionPlan, spec: Promise | None) -> tuple[Promise | None, str | None]:
     """Executes a plan; returns its collective, with its root, and what cannot be judged."""
     found, doubt = spec, None
     for units in units_of(plan):
@@ -84,7 +84,7 @@ def _followed(plan: Plan, spec: Promise | None) -> tuple[Promise | None, str | N
     return found, doubt
 
 
-def _assumed(plan: Plan, instance: Instance) -> Promise:
+def _assumed(plan: ExecutionPlan, instance: Instance) -> Promise:
     """What a plan does that does not say it, if its chunks lie in the order of their numbers.
 
     Raises:
@@ -115,7 +115,7 @@ def _assumed(plan: Plan, instance: Instance) -> Promise:
 
 
 def _follow(
-    plan: Plan, threads: Threads, spec: Promise | None, units: int
+    plan: ExecutionPlan, threads: PlanThreads, spec: Promise | None, units: int
 ) -> tuple[Promise | None, str | None]:
     """The same with each chunk in so many pieces."""
     require_matched(threads.program)
@@ -129,7 +129,7 @@ def _follow(
     return None if own is None else spec, doubt
 
 
-def _facts(plan: Plan, found: Promise | None) -> dict[str, int | str]:
+def _facts(plan: ExecutionPlan, found: Promise | None) -> dict[str, int | str]:
     blocks = [block for _, block in plan.blocks]
     facts: dict[str, int | str] = {
         "protocol": plan.protocol,

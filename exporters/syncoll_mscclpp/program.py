@@ -40,11 +40,11 @@ from syncoll_mscclpp.limits import MOST_OPERATIONS, MOST_TABLE
 from syncoll_mscclpp.packets import Packed, Packets
 from syncoll_mscclpp.script import KINDS, Channel, Move, Script, joined, merge
 
-__all__ = ["Program", "RankProgram", "program_of"]
+__all__ = ["PlanProgram", "RankPlan", "program_of"]
 
 
 @dataclass(frozen=True)
-class RankProgram:
+class RankPlan:
     """What one rank does.
 
     Args:
@@ -61,11 +61,11 @@ class RankProgram:
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class PlanProgram:
     """What all ranks do; `split` if limits asked for more thread blocks than were wanted."""
 
     lowered: LoweredAlgorithm
-    ranks: tuple[RankProgram, ...]
+    ranks: tuple[RankPlan, ...]
     split: bool
 
 
@@ -75,7 +75,7 @@ def program_of(
     most_blocks: int,
     packets: Packets | None = None,
     events: Sequence[Event] = (),
-) -> Program:
+) -> PlanProgram:
     """The program of an algorithm.
 
     Args:
@@ -114,11 +114,9 @@ def program_of(
             idle.nop()
             mine = [idle]
         ranks.append(
-            RankProgram(
-                draft.peers[rank], draft.semaphores[rank], tuple(mine), draft.switches[rank]
-            )
+            RankPlan(draft.peers[rank], draft.semaphores[rank], tuple(mine), draft.switches[rank])
         )
-    return Program(lowered, tuple(ranks), split)
+    return PlanProgram(lowered, tuple(ranks), split)
 
 
 def _excess(script: Script) -> str | None:

@@ -30,7 +30,7 @@ from syncoll.runtime import (
     lower,
 )
 from syncoll_mscclpp.events import Event
-from syncoll_mscclpp.ways import Part, Way, Ways
+from syncoll_mscclpp.ways import ChunkWay, ChunkWays, Exchange
 
 __all__ = ["Stages", "staged"]
 
@@ -61,7 +61,7 @@ def staged(request: ExportRequest, layout: Layout) -> Stages:
     algorithm = request.algorithm
     if isinstance(algorithm, OrbitAlgorithm):
         algorithm = algorithm.expanded()
-    finder = Ways(request.instance, layout)
+    finder = ChunkWays(request.instance, layout)
     ways = finder.of(algorithm)
     through = sum(bool(way.first or way.last) for way in ways)
     if not through:
@@ -74,7 +74,7 @@ def staged(request: ExportRequest, layout: Layout) -> Stages:
 
 
 def _placed(
-    request: ExportRequest, algorithm: Algorithm, layout: Layout, ways: list[Way]
+    request: ExportRequest, algorithm: Algorithm, layout: Layout, ways: list[ChunkWay]
 ) -> tuple[LoweredAlgorithm, tuple[Event, ...], int]:
     """Lowers the parts, and gives slots and steps to all; with the chunks of scratch."""
     parts = [(chunk, part) for chunk, way in enumerate(ways) for part in way.parts]
@@ -120,7 +120,7 @@ def _placed(
 
 
 def _lowered(
-    request: ExportRequest, algorithm: Algorithm, parts: list[Part], layout: Layout
+    request: ExportRequest, algorithm: Algorithm, parts: list[Exchange], layout: Layout
 ) -> LoweredAlgorithm:
     instance = request.instance
     if not parts:

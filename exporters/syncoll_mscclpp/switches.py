@@ -28,7 +28,7 @@ from syncoll.plugins import ExportRequest
 from syncoll.runtime import Buffer, Layout, Slot
 from syncoll_mscclpp.events import Event, Group
 from syncoll_mscclpp.limits import MOST_CHANNELS, MOST_OPERATIONS, MOST_TABLE
-from syncoll_mscclpp.program import RankProgram
+from syncoll_mscclpp.program import RankPlan
 from syncoll_mscclpp.script import Move, Script, joined
 from syncoll_mscclpp.ways import around_one_switch
 
@@ -49,7 +49,7 @@ class _Way:
     sums: bool
 
 
-def switch_programs(request: ExportRequest, layout: Layout) -> tuple[list[RankProgram], int]:
+def switch_programs(request: ExportRequest, layout: Layout) -> tuple[list[RankPlan], int]:
     """What each rank does, and how many chunks all ranks of a group would send to all others.
 
     Raises:
@@ -89,7 +89,7 @@ def switch_programs(request: ExportRequest, layout: Layout) -> tuple[list[RankPr
     room = MOST_OPERATIONS - 4 * signals - 2
     blocks = max(1, -(-max(map(len, moves)) // room))
     programs = [
-        RankProgram(
+        RankPlan(
             {"memory": peers[number] * blocks},
             0,
             tuple(

@@ -24,7 +24,7 @@ from syncoll.model.boxes import boxes_by_copies, shared_memory_boxes
 from syncoll.runtime import Buffer, Layout, Slot
 from syncoll_mscclpp.events import Event, Group
 
-__all__ = ["Part", "Send", "Way", "Ways", "around_one_switch"]
+__all__ = ["ChunkWay", "ChunkWays", "Exchange", "Send", "around_one_switch"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Send:
 
 
 @dataclass
-class Part:
+class Exchange:
     """Messages of a chunk among some ranks.
 
     Slots in scratch are those of events, numbered from 0.
@@ -64,13 +64,13 @@ class Part:
 
 
 @dataclass
-class Way:
+class ChunkWay:
     """How one chunk goes: events before its parts, its parts, and events after them, each with its
     earliest step; and how many slots of scratch its events need.
     """
 
     first: list[Event] = field(default_factory=list)
-    parts: list[Part] = field(default_factory=list)
+    parts: list[Exchange] = field(default_factory=list)
     last: list[Event] = field(default_factory=list)
     places: int = 0
 
@@ -87,7 +87,7 @@ def around_one_switch(topology: Topology, root: int, group: Iterable[int], sums:
     )
 
 
-class Ways:
+class ChunkWays:
     """Finds how chunks go."""
 
     def __init__(self, instance: Instance, layout: Layout) -> None:
@@ -98,7 +98,7 @@ class Ways:
         self.memory = shared_memory_boxes(self.topology)
         self.known: dict[tuple[int, Group, bool], bool] = {}
 
-    def of(self, algorithm: Algorithm) -> list[Way]:
+    def of(self, algorithm: Algorithm) -> list[ChunkWay]:
         """How each chunk goes."""
         sends = algorithm.sends.tolist()
         if algorithm.contributions is None:
@@ -111,7 +111,7 @@ class Ways:
             by_chunk[chunk].append(Send(source, destination, step, mask))
         return [self.way(chunk, mine) for chunk, mine in enumerate(by_chunk)]
 
-    def way(self, chunk: int, sends: list[Send]) -> Way:
+    def way(self, chunk: int, sends: list[Send]) -> ChunkWay:
         """How a chunk goes."""
         found = _Found(self, chunk, sends)
         for attempt in (found.within_a_box, found.by_roots, found.boxes_first, found.boxes_last):
@@ -132,7 +132,7 @@ class Ways:
 class _Found:
     """One chunk, and the ways that it may go; each is None if it does not."""
 
-    def __init__(self, ways: Ways, chunk: int, sends: list[Send]) -> None:
+    def __init__(self, ways: ChunkWays, chunk: int, sends: list[Send]) -> None:
         self.ways = ways
         self.chunk = chunk
         instance = ways.instance
@@ -205,7 +205,7 @@ class _Found:
                 return root, max(one.step for one in sends if one.destination == root)
         return None
 
-    def within_a_box(self) -> Way | None:
+    def within_a_box(self) -> ChunkWay | None:
         """Everything stays in one box, whose ranks add up and all get the sum."""
         group = tuple(self.ends)
         if len(self.boxes) > 1 or self.between or self.copies or tuple(self.starts) != group:
@@ -218,13 +218,13 @@ class _Found:
             return None
         source, target = (self.common(one, group) for one in (Buffer.INPUT, Buffer.OUTPUT))
         event = self.event(*(found[0], group), found[1], source, target, sums=True)
-        return None if event is None else Way(first=[event])
+        return None if event is None else ChunkWay(first=[event])
 
-    def by_roots(self) -> Way | None:
+    def by_roots(self) -> ChunkWay | None:
         """In each box to one rank, among these, and from each to its box."""
         if self.copies:
             return None
-        way, part = Way(), Part({}, {}, {}, self.between)
+        way, part = ChunkWay(), Exchange({}, {}, {}, self.between)
         stored = Slot(Buffer.SCRATCH, 0)
         for b in self.boxes:
             members, goals = self.starting[b], self.ending[b]
@@ -286,11 +286,11 @@ class _Found:
             way.parts.append(part)
         return way if way.first or way.last else None
 
-    def boxes_first(self) -> Way | None:
+    def boxes_first(self) -> ChunkWay | None:
         """Each box adds up and spreads; then ranks of different boxes add what they have."""
         if self.copies or self.starts != self.ends or len(self.boxes) < 2:
             return None
-        way, shares, inputs = Way(), dict[int, int](), dict[int, Slot]()
+        way, shares, inputs = ChunkWay(), dict[int, int](), dict[int, Slot]()
         for b in self.boxes:
             group = self.starting[b]
             result = sum(1 << node for node in group)
@@ -317,11 +317,11 @@ class _Found:
             way.parts.append(self.part(nodes, shares, inputs, Buffer.OUTPUT))
         return way if way.first else None
 
-    def boxes_last(self) -> Way | None:
+    def boxes_last(self) -> ChunkWay | None:
         """Ranks of different boxes add; then each box adds up and spreads."""
         if self.copies or self.starts != self.ends or len(self.boxes) < 2:
             return None
-        way = Way(places=1)
+        way = ChunkWay(places=1)
         shares = {node: 1 << node for node in self.starts}
         inputs = {node: self.slot(Buffer.INPUT, node) for node in self.starts}
         values = dict[int, int]()
@@ -343,14 +343,14 @@ class _Found:
             way.last.append(event)
         return way
 
-    def by_itself(self) -> Way:
+    def by_itself(self) -> ChunkWay:
         """Every send is one."""
         shares = {node: 1 << node for node in self.starts}
         if self.copies:
             shares = dict.fromkeys(self.starts, 1 << self.starts[0])
-        return Way(
+        return ChunkWay(
             parts=[
-                Part(
+                Exchange(
                     shares,
                     {node: self.slot(Buffer.INPUT, node) for node in self.starts},
                     {node: self.slot(Buffer.OUTPUT, node) for node in self.ends},
@@ -375,10 +375,10 @@ class _Found:
 
     def part(
         self, nodes: list[int], shares: dict[int, int], inputs: dict[int, Slot], ending: Buffer
-    ) -> Part:
+    ) -> Exchange:
         """What some ranks do among themselves, at the end of which all have the sum."""
         scratch = ending is Buffer.SCRATCH
-        return Part(
+        return Exchange(
             {node: shares[node] for node in nodes},
             {node: inputs[node] for node in nodes},
             {node: Slot(ending, 0) if scratch else self.slot(ending, node) for node in nodes},

@@ -29,7 +29,7 @@ from syncoll_mscclpp.channels import Channels
 from syncoll_mscclpp.limits import VECTOR
 from syncoll_mscclpp.options import SMALL
 from syncoll_mscclpp.packets import Packets, packets_of
-from syncoll_mscclpp.program import Program, RankProgram, program_of
+from syncoll_mscclpp.program import PlanProgram, RankPlan, program_of
 from syncoll_mscclpp.script import KINDS, LETTERS, Script
 from syncoll_mscclpp.sizes import Sizes
 from syncoll_mscclpp.stages import staged
@@ -79,7 +79,7 @@ def _exported(
     request: ExportRequest,
     layout: Layout,
     options: Mapping[str, OptionValue],
-    ranks: Sequence[RankProgram],
+    ranks: Sequence[RankPlan],
     scratch: Sequence[int],
     more_notes: Sequence[str],
     *,
@@ -172,7 +172,7 @@ def _in_stages(
 
 def _program(
     request: ExportRequest, channels: Channels, options: Mapping[str, OptionValue]
-) -> tuple[Program, Packets | None]:
+) -> tuple[PlanProgram, Packets | None]:
     """The program, and how it is done by packets; None if it is not.
 
     Raises:
@@ -234,7 +234,7 @@ def _told(request: ExportRequest, layout: Layout) -> dict[str, Any]:
     }
 
 
-def _gpu(rank: int, program: RankProgram, buffers: tuple[int, int], scratch: int) -> dict[str, Any]:
+def _gpu(rank: int, program: RankPlan, buffers: tuple[int, int], scratch: int) -> dict[str, Any]:
     remotes = sorted(
         {
             (*remote, kind)

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Edge", "Graph"]
+__all__ = ["Edge", "ImportedGraph"]
 
 
 @dataclass(frozen=True)
 class Edge:
-    """An edge between two nodes, by their positions in `Graph.nodes`; `where` names it in messages.
-    An edge between two nodes, by their positions in `Graph.nodes`; `where` names it in messages.
+    """An edge between two nodes, by their positions in `ImportedGraph.nodes`.
+
+    `where` names it in messages.
     """
 
     source: int
@@ -22,7 +23,7 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class Graph:
+class ImportedGraph:
     """A graph as a file has it: each node's id as text with its attributes, the edges in the order
     of the file, whether they lead one way only and may repeat, and the attributes of the graph
     itself.

@@ -11,14 +11,14 @@ import networkx as nx
 from syncoll.importing import complaint
 from syncoll.importing.json_text import shown
 from syncoll.importing.xml_text import parse_xml
-from syncoll_graphs.graph import Edge, Graph
+from syncoll_graphs.graph import Edge, ImportedGraph
 
 __all__ = ["graphml_graph"]
 
 _SPACE = "{http://graphml.graphdrawing.org/xmlns}"
 
 
-def graphml_graph(text: str, label: str) -> Graph:
+def graphml_graph(text: str, label: str) -> ImportedGraph:
     """The graph that a GraphML text describes.
 
     Args:
@@ -56,7 +56,9 @@ def graphml_graph(text: str, label: str) -> Graph:
         for i, (u, v, data) in enumerate(parsed.edges(data=True))
     )
     nodes = tuple((str(node), dict(data)) for node, data in parsed.nodes(data=True))
-    return Graph(nodes, edges, parsed.is_directed(), parsed.is_multigraph(), dict(parsed.graph))
+    return ImportedGraph(
+        nodes, edges, parsed.is_directed(), parsed.is_multigraph(), dict(parsed.graph)
+    )
 
 
 def _check_ends(graph: Element, label: str) -> None:

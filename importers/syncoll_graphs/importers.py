@@ -11,7 +11,7 @@ from syncoll.importing.json_text import exact_number, shown
 from syncoll.importing.other_tools import parse_topology
 from syncoll.model import Topology
 from syncoll.plugins import Imported, OptionValue
-from syncoll_graphs.graph import Edge, Graph
+from syncoll_graphs.graph import Edge, ImportedGraph
 from syncoll_graphs.graphml import graphml_graph
 from syncoll_graphs.node_link import node_link_graph
 
@@ -50,7 +50,7 @@ class GraphmlImporter:
         return _imported(graphml_graph(text, label), label, options)
 
 
-def _imported(graph: Graph, label: str, options: Mapping[str, OptionValue]) -> Imported:
+def _imported(graph: ImportedGraph, label: str, options: Mapping[str, OptionValue]) -> Imported:
     switch = [_is_switch(name, attributes, label) for name, attributes in graph.nodes]
     nodes = [i for i, is_switch in enumerate(switch) if not is_switch]
     switches = [i for i, is_switch in enumerate(switch) if is_switch]
@@ -112,7 +112,7 @@ def _is_switch(name: str, attributes: Mapping[str, Any], label: str) -> bool:
 
 
 def _bandwidths(
-    graph: Graph, label: str, options: Mapping[str, OptionValue]
+    graph: ImportedGraph, label: str, options: Mapping[str, OptionValue]
 ) -> tuple[list[Fraction], bool, list[str]]:
     """Of each edge; whether they are in GB/s, not in chunks per round; what to note."""
     attribute = str(options["bandwidth"])
@@ -151,7 +151,7 @@ def _bandwidths(
     return [bandwidth for bandwidth, _ in found], found[0][1], [note]
 
 
-def _unit(graph: Graph, label: str, options: Mapping[str, OptionValue]) -> str:
+def _unit(graph: ImportedGraph, label: str, options: Mapping[str, OptionValue]) -> str:
     """The unit of bandwidths that have none of their own; empty for chunks per round."""
     unit = str(options["unit"]) or graph.attributes.get("unit", "chunks")
     if unit in _CHUNKS:
@@ -181,7 +181,7 @@ def _bandwidth(edge: Edge, attribute: str, unit: str, label: str) -> tuple[Fract
     return rate, True
 
 
-def _others(graph: Graph) -> str:
+def _others(graph: ImportedGraph) -> str:
     """Attributes of edges that might hold a bandwidth, in words."""
     names = sorted({key for edge in graph.edges for key in edge.attributes} - {"label", "id"})
     if not names:

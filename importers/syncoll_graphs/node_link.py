@@ -16,7 +16,7 @@ from typing import Any
 
 from syncoll.importing import complaint
 from syncoll.importing.json_text import shown
-from syncoll_graphs.graph import Edge, Graph
+from syncoll_graphs.graph import Edge, ImportedGraph
 
 __all__ = ["node_link_graph"]
 
@@ -24,7 +24,7 @@ _EXPECTED = '{"directed": …, "graph": {…}, "nodes": [{"id": …}, …], "edg
 _MOST = 1 << 20
 
 
-def node_link_graph(data: Any, label: str) -> Graph:
+def node_link_graph(data: Any, label: str) -> ImportedGraph:
     """The graph that a JSON value describes.
 
     Raises:
@@ -72,7 +72,7 @@ def node_link_graph(data: Any, label: str) -> Graph:
             )
         number[key] = i
         found.append((str(node["id"]), {k: v for k, v in node.items() if k != "id"}))
-    return Graph(
+    return ImportedGraph(
         tuple(found),
         tuple(_edge(edge, i, number, label) for i, edge in enumerate(edges)),
         _flag(data, "directed", label),

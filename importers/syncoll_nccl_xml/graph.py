@@ -7,13 +7,13 @@ from fractions import Fraction
 
 from syncoll.importing import Cables
 
-__all__ = ["Graph", "Vertex"]
+__all__ = ["NcclGraph", "Vertex"]
 
 Vertex = tuple[str, str]
 """A `Place`, or what stands for a switch that has none."""
 
 
-class Graph:
+class NcclGraph:
     """Two-way links, at most one between two vertices.
 
     Args:

@@ -25,7 +25,7 @@ from syncoll.importing.other_tools import foreign_text
 from syncoll.importing.xml_text import parse_xml
 from syncoll.plugins import Imported, OptionValue
 from syncoll_nccl_xml.cards import Cards
-from syncoll_nccl_xml.graph import Graph, Vertex
+from syncoll_nccl_xml.graph import NcclGraph, Vertex
 from syncoll_nccl_xml.speeds import between_cpus, nvlink_bandwidth, xgmi_bandwidth
 from syncoll_nccl_xml.system import Cpu, Gpu, Place, System, read_system
 
@@ -81,7 +81,7 @@ class _Machine:
         self.number = {gpu.place: i for i, gpu in enumerate(self.gpus)}
 
     def imported(self) -> Imported:
-        graph = Graph(gpu.place for gpu in self.gpus)
+        graph = NcclGraph(gpu.place for gpu in self.gpus)
         if self.network != "pcie":
             self._require_known_links()
             self._join_gpus(graph)
@@ -133,7 +133,7 @@ class _Machine:
             interconnect="xGMI" if any(gpu.gcn for gpu in self.gpus) else "NVLink",
         )
 
-    def _reached(self, graph: Graph) -> str:
+    def _reached(self, graph: NcclGraph) -> str:
         return f"{len(graph.reached().intersection(graph.nodes))} of {len(graph.nodes)}"
 
     def _gpus(self) -> tuple[Gpu, ...]:
@@ -200,7 +200,7 @@ class _Machine:
                     "alone with the option network=pcie",
                 )
 
-    def _join_gpus(self, graph: Graph) -> None:
+    def _join_gpus(self, graph: NcclGraph) -> None:
         """Links between GPUs, and to NVSwitches."""
         counts: Counter[tuple[Place, Place]] = Counter()
         to_switch: Counter[Place] = Counter()
@@ -269,7 +269,7 @@ class _Machine:
         )
         return bandwidth
 
-    def _join_pcie(self, graph: Graph) -> None:
+    def _join_pcie(self, graph: NcclGraph) -> None:
         """Bridges, CPUs, and the links of GPUs to their CPUs."""
         for device in self.system.devices:
             child = self.merged.get(device.place, device.place)
@@ -312,7 +312,7 @@ class _Machine:
                     group[one] = two
         return {place: find(place) for place in group}
 
-    def _join_cpus(self, graph: Graph) -> None:
+    def _join_cpus(self, graph: NcclGraph) -> None:
         """CPUs of one host that have GPUs, each with each."""
         used = {self._cpu_of(gpu.place) for gpu in self.gpus}
         used |= {self._cpu_of(place) for place in self.cards.places}

@@ -49,9 +49,7 @@ _DUMP = (
 
 @dataclass(frozen=True)
 class Cpu:
-    """A socket or NUMA node (``cpu N`` of a host), with what CPUID says; empty or 0 when unknown.
-    A socket or NUMA node (``cpu N`` of a host), with what CPUID says; empty or 0 when unknown.
-    """
+    """A socket or NUMA node (``cpu N`` of a host), with its CPUID; empty or 0 when unknown."""
 
     place: Place
     arch: str

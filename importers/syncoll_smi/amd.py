@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from syncoll.importing import complaint
 from syncoll.plugins import Imported, OptionValue
 from syncoll_smi.amd_json import is_json, tables_of_json
-from syncoll_smi.matrices import Line, Matrix, lines_of
+from syncoll_smi.matrices import DeviceMatrix, Line, lines_of
 from syncoll_smi.options import link_speed, pcie_option
 from syncoll_smi.pcie import named
 from syncoll_smi.xgmi import SmiReport, machine_of, titled_matrices
@@ -45,7 +45,7 @@ class AmdSmiImporter:
         return machine_of(report, speed, pcie, label)
 
 
-def _printed(text: str, label: str) -> dict[str, Matrix]:
+def _printed(text: str, label: str) -> dict[str, DeviceMatrix]:
     """The tables that are needed, of a text as people read it, by the words of their titles.
 
     Raises:

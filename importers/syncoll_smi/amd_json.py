@@ -20,7 +20,7 @@ from typing import Any
 from syncoll.errors import ImportFormatError
 from syncoll.importing import complaint
 from syncoll.importing.json_text import parse_json, shown
-from syncoll_smi.matrices import Line, Matrix
+from syncoll_smi.matrices import DeviceMatrix, Line
 from syncoll_smi.pcie import named
 
 __all__ = ["is_json", "tables_of_json"]
@@ -45,7 +45,7 @@ def is_json(text: str) -> bool:
     return match is not None and "TABLE" not in text[: match.start()]
 
 
-def tables_of_json(text: str, label: str) -> dict[str, Matrix]:
+def tables_of_json(text: str, label: str) -> dict[str, DeviceMatrix]:
     """The tables by the words of their titles; those that the text does not have are left out.
 
     Args:
@@ -89,7 +89,7 @@ def tables_of_json(text: str, label: str) -> dict[str, Matrix]:
                         "each GPU's links to all others",
                     )
         rows = tuple(tuple(cell or "" for cell in row) for row in cells)
-        found[title] = Matrix(
+        found[title] = DeviceMatrix(
             tuple(names), rows, (_NOWHERE,) * len(rows), ((),) * len(rows), _NOWHERE
         )
     if "LINK TYPE" not in found:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from syncoll.importing import Cables
-from syncoll_smi.matrices import Matrix, groups
+from syncoll_smi.matrices import DeviceMatrix, groups
 from syncoll_smi.pcie import named
 
 __all__ = ["MOST_NVLINKS", "Island", "islands"]
@@ -79,7 +79,7 @@ def _pairs(number: int) -> int:
     return number * (number - 1) // 2
 
 
-def islands(matrix: Matrix, counts: Counts, nvswitch: str, label: str) -> list[Island]:
+def islands(matrix: DeviceMatrix, counts: Counts, nvswitch: str, label: str) -> list[Island]:
     """The islands of a machine.
 
     Args:
@@ -107,7 +107,7 @@ def islands(matrix: Matrix, counts: Counts, nvswitch: str, label: str) -> list[I
 def _ports(
     gpus: Sequence[int],
     near: Mapping[int, Mapping[int, int]],
-    matrix: Matrix,
+    matrix: DeviceMatrix,
     nvswitch: str,
     label: str,
 ) -> tuple[int, ...]:

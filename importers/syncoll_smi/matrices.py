@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from syncoll.errors import ImportFormatError
 from syncoll.importing import complaint
 
-__all__ = ["Line", "Matrix", "groups", "lines_of", "read_matrix", "refuse_difference"]
+__all__ = ["DeviceMatrix", "Line", "groups", "lines_of", "read_matrix", "refuse_difference"]
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])?")
 _LOST_ESCAPE = re.compile(
@@ -27,9 +27,7 @@ _MOST_DEVICES = 1024
 
 @dataclass(frozen=True)
 class Line:
-    """A line, by its number from 1: without colours, and what stands between white space and bars.
-    A line, by its number from 1: without colours, and what stands between white space and bars.
-    """
+    """A line, its number from 1, and its text without colours, outer white space and bars."""
 
     number: int
     text: str
@@ -51,7 +49,7 @@ def lines_of(text: str) -> list[Line]:
 
 
 @dataclass(frozen=True)
-class Matrix:
+class DeviceMatrix:
     """Cells between devices.
 
     Args:
@@ -87,7 +85,7 @@ def read_matrix(
     tail: bool = False,
     ends: Callable[[Line], bool],
     again: str,
-) -> Matrix:
+) -> DeviceMatrix:
     """Reads the rows of a matrix.
 
     A paste may lose a blank between two columns, a column, or a row.  Rows then have more or fewer
@@ -173,7 +171,7 @@ def read_matrix(
     where = [columns.index(name) for name in wanted]
     rows = [found[name] for name in wanted]
     beside = [(i, name) for i, name in enumerate(columns) if name not in needed]
-    return Matrix(
+    return DeviceMatrix(
         tuple(wanted),
         tuple(tuple(words[i] for i in where) for _, words in rows),
         tuple(line for line, _ in rows),
@@ -217,7 +215,7 @@ def _few(names: Sequence[str]) -> str:
     return f"{names[0]}, {names[1]}, … {names[-1]} ({len(names)})"
 
 
-def refuse_difference(label: str, matrix: Matrix, a: int, b: int) -> ImportFormatError:
+def refuse_difference(label: str, matrix: DeviceMatrix, a: int, b: int) -> ImportFormatError:
     """An error: the matrix says one thing from a to b, and another from b to a."""
     names, cells, lines = matrix.names, matrix.cells, matrix.lines
     where = f" (line {lines[a].number})" if lines[a].number else ""

@@ -15,7 +15,7 @@ from syncoll.errors import ImportFormatError
 from syncoll.importing import Cables, complaint
 from syncoll.plugins import Imported, NetworkCard, OptionValue
 from syncoll_smi.islands import Island, islands
-from syncoll_smi.matrices import Line, Matrix, lines_of, read_matrix, refuse_difference
+from syncoll_smi.matrices import DeviceMatrix, Line, lines_of, read_matrix, refuse_difference
 from syncoll_smi.options import Pcie, link_speed, pcie_option
 from syncoll_smi.pcie import Level, Meeting, add_pcie, named
 
@@ -120,7 +120,7 @@ def _devices(line: Line) -> tuple[str, ...]:
     return devices
 
 
-def _matrix(lines: Sequence[Line], label: str) -> Matrix:
+def _matrix(lines: Sequence[Line], label: str) -> DeviceMatrix:
     """The cells between GPUs, and beside them those of network cards.
 
     Raises:
@@ -177,7 +177,7 @@ def _matrix(lines: Sequence[Line], label: str) -> Matrix:
 
 
 def _cells(
-    matrix: Matrix, label: str
+    matrix: DeviceMatrix, label: str
 ) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], Level]]:
     """NVLinks of the pairs that have some, and where the others meet.
 
@@ -211,7 +211,7 @@ def _cells(
     return counts, levels
 
 
-def _hides_nvlinks(lines: Sequence[Line], matrix: Matrix, label: str, pcie: Pcie) -> str:
+def _hides_nvlinks(lines: Sequence[Line], matrix: DeviceMatrix, label: str, pcie: Pcie) -> str:
     """A note on a matrix without NVLinks, which may be that of ``nvidia-smi topo -mp``.
 
     That command prints PCIe alone, on machines with NVLinks too, and neither its matrix nor a
@@ -250,7 +250,7 @@ def _hides_nvlinks(lines: Sequence[Line], matrix: Matrix, label: str, pcie: Pcie
     )
 
 
-def _sockets(matrix: Matrix, label: str) -> tuple[str, ...]:
+def _sockets(matrix: DeviceMatrix, label: str) -> tuple[str, ...]:
     """The CPU affinity of each GPU; empty where the matrix has none, or does not know one.
 
     Raises:
@@ -277,7 +277,7 @@ def _sockets(matrix: Matrix, label: str) -> tuple[str, ...]:
     return found
 
 
-def _cut_affinity(matrix: Matrix, gpu: int, what: str, label: str) -> ImportFormatError:
+def _cut_affinity(matrix: DeviceMatrix, gpu: int, what: str, label: str) -> ImportFormatError:
     return matrix.lines[gpu].wrong(
         label,
         f"the CPU affinity of {matrix.names[gpu]} is {what}",
@@ -287,7 +287,7 @@ def _cut_affinity(matrix: Matrix, gpu: int, what: str, label: str) -> ImportForm
 
 
 def _cards(
-    matrix: Matrix,
+    matrix: DeviceMatrix,
     legend: Mapping[str, str],
     above: Mapping[Level, Sequence[int]],
     label: str,
@@ -335,7 +335,7 @@ def _legend(lines: Sequence[Line]) -> dict[str, str]:
     }
 
 
-def _separate(matrix: Matrix, found: Sequence[Island], label: str) -> ImportFormatError:
+def _separate(matrix: DeviceMatrix, found: Sequence[Island], label: str) -> ImportFormatError:
     """An error: NVLinks do not join all GPUs, and PCIe is not to be taken."""
     joined = {gpu for island in found for gpu in island.gpus}
     parts = [named([matrix.names[gpu] for gpu in island.gpus]) for island in found]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from syncoll.importing import complaint
 from syncoll.plugins import Imported, OptionValue
-from syncoll_smi.matrices import Line, Matrix, lines_of
+from syncoll_smi.matrices import DeviceMatrix, Line, lines_of
 from syncoll_smi.options import link_speed, pcie_option
 from syncoll_smi.xgmi import SmiReport, machine_of, titled_matrices
 
@@ -65,7 +65,7 @@ class RocmSmiImporter:
         return machine_of(report, speed, pcie, label)
 
 
-def _sockets(lines: Sequence[Line], types: Matrix, label: str) -> tuple[str, ...]:
+def _sockets(lines: Sequence[Line], types: DeviceMatrix, label: str) -> tuple[str, ...]:
     """The NUMA node of each GPU; empty where the text has none, or one that is not known (-1).
 
     Raises:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from syncoll.errors import ImportFormatError
 from syncoll.importing import Cables
 from syncoll.plugins import Imported
-from syncoll_smi.matrices import Line, Matrix, groups, read_matrix, refuse_difference
+from syncoll_smi.matrices import DeviceMatrix, Line, groups, read_matrix, refuse_difference
 from syncoll_smi.options import Pcie, Speed
 from syncoll_smi.pcie import Level, Meeting, add_pcie, named
 
@@ -33,10 +33,10 @@ class SmiReport:
     it.
     """
 
-    types: Matrix
-    hops: Matrix | None
-    weights: Matrix | None
-    bandwidths: Matrix | None
+    types: DeviceMatrix
+    hops: DeviceMatrix | None
+    weights: DeviceMatrix | None
+    bandwidths: DeviceMatrix | None
     sockets: tuple[str, ...]
     command: str
 
@@ -48,7 +48,7 @@ def titled_matrices(
     device: re.Pattern[str],
     ends: Callable[[Line], bool],
     command: str,
-) -> dict[str, Matrix]:
+) -> dict[str, DeviceMatrix]:
     """The matrices that stand below titles.
 
     Args:
@@ -60,7 +60,7 @@ def titled_matrices(
     Raises:
         ImportFormatError: when one is cut off, there twice, or has no title.
     """
-    found: dict[str, Matrix] = {}
+    found: dict[str, DeviceMatrix] = {}
     for i, line in enumerate(lines):
         title = title_of(line)
         if title is None:
@@ -172,7 +172,7 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie, label: str) -> Impor
     return Imported(fabric, tuple(notes), matrix.names, tuple(switches), interconnect="xGMI")
 
 
-def _rates(table: Matrix | None, label: str) -> dict[tuple[int, int], Fraction]:
+def _rates(table: DeviceMatrix | None, label: str) -> dict[tuple[int, int], Fraction]:
     """GB/s of the pairs with both directions in the table; cells are MB/s, least-most.
 
     Raises:
@@ -219,7 +219,7 @@ def _pairs(
 
 
 def _checked(
-    matrix: Matrix, label: str, meaning: Callable[[str], int | None], expected: str
+    matrix: DeviceMatrix, label: str, meaning: Callable[[str], int | None], expected: str
 ) -> dict[tuple[int, int], int]:
     """What each pair's cells mean."""
     for a, row in enumerate(matrix.cells):
@@ -238,7 +238,9 @@ def _checked(
     return found
 
 
-def _wrong_cell(matrix: Matrix, a: int, b: int, label: str, expected: str) -> ImportFormatError:
+def _wrong_cell(
+    matrix: DeviceMatrix, a: int, b: int, label: str, expected: str
+) -> ImportFormatError:
     return matrix.lines[a].wrong(
         label, f"{matrix.names[a]} to {matrix.names[b]} is {matrix.cells[a][b]!r}", expected
     )

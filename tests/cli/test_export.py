@@ -20,7 +20,7 @@ from syncoll.plugins import (
     PluginManager,
     hookimpl,
 )
-from syncoll_msccl_xml.blocks import Block, _Blocks
+from syncoll_msccl_xml.blocks import ThreadBlock, _Blocks
 from syncoll_msccl_xml.program import Program, program_of
 
 Run = Callable[..., Any]
@@ -140,9 +140,9 @@ def test_what_does_not_pass_its_checker_is_a_bug(
     assert not (tmp_path / "out").exists()
 
 
-def _always_another(blocks: _Blocks, *_: object) -> Block:
+def _always_another(blocks: _Blocks, *_: object) -> ThreadBlock:
     """A writer with a bug: no two instructions share a block, and no block has a connection."""
-    block = Block(None, None)
+    block = ThreadBlock(None, None)
     blocks.all.append(block)
     return block
 

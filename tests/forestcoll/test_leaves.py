@@ -9,7 +9,7 @@ import pytest
 from syncoll.model import Fabric
 from syncoll.routing.flow import FlowNetwork
 from syncoll_forestcoll import collectives
-from syncoll_forestcoll.collectives import Plan, allgather
+from syncoll_forestcoll.collectives import ForestPlan, allgather
 
 
 def leaf_spine(seed: int, leaves: int, spines: int, least: int, most: int) -> Fabric:
@@ -37,7 +37,7 @@ def test_leaf_by_leaf_takes_fewer_flows(monkeypatch: pytest.MonkeyPatch) -> None
     fabric = leaf_spine(1, 12, 5, 4, 9)
     assert fabric.num_nodes > collectives._MOST_GROWN
 
-    def packed() -> tuple[Plan, int]:
+    def packed() -> tuple[ForestPlan, int]:
         flows[0] = 0
         return allgather(fabric), flows[0]
 

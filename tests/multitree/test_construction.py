@@ -18,7 +18,7 @@ from syncoll.model import Fabric, Topology
 from syncoll.spec import SpecLibrary
 from syncoll.symmetry.products import find_products
 from syncoll_multitree.multitree import multitree, places_of, usual_turns
-from syncoll_multitree.quotient import Quotient, fewest_steps, neighbour_orders
+from syncoll_multitree.quotient import TranslationQuotient, fewest_steps, neighbour_orders
 from syncoll_multitree.switched import SEARCHES, RoutedTrees, connection_unit, multitree_on_fabric
 from syncoll_multitree.timed_trees import TimedTrees
 from syncoll_multitree.translations import find_translations
@@ -189,7 +189,7 @@ def test_the_best_order_takes_the_fewest_steps(
     costs = set()
     for topology in (given, renumbered(given, 1)):
         groups = find_translations(topology)
-        grown = [fewest_steps([Quotient(topology, g)], 1, 3, NEVER, 6) for g in groups]
+        grown = [fewest_steps([TranslationQuotient(topology, g)], 1, 3, NEVER, 6) for g in groups]
         costs.add(tuple(trees.cost for trees in grown))
         assert multitree(topology, translations=groups).num_steps == steps
     assert len(costs) == 1
@@ -199,7 +199,7 @@ def test_orders_of_neighbours_on_tori(specs: SpecLibrary) -> None:
     """4 and 16 time steps with the ends of a dimension outermost, 5 and 17 in all other orders."""
     for network, least in (("torus(4,4)", 4), ("torus(8,8)", 16)):
         topology = specs.topology(network)
-        quotient = Quotient(topology, find_translations(topology)[0])
+        quotient = TranslationQuotient(topology, find_translations(topology)[0])
         assert [*map(sum, quotient.vectors)] == [1, -1 % math.isqrt(topology.num_nodes)] * 2
         for order in permutations(range(4)):
             outermost = {order[0], order[3]} in ({0, 1}, {2, 3})
@@ -216,7 +216,7 @@ def test_one_tree_stands_for_all(network: str, specs: SpecLibrary) -> None:
     """Algorithm 1 word for word, with the same order at every node, makes the same trees."""
     topology = renumbered(specs.topology(network), 4)
     for group in find_translations(topology):
-        quotient = Quotient(topology, group)
+        quotient = TranslationQuotient(topology, group)
         for order in list(quotient.orders())[:3]:
             vectors = [tuple(v) for v in group.vectors(topology.links).tolist()]
             neighbours = [

@@ -17,7 +17,7 @@ from syncoll.importing import import_machine, import_spec
 from syncoll.model import Fabric
 from syncoll.plugins import Imported
 from syncoll_nccl_xml import RECORD
-from syncoll_nccl_xml.graph import Graph
+from syncoll_nccl_xml.graph import NcclGraph
 from syncoll_nccl_xml.speeds import between_cpus, nvlink_bandwidth, pcie_bandwidth, xgmi_bandwidth
 
 Links = Mapping[int, Sequence[tuple[Any, int]]]
@@ -500,7 +500,7 @@ def test_thinning_changes_no_flow_between_nodes() -> None:
     for _ in range(40):
         nodes = [("", f"node {i}") for i in range(generator.randint(2, 4))]
         vertices = nodes + [("", f"switch {i}") for i in range(generator.randint(1, 6))]
-        graph, whole = Graph(nodes), nx.Graph()
+        graph, whole = NcclGraph(nodes), nx.Graph()
         for a, b in itertools.combinations(vertices, 2):
             if generator.random() < 0.35:
                 graph.join(a, b, Fraction(generator.randint(1, 9)), "")

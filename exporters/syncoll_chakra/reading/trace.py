@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from syncoll.errors import VerificationError
 from syncoll_chakra.reading.attributes import Attributes
 from syncoll_chakra.reading.messages import read_message, split
-from syncoll_messages import Node, NodeKind, RankGraph
+from syncoll_messages import MessageNode, NodeKind, RankGraph
 
 __all__ = ["Trace", "read_trace"]
 
@@ -55,7 +55,7 @@ def read_trace(content: bytes, where: str, rank: int, num_ranks: int) -> Trace:
             f"GlobalMetadata before the nodes ({error})"
         ) from None
     metadata = Attributes(message, f"{where}: its metadata")
-    nodes: dict[int, Node] = {}
+    nodes: dict[int, MessageNode] = {}
     for i, part in enumerate(parts):
         node = _node(part, f"{where}: node number {i} in it", where, rank, num_ranks)
         if node.number in nodes:
@@ -80,8 +80,8 @@ def read_trace(content: bytes, where: str, rank: int, num_ranks: int) -> Trace:
     return trace
 
 
-def _node(content: bytes, place: str, where: str, rank: int, num_ranks: int) -> Node:
-    message = read_message("Node", content, place)
+def _node(content: bytes, place: str, where: str, rank: int, num_ranks: int) -> MessageNode:
+    message = read_message("MessageNode", content, place)
     number, kind = message.id, message.type
     place = f"{where}: rank {rank}, node {number}"
     if kind not in _KINDS:
@@ -96,7 +96,7 @@ def _node(content: bytes, place: str, where: str, rank: int, num_ranks: int) -> 
     if _KINDS[kind] is not NodeKind.COMPUTE:
         peer, tag, size = _message(attributes, _KINDS[kind], place, rank, num_ranks)
     most = 1 << 63
-    return Node(
+    return MessageNode(
         number,
         message.name,
         _KINDS[kind],

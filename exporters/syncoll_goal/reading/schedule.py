@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll_goal.reading.notes import Notes
-from syncoll_messages import Node, NodeKind, RankGraph
+from syncoll_messages import MessageNode, NodeKind, RankGraph
 
-__all__ = ["Schedule", "read_schedule"]
+__all__ = ["GoalSchedule", "read_schedule"]
 
 _ITEM = re.compile(
     r"""[ \t]*(?:
@@ -41,14 +41,14 @@ _LARGEST |= dict.fromkeys(("cpu", "core", "nic"), 255)
 
 
 @dataclass(frozen=True)
-class Schedule:
+class GoalSchedule:
     """What a text says: the ranks in order, and the notes of its comments."""
 
     graphs: list[RankGraph]
     notes: Notes
 
 
-def read_schedule(content: bytes, where: str) -> Schedule:
+def read_schedule(content: bytes, where: str) -> GoalSchedule:
     """A schedule, item by item.
 
     Raises:
@@ -72,13 +72,13 @@ class _Reader:
         self.num_ranks = 0
         self.graphs: list[RankGraph] = []
         self.inside = False
-        self.nodes: list[Node] = []
+        self.nodes: list[MessageNode] = []
         self.waits: dict[int, dict[int, None]] = {}
         self.starts_after: dict[int, dict[int, None]] = {}
         self.labels: dict[str, int] = {}
         self.notes = Notes(where)
 
-    def read(self, text: str) -> Schedule:
+    def read(self, text: str) -> GoalSchedule:
         at = 0
         while at < len(text):
             item = _ITEM.match(text, at)
@@ -101,7 +101,7 @@ class _Reader:
             raise VerificationError(
                 f"{self.where}: there are {len(self.graphs)} ranks; num_ranks is {self.num_ranks}"
             )
-        return Schedule(self.graphs, self.notes)
+        return GoalSchedule(self.graphs, self.notes)
 
     def wrong(self, message: str) -> VerificationError:
         return VerificationError(f"{self.where}, line {self.line}: {message}")
@@ -180,7 +180,7 @@ class _Reader:
         if label:
             self.labels[label] = len(self.nodes)
         number = len(self.nodes)
-        self.nodes.append(Node(number, name, kind, (), (), peer, tag, size, reads, inputs))
+        self.nodes.append(MessageNode(number, name, kind, (), (), peer, tag, size, reads, inputs))
 
     def message(self, item: re.Match[str]) -> tuple[int, int, int]:
         """Peer, tag and size."""

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from syncoll.errors import VerificationError
 from syncoll_msccl_xml.reading.scanner import Tag, scan
 
-__all__ = ["Algorithm", "Block", "Gpu", "Step", "place", "read_algorithm"]
+__all__ = ["XmlAlgorithm", "XmlBlock", "XmlGpu", "XmlStep", "place", "read_algorithm"]
 
 _NUMBER = re.compile(r"[+-]?(0[xX][0-9a-fA-F]+|[0-9]+)")
 _DEEPEST = 64
@@ -23,7 +23,7 @@ _INT32, _INT64 = 1 << 31, 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class XmlStep:
     """A step; the fields are its attributes."""
 
     line: int
@@ -40,7 +40,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Block:
+class XmlBlock:
     """A thread block: its peers (-1 for none), its channel and its steps in order."""
 
     line: int
@@ -48,11 +48,11 @@ class Block:
     send: int
     recv: int
     chan: int
-    steps: list[Step]
+    steps: list[XmlStep]
 
 
 @dataclass(frozen=True)
-class Gpu:
+class XmlGpu:
     """A rank: the chunks of its buffers and its thread blocks, by number."""
 
     line: int
@@ -60,11 +60,11 @@ class Gpu:
     i_chunks: int
     o_chunks: int
     s_chunks: int
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[XmlBlock] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Algorithm:
+class XmlAlgorithm:
     """A file.  Attributes that not every runtime needs are None where they are missing."""
 
     line: int
@@ -79,10 +79,10 @@ class Algorithm:
     min_bytes: int | None
     max_bytes: int | None
     nthreads: int | None
-    gpus: list[Gpu]
+    gpus: list[XmlGpu]
 
 
-def place(rank: int, block: Block | None = None, position: int | None = None) -> str:
+def place(rank: int, block: XmlBlock | None = None, position: int | None = None) -> str:
     """A place in words: ``rank 1, thread block 0, step 3 (rrc), line 57``."""
     text = f"rank {rank}"
     if block is None:
@@ -94,7 +94,7 @@ def place(rank: int, block: Block | None = None, position: int | None = None) ->
     return f"{text}, step {position} ({step.type}), line {step.line}"
 
 
-_Read = TypeVar("_Read", Step, Block, Gpu)
+_Read = TypeVar("_Read", XmlStep, XmlBlock, XmlGpu)
 
 
 class _Element:
@@ -179,14 +179,14 @@ class _Reader:
             deque(self.children(tag, None, depth + 1), maxlen=0)
         raise VerificationError(f"line {parent.line}: <{parent.name}> is not closed")
 
-    def algorithm(self) -> Algorithm:
+    def algorithm(self) -> XmlAlgorithm:
         tag = next(self.tags, None)
         if tag is None:
             raise VerificationError("the file is empty; expected <algo …>")
         if not tag.opens or tag.name != "algo":
             raise VerificationError(f"line {tag.line}: <{tag.name}>; <algo …> must come first")
         e = _Element(tag, "")
-        result = Algorithm(
+        result = XmlAlgorithm(
             tag.line,
             tag.attributes.get("name"),
             e.text("proto"),
@@ -206,29 +206,29 @@ class _Reader:
             raise VerificationError(f"line {after.line}: <{after.name}> after the end of <algo>")
         return result
 
-    def gpu(self, tag: Tag) -> Gpu:
+    def gpu(self, tag: Tag) -> XmlGpu:
         rank = _Element(tag, "").number("id")
         blocks = [self.block(child, rank) for child in self.children(tag, "tb")]
         blocks.sort(key=lambda block: block.id)
-        return _Element(tag, f"rank {rank}").read(Gpu, id=rank, blocks=blocks)
+        return _Element(tag, f"rank {rank}").read(XmlGpu, id=rank, blocks=blocks)
 
-    def block(self, tag: Tag, rank: int) -> Block:
+    def block(self, tag: Tag, rank: int) -> XmlBlock:
         number = _Element(tag, f"rank {rank}").number("id")
         where = f"rank {rank}, thread block {number}"
         steps = [
             self.step(child, f"{where}, step {position}")
             for position, child in enumerate(self.children(tag, "step"))
         ]
-        return _Element(tag, where).read(Block, id=number, steps=steps)
+        return _Element(tag, where).read(XmlBlock, id=number, steps=steps)
 
-    def step(self, tag: Tag, where: str) -> Step:
+    def step(self, tag: Tag, where: str) -> XmlStep:
         e = _Element(tag, where)
         for _ in self.children(tag, "step"):
             raise VerificationError(f"{e.where}: a step within a step")
-        return e.read(Step)
+        return e.read(XmlStep)
 
 
-def read_algorithm(content: bytes) -> Algorithm:
+def read_algorithm(content: bytes) -> XmlAlgorithm:
     """Reads a file.
 
     Raises:

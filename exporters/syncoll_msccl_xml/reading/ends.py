@@ -11,20 +11,20 @@ from __future__ import annotations
 from collections import defaultdict
 
 from syncoll.errors import VerificationError
-from syncoll_msccl_xml.reading.algorithm import Algorithm, Step, place
+from syncoll_msccl_xml.reading.algorithm import XmlAlgorithm, XmlStep, place
 from syncoll_msccl_xml.reading.rules import RECEIVES, SENDS
 
 __all__ = ["disagreements"]
 
 
-def disagreements(algorithm: Algorithm) -> tuple[int, VerificationError | None]:
+def disagreements(algorithm: XmlAlgorithm) -> tuple[int, VerificationError | None]:
     """How many messages are not the same at both ends, and the first of them in words.
 
     Args:
         algorithm: a file whose messages are all received, in the order in which they are sent.
     """
-    sends: defaultdict[tuple[int, int, int], list[tuple[str, Step]]] = defaultdict(list)
-    receives: defaultdict[tuple[int, int, int], list[tuple[str, Step]]] = defaultdict(list)
+    sends: defaultdict[tuple[int, int, int], list[tuple[str, XmlStep]]] = defaultdict(list)
+    receives: defaultdict[tuple[int, int, int], list[tuple[str, XmlStep]]] = defaultdict(list)
     first: VerificationError | None = None
     for gpu in algorithm.gpus:
         for block in gpu.blocks:
@@ -51,9 +51,9 @@ def disagreements(algorithm: Algorithm) -> tuple[int, VerificationError | None]:
     return number, first
 
 
-def _pair(step: Step) -> tuple[str, int, str, int]:
+def _pair(step: XmlStep) -> tuple[str, int, str, int]:
     return step.srcbuf, step.srcoff, step.dstbuf, step.dstoff
 
 
-def _words(step: Step) -> str:
+def _words(step: XmlStep) -> str:
     return f"from {step.srcbuf}[{step.srcoff}] to {step.dstbuf}[{step.dstoff}]"

@@ -21,7 +21,7 @@ from syncoll_msccl_xml.limits import (
     TAKEN_NAME,
     Runtime,
 )
-from syncoll_msccl_xml.reading.algorithm import Algorithm, Block, Gpu, Step, place
+from syncoll_msccl_xml.reading.algorithm import XmlAlgorithm, XmlBlock, XmlGpu, XmlStep, place
 from syncoll_threadblocks import STANDARD, Specification
 
 __all__ = ["READS", "RECEIVES", "SENDS", "WRITES", "require_loadable", "specification_of"]
@@ -53,7 +53,7 @@ class _Fail(Protocol):
     def __call__(self, message: str) -> NoReturn: ...
 
 
-def require_loadable(algorithm: Algorithm, dialect: Runtime) -> None:
+def require_loadable(algorithm: XmlAlgorithm, dialect: Runtime) -> None:
     """Passes a file that a runtime loads, launches, and reads as it was meant.
 
     Raises:
@@ -72,7 +72,7 @@ def require_loadable(algorithm: Algorithm, dialect: Runtime) -> None:
             _require_fusion(gpu, block)
 
 
-def specification_of(algorithm: Algorithm, dialect: Runtime) -> Specification | None:
+def specification_of(algorithm: XmlAlgorithm, dialect: Runtime) -> Specification | None:
     """The collective of a file, its root unknown; None where the file does not say what it does.
 
     Raises:
@@ -104,7 +104,7 @@ def specification_of(algorithm: Algorithm, dialect: Runtime) -> Specification | 
     return spec
 
 
-def _require_header(algorithm: Algorithm, dialect: Runtime) -> None:
+def _require_header(algorithm: XmlAlgorithm, dialect: Runtime) -> None:
     def fail(message: str) -> NoReturn:
         raise VerificationError(f"line {algorithm.line}: {message}")
 
@@ -158,7 +158,7 @@ def _require_header(algorithm: Algorithm, dialect: Runtime) -> None:
         )
 
 
-def _require_placement(algorithm: Algorithm, dialect: Runtime, fail: _Fail) -> None:
+def _require_placement(algorithm: XmlAlgorithm, dialect: Runtime, fail: _Fail) -> None:
     both = (("inplace", algorithm.inplace), ("outofplace", algorithm.outofplace))
     for key, value in both:
         if value not in (None, 0, 1):
@@ -170,7 +170,7 @@ def _require_placement(algorithm: Algorithm, dialect: Runtime, fail: _Fail) -> N
         fail(f"{dialect.title} refuses an {algorithm.coll} in place")
 
 
-def _require_ranks(algorithm: Algorithm) -> None:
+def _require_ranks(algorithm: XmlAlgorithm) -> None:
     if len(algorithm.gpus) > _MOST_CHILDREN:
         raise VerificationError(f"{len(algorithm.gpus)} gpus; the parser has room for 1024")
     seen: set[int] = set()
@@ -187,7 +187,7 @@ def _require_ranks(algorithm: Algorithm) -> None:
         raise VerificationError(f"rank {missing[0]} of {algorithm.ngpus} has no gpu element")
 
 
-def _require_blocks(algorithm: Algorithm, gpu: Gpu, dialect: Runtime) -> None:
+def _require_blocks(algorithm: XmlAlgorithm, gpu: XmlGpu, dialect: Runtime) -> None:
     here = f"rank {gpu.id}, line {gpu.line}"
     for key, value in (("i", gpu.i_chunks), ("o", gpu.o_chunks), ("s", gpu.s_chunks)):
         if value < 0:
@@ -221,7 +221,7 @@ def _require_blocks(algorithm: Algorithm, gpu: Gpu, dialect: Runtime) -> None:
             )
 
 
-def _require_block(algorithm: Algorithm, gpu: Gpu, block: Block, dialect: Runtime) -> None:
+def _require_block(algorithm: XmlAlgorithm, gpu: XmlGpu, block: XmlBlock, dialect: Runtime) -> None:
     here = place(gpu.id, block)
     for key, peer in (("send", block.send), ("recv", block.recv)):
         if peer == gpu.id:
@@ -241,7 +241,7 @@ def _require_block(algorithm: Algorithm, gpu: Gpu, block: Block, dialect: Runtim
         )
 
 
-def _require_both_ends(algorithm: Algorithm) -> None:
+def _require_both_ends(algorithm: XmlAlgorithm) -> None:
     """Every connection has one thread block at each end, whether or not anything is sent."""
     sending: dict[tuple[int, int, int], str] = {}
     receiving: dict[tuple[int, int, int], str] = {}
@@ -274,7 +274,9 @@ def _require_both_ends(algorithm: Algorithm) -> None:
             )
 
 
-def _require_step(gpu: Gpu, block: Block, position: int, step: Step, dialect: Runtime) -> None:
+def _require_step(
+    gpu: XmlGpu, block: XmlBlock, position: int, step: XmlStep, dialect: Runtime
+) -> None:
     def fail(message: str) -> NoReturn:
         raise VerificationError(f"{place(gpu.id, block, position)}: {message}")
 
@@ -316,7 +318,7 @@ def _require_step(gpu: Gpu, block: Block, position: int, step: Step, dialect: Ru
             fail(f"{side} {buffer}[{offset}]: an offset is kept in 16 bits")
 
 
-def _require_dependencies(gpu: Gpu, block: Block) -> None:
+def _require_dependencies(gpu: XmlGpu, block: XmlBlock) -> None:
     """Dependencies name a step that exists; nops stand right before the step they belong to."""
     for position, step in enumerate(block.steps):
         here = place(gpu.id, block, position)
@@ -357,7 +359,7 @@ def _require_dependencies(gpu: Gpu, block: Block) -> None:
                 )
 
 
-def _require_fusion(gpu: Gpu, block: Block) -> None:
+def _require_fusion(gpu: XmlGpu, block: XmlBlock) -> None:
     """Reductions into the same place that follow one another are done at once.
 
     A runtime counts those of a thread block over all its steps, and ends a run when the count is
@@ -389,11 +391,11 @@ def _require_fusion(gpu: Gpu, block: Block) -> None:
                 length = 0
 
 
-def _runs(steps: list[Step]) -> list[int]:
+def _runs(steps: list[XmlStep]) -> list[int]:
     """For each step the number of the run of reductions it is in; -1 for others."""
     result: list[int] = []
     run = -1
-    before: Step | None = None
+    before: XmlStep | None = None
     for step in steps:
         if step.type == "re":
             together = (

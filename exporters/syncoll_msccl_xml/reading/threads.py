@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from syncoll.errors import VerificationError
-from syncoll_msccl_xml.reading.algorithm import Algorithm, Block, Gpu, Step, place
+from syncoll_msccl_xml.reading.algorithm import XmlAlgorithm, XmlBlock, XmlGpu, XmlStep, place
 from syncoll_msccl_xml.reading.rules import READS, RECEIVES, SENDS, WRITES
 from syncoll_threadblocks import (
     AddressSpace,
@@ -28,14 +28,14 @@ from syncoll_threadblocks import (
     ThreadConnection,
 )
 
-__all__ = ["Threads", "threads_of"]
+__all__ = ["XmlThreads", "threads_of"]
 
 _DEPTHS = {"Simple": 2, "LL": 8, "LL128": 8}
 """Messages that fit into a connection: a queue of 8 places, of which Simple takes 4 at a time."""
 
 
 @dataclass(frozen=True)
-class Threads:
+class XmlThreads:
     """A file as a program, with the first slots of each rank's input and output."""
 
     program: Program
@@ -44,8 +44,8 @@ class Threads:
 
 
 def threads_of(
-    algorithm: Algorithm, spec: Specification | None, in_place: bool, *, open_sends: bool = False
-) -> Threads:
+    algorithm: XmlAlgorithm, spec: Specification | None, in_place: bool, *, open_sends: bool = False
+) -> XmlThreads:
     """The program of a file that `require_loadable` passed.
 
     Args:
@@ -94,11 +94,11 @@ def threads_of(
             if open_sends:
                 _require_sent(gpu.id, block, threads[-1].instructions)
     queues = [ThreadConnection(*ends, depth) for ends in connections]
-    return Threads(Program(threads, queues, memory, counters), tuple(inputs), tuple(outputs))
+    return XmlThreads(Program(threads, queues, memory, counters), tuple(inputs), tuple(outputs))
 
 
 def _buffers(
-    memory: AddressSpace, gpu: Gpu, spec: Specification | None, in_place: bool
+    memory: AddressSpace, gpu: XmlGpu, spec: Specification | None, in_place: bool
 ) -> dict[str, int]:
     """The first slot of each buffer of a rank."""
     i_size = gpu.i_chunks if spec is None else spec.input_size
@@ -116,14 +116,14 @@ def _buffers(
     return {**starts, "s": memory.add(gpu.id, "s", gpu.s_chunks).start}
 
 
-def _flagged(block: Block) -> list[int]:
+def _flagged(block: XmlBlock) -> list[int]:
     """The positions of the steps that raise the flag."""
     return [
         position for position, step in enumerate(block.steps) if step.hasdep and step.type != "nop"
     ]
 
 
-def _require_sent(rank: int, block: Block, instructions: Sequence[Instruction]) -> None:
+def _require_sent(rank: int, block: XmlBlock, instructions: Sequence[Instruction]) -> None:
     """Passes a thread block where no step overwrites data that an earlier send may still read."""
     sent: dict[int, int] = {}
     for one in instructions:
@@ -145,7 +145,7 @@ def _require_sent(rank: int, block: Block, instructions: Sequence[Instruction]) 
 class _Maker:
     """Makes the instructions of one thread block."""
 
-    block: Block
+    block: XmlBlock
     slots: Mapping[str, int]
     flagged: list[list[int]]
     first_counter: int
@@ -167,7 +167,7 @@ class _Maker:
         return result
 
     def parts(
-        self, position: int, step: Step, waits: tuple[tuple[int, int], ...]
+        self, position: int, step: XmlStep, waits: tuple[tuple[int, int], ...]
     ) -> list[Instruction]:
         source = self.slots[step.srcbuf] + step.srcoff
         destination = self.slots[step.dstbuf] + step.dstoff

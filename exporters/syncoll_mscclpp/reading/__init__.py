@@ -6,7 +6,7 @@
 """
 
 from syncoll_mscclpp.reading.ordering import require_ordered
-from syncoll_mscclpp.reading.plan import Plan, read_plan
+from syncoll_mscclpp.reading.plan import ExecutionPlan, read_plan
 from syncoll_mscclpp.reading.rules import (
     links_of,
     require_loadable,
@@ -15,11 +15,11 @@ from syncoll_mscclpp.reading.rules import (
     units_of,
     within_boxes_of,
 )
-from syncoll_mscclpp.reading.threads import Threads, threads_of
+from syncoll_mscclpp.reading.threads import PlanThreads, threads_of
 
 __all__ = [
-    "Plan",
-    "Threads",
+    "ExecutionPlan",
+    "PlanThreads",
     "links_of",
     "read_plan",
     "require_loadable",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from syncoll_mscclpp.limits import MOST_BUFFERS, MOST_CHANNELS
-from syncoll_mscclpp.reading.plan import Operation, Reference
+from syncoll_mscclpp.reading.plan import PlanOperation, PlanReference
 
 __all__ = [
     "MULTICAST",
@@ -83,7 +83,7 @@ SIGNATURES = {
 """All that is followed here, by name."""
 
 
-def in_packets(op: Operation) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+def in_packets(op: PlanOperation) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
     """Which sources, and which targets, of an operation of a right signature are packets."""
     signature = SIGNATURES[op.name]
     kinds = [pattern.removesuffix("*") for pattern in (signature.sources, signature.targets)]
@@ -94,7 +94,7 @@ def in_packets(op: Operation) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
     return sources, targets
 
 
-def wrong_signature(op: Operation) -> str | None:
+def wrong_signature(op: PlanOperation) -> str | None:
     """What is wrong with an operation of a known name, by itself; None if nothing."""
     signature = SIGNATURES[op.name]
     if signature.channel_types and op.channel_type not in signature.channel_types:
@@ -119,7 +119,7 @@ def wrong_signature(op: Operation) -> str | None:
     return _wrong_sizes(op, signature)
 
 
-def _wrong_sizes(op: Operation, signature: Signature) -> str | None:
+def _wrong_sizes(op: PlanOperation, signature: Signature) -> str | None:
     sizes = {one.size for one in op.pieces}
     if 0 in sizes:
         return "a piece of 0 chunks"
@@ -148,7 +148,7 @@ def _wrong_sizes(op: Operation, signature: Signature) -> str | None:
     return None
 
 
-_KINDS: dict[str, tuple[str, Callable[[Reference], bool]]] = {
+_KINDS: dict[str, tuple[str, Callable[[PlanReference], bool]]] = {
     "l": ("a buffer of this rank ('type')", lambda one: one.buffer is not None),
     "r": ("a remote buffer ('buffer_id')", lambda one: one.remote is not None),
     "s": ("a switch channel ('switch_channel_id')", lambda one: one.switch is not None),
@@ -157,7 +157,7 @@ _KINDS: dict[str, tuple[str, Callable[[Reference], bool]]] = {
 }
 
 
-def _mismatch(pattern: str, given: tuple[Reference, ...]) -> str | None:
+def _mismatch(pattern: str, given: tuple[PlanReference, ...]) -> str | None:
     many = pattern.endswith("*")
     kinds = pattern.removesuffix("*")
     if len(given) < len(kinds) or (len(given) > len(kinds) and not many):

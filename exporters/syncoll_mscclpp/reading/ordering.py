@@ -39,7 +39,7 @@ import numpy.typing as npt
 
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll_mscclpp.reading.effects import Effect, EffectKind
-from syncoll_mscclpp.reading.threads import PACKET_BUFFER, Threads
+from syncoll_mscclpp.reading.threads import PACKET_BUFFER, PlanThreads
 from syncoll_threadblocks import Schedule
 
 __all__ = ["require_ordered"]
@@ -48,7 +48,9 @@ _MOST_WORK = 20_000_000_000
 """Bound on entries of clocks that are joined."""
 
 
-def require_ordered(threads: Threads, schedule: Schedule, *, double_scratch: bool) -> str | None:
+def require_ordered(
+    threads: PlanThreads, schedule: Schedule, *, double_scratch: bool
+) -> str | None:
     """Passes a plan in which all that touches the same memory is in order.
 
     Args:
@@ -147,7 +149,7 @@ _UNPACKED = -1
 class _Detector:
     """Follows an execution, call after call."""
 
-    def __init__(self, threads: Threads, schedule: Schedule, double_scratch: bool) -> None:
+    def __init__(self, threads: PlanThreads, schedule: Schedule, double_scratch: bool) -> None:
         self.threads = threads
         self.program = threads.program
         self.order = schedule.order

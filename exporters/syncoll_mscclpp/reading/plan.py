@@ -16,7 +16,7 @@ from msgspec import Meta, field
 from syncoll.documents.record import Record, read_record
 from syncoll.errors import FileFormatError, VerificationError
 
-__all__ = ["Operation", "Plan", "PlanBlock", "PlanGpu", "Reference", "read_plan"]
+__all__ = ["ExecutionPlan", "PlanBlock", "PlanGpu", "PlanOperation", "PlanReference", "read_plan"]
 
 _OLD_KEYS = ("inputChunks", "chunkGroups", "outputChunks", "scratchChunks")
 _LARGEST = (1 << 64) - 1
@@ -27,7 +27,7 @@ Index = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 Indices = tuple[Index, ...]
 
 
-class Reference(Record, frozen=True):
+class PlanReference(Record, frozen=True):
     """A piece of a buffer that an operation names: one of its first three entries is set.
 
     Args:
@@ -72,7 +72,7 @@ class PipelineLoop(Record, frozen=True):
     unit: Index = field(name="unit_size")
 
 
-class Operation(Record, frozen=True):
+class PlanOperation(Record, frozen=True):
     """One operation of a thread block; what it does not need is empty.
 
     Args:
@@ -90,8 +90,8 @@ class Operation(Record, frozen=True):
     """
 
     name: str
-    sources: tuple[Reference, ...] = field(name="src_buff", default=())
-    targets: tuple[Reference, ...] = field(name="dst_buff", default=())
+    sources: tuple[PlanReference, ...] = field(name="src_buff", default=())
+    targets: tuple[PlanReference, ...] = field(name="dst_buff", default=())
     channel_type: Literal["memory", "port", "switch", "none"] = "none"
     channels: Indices = field(name="channel_ids", default=())
     group: GroupPart = field(name="tbg_info", default=GroupPart(0, 1))
@@ -99,7 +99,7 @@ class Operation(Record, frozen=True):
     barrier_size: Index | None = field(name="num_threadblocks", default=None)
     semaphores: Indices = field(name="semaphore_ids", default=())
     loop: PipelineLoop = field(name="iter_context", default=PipelineLoop(0, 0))
-    inner: tuple[Operation, ...] = field(name="ops", default=())
+    inner: tuple[PlanOperation, ...] = field(name="ops", default=())
 
     def __post_init__(self) -> None:
         if self.name == "barrier" and None in (self.barrier, self.barrier_size):
@@ -108,7 +108,7 @@ class Operation(Record, frozen=True):
             raise ValueError("a pipeline within a pipeline")
 
     @property
-    def pieces(self) -> tuple[Reference, ...]:
+    def pieces(self) -> tuple[PlanReference, ...]:
         """All that it reads and writes, sources first."""
         return (*self.sources, *self.targets)
 
@@ -131,7 +131,7 @@ class PlanBlock(Record, frozen=True, dict=True):
     """A thread block: its number, its tables and its operations in order."""
 
     id: Index
-    operations: tuple[Operation, ...] = field(name="ops")
+    operations: tuple[PlanOperation, ...] = field(name="ops")
     channel_table: tuple[BlockChannels, ...] = field(name="channels")
     buffer_table: tuple[BlockBuffers, ...] = field(name="remote_buffer_refs", default=())
 
@@ -146,9 +146,9 @@ class PlanBlock(Record, frozen=True, dict=True):
         return _by_kind(("memory", "port"), self.buffer_table)
 
     @cached_property
-    def flat(self) -> tuple[tuple[int, Operation, bool], ...]:
+    def flat(self) -> tuple[tuple[int, PlanOperation, bool], ...]:
         """The operations as the runtime counts them, and whether each is in a pipeline."""
-        every: list[tuple[Operation, bool]] = []
+        every: list[tuple[PlanOperation, bool]] = []
         for op in self.operations:
             every.append((op, False))
             if op.name == "pipeline":
@@ -249,7 +249,7 @@ class StatedPlaces(Record, frozen=True):
             raise ValueError("a chunk lies in two places of one buffer")
 
 
-class Plan(Record, frozen=True):
+class ExecutionPlan(Record, frozen=True):
     """An execution plan.
 
     Args:
@@ -285,7 +285,7 @@ class Plan(Record, frozen=True):
         return ((gpu, block) for gpu in self.gpus for block in gpu.blocks)
 
 
-def read_plan(content: bytes) -> Plan:
+def read_plan(content: bytes) -> ExecutionPlan:
     """Reads a file.
 
     Raises:
@@ -300,7 +300,7 @@ def read_plan(content: bytes) -> Plan:
     if isinstance(value, dict):
         _refuse_old_schema(value)
     try:
-        plan: Plan = read_record(value, Plan, "")
+        plan: ExecutionPlan = read_record(value, ExecutionPlan, "")
     except FileFormatError as error:
         raise VerificationError(str(error).removeprefix(": ")) from None
     return plan

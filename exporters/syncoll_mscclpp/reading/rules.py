@@ -14,7 +14,13 @@ from itertools import pairwise
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll_mscclpp.limits import MOST_MIN_SIZE, MOST_OPERATIONS, MOST_TABLE, VECTOR
 from syncoll_mscclpp.reading.operations import PACKETS, SIGNATURES, in_packets, wrong_signature
-from syncoll_mscclpp.reading.plan import Operation, Plan, PlanBlock, PlanGpu, Reference
+from syncoll_mscclpp.reading.plan import (
+    ExecutionPlan,
+    PlanBlock,
+    PlanGpu,
+    PlanOperation,
+    PlanReference,
+)
 from syncoll_threadblocks import STANDARD, OwnSpecification, Promise, Specification
 
 __all__ = [
@@ -37,7 +43,7 @@ _REDUCE = ("re", "rre", "res", "rres")
 _NOT_FOLLOWED = ("gstorepkt",)
 
 
-def require_loadable(plan: Plan) -> None:
+def require_loadable(plan: ExecutionPlan) -> None:
     """Passes a plan that the runtime loads, and reads as it was meant.
 
     Raises:
@@ -62,7 +68,7 @@ def require_loadable(plan: Plan) -> None:
     _require_apart(plan)
 
 
-def specification_of(plan: Plan) -> Promise | None:
+def specification_of(plan: ExecutionPlan) -> Promise | None:
     """The collective of a plan, its root unknown; None where the plan does not say what it does.
 
     Raises:
@@ -94,7 +100,7 @@ def specification_of(plan: Plan) -> Promise | None:
     return spec
 
 
-def require_sizes(plan: Plan, spec: OwnSpecification) -> None:
+def require_sizes(plan: ExecutionPlan, spec: OwnSpecification) -> None:
     """Passes a plan whose buffers are those of a collective that is stated by its chunks.
 
     Raises:
@@ -108,7 +114,7 @@ def require_sizes(plan: Plan, spec: OwnSpecification) -> None:
     _require_buffers(plan, spec, "there")
 
 
-def _require_buffers(plan: Plan, spec: Promise, where: str) -> None:
+def _require_buffers(plan: ExecutionPlan, spec: Promise, where: str) -> None:
     for gpu in plan.gpus:
         for key, declared, wanted in (
             ("input_chunks", gpu.input_chunks, spec.inputs_of(gpu.id)),
@@ -121,7 +127,7 @@ def _require_buffers(plan: Plan, spec: Promise, where: str) -> None:
                 )
 
 
-def links_of(plan: Plan) -> frozenset[tuple[int, int]]:
+def links_of(plan: ExecutionPlan) -> frozenset[tuple[int, int]]:
     """The ranks between which a plan that `require_loadable` passed moves data."""
     found = set()
     for step in _steps(plan):
@@ -132,7 +138,7 @@ def links_of(plan: Plan) -> frozenset[tuple[int, int]]:
     return frozenset((a, b) for a, b in found if a != b)
 
 
-def within_boxes_of(plan: Plan) -> frozenset[tuple[str, int, int]]:
+def within_boxes_of(plan: ExecutionPlan) -> frozenset[tuple[str, int, int]]:
     """The channels that exist only within a box, memory and switch, as (kind, rank, rank)."""
     joined = [("memory", gpu.id, peer) for gpu in plan.gpus for peer in gpu.channels["memory"]]
     joined += [
@@ -144,7 +150,7 @@ def within_boxes_of(plan: Plan) -> frozenset[tuple[str, int, int]]:
     return frozenset((f"{name} channel", min(a, b), max(a, b)) for name, a, b in joined)
 
 
-def units_of(plan: Plan) -> tuple[int, ...]:
+def units_of(plan: ExecutionPlan) -> tuple[int, ...]:
     """Into how many equal pieces chunks are cut to follow a plan, for each time it is followed.
 
     One, unless groups of thread blocks share operations, or a pipeline goes over chunks in pieces:
@@ -166,13 +172,13 @@ def units_of(plan: Plan) -> tuple[int, ...]:
     return (most, most + 1) if most > 1 else (1,)
 
 
-def _steps(plan: Plan) -> Iterator[_Step]:
+def _steps(plan: ExecutionPlan) -> Iterator[_Step]:
     for gpu, block in plan.blocks:
         for number, op, _ in block.flat:
             yield _Step(plan, gpu, block, number, op)
 
 
-def _require_header(plan: Plan) -> None:
+def _require_header(plan: ExecutionPlan) -> None:
     least, most = plan.min_size, plan.max_size
     for wrong, message in (
         (
@@ -200,7 +206,7 @@ def _require_header(plan: Plan) -> None:
             raise VerificationError(message)
 
 
-def _require_some_size(plan: Plan) -> None:
+def _require_some_size(plan: ExecutionPlan) -> None:
     """Passes a plan that fits some message: each rank has whole chunks of one size."""
     whole = plan.collective == "allgather"
     chunks = [max(1, gpu.output_chunks if whole else gpu.input_chunks) for gpu in plan.gpus]
@@ -213,7 +219,7 @@ def _require_some_size(plan: Plan) -> None:
         )
 
 
-def _wrong_gpu(plan: Plan, gpu: PlanGpu) -> Iterator[str]:
+def _wrong_gpu(plan: ExecutionPlan, gpu: PlanGpu) -> Iterator[str]:
     """What is wrong with a rank, its thread blocks left aside."""
     ranks = len(plan.gpus)
     for key, chunks in (("input_chunks", gpu.input_chunks), ("output_chunks", gpu.output_chunks)):
@@ -274,7 +280,7 @@ class _Step:
     """An operation at its place."""
 
     def __init__(
-        self, plan: Plan, gpu: PlanGpu, block: PlanBlock, number: int, op: Operation
+        self, plan: ExecutionPlan, gpu: PlanGpu, block: PlanBlock, number: int, op: PlanOperation
     ) -> None:
         self.plan, self.gpu, self.block, self.op = plan, gpu, block, op
         self.place = f"rank {gpu.id}, thread block {block.id}, step {number} ({op.name})"
@@ -353,7 +359,7 @@ class _Step:
                         "the runtime runs beyond them"
                     )
 
-    def _wrong_piece(self, i: int, reference: Reference, packed: bool) -> Iterator[str]:
+    def _wrong_piece(self, i: int, reference: PlanReference, packed: bool) -> Iterator[str]:
         op, plan, end = self.op, self.plan, reference.index + reference.size
         for owner, buffer in self.owners(reference):
             size = owner.chunks(buffer)
@@ -373,7 +379,7 @@ class _Step:
                     "is signalled there says nothing about it"
                 )
 
-    def owners(self, one: Reference) -> list[tuple[PlanGpu, str]]:
+    def owners(self, one: PlanReference) -> list[tuple[PlanGpu, str]]:
         """Whose buffers a reference means, and which; several through a switch channel."""
         gpus, block = self.plan.gpus, self.block
         if one.remote is not None:
@@ -398,7 +404,7 @@ class _Step:
         return [(self.gpu, one.buffer)]
 
 
-def _require_apart(plan: Plan) -> None:
+def _require_apart(plan: ExecutionPlan) -> None:
     """Packets in scratch take twice the room, so that data beside them may lie where they do."""
     if plan.protocol != "LL":
         return
@@ -449,7 +455,7 @@ def _require_barriers(gpu: PlanGpu) -> None:
             )
 
 
-def _require_switches(plan: Plan) -> None:
+def _require_switches(plan: ExecutionPlan) -> None:
     """All ranks of a multicast group must make it, in the same order, of the same buffer."""
     made: Mapping[int, tuple[tuple[tuple[int, ...], str], ...]] = {
         gpu.id: gpu.switches for gpu in plan.gpus
@@ -465,7 +471,7 @@ def _require_switches(plan: Plan) -> None:
                     raise VerificationError(f"{words}, and rank {other} does not make the same one")
 
 
-def _require_same_offsets(plan: Plan, spec: Specification) -> None:
+def _require_same_offsets(plan: ExecutionPlan, spec: Specification) -> None:
     """In place, one of both buffers begins elsewhere at each rank; only the other is reachable."""
     i_start, o_start = spec.in_place(min(1, spec.num_ranks - 1))
     moving = {buffer for buffer, start in (("i", i_start), ("o", o_start)) if start}

@@ -21,17 +21,23 @@ from typing import Any
 from syncoll.errors import VerificationError
 from syncoll_mscclpp.reading.effects import Effect, EffectKind
 from syncoll_mscclpp.reading.operations import MULTICAST, SIGNATURES, in_packets
-from syncoll_mscclpp.reading.plan import Operation, Plan, PlanBlock, PlanGpu, Reference
+from syncoll_mscclpp.reading.plan import (
+    ExecutionPlan,
+    PlanBlock,
+    PlanGpu,
+    PlanOperation,
+    PlanReference,
+)
 from syncoll_threadblocks import AddressSpace, Instruction, Program, Promise, Specification, Thread
 
-__all__ = ["PACKET_BUFFER", "Threads", "threads_of"]
+__all__ = ["PACKET_BUFFER", "PlanThreads", "threads_of"]
 
 PACKET_BUFFER = "packet s"
 """Scratch as a place of packets."""
 
 
 @dataclass(frozen=True)
-class Threads:
+class PlanThreads:
     """A plan, ready to be executed.
 
     Args:
@@ -54,7 +60,7 @@ class Threads:
     packets: Mapping[int, int]
 
 
-def threads_of(plan: Plan, spec: Promise | None, units: int) -> Threads:
+def threads_of(plan: ExecutionPlan, spec: Promise | None, units: int) -> PlanThreads:
     """The program of a plan that `require_loadable` passed.
 
     Args:
@@ -74,7 +80,7 @@ def threads_of(plan: Plan, spec: Promise | None, units: int) -> Threads:
     for gpu, block in plan.blocks:
         build.add_block(gpu, block)
     build.require_even()
-    return Threads(
+    return PlanThreads(
         Program(build.threads, (), build.memory, build.names, build.barriers),
         build.effects,
         tuple(start["i"] for start in build.starts),
@@ -94,7 +100,7 @@ Key = tuple[int, str, int]
 class _Build:
     """What is known while threads are made."""
 
-    plan: Plan
+    plan: ExecutionPlan
     units: int
     memory: AddressSpace = field(default_factory=AddressSpace)
     starts: list[dict[str, int]] = field(default_factory=list)
@@ -209,7 +215,7 @@ class _Maker:
         self.effects: list[Effect] = []
         self.operation = 0
 
-    def add(self, number: int, op: Operation, window: tuple[int, int] | None = None) -> None:
+    def add(self, number: int, op: PlanOperation, window: tuple[int, int] | None = None) -> None:
         """An operation, or of one in a pipeline what it does in one round."""
         self.operation += 1
         self.number, self.op, self.window = number, op, window
@@ -333,7 +339,7 @@ class _Maker:
                             acquires[self.build.semaphore_of[self.gpu.id, number]] += times
         return acquires[counter]
 
-    def slots(self, one: Reference, packed: bool) -> list[range]:
+    def slots(self, one: PlanReference, packed: bool) -> list[range]:
         """The addresses of a piece, in each memory where it is."""
         op, units = self.op, self.build.units
         size = one.size * units
