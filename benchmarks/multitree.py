@@ -39,7 +39,7 @@ from syncoll.plugins import SeedLimits
 from syncoll.plugins.options import resolve_options
 from syncoll.routing import as_topology
 from syncoll_multitree.multitree import multitree, places_of
-from syncoll_multitree.quotient import Quotient, fewest_steps
+from syncoll_multitree.quotient import TranslationQuotient, fewest_steps
 from syncoll_multitree.switched import SEARCHES, multitree_on_fabric
 from syncoll_multitree.timed_trees import TimedTrees
 from syncoll_multitree.translations import find_translations
@@ -183,7 +183,7 @@ def orders_of_neighbours() -> None:
     circulants = [circulant(16, 1, 4), circulant(17, 1, 4), circulant(21, 1, 8),
                   circulant(25, 1, 7), circulant(27, 1, 3, 9), circulant(65, 1, 8)]  # fmt: skip
     for topology in [*map(specs().topology, names), *circulants]:
-        quotient = Quotient(topology, find_translations(topology)[0])
+        quotient = TranslationQuotient(topology, find_translations(topology)[0])
         outer: list[int] = []
         others: list[int] = []
         for order in quotient.orders():

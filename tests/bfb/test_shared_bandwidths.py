@@ -26,7 +26,7 @@ from syncoll.trust import require_valid
 from syncoll_bfb import RECORD
 from syncoll_bfb.choice import choices
 from syncoll_bfb.receptions import receptions
-from syncoll_bfb.sharing import SharedStep, Ways
+from syncoll_bfb.sharing import LinkClasses, SharedStep
 from tests.oracles.fabrics import random_fabric
 
 _LIBRARIES = PluginManager.discover().spec_libraries.values()
@@ -86,7 +86,7 @@ def least_loads(network: Topology) -> list[float]:
 
 def shared_steps(network: Topology, group: FreeGroup) -> list[SharedStep]:
     """The seed's linear programs, solved, whether bandwidths are shared or not."""
-    ways = Ways.of(network, LinkOrbits.of(network, group))
+    ways = LinkClasses.of(network, LinkOrbits.of(network, group))
     arriving = list(receptions(network, group, np.arange(network.num_nodes)))
     steps = [
         SharedStep([one for one in arriving if one.step == step], ways)

@@ -21,7 +21,7 @@ from syncoll.plugins import (
     hookimpl,
 )
 from syncoll_msccl_xml.blocks import ThreadBlock, _Blocks
-from syncoll_msccl_xml.program import Program, program_of
+from syncoll_msccl_xml.program import XmlProgram, program_of
 
 Run = Callable[..., Any]
 
@@ -112,7 +112,7 @@ def test_an_outcome_goes_into_a_folder_that_is_there(run: Run, files: Path, tmp_
 def test_what_cannot_be_expressed_is_refused_and_the_rest_comes_out(
     run: Run, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def only_short(request: ExportRequest, *how: Any) -> Program:
+    def only_short(request: ExportRequest, *how: Any) -> XmlProgram:
         if request.algorithm.steps > 2:
             raise ExportError("it knows two steps at most")
         return program_of(request, *how)

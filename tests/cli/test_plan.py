@@ -20,7 +20,7 @@ from syncoll.errors import ExportError, UsageError, VerificationError
 from syncoll.pages.plan import _told
 from syncoll.planning import NeverBest
 from syncoll.plugins import ExportRequest
-from syncoll_msccl_xml.program import Program, program_of
+from syncoll_msccl_xml.program import XmlProgram, program_of
 
 Run = Callable[..., Any]
 
@@ -245,7 +245,7 @@ def test_exports_of_other_collectives(run: Run, frontiers: Path, name: str) -> N
 def test_what_cannot_be_expressed(
     run: Run, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def only_short(request: ExportRequest, *how: Any) -> Program:
+    def only_short(request: ExportRequest, *how: Any) -> XmlProgram:
         if request.algorithm.steps > 2:
             raise ExportError("it knows two steps at most")
         return program_of(request, *how)

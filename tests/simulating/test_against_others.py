@@ -28,7 +28,7 @@ from syncoll.simulating import (
     simulated_seconds,
 )
 from syncoll.simulating.rates import FairRates, max_min_rates
-from syncoll_classics.seed import CLASSICS
+from syncoll_classics.seed import HALVING_DOUBLING
 from tests.oracles.algorithms import connected_topology, random_algorithm
 from tests.oracles.fabrics import random_fabric
 from tests.oracles.lane_by_lane import LaneByLane
@@ -226,7 +226,7 @@ def test_halving_and_doubling_take_what_textbooks_say() -> None:
     """The same, section 4.5: 2 log2 P alpha + 2 (P - 1)/P n beta, where everybody goes in step."""
     topology = syncoll.topology("hypercube(3)")
     collective = syncoll.collective("allreduce")
-    seed = CLASSICS["halving_doubling"]
+    seed = HALVING_DOUBLING
     proposal = next(seed.propose(topology, collective, SeedLimits(), {"bigraph": ""}))
     algorithm = proposal.algorithm.tightened(topology)
     instance = collective.instantiate(
