@@ -12,14 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.arrays import IntArray
+from syncoll.model.distances import UNREACHABLE, distances
 from syncoll.routing.flow import FlowNetwork
 from syncoll.routing.network import Network
 from syncoll_forestcoll.packing import ArcBlock, ForestPacking
 
 __all__ = ["pack_by_order"]
-
-
-_FAR = np.int16(32000)
 
 
 def pack_by_order(network: Network, links: list[tuple[int, int]]) -> ForestPacking | None:
@@ -36,8 +34,11 @@ def pack_by_order(network: Network, links: list[tuple[int, int]]) -> ForestPacki
     start = np.cumsum(demand) - demand
     number = {ends: i for i, ends in enumerate(links)}
     entering = [sorted(place[u] for u in network.into[v]) for v in nodes]
-    distance = _distances(entering, roots)
-    if (distance == _FAR).any():
+    linked = np.zeros((len(nodes), len(nodes)), dtype=bool)
+    for i, parents in enumerate(entering):
+        linked[parents, i] = True
+    distance = distances(len(nodes), np.argwhere(linked))[roots].T.copy()
+    if (distance == UNREACHABLE).any():
         return None
     blocks = []
     for i, v in enumerate(nodes):
@@ -52,32 +53,6 @@ def pack_by_order(network: Network, links: list[tuple[int, int]]) -> ForestPacki
         blocks.append(ArcBlock((v,), starts, numbers[chosen][:, None]))
     root_start = {nodes[i]: int(s) for i, s in zip(roots, start, strict=True)}
     return ForestPacking(network.total, root_start, [], blocks)
-
-
-def _distances(entering: list[list[int]], roots: IntArray) -> npt.NDArray[np.int16]:
-    """Hops ``[node, root]``."""
-    n = len(entering)
-    distance = np.full((n, len(roots)), _FAR, dtype=np.int16)
-    distance[roots, np.arange(len(roots))] = 0
-    reached = distance == 0
-    widest = max(len(x) for x in entering)
-    dense = widest > 48
-    if dense:
-        adjacency = np.zeros((n, n), dtype=np.float32)
-        for v, parents in enumerate(entering):
-            adjacency[v, parents] = 1
-    hops = 0
-    front = reached
-    while front.any():
-        hops += 1
-        if dense:
-            onward = (adjacency @ front.astype(np.float32)) > 0
-        else:
-            onward = np.array([front[parents].any(axis=0) for parents in entering])
-        front = onward & ~reached
-        np.copyto(distance, hops, where=front)
-        reached |= front
-    return distance
 
 
 def _share(

@@ -10,25 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from syncoll.plugins import ExporterRecord, Option, installed_distribution
-
-OPTIONS = (
-    Option(
-        "size",
-        0,
-        "bytes of the message that is moved: of the buffer, for allgather of the output, for "
-        "reducescatter and alltoall of the input; 0 for 1 MiB a chunk",
-        low=0,
-        high=1 << 50,
-    ),
-    Option(
-        "steps",
-        "strict",
-        "strict: a rank sends in a step when all that it has to do in earlier ones is done, as in "
-        "the cost S·alpha + R/C·L·beta; relaxed: as soon as the data is there",
-        choices=("strict", "relaxed"),
-    ),
-)
+from syncoll.plugins import MESSAGE_OPTIONS, ExporterRecord, installed_distribution
 
 _METADATA_STARTS = (b"\x0a", b"\x12")
 """Of the first message: its version, or its attributes."""
@@ -49,7 +31,7 @@ RECORD = ExporterRecord(
     summary="Chakra execution traces, one .et per rank, for ASTRA-sim",
     load="syncoll_chakra.writer:ChakraExporter",
     load_checker="syncoll_chakra.checker:ChakraChecker",
-    options=OPTIONS,
+    options=MESSAGE_OPTIONS,
     folder=True,
     installed=lambda: installed_distribution("protobuf", "google.protobuf"),
     recognises=_recognises,

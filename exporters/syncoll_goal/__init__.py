@@ -8,24 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from syncoll.plugins import ExporterRecord, Option
+from syncoll.plugins import MESSAGE_OPTIONS, ExporterRecord, Option
 
 OPTIONS = (
-    Option(
-        "size",
-        0,
-        "bytes of the message that is moved: of the buffer, for allgather of the output, for "
-        "reducescatter and alltoall of the input; 0 for 1 MiB a chunk",
-        low=0,
-        high=1 << 50,
-    ),
-    Option(
-        "steps",
-        "strict",
-        "strict: a rank sends in a step when all that it has to do in earlier ones is done, as in "
-        "the cost S·alpha + R/C·L·beta; relaxed: as soon as the data is there",
-        choices=("strict", "relaxed"),
-    ),
+    *MESSAGE_OPTIONS,
     Option(
         "reduction",
         0.0,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from syncoll.model import Algorithm, Instance
 
 __all__ = [
+    "MESSAGE_OPTIONS",
     "CheckedExport",
     "ExportChecker",
     "ExportRequest",
@@ -29,6 +30,25 @@ __all__ = [
     "Exporter",
     "ExporterRecord",
 ]
+
+MESSAGE_OPTIONS = (
+    Option(
+        "size",
+        0,
+        "bytes of the message that is moved: of the buffer, for allgather of the output, for "
+        "reducescatter and alltoall of the input; 0 for 1 MiB a chunk",
+        low=0,
+        high=1 << 50,
+    ),
+    Option(
+        "steps",
+        "strict",
+        "strict: a rank sends in a step when all that it has to do in earlier ones is done, as in "
+        "the cost S·alpha + R/C·L·beta; relaxed: as soon as the data is there",
+        choices=("strict", "relaxed"),
+    ),
+)
+"""Options of formats whose files state messages with their sizes."""
 
 PLACE = "{place}"
 """A placeholder in notes for the location of the exported files."""
