@@ -63,10 +63,8 @@ _NOISE = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class StepChunks:
-    """How many chunks come each way in a step.
-
-    Args:
-        amounts: for each variable of the step's program.
+    """How many chunks come each way in a step, for each variable of its program, in how many
+    rounds.
     """
 
     amounts: IntArray

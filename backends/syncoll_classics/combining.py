@@ -49,10 +49,8 @@ def up_and_down(
 
 
 def exchanged(chunk: int, peers: IntArray) -> Carrying:
-    """In each step pairs exchange what they have added up so far.
-
-    Args:
-        peers: ``[step, node]``: with whom, so that no pair has a contribution in common.
+    """In each step pairs exchange what they have added up so far; no pair of `peers`, ``[step,
+    node]``, has a contribution in common.
     """
     ranks = np.arange(peers.shape[1])
     parts: list[Carrying] = []

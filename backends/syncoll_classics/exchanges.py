@@ -33,10 +33,8 @@ __all__ = [
 
 
 def exchange(peers: IntArray) -> Dissemination:
-    """The allgather in which pairs exchange all they have, step by step.
-
-    Args:
-        peers: ``[step, node]``: with whom.  What is in both nodes of a pair stays where it is.
+    """The allgather in which pairs, `peers` ``[step, node]``, exchange all they have, step by step;
+    what is in both nodes of a pair stays where it is.
     """
     ranks = np.arange(peers.shape[1])
     parents, steps = np.full((2, len(ranks), len(ranks)), -1, dtype=np.int64)

@@ -18,10 +18,8 @@ _LARGE = 300_000
 
 
 class Packer:
-    """Packs networks; those that look alike are packed once.
-
-    Args:
-        groups: sets of vertices that are worth a look.
+    """Packs networks; those that look alike are packed once, and `groups` of vertices are looked at
+    first.
     """
 
     def __init__(self, groups: Sequence[Sequence[int]] = ()) -> None:

@@ -285,10 +285,8 @@ def _longer_steps(
     roots: Sequence[int],
     grown: Callable[[int], Iterator[tuple[int, _Grown | None]]],
 ) -> Iterator[_Grown]:
-    """Trees for time steps of more and more rounds, until these cannot become fewer.
-
-    Args:
-        grown: the time steps of trees for so many rounds each, and the trees if they are of use.
+    """Trees for time steps of more and more rounds, until these cannot become fewer; `grown` yields
+    for so many rounds the time steps of trees, and the trees if they are of use.
     """
     least = int(topology.distances[sorted(set(roots))].max())
     for rounds in _rounds(topology, set(roots)):

@@ -56,11 +56,7 @@ class Routes:
 
 
 class CongestionRouter:
-    """Routes amounts on a topology.
-
-    Args:
-        pairs: ``[N, 2]``, different nodes.
-    """
+    """Routes amounts between pairs ``[N, 2]`` of different nodes."""
 
     def __init__(self, topology: Topology, pairs: IntArray, seed: int = 0) -> None:
         self._pairs, self._nodes = pairs, topology.num_nodes
@@ -84,10 +80,8 @@ class CongestionRouter:
         until: Deadline,
         enough: float = 0.0,
     ) -> Routes:
-        """Routes for ``[N]`` amounts, the best of all passes.
-
-        Args:
-            enough: rounds that do no harm, for which no way need be longer.
+        """Routes for ``[N]`` amounts, the best of all passes; for `enough` rounds no way need be
+        longer.
         """
         sets = LinkSets(topology, int(amounts.sum()) * self._nodes)
         cost = np.append(sets.rounds_per_send[: sets.size], 0.0)

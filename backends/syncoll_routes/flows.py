@@ -41,11 +41,7 @@ to bring, is the solver's tolerance."""
 
 
 class Flows:
-    """Flows on a topology.
-
-    Args:
-        pairs: ``[N, 2]``, different nodes, in order.
-    """
+    """Flows between pairs ``[N, 2]`` of different nodes, in order."""
 
     def __init__(self, topology: Topology, pairs: IntArray) -> None:
         self._topology, self._pairs = topology, pairs
@@ -142,10 +138,8 @@ def _peeled(
     end: IntArray,
     wanted: dict[int, tuple[int, float]],
 ) -> list[tuple[int, float, list[int]]]:
-    """One flow as (pair, amount, links in order) of ways from the root, short ones first.
-
-    Args:
-        wanted: for each end the pair, and its amount.
+    """One flow as (pair, amount, links in order) of ways from the root, short ones first; `wanted`
+    has for each end the pair and its amount.
     """
     smallest = min(amount for _, amount in wanted.values())
     least = _NOTHING * min(float(flow.max(initial=0)), 1e3 * smallest)

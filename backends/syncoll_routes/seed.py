@@ -152,11 +152,8 @@ class _Turn:
 
 
 class _Ways:
-    """What finds ways: boxes, where cards between them are what is scarce; or flows; or congestion,
-    where there are too many flows.
-
-    Args:
-        pairs: those that are asked for.
+    """Finds ways for `pairs`: by boxes, where cards between them are scarce; by flows; or by
+    congestion, where there are too many flows.
     """
 
     def __init__(
@@ -173,10 +170,8 @@ class _Ways:
         return self._tiers is not None or self._flows.num_columns <= MOST_COLUMNS
 
     def routes(self, amounts: IntArray, until: Deadline, *, quick: bool = False) -> Routes | None:
-        """Ways of whole amounts; None where the time was over before there were any.
-
-        Args:
-            quick: whether it is only to learn about how many rounds they need.
+        """Ways of whole amounts; None where the time was over before there were any.  With `quick`
+        they only tell about how many rounds are needed.
         """
         flows = self._flows if self._flows.num_columns <= MOST_COLUMNS else None
         found: Routes | None = None
@@ -201,11 +196,8 @@ class _Ways:
 def _chunks(
     collective: Collective, nodes: int, routes: Routes, least: int, limits: SeedLimits
 ) -> list[int]:
-    """A C for which whole chunks lose little, after smaller ones that may lose nothing; none where
-    none is within the limits.
-
-    Args:
-        routes: those of the least C.
+    """A C for which whole chunks lose little, after smaller ones that may lose nothing, given the
+    routes of the least C; none where none is within the limits.
     """
     sends = int((routes.amount * (routes.links >= 0).sum(axis=1)).sum())
     allowed = _MANY if limits.max_chunks is None else limits.max_chunks // least

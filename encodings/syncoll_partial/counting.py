@@ -42,11 +42,7 @@ class _Group:
 
 
 class CountedSlots:
-    """The constraints about slots that count together.
-
-    Args:
-        slots: all of them; more may be added.
-    """
+    """The constraints about slots that count together; more slots may be added."""
 
     def __init__(
         self, builder: FormulaBuilder, topology: Topology, slots: Sequence[SendSlot]
@@ -156,10 +152,8 @@ class CountedSlots:
         self._groups |= dict.fromkeys(slots, group)
 
     def add_together(self, parts: Sequence[tuple[int, int]]) -> None:
-        """What a send or a result is made of takes all of a sum, or nothing.
-
-        Args:
-            parts: slots and the literals that say that they are added.
+        """A send or a result takes all of a sum, or nothing: `parts` are slots, each with the
+        literal that says that it is added.
         """
         by_group: dict[int, list[tuple[int, int]]] = {}
         for slot, literal in parts:

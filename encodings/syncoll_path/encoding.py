@@ -96,10 +96,8 @@ class PathEncoding:
     """Encodes instances with arrival times and chosen links."""
 
     def encode(self, instance: Instance, options: Mapping[str, OptionValue]) -> PathEncoded:
-        """The formula of an instance; see the module for what it says.
-
-        Args:
-            options: ``symmetry``: ``none``, or ``arrival`` to order interchangeable chunks.
+        """The formula of an instance; with ``symmetry`` ``arrival``, interchangeable chunks are
+        ordered.
         """
         return _Encoder(instance).encode(str(options["symmetry"]))
 

@@ -85,10 +85,8 @@ class StepEncoding:
     """Encodes instances with one Boolean per send and step."""
 
     def encode(self, instance: Instance, options: Mapping[str, OptionValue]) -> StepEncoded:
-        """The formula of an instance; see the module for what it says.
-
-        Args:
-            options: ``symmetry``: ``none``, or ``arrival`` to order interchangeable chunks.
+        """The formula of an instance; with ``symmetry`` ``arrival``, interchangeable chunks are
+        ordered.
         """
         topology, steps = instance.topology, instance.steps
         builder = FormulaBuilder()

@@ -54,11 +54,7 @@ def new_node() -> Any:
 
 
 def set_attribute(message: Any, name: str, kind: str, value: object) -> None:
-    """Appends an attribute.
-
-    Args:
-        kind: the field of its value: ``int64_val``; ``uint64_list`` takes a sequence.
-    """
+    """Appends an attribute; `kind` is the field of its value, ``uint64_list`` takes a sequence."""
     attribute = message.attr.add(name=name)
     if kind == "uint64_list":
         attribute.uint64_list.SetInParent()

@@ -64,10 +64,8 @@ class Apart:
 
 
 def alike(one: Message, other: Message, source: Slot) -> bool:
-    """Whether what is received and only stored can be sent on by the same step.
-
-    Args:
-        source: where the sender reads the first.
+    """Whether what is received and only stored can be sent on by the same step; `source` is where
+    the sender reads the first.
     """
     slot = one.target_slot
     return slot.buffer is not Buffer.SCRATCH and source == slot == other.target_slot

@@ -164,11 +164,7 @@ class _Blocks:
         self._local: ThreadBlock | None = None
 
     def choose(self, instruction: XmlInstruction, before: Sequence[ThreadBlock]) -> ThreadBlock:
-        """The block of an instruction.
-
-        Args:
-            before: the blocks of what must be done before.
-        """
+        """The block of an instruction; `before` are the blocks that it waits for."""
         if instruction.incoming is not None:
             incoming = self._connections[instruction.incoming]
             if incoming not in self._receiving:

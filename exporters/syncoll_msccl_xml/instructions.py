@@ -180,10 +180,8 @@ def forward(
 def _fate(
     instructions: Sequence[XmlInstruction], i: int, uses: Sequence[int]
 ) -> tuple[list[int], bool]:
-    """Who reads what an instruction stores, and whether it is overwritten then.
-
-    Args:
-        uses: those that use the slot that it writes, in order.
+    """Who reads what an instruction stores, and whether it is overwritten then; `uses` are all uses
+    of its slot, in order.
     """
     slot, readers = instructions[i].target, []
     for j in uses[bisect_right(uses, i) :]:

@@ -23,10 +23,8 @@ Block = tuple[int, int, int]
 
 
 def streams_of(lowered: LoweredAlgorithm, others: Iterable[int] = ()) -> list[tuple[int, ...]]:
-    """The chunks, those together that depend on one another at any rank.
-
-    Args:
-        others: chunks that something else is done with, too.
+    """The chunks of messages and of `others`, those together that depend on one another at any
+    rank.
     """
     parent: dict[int, int] = {}
 
@@ -62,10 +60,8 @@ class Division:
 
     @staticmethod
     def of(lowered: LoweredAlgorithm, most: int, others: Sequence[int] = ()) -> Division:
-        """The streams in at most so many groups, each with about as many messages.
-
-        Args:
-            others: the chunks of what is done beside messages.
+        """The streams in at most so many groups, each with about as many messages; `others` are
+        chunks that go without messages.
         """
         streams = streams_of(lowered, others)
         weight = dict.fromkeys((chunk for stream in streams for chunk in stream), 0)
@@ -106,11 +102,7 @@ class Division:
         return owner
 
     def split(self, block: Block, steps: Sequence[int]) -> bool:
-        """Makes a block smaller; False if it cannot be.
-
-        Args:
-            steps: in which it does something, ascending.
-        """
+        """Makes a block smaller, which does something in `steps`, ascending; False if it cannot be."""
         rank, group, _ = block
         streams = self.groups[group]
         if len(streams) > 1:

@@ -52,11 +52,7 @@ _Piece = TypeVar("_Piece", Move, Event)
 
 
 def joined(pieces: Iterable[_Piece], alike: Callable[[_Piece], object]) -> list[_Piece]:
-    """The same with each piece put to the one before where both lie side by side.
-
-    Args:
-        alike: what must be equal of both.
-    """
+    """The same with pieces put together that follow one another, lie side by side and are `alike`."""
     result: list[_Piece] = []
     for one in pieces:
         if result:
@@ -168,10 +164,8 @@ class Script:
 
     def multicast(self, event: Event, bound: Sequence[tuple[Group, Buffer]]) -> None:
         """An event through a switch: ``glres`` adds up over its group, ``gstore`` takes a chunk of
-        this rank; both store at all of the group.
-
-        Args:
-            bound: the multicast groups of the rank, each with the buffer that it binds.
+        this rank; both store at all of the group.  `bound` has the rank's groups with their
+        buffers.
         """
         self._before(_slots([(event.source, event.size)]), _slots([(event.target, event.size)]))
 

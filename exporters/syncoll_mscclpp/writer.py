@@ -303,10 +303,8 @@ def _notes(
     kinds: Set[str],
     options: Mapping[str, OptionValue],
 ) -> Iterator[str]:
-    """What a user should know of a plan with these kinds of channels.
-
-    Args:
-        blocks: thread blocks of a rank; 0 where they are no more than were asked for.
+    """What a user should know of a plan with these kinds of channels; `blocks` of a rank are 0
+    where they are no more than were asked for.
     """
     if collective.kind is Kind.CUSTOM:
         yield from _own_buffers(sizes)

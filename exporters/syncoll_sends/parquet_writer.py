@@ -19,11 +19,7 @@ class ParquetExporter:
     """Writes ``NAME.parquet``."""
 
     def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
-        """The table of an algorithm's sends.
-
-        Args:
-            request: the algorithm; where data lie in buffers plays no part.
-        """
+        """The table of an algorithm's sends; where data lie in buffers plays no part."""
         algorithm = request.algorithm
         chunk, source, destination, step = algorithm.sends.T
         rounds = np.array(algorithm.rounds_per_step, dtype=np.int64)[step]

@@ -67,11 +67,7 @@ class Cards:
         return found
 
     def told(self, switches: Mapping[Place, int]) -> tuple[NetworkCard, ...]:
-        """All cards, in the order of the file.
-
-        Args:
-            switches: on which switch those hang that hang on one.
-        """
+        """All cards, in the order of the file; `switches` says which switch each hangs on."""
         return tuple(
             replace(card, switch=switches[net.place], lanes=self._bandwidths.get(net.place))
             if net.place in switches

@@ -14,11 +14,7 @@ Vertex = tuple[str, str]
 
 
 class NcclGraph:
-    """Two-way links, at most one between two vertices.
-
-    Args:
-        nodes: the compute nodes, in the order of their numbers.
-    """
+    """Two-way links, at most one between two vertices; `nodes` are the compute nodes in order."""
 
     def __init__(self, nodes: Iterable[Vertex]) -> None:
         self.nodes = tuple(nodes)
@@ -52,13 +48,10 @@ class NcclGraph:
         return self.reached().issuperset(self.nodes)
 
     def thin(self, kept: Iterable[Vertex] = ()) -> None:
-        """Drops switches that lead nowhere, and makes one link of two with only a switch between.
-
-        Args:
-            kept: switches that stay whatever they lead to.
-
-        Neither changes what the nodes can send to one another.  A switch between two neighbours
-        that are linked already is kept: that link and the way through it are two.
+        """Drops switches that lead nowhere, and makes one link of two with only a switch between;
+        keeps those of `kept`.  Neither changes what the nodes can send to one another.  A switch
+        between two neighbours that are linked already stays: that link and the way through it are
+        two.
         """
         nodes = {*self.nodes, *kept}
         todo = [vertex for vertex in self._links if vertex not in nodes]

@@ -36,11 +36,7 @@ _AMD = {0xBF: 32, 26: 32, 0xAF: 24, 25: 24}
 
 
 def nvlink_bandwidth(compute_capability: int | None) -> Fraction:
-    """Of one NVLink.
-
-    Args:
-        compute_capability: ``sm`` of the GPU, 80 for 8.0; None or an unknown one counts as 80.
-    """
+    """Of one NVLink, for the ``sm`` of the GPU, 80 for 8.0; None or an unknown one counts as 80."""
     for least, bandwidth in _NVLINK:
         if compute_capability is not None and compute_capability >= least:
             return bandwidth
@@ -48,11 +44,8 @@ def nvlink_bandwidth(compute_capability: int | None) -> Fraction:
 
 
 def xgmi_bandwidth(gcn: str) -> Fraction:
-    """Of one xGMI link.
-
-    Args:
-        gcn: the GPU's architecture, as RCCL has written it over time: ``906``, ``910`` (which is
-            gfx90a), ``gfx942``.
+    """Of one xGMI link, for the GPU's architecture as RCCL has written it over time: ``906``,
+    ``910`` (which is gfx90a), ``gfx942``.
     """
     name = gcn.lower().removeprefix("gfx").partition(":")[0]
     if name.startswith(("94", "95")):

@@ -11,11 +11,7 @@ __all__ = ["Cables"]
 
 
 class Cables:
-    """The links of a machine while it is read.
-
-    Args:
-        nodes: compute nodes, the vertices ``0 … nodes-1``.
-    """
+    """The links of a machine while it is read; its vertices ``0 … nodes-1`` are compute nodes."""
 
     def __init__(self, nodes: int, switches: int = 0) -> None:
         self.nodes = nodes

@@ -16,10 +16,8 @@ _POWERS = {"M": Fraction(1, 1000), "G": Fraction(1), "T": Fraction(1000)}
 
 
 def parse_rate(text: str) -> Fraction | None:
-    """A bandwidth above 0 in GB/s; None when the text is not one.
-
-    Args:
-        text: a number of GB/s, or one with a unit: MB/s, GB/s, TB/s, or in bits Mb/s, Gb/s, Tb/s.
+    """A bandwidth above 0 in GB/s, of a number of GB/s or one with a unit: MB/s, GB/s, TB/s, or in
+    bits Mb/s, Gb/s, Tb/s; None when the text is not one.
     """
     match = _RATE.fullmatch(text)
     if match is None:

@@ -18,10 +18,8 @@ __all__ = ["disagreements"]
 
 
 def disagreements(algorithm: XmlAlgorithm) -> tuple[int, VerificationError | None]:
-    """How many messages are not the same at both ends, and the first of them in words.
-
-    Args:
-        algorithm: a file whose messages are all received, in the order in which they are sent.
+    """How many messages of a file, all of them received in the order of their sends, are not the
+    same at both ends, and the first of them in words.
     """
     sends: defaultdict[tuple[int, int, int], list[tuple[str, XmlStep]]] = defaultdict(list)
     receives: defaultdict[tuple[int, int, int], list[tuple[str, XmlStep]]] = defaultdict(list)
