@@ -11,11 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from syncoll.errors import ImportFormatError
 from syncoll.importing import complaint
 
-__all__ = ["DeviceMatrix", "Line", "groups", "lines_of", "read_matrix", "refuse_difference"]
+__all__ = ["DeviceMatrix", "Line", "groups", "lines_of", "read_matrix"]
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])?")
 _LOST_ESCAPE = re.compile(
@@ -70,7 +71,23 @@ class DeviceMatrix:
     @property
     def pairs(self) -> list[tuple[int, int]]:
         """All pairs of different devices, the smaller number first."""
-        return [(a, b) for a in range(len(self.names)) for b in range(a + 1, len(self.names))]
+        return list(combinations(range(len(self.names)), 2))
+
+    def wrong_cell(self, a: int, b: int, label: str, expected: str) -> ImportFormatError:
+        """An error in the cell from a to b, to be raised."""
+        message = f"{self.names[a]} to {self.names[b]} is {self.cells[a][b]!r}"
+        return self.lines[a].wrong(label, message, expected)
+
+    def difference(self, a: int, b: int, label: str) -> ImportFormatError:
+        """An error: the matrix says one thing from a to b, and another from b to a."""
+        names, cells, lines = self.names, self.cells, self.lines
+        where = f" (line {lines[a].number})" if lines[a].number else ""
+        return lines[b].wrong(
+            label,
+            f"{names[b]} to {names[a]} is {cells[b][a]}, but {names[a]} to {names[b]} is "
+            f"{cells[a][b]}{where}",
+            "the same in both directions",
+        )
 
 
 def read_matrix(
@@ -118,18 +135,15 @@ def read_matrix(
     known, needed = set(columns), set(wanted)
     found: dict[str, tuple[Line, tuple[str, ...]]] = {}
     for i, line in enumerate(lines):
-        if not line.words:
-            if needed <= found.keys():
-                _refuse_rows_without_column(label, known, lines[i:], device, cell, ends, again)
-                break
-            continue
-        if ends(line):
+        if line.words and ends(line):
             break
-        name = line.words[0]
+        name = line.words[0] if line.words else ""
+        if name not in known and needed <= found.keys():
+            _refuse_rows_without_column(label, known, lines[i:], device, cell, ends, again)
+            break
+        if not name:
+            continue
         if name not in known:
-            if needed <= found.keys():
-                _refuse_rows_without_column(label, known, lines[i:], device, cell, ends, again)
-                break
             missing = [other for other in wanted if other not in found]
             raise line.wrong(
                 label,
@@ -215,24 +229,11 @@ def _few(names: Sequence[str]) -> str:
     return f"{names[0]}, {names[1]}, … {names[-1]} ({len(names)})"
 
 
-def refuse_difference(label: str, matrix: DeviceMatrix, a: int, b: int) -> ImportFormatError:
-    """An error: the matrix says one thing from a to b, and another from b to a."""
-    names, cells, lines = matrix.names, matrix.cells, matrix.lines
-    where = f" (line {lines[a].number})" if lines[a].number else ""
-    return lines[b].wrong(
-        label,
-        f"{names[b]} to {names[a]} is {cells[b][a]}, but {names[a]} to {names[b]} is "
-        f"{cells[a][b]}{where}",
-        "the same in both directions",
-    )
-
-
 def groups(pairs: Iterable[tuple[int, int]], number: int) -> list[list[int]]:
     """So many devices in groups that the pairs join, each in order, and by their first."""
-    group = {device: [device] for device in range(number)}
-    for one, other in pairs:
-        if group[one] is not group[other]:
-            group[one] += group[other]
-            for device in group[other]:
-                group[device] = group[one]
-    return [sorted(members) for device, members in group.items() if device == min(members)]
+    from networkx.utils import UnionFind  # only for pasted matrices
+
+    joined: UnionFind[int] = UnionFind(range(number))
+    for pair in pairs:
+        joined.union(*pair)
+    return sorted(map(sorted, joined.to_sets()))

@@ -14,10 +14,10 @@ from itertools import pairwise
 from syncoll.errors import ImportFormatError
 from syncoll.importing import Cables, complaint
 from syncoll.plugins import Imported, NetworkCard, OptionValue
-from syncoll_smi.islands import Island, islands
-from syncoll_smi.matrices import DeviceMatrix, Line, lines_of, read_matrix, refuse_difference
+from syncoll_smi.islands import islands
+from syncoll_smi.matrices import DeviceMatrix, Line, lines_of, read_matrix
 from syncoll_smi.options import Pcie, link_speed, pcie_option
-from syncoll_smi.pcie import Level, Meeting, add_pcie, named
+from syncoll_smi.pcie import Level, Meeting, add_pcie, named, separate
 
 __all__ = ["NvidiaSmiImporter"]
 
@@ -80,14 +80,16 @@ class NvidiaSmiImporter:
             )
             notes += [text for island in found for text in island.notes(matrix.names)]
         above: dict[Level, list[int]] = {}
-        whole = len(found) == 1 and len(found[0].gpus) == len(matrix.names)
-        if pcie.use == "always" or (pcie.use == "auto" and not whole):
+        parts = [island.gpus for island in found]
+        joined = {gpu for part in parts for gpu in part}
+        parts += [(gpu,) for gpu in range(len(matrix.names)) if gpu not in joined]
+        if pcie.use == "always" or (pcie.use == "auto" and len(parts) > 1):
             meeting = Meeting(levels, _sockets(matrix, label))
             more, tree, above = add_pcie(cables, matrix.names, meeting, pcie, label)
             notes += more
             switches += tree
-        elif not whole:
-            raise _separate(matrix, found, label)
+        elif len(parts) > 1:
+            raise separate(matrix, parts, "NVLinks", label)
         elif levels:
             notes.append(
                 f"{len(levels)} of {len(matrix.pairs)} pairs have no NVLinks, and no link here: "
@@ -193,17 +195,12 @@ def _cells(
                 a == b or cell in _LEVELS or (nvlinks is not None and int(nvlinks[1]) > 0)
             ):
                 continue
-            raise matrix.lines[a].wrong(
-                label,
-                f"{matrix.names[a]} to {matrix.names[b]} is {cell!r}",
-                "X for a GPU and itself"
-                if a == b
-                else f"NV with the number of NVLinks, or one of {', '.join(_LEVELS)}",
-            )
+            other = f"NV with the number of NVLinks, or one of {', '.join(_LEVELS)}"
+            raise matrix.wrong_cell(a, b, label, "X for a GPU and itself" if a == b else other)
     for a, b in matrix.pairs:
         there, back = matrix.cells[a][b], matrix.cells[b][a]
         if there != back:
-            raise refuse_difference(label, matrix, a, b)
+            raise matrix.difference(a, b, label)
         if there in _LEVELS:
             levels[a, b] = _LEVELS[there]
         else:
@@ -333,16 +330,3 @@ def _legend(lines: Sequence[Line]) -> dict[str, str]:
         for line in lines
         if len(line.words) == 2 and re.fullmatch(r"NIC\d+:", line.words[0])
     }
-
-
-def _separate(matrix: DeviceMatrix, found: Sequence[Island], label: str) -> ImportFormatError:
-    """An error: NVLinks do not join all GPUs, and PCIe is not to be taken."""
-    joined = {gpu for island in found for gpu in island.gpus}
-    parts = [named([matrix.names[gpu] for gpu in island.gpus]) for island in found]
-    parts += [name for gpu, name in enumerate(matrix.names) if gpu not in joined]
-    return matrix.header.wrong(
-        label,
-        f"NVLinks do not join all GPUs; these are separate: {' | '.join(parts[:16])}"
-        f"{' | …' if len(parts) > 16 else ''}",
-        "pcie=auto, or the speed of PCIe in GB/s such as pcie=16",
-    )

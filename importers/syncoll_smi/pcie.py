@@ -13,11 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from syncoll.errors import ImportFormatError
 from syncoll.importing import Cables, complaint
 from syncoll.importing.errors import shortened
+from syncoll_smi.matrices import DeviceMatrix
 from syncoll_smi.options import Pcie
 
-__all__ = ["Level", "Meeting", "add_pcie", "named"]
+__all__ = ["Level", "Meeting", "add_pcie", "named", "separate"]
 
 
 class Level(IntEnum):
@@ -193,6 +195,19 @@ def _groups(
     for gpu in range(len(names)):
         groups.setdefault(head(gpu), []).append(gpu)
     return sorted(groups.values())
+
+
+def separate(
+    matrix: DeviceMatrix, parts: Sequence[Sequence[int]], links: str, label: str
+) -> ImportFormatError:
+    """An error: links do not join all GPUs, and PCIe is not to be taken."""
+    names = [named([matrix.names[gpu] for gpu in part]) for part in parts]
+    return matrix.header.wrong(
+        label,
+        f"{links} do not join all GPUs; these are separate: {' | '.join(names[:16])}"
+        f"{' | …' if len(names) > 16 else ''}",
+        "pcie=auto, or the speed of PCIe in GB/s such as pcie=16",
+    )
 
 
 def named(names: Sequence[str]) -> str:

@@ -12,12 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from syncoll.errors import ImportFormatError
 from syncoll.importing import Cables
 from syncoll.plugins import Imported
-from syncoll_smi.matrices import DeviceMatrix, Line, groups, read_matrix, refuse_difference
+from syncoll_smi.matrices import DeviceMatrix, Line, groups, read_matrix
 from syncoll_smi.options import Pcie, Speed
-from syncoll_smi.pcie import Level, Meeting, add_pcie, named
+from syncoll_smi.pcie import Level, Meeting, add_pcie, named, separate
 
 __all__ = ["SmiReport", "machine_of", "titled_matrices"]
 
@@ -153,16 +152,16 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie, label: str) -> Impor
             f"{len(indirect)} of {len(matrix.pairs)} pairs have no xGMI link of their own: the "
             "tool counts more than one hop between them, or twice the weight."
         )
-    whole = len(groups(direct, len(matrix.names))) == 1
+    parts = groups(direct, len(matrix.names))
     switches: list[str] = []
-    if pcie.use == "always" or (pcie.use == "auto" and not whole):
+    if pcie.use == "always" or (pcie.use == "auto" and len(parts) > 1):
         meeting = Meeting(levels, report.sockets)
         more, switches, _ = add_pcie(cables, matrix.names, meeting, pcie, label)
         notes += more
         if not report.sockets:
             notes.append("NUMA nodes are not in the text: all GPUs are taken to be on one CPU.")
-    elif not whole:
-        raise _separate(report, groups(direct, len(matrix.names)), label)
+    elif len(parts) > 1:
+        raise separate(matrix, parts, "xGMI links", label)
     elif levels:
         notes.append(
             f"{len(levels)} of {len(matrix.pairs)} pairs are joined by PCIe, and have no link "
@@ -183,7 +182,7 @@ def _rates(table: DeviceMatrix | None, label: str) -> dict[tuple[int, int], Frac
         assert table is not None
         for x, y in ((a, b), (b, a)):
             if re.fullmatch("[0-9-]+", cell := table.cells[x][y]) and not _RANGE.fullmatch(cell):
-                raise _wrong_cell(table, x, y, label, "a range in MB/s such as 50000-50000")
+                raise table.wrong_cell(x, y, label, "a range in MB/s such as 50000-50000")
         there, back = (_RANGE.fullmatch(table.cells[x][y]) for x, y in ((a, b), (b, a)))
         if there is not None and back is not None:
             most = min(max(int(m[1]), int(m[2])) for m in (there, back))
@@ -225,25 +224,17 @@ def _checked(
     for a, row in enumerate(matrix.cells):
         for b, cell in enumerate(row):
             if a != b and meaning(cell) is None:
-                raise _wrong_cell(matrix, a, b, label, expected)
+                raise matrix.wrong_cell(a, b, label, expected)
             if a == b and _kind(cell) is not None:
-                raise _wrong_cell(matrix, a, b, label, "no link from a GPU to itself")
+                raise matrix.wrong_cell(a, b, label, "no link from a GPU to itself")
     found: dict[tuple[int, int], int] = {}
     for a, b in matrix.pairs:
         there, back = (meaning(matrix.cells[x][y]) for x, y in ((a, b), (b, a)))
         if there != back:
-            raise refuse_difference(label, matrix, a, b)
+            raise matrix.difference(a, b, label)
         assert there is not None
         found[a, b] = there
     return found
-
-
-def _wrong_cell(
-    matrix: DeviceMatrix, a: int, b: int, label: str, expected: str
-) -> ImportFormatError:
-    return matrix.lines[a].wrong(
-        label, f"{matrix.names[a]} to {matrix.names[b]} is {matrix.cells[a][b]!r}", expected
-    )
 
 
 def _kind(cell: str) -> int | None:
@@ -253,14 +244,3 @@ def _kind(cell: str) -> int | None:
 
 def _whole(cell: str) -> int | None:
     return int(cell) if re.fullmatch(r"[0-9]{1,6}", cell) else None
-
-
-def _separate(report: SmiReport, parts: Sequence[Sequence[int]], label: str) -> ImportFormatError:
-    """An error: xGMI does not join all GPUs, and PCIe is not to be taken."""
-    names = [named([report.types.names[gpu] for gpu in part]) for part in parts]
-    return report.types.header.wrong(
-        label,
-        f"xGMI links do not join all GPUs; these are separate: {' | '.join(names[:16])}"
-        f"{' | …' if len(names) > 16 else ''}",
-        "pcie=auto, or the speed of PCIe in GB/s such as pcie=16",
-    )
