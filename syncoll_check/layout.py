@@ -61,8 +61,7 @@ def parse(content: bytes) -> tuple[Json, str, int]:
     """The object in a file, its kind and its version; raises `FileError`."""
 
     def distinct(pairs: list[tuple[str, Any]]) -> Json:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        if len(found := dict(pairs)) < len(pairs):
             raise ValueError("an object has a key twice")
         return found
 
@@ -71,13 +70,11 @@ def parse(content: bytes) -> tuple[Json, str, int]:
             raise ValueError(f"the number {text[:20]}")
         return value
 
+    decoder = json.JSONDecoder(
+        object_pairs_hook=distinct, parse_constant=finite, parse_float=finite
+    )
     try:
-        document = json.loads(
-            content.decode("utf-8-sig"),
-            object_pairs_hook=distinct,
-            parse_constant=finite,
-            parse_float=finite,
-        )
+        document = decoder.decode(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise FileError(f"not JSON in UTF-8: {error}") from None
     level = [document]
@@ -112,39 +109,30 @@ class _Layout:
     def __init__(self) -> None:
         self.needed = 1
         self.kinds: dict[str, Kind] = {
-            "count": _whole(0, 10**9),
-            "positive": _whole(1, 10**9),
-            "node": _whole(0, 65_535),
-            "vertex": _whole(0, 10**9),
-            "weight": _whole(1, 1 << 60),
             "text": _one(lambda value: isinstance(value, str), "a text"),
             "flag": _one(lambda value: type(value) is bool, "true or false"),
             "true": _one(lambda value: value is True, "true"),
             "number": _one(_is_number, "a number of at least 0"),
             "seconds": _one(_are_seconds, "seconds by name"),
             "ratio": _ratio,
-            "chunk": self._run("count", 5),
         }
-        node = self._run("node", 2)
-        self.kinds["nodes"] = lambda value: list(map(node, self.kinds["list"](value)))
-        self.kinds["list"] = _one(lambda value: isinstance(value, list), "a list")
-        self.methods: dict[str, Kind] = {}
-        text = Path(__file__).with_name("entries.txt").read_text("utf-8")
         common = ""
+        text = Path(__file__).with_name("entries.txt").read_text("utf-8")
         for line in text.replace(",\n ", ",").splitlines():
             name, colon, entries = line.partition(":")
-            if "=" in name:
+            kind, _, method = name.partition(".")
+            if " = " in name:
                 alias, _, meant = line.partition(" = ")
                 self.kinds[alias] = self._kind(meant)
             elif name == "certificate":
-                common = f"{entries}, "
-                self.kinds[name] = self._certificate
-            elif name.startswith("certificate."):
-                self.methods[name.partition(".")[2]] = self._record(common + entries, closed=True)
+                common, self.kinds[name] = f"{entries}, ", self._certificate
+            elif method:
+                self.kinds[name] = self._record(common + entries, closed=True)
             elif colon:
-                self.kinds[name.rstrip("*")] = self._record(entries, closed=name[-1] != "*")
+                self.kinds[kind.rstrip("*")] = self._record(entries, closed=kind[-1] != "*")
 
     def _kind(self, text: str) -> Kind:
+        """That of a type; records may come later in the list."""
         if text.endswith("|null"):
             inner = self._kind(text.removesuffix("|null"))
             return lambda value: None if value is None else inner(value)
@@ -157,48 +145,50 @@ class _Layout:
         if text.startswith('"'):
             words = json.loads(f"[{text.replace('|', ',')}]")
             return _one(lambda value: isinstance(value, str) and value in words, text)
+        if run := re.fullmatch(r"run of (\w+) @(\d)", text):
+            return self._run(run[1], int(run[2]))
         if ".." in text:
-            return _whole(*map(int, text.split("..")))
+            low, high = map(int, text.split(".."))
+            return _one(lambda value: type(value) is int and low <= value <= high, text)
         return lambda value: self.kinds[text](value)
 
     def _record(self, text: str, *, closed: bool) -> Kind:
-        known, required = dict[str, tuple[Kind, int]](), set[str]()
-        for key, optional, kind, _, version in re.findall(
-            r"(\w+)(\??) ([^,@]+?)( @(\d))?(?:,|$)", text
-        ):
-            known[key] = self._kind(kind), int(version or 1)
-            required = required - {key} | ({key} if not optional else set())
+        entries = re.findall(r"(\w+)(\??) ([^,@]+?)(?: @(\d))?(?:,|$)", text)
+        known = {key: (self._kind(kind), int(version or 1)) for key, _, kind, version in entries}
+        optional = {key: bool(mark) for key, mark, _, _ in entries}
 
         def read(value: Any) -> Json:
             require(isinstance(value, dict), f"{value!r:.60}; expected an object")
-            for key in required:
-                require(key in value, f"the entry {key!r} is missing")
+            for key, may_lack in optional.items():
+                require(may_lack or key in value, f"the entry {key!r} is missing")
             found = {}
             for key, one in value.items():
+                require(key in known or not closed, f"the unknown entry {key!r:.60}")
                 if key in known:
                     kind, version = known[key]
                     with at(key):
                         found[key] = kind(one)
                     self.needed = max(self.needed, version if one else 1)
-                require(key in known or not closed, f"the unknown entry {key!r:.60}")
             return found
 
         return read
 
     def _certificate(self, value: Any) -> Json:
         method = value.get("method") if isinstance(value, dict) else None
-        require(isinstance(method, str) and method in self.methods, f"method {method!r:.60}")
-        found: Json = self.methods[str(method)](value)
+        kind = self.kinds.get(f"certificate.{method}")
+        if kind is None or not isinstance(method, str):
+            raise WrongError(f"the method {method!r:.60}")
+        found: Json = kind(value)
         return found
 
-    def _run(self, kind: str, version: int) -> Kind:
+    def _run(self, name: str, version: int) -> Kind:
         """A number, or the first and the last of a run, as files have them from a version on."""
 
         def read(value: Any) -> tuple[int, int]:
             if not isinstance(value, list):
-                return (self.kinds[kind](value),) * 2
+                return (self.kinds[name](value),) * 2
             self.needed = max(self.needed, version)
-            first, last = _row(value, [self.kinds[kind]] * 2)
+            first, last = _row(value, [self.kinds[name]] * 2)
             require(first <= last, f"a run from {first} to {last}")
             return first, last
 
@@ -212,13 +202,6 @@ def _one(holds: Callable[[Any], bool], what: str) -> Kind:
         return value
 
     return read
-
-
-def _whole(least: int, most: int) -> Kind:
-    return _one(
-        lambda value: type(value) is int and least <= value <= most,
-        f"a whole number from {least} to {most}",
-    )
 
 
 def _is_number(value: Any) -> bool:
