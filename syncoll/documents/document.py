@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -139,60 +139,45 @@ def parse_document(text: str, name: str, kinds: Sequence[str] = KINDS, taker: st
     kind, version = _kind(entries, name, kinds, taker)
     _require_shallow(entries, name)
     record = read_record(entries, _record(kind), name)
-    for brings, newer in ((2, _of_version_2), (3, _of_version_3), (5, _of_version_5)):
-        if version < brings and (what := newer(kind, record)):
-            raise FileFormatError(
-                f"{name}: {what}, which files of version {version} do not have; expected schema "
-                f"syncoll/{kind}/{brings}"
-            )
+    newer = [one for one in _brought(kind, record) if one[0] > version] if version < 5 else []
+    if newer:
+        brings, what = min(newer, key=lambda one: one[0])
+        raise FileFormatError(
+            f"{name}: {what}, which files of version {version} do not have; expected schema "
+            f"syncoll/{kind}/{brings}"
+        )
     return Document(kind, entries, record)
 
 
-def _of_version_2(kind: str, record: Any) -> str:
-    """What a record has that version 2 brought, in words; empty when that is nothing."""
+def _brought(kind: str, record: Any) -> Iterator[tuple[int, str]]:
+    """What a record has that only files from a version on have: the version, and what it is."""
     for where, problem in _problems(kind, record).items():
         algorithm = getattr(problem, "algorithm", None)
-        if algorithm is not None and algorithm.carriers is not UNSET:
-            return f"{where}algorithm has carriers"
-        carried = UNSET if algorithm is None else algorithm.contributions
-        if carried and any(isinstance(entry, list) for one in carried for entry in one):
-            return f"{where}contributions has runs of nodes"
+        if algorithm is not None:
+            if algorithm.carriers is not UNSET:
+                yield 2, f"{where}algorithm has carriers"
+            if any(isinstance(x, list) for one in algorithm.contributions or () for x in one):
+                yield 2, f"{where}contributions has runs of nodes"
+            if any(type(row[0]) is not int for row in algorithm.sends):
+                yield 5, f"{where}algorithm has runs of chunks"
         if _has_runs(problem.chunk_classes):
-            return f"{where}chunk_classes has runs of nodes"
-    evidence = getattr(record, "evidence", UNSET)
-    if evidence is not UNSET:
-        for i, shape in enumerate(evidence.shapes):
-            if any(one.each is not UNSET for one in shape.classes):
-                return f"evidence.shapes[{i}] has classes with each"
-            if _has_runs(shape.classes):
-                return f"evidence.shapes[{i}] has runs of nodes"
-    return ""
-
-
-def _of_version_3(_: str, record: Any) -> str:
-    """The same for version 3."""
+            yield 2, f"{where}chunk_classes has runs of nodes"
+        if any(type(c) is not int for one in problem.chunk_classes for c in one.chunks):
+            yield 5, f"{where}chunk_classes has runs of chunks"
     network = record.interconnect
     if any(one.counts is not UNSET for one in network.bounds):
-        return "interconnect.bounds has counts"
-    cables = network.fabric
-    if cables and (cables.multicast or cables.reduce):
-        return "interconnect.fabric has switches that copy or add up"
-    return ""
-
-
-def _of_version_5(kind: str, record: Any) -> str:
-    """The same for version 5."""
-    for where, problem in _problems(kind, record).items():
-        if any(type(c) is not int for one in problem.chunk_classes for c in one.chunks):
-            return f"{where}chunk_classes has runs of chunks"
-        algorithm = getattr(problem, "algorithm", None)
-        if algorithm is not None and any(type(row[0]) is not int for row in algorithm.sends):
-            return f"{where}algorithm has runs of chunks"
+        yield 3, "interconnect.bounds has counts"
+    if network.fabric and (network.fabric.multicast or network.fabric.reduce):
+        yield 3, "interconnect.fabric has switches that copy or add up"
     evidence = getattr(record, "evidence", UNSET)
+    for i, shape in enumerate(() if evidence is UNSET else evidence.shapes):
+        if any(one.each is not UNSET for one in shape.classes):
+            yield 2, f"evidence.shapes[{i}] has classes with each"
+        if _has_runs(shape.classes):
+            yield 2, f"evidence.shapes[{i}] has runs of nodes"
     for i, one in enumerate(() if evidence is UNSET else evidence.certificates):
         if getattr(one, "moved", UNSET) is not UNSET:
-            return f"evidence.certificates[{i}] has moved"
-    return ""
+            yield 5, f"evidence.certificates[{i}] has moved"
 
 
 def _problems(kind: str, record: Any) -> dict[str, Any]:
