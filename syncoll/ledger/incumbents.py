@@ -16,7 +16,6 @@ __all__ = [
     "MOST_LISTED",
     "belonging",
     "few_steps",
-    "known_cost",
     "merged",
     "shows_families",
     "unbeaten",
@@ -113,13 +112,6 @@ def unbeaten(points: Sequence[Point], families: Sequence[Family]) -> tuple[Point
         for point in points
         if not any(family.beats(point.steps, point.bandwidth) for family in families)
     )
-
-
-def known_cost(steps: int, points: Sequence[Point], families: Sequence[Family]) -> Fraction | None:
-    """The least R/C of a point or a member of at most so many steps; None where there is none."""
-    costs = [point.bandwidth for point in points if point.steps <= steps]
-    costs += [cost for one in families if (cost := one.cost_within(steps)) is not None]
-    return min(costs, default=None)
 
 
 def few_steps(families: Sequence[Family], request: SearchRequest) -> Iterator[Point]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -10,12 +9,12 @@ from fractions import Fraction
 from math import ceil
 
 from syncoll.ledger.candidates import CandidateSource
-from syncoll.ledger.incumbents import known_cost
 from syncoll.ledger.request import Strategy
 from syncoll.ledger.sizes import is_small
 from syncoll.results.evidence import BY_CUTTING, Distance, Evidence, ScaledShape, undefined_chunks
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, OpenClaim, Point
+from syncoll.results.known import better_left, known_cost, open_regions
 from syncoll.results.proof import Proof, Refuted, Scope, covers, most_covered
 
 __all__ = ["evidence_of", "gaps_are_open", "with_claims", "without_algorithms"]
@@ -44,29 +43,10 @@ def with_claims(
             return why_open(s)
         return f"{why_open(s)}; {_ONLY_CUTS if s is None else _NO_BOUND}"
 
-    def known(steps: int) -> Fraction | None:
-        return known_cost(steps, frontier.points, frontier.families)
-
-    def is_met(steps: int, bound: Fraction) -> bool:
-        best = known(steps)
-        return best is not None and best <= bound
-
-    claims = []
-    next_steps = least
-    for proof in evidence.proofs:
-        # What is said of an S holds for those before it that were not searched, as far as no member
-        # of a family among them meets it.
-        between = range(next_steps, proof.steps)
-        count = bisect_left(between, True, key=lambda s: is_met(s, proof.bound))
-        if count:
-            last, best = between[count - 1], known(next_steps)
-            claims.append(OpenClaim(next_steps, last, proof.bound, best, reason(next_steps)))
-        if proof.low is not None and not proof.is_closed:
-            why = reason(proof.steps)
-            claims.append(OpenClaim(proof.steps, proof.steps, proof.low, proof.best, why))
-        next_steps = proof.steps + 1
-    if not is_met(next_steps, low):
-        claims.append(OpenClaim(next_steps, None, low, known(next_steps), reason(None)))
+    claims = (
+        OpenClaim(*region, reason(None if region[1] is None else region[0]))
+        for region in open_regions(frontier, evidence.proofs, least, low)
+    )
     bounds = {proof.steps: proof.bound for proof in evidence.proofs}
     return replace(
         frontier,
@@ -171,20 +151,10 @@ class _Proving:
         most_rounds = self.source.most_rounds(self.steps)
         if best is None and most_rounds is None:
             return replace(proof, low=bound)
-        closed, is_closed, low = 0, True, best
-        for chunks in self.source.admitted():
-            limits = [] if most_rounds is None else [most_rounds]
-            if best is not None:
-                limits.append(ceil(best * chunks) - 1)
-            rounds = self._least(chunks, min(limits))
-            if rounds is not None:
-                ratio = Fraction(rounds, chunks)
-                low = ratio if low is None else min(low, ratio)
-                is_closed = False
-            elif is_closed:
-                closed = chunks
-            if not is_closed and low == bound:
-                break  # nothing that is said depends on a larger C
+        # Nothing that is said depends on a larger C than one with which the bound is left.
+        low, closed, is_closed = better_left(
+            self.source.admitted(), best, most_rounds, self._least, bound
+        )
         proof = replace(
             proof,
             certificates=tuple(self.needed),

@@ -21,7 +21,6 @@ looked at.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,6 +32,8 @@ from syncoll.certificates import Certificate, ChunkClasses
 from syncoll.errors import UsageError, VerificationError
 from syncoll.model import Collective, Topology
 from syncoll.results import BY_CUTTING, Evidence, Frontier, OpenClaim, Point, Proof, Refuted, Scope
+from syncoll.results.known import better_left, known_cost, open_regions
+from syncoll.results.proof import covers
 from syncoll.trust.families import require_consistent
 from syncoll.trust.same_problem import require_same_collective, require_same_topology
 from syncoll.trust.unchecked import Unchecked, unchecked
@@ -269,13 +270,8 @@ class _Check:
             f"the proofs are about {numbers} steps, in that order",
         )
 
-    def _best(self, steps: int) -> Fraction | None:
-        costs = [p.bandwidth for p in self.frontier.points if p.steps <= steps]
-        costs += [c for one in self.families if (c := one.cost_within(steps)) is not None]
-        return min(costs, default=None)
-
     def _proof(self, proof: Proof) -> None:
-        best = self._best(proof.steps)
+        best = known_cost(proof.steps, self.frontier.points, self.families)
         _equal("the best cost found", proof.best, best)
         bound = self._bound(proof.certificates, proof.steps)
         _require(proof.bound == bound, f"the certificates prove R/C >= {bound}, not {proof.bound}")
@@ -334,25 +330,18 @@ class _Check:
         """For each C what is ruled out, and what follows from that."""
         self._contradictions(proof)
         bound = self._bound(proof.certificates, proof.steps)
-        low, closed, is_closed, looked = best, 0, True, 0
-        needed: set[Refuted] = set()
-        for chunks in self._domain():
-            limit = proof.max_rounds
-            if best is not None:
-                better = -int(-best * chunks // 1) - 1
-                limit = better if limit is None else min(limit, better)
-            assert limit is not None
+        looked, needed = 0, set[Refuted]()
+
+        def least(chunks: int, limit: int) -> int | None:
+            nonlocal looked
             rounds = limit
             while rounds >= 0 and not self._ruled_out(proof, chunks, rounds, needed):
                 rounds -= 1
                 looked += 1
                 _require(looked <= _MOST_RATIOS, "too many candidates to be checked one by one")
-            if rounds < limit:
-                ratio = Fraction(rounds + 1, chunks)
-                low = ratio if low is None else min(low, ratio)
-                is_closed = False
-            elif is_closed:
-                closed = chunks
+            return None if rounds == limit else rounds + 1
+
+        low, closed, is_closed = better_left(self._domain(), best, proof.max_rounds, least)
         _equal("low", proof.low, low)
         used = set(proof.refuted) == needed
         _require(used, "it names refutations that the claim does not need")
@@ -402,45 +391,21 @@ class _Check:
             return True
         # In the order in which a search chooses among several that would do.
         for answer in sorted(proof.refuted, key=lambda r: (-r.steps, r.chunks, -r.rounds)):
-            copies, odd = divmod(answer.chunks, chunks)
-            if (
-                odd == 0
-                and (copies == 1 or self.evidence.scaling)
-                and answer.steps >= steps
-                and answer.rounds >= rounds * copies
-            ):
+            same = self.evidence.scaling or answer.chunks == chunks
+            if same and covers(answer, steps, rounds, chunks):
                 needed.add(answer)
                 return True
         return False
 
     def _open(self) -> None:
         """What is said to be open is what the proofs leave open."""
-        expected: list[tuple[int, int | None, Fraction, Fraction | None]] = []
-        first, least = self.frontier.least_steps, self.frontier.least_bandwidth
-        for proof in self.evidence.proofs:
-            # What is proved about more steps is all that is known about those in between.
-            last = self._last_open(first, proof.steps - 1, proof.bound)
-            if last >= first:
-                expected.append((first, last, proof.bound, self._best(first)))
-            if proof.low is not None and proof.low != proof.best:
-                expected.append((proof.steps, proof.steps, proof.low, proof.best))
-            first = proof.steps + 1
-        if self._last_open(first, first, least) == first:
-            expected.append((first, None, least, self._best(first)))
+        least = self.frontier.least_steps, self.frontier.least_bandwidth
+        expected = list(open_regions(self.frontier, self.evidence.proofs, *least))
         stated = [(c.least_steps, c.most_steps, c.low, c.high) for c in self.frontier.open]
         _require(
             stated == expected,
             f"what is open is stated as {_shown(stated)}; the proofs leave open {_shown(expected)}",
         )
-
-    def _last_open(self, first: int, last: int, bound: Fraction) -> int:
-        """The last of these S for which the best found costs more than a bound; else first - 1."""
-
-        def is_met(steps: int) -> bool:
-            best = self._best(steps)
-            return best is not None and best <= bound
-
-        return first - 1 + bisect_left(range(first, last + 1), True, key=is_met)
 
 
 def _equal(what: str, stated: object, computed: object) -> None:
