@@ -22,7 +22,6 @@ from syncoll.api.base import (
 )
 from syncoll.api.frontier import FrontierResult, Source, frontier_of
 from syncoll.api.searches import SearchOptions, searched
-from syncoll.damage.damage import parse_damage
 from syncoll.documents import require_writable
 from syncoll.documents.folder import FrontierFolder
 from syncoll.errors import LocatedError, UsageError
@@ -38,6 +37,7 @@ from syncoll.results import Frontier
 from syncoll.session import Session
 from syncoll.session.progress import counting
 from syncoll.session.settings import SettingsOptions
+from syncoll.spec.damages import parse_damage
 from syncoll.wording import argument
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
-"""Damage: what of a machine is broken, or slower than it was, as people write it.
+"""Damage: what of a machine is broken, or slower than it was, and what that is on a network.
 
-``link 3->6``, ``link 3<->6`` for both directions, ``link 2->switch 0``, ``node 5``, ``switch 1``,
-or words of the label of a cable or of a shared bandwidth: ``card 2`` is the ``network card of
-GPU 2``.  With ``by N`` behind it what is named has an Nth of its bandwidth, as for `simulate`.
+A link, in one direction or both, a node, a switch, or words of the label of a cable or of a shared
+bandwidth: ``card 2`` is the ``network card of GPU 2``.  What is slower by N has an Nth of its
+bandwidth, as for `simulate`.  `syncoll.spec.damages` reads these from texts.
 """
 
 from __future__ import annotations
@@ -17,12 +17,7 @@ from syncoll.errors import UsageError
 from syncoll.model import Fabric, Link, Topology
 from syncoll.wording import argument, counted
 
-__all__ = ["Affected", "Damage", "affected_by", "parse_damage"]
-
-_VERTEX = r"(?:(node|gpu|rank|switch)\s*)?([0-9]{1,9})"
-_LINK = re.compile(rf"(?:(?:link|cable)\s+)?{_VERTEX}\s*(<->|->)\s*{_VERTEX}", re.IGNORECASE)
-_ONE = re.compile(r"(node|gpu|rank|switch)\s*([0-9]{1,9})", re.IGNORECASE)
-_SLOW = re.compile(r"(.+?)\s+by\s+([0-9]{1,9}(?:\.[0-9]{1,9}|/(?!0+$)[0-9]{1,9})?)")
+__all__ = ["Affected", "Damage", "affected_by"]
 
 _MOST_LISTED = 12
 
@@ -67,43 +62,6 @@ class Damage:
         else:
             what = label
         return what if self.factor is None else f"{what} by {self.factor}"
-
-
-def parse_damage(text: str, *, slow: bool = False, called: str | None = None) -> Damage:
-    """What is broken, such as ``link 3->6``, or with `slow` what is slower: ``link 3->6 by 2``.
-
-    Args:
-        called: what messages begin with; None for the argument that it is.
-
-    Raises:
-        UsageError: when it is neither.
-    """
-    given, factor = text, None
-    name = f"{argument('slow' if slow else 'without')}: " if called is None else called
-    text = " ".join(text.split())
-    if slow:
-        match = _SLOW.fullmatch(text)
-        if match is None or Fraction(match[2]) <= 1:
-            raise UsageError(
-                f"{name}{given!r} is not WHAT by N, with N above 1, of at most 9 digits (9 more "
-                "after a point), such as 'link 3->6 by 2': a half of its bandwidth"
-            )
-        text, factor = match[1], Fraction(match[2])
-    if link := _LINK.fullmatch(text):
-        ends = (_vertex(link[1], link[2]), _vertex(link[4], link[5]))
-        return Damage(given, ends, link[3] == "<->", factor=factor)
-    if one := _ONE.fullmatch(text):
-        return Damage(given, vertex=_vertex(one[1], one[2]), factor=factor)
-    if not re.search(r"\w", text) or "->" in text:
-        raise UsageError(
-            f"{name}{given!r} names nothing; expected such as 'link 3->6', 'link 3<->6', 'node "
-            "5', 'switch 0', or the label of a cable"
-        )
-    return Damage(given, label=text, factor=factor)
-
-
-def _vertex(kind: str | None, number: str) -> Vertex:
-    return (kind or "").lower() == "switch", int(number)
 
 
 def _short(vertex: Vertex) -> str:

@@ -45,17 +45,17 @@ class Builder(ExpressionBuilder):
 
     # Machines on which something broke --------------------------------------------------------
 
-    def end(self, children: Children) -> tuple[bool, Any]:
-        return children[0] is not None, children[1]
+    def end(self, children: Children) -> syntax.End:
+        word, expr = children
+        is_switch = word is not None and word.type == "SWITCH"
+        return syntax.End(is_switch, expr, span=self.whole(children))
 
     def broken_vertex(self, children: Children) -> Node:
-        word, expr = children
-        return syntax.Broken(((str(word) == "switch", expr),), span=self.whole(children))
+        return syntax.Broken((self.end(children),), span=self.whole(children))
 
     def broken_link(self, children: Children) -> Node:
-        word, one, arrow, other = children
-        span = self.token_span(word).to(other[1].span)
-        return syntax.Broken((one, other), str(arrow) == "<->", span=span)
+        _, one, arrow, other = children
+        return syntax.Broken((one, other), str(arrow) == "<->", span=self.whole(children))
 
     def broken_text(self, children: Children) -> Node:
         return syntax.Broken((), text=self._text(children[0]), span=self.whole(children))

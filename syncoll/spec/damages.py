@@ -1,25 +1,34 @@
-"""A topology behind which stands what is broken: ``dgx1 without link 3->6 and node 4``.
+"""What is broken, as people write it, and topologies behind which it stands.
 
-It is the machine that `syncoll repair` makes of the same words, see `syncoll.damage`, and has these
-words in its name, so that what is called like that in a file of results can be named again.
+``dgx1 without link 3->6 and node 4`` is the machine that `syncoll repair` makes of the same words,
+and has these words in its name, so that a file of results can be named again.
 """
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from fractions import Fraction
 
-from syncoll.damage.damage import Damage, Vertex, affected_by, parse_damage
+from syncoll.damage.damage import Damage, Vertex, affected_by
 from syncoll.damage.damaged import cables_of, damaged
-from syncoll.errors import ModelError, UsageError
+from syncoll.errors import ModelError, SpecError, UsageError
 from syncoll.model import Fabric, Topology
 from syncoll.routing import as_topology
 from syncoll.spec import syntax
 from syncoll.spec.environment import Ambient
 from syncoll.spec.evaluator import Evaluator
 from syncoll.spec.limits import MAX_NODES
+from syncoll.spec.module import module_of
+from syncoll.spec.parser import parse_broken
+from syncoll.spec.source import Source
 from syncoll.spec.values import NameScope
+from syncoll.wording import argument
 
-__all__ = ["without"]
+__all__ = ["parse_damage", "without"]
+
+_SLOW = re.compile(r"(.+?)\s+by\s+([0-9]{1,9}(?:\.[0-9]{1,9}|/(?!0+$)[0-9]{1,9})?)")
+_GLUED = re.compile(r"\b(link|cable|node|gpu|rank|switch)(?=[0-9])", re.IGNORECASE)
 
 
 def without(network: Topology | Fabric, failures: syntax.Failures, scope: NameScope) -> Topology:
@@ -49,25 +58,59 @@ def without(network: Topology | Fabric, failures: syntax.Failures, scope: NameSc
     return topology
 
 
+def parse_damage(text: str, *, slow: bool = False, called: str | None = None) -> Damage:
+    """What is broken, such as ``link 3->6``, or with `slow` what is slower: ``link 3->6 by 2``.
+
+    What the language does not know is a label, without quotation marks.
+
+    Args:
+        called: what messages begin with; None for the argument that it is.
+
+    Raises:
+        UsageError: when it is neither.
+    """
+    given, factor = text, None
+    name = f"{argument('slow' if slow else 'without')}: " if called is None else called
+    text = " ".join(text.split())
+    if slow:
+        match = _SLOW.fullmatch(text)
+        if match is None or Fraction(match[2]) <= 1:
+            raise UsageError(
+                f"{name}{given!r} is not WHAT by N, with N above 1, of at most 9 digits (9 more "
+                "after a point), such as 'link 3->6 by 2': a half of its bandwidth"
+            )
+        text, factor = match[1], Fraction(match[2])
+    source = Source.typed(_GLUED.sub(r"\1 ", text))
+    try:
+        found = _damage(parse_broken(source), NameScope(module_of(source), {}))
+    except SpecError:
+        if not re.search(r"\w", text) or "->" in text:
+            raise UsageError(
+                f"{name}{given!r} names nothing; expected such as 'link 3->6', 'link 3<->6', "
+                "'node 5', 'switch 0', or the label of a cable"
+            ) from None
+        found = Damage(given, label=text)
+    return replace(found, text=given, factor=factor)
+
+
 def _damage(thing: syntax.Broken, scope: NameScope) -> Damage:
-    evaluator = Evaluator(Ambient("what is broken"))
-    words, factor = " ".join(thing.span.text.split()), None
+    evaluator, factor = Evaluator(Ambient("what is broken")), None
     if thing.factor is not None:
         factor = Fraction(evaluator.number(thing.factor, scope))
         if factor <= 1:
             raise thing.factor.span.error(f"slower by {factor}", "a number above 1")
     if not thing.vertices:
         try:
-            found = parse_damage(thing.text, called="")
+            return replace(parse_damage(thing.text, called=""), factor=factor)
         except UsageError as error:
             raise thing.span.error(str(error)) from None
-        return Damage(thing.text, found.ends, found.both_ways, found.vertex, found.label, factor)
-    vertices: list[Vertex] = []
-    for is_switch, expr in thing.vertices:
-        number = evaluator.whole(expr, scope)
+    ends: list[Vertex] = []
+    for end in thing.vertices:
+        number = evaluator.whole(end.number, scope)
         if not 0 <= number < MAX_NODES:
-            raise expr.span.error(f"number {number}", f"0 to {MAX_NODES - 1}")
-        vertices.append((is_switch, int(number)))
-    if len(vertices) == 1:
-        return Damage(words, vertex=vertices[0], factor=factor)
-    return Damage(words, (vertices[0], vertices[1]), thing.both_ways, factor=factor)
+            raise end.number.span.error(f"number {number}", f"0 to {MAX_NODES - 1}")
+        ends.append((end.is_switch, int(number)))
+    words = " ".join(thing.span.text.split())
+    if len(ends) == 1:
+        return Damage(words, vertex=ends[0], factor=factor)
+    return Damage(words, (ends[0], ends[1]), thing.both_ways, factor=factor)

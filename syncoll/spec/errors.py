@@ -53,6 +53,8 @@ _STATEMENTS = (
 )
 _SPECIAL = {
     "NAME": "a name",
+    "CABLE": "link",
+    "VERTEX": "node",
     "INTEGER": "a number",
     "STRING": 'a text in "quotes"',
     "RATE": "a unit such as GB/s",

@@ -25,7 +25,7 @@ from syncoll.spec.environment import Ambient
 from syncoll.spec.evaluator import Evaluator
 from syncoll.spec.instantiate import make_topology, nodes_in_columns, nodes_of_topology
 from syncoll.spec.keywords import AMBIENT, BUILTIN_NAMES, list_words
-from syncoll.spec.module import Module, suggest
+from syncoll.spec.module import Module, module_of, suggest
 from syncoll.spec.parser import parse_expression
 from syncoll.spec.source import Source
 from syncoll.spec.syntax import Expr
@@ -138,7 +138,7 @@ class Condition:
             NotVectorisable: when columns are too much for it.
         """
         evaluator = Evaluator(Ambient("the condition"))
-        return evaluator.truth(self.expr, NameScope(_nowhere(), names), mask)
+        return evaluator.truth(self.expr, NameScope(module_of(self.expr.span.source), names), mask)
 
 
 def conditions_of(text: str) -> list[Condition]:
@@ -266,18 +266,3 @@ def _names_in(expr: Expr) -> list[str]:
     }
     used = [node.id for node in nodes if isinstance(node, (syntax.Name, syntax.Call))]
     return [name for name in used if name not in bound]
-
-
-class _NoLibrary:
-    """Behind a condition, in which only its own names count."""
-
-    def find(self, namespace: str, name: str) -> None:
-        """Nothing."""
-
-    def known_names(self, namespace: str) -> Iterable[str]:
-        """None."""
-        return ()
-
-
-def _nowhere() -> Module:
-    return Module(Source.typed(""), None, _NoLibrary())

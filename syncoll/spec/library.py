@@ -21,7 +21,7 @@ from syncoll.errors import SpecError
 from syncoll.spec.arguments import as_arguments
 from syncoll.spec.foreign import ForeignFiles, Reader, Recognise, unrecognised
 from syncoll.spec.limits import MAX_FILE_BYTES
-from syncoll.spec.module import Found, Module, defined_twice, load_module, unknown_name
+from syncoll.spec.module import Found, Module, NoLibrary, defined_twice, load_module, unknown_name
 from syncoll.spec.parser import parse_combination, parse_failures, parse_reference
 from syncoll.spec.source import Source, Span, decode
 from syncoll.spec.syntax import Combination, Definition, Failures, Reference
@@ -480,7 +480,7 @@ class SpecLibrary:
             call = Reference(only.name, place, (), span=place)
             return Found(only, module), call, module
         call = parse_reference(source, in_file.start("call"))
-        own = Module(module.source, module.path, _NOTHING, module.own, imports=module.imports)
+        own = Module(module.source, module.path, NoLibrary(), module.own, imports=module.imports)
         looked_up = own.look_up(namespace, call.id, call.name_span)
         home = module if looked_up.module is own else looked_up.module
         return Found(looked_up.definition, home), call, module
@@ -540,10 +540,6 @@ def _files_in(folder: Path) -> list[Path]:
         return sorted(path for path in folder.rglob(f"*{_SUFFIX}") if path.is_file())
     except OSError:
         return []
-
-
-_NOTHING = SpecLibrary(())
-"""Behind ``file:`` only the file's own names count."""
 
 
 def _only_definition(module: Module, kind: Kind, place: Span) -> Definition:

@@ -22,10 +22,12 @@ __all__ = [
     "Found",
     "Library",
     "Module",
+    "NoLibrary",
     "close_names",
     "defined_twice",
     "load_module",
     "make_module",
+    "module_of",
     "namespace_of",
     "suggest",
     "unknown_name",
@@ -58,6 +60,22 @@ class Library(Protocol):
 
     def known_names(self, namespace: str) -> Iterable[str]:
         """All names, for suggestions."""
+
+
+class NoLibrary:
+    """Where nothing but a file's own names, or those of a text, count."""
+
+    def find(self, namespace: str, name: str) -> None:
+        """Nothing."""
+
+    def known_names(self, namespace: str) -> Iterable[str]:
+        """None."""
+        return ()
+
+
+def module_of(source: Source) -> Module:
+    """A text that is in no file and sees no names."""
+    return Module(source, None, NoLibrary())
 
 
 def namespace_of(definition: Definition) -> str:

@@ -15,7 +15,7 @@ from zlib import crc32
 
 from syncoll.spec.keywords import RESERVED
 from syncoll.spec.source import Source
-from syncoll.spec.syntax import Combination, Expr, Failures, File, Reference
+from syncoll.spec.syntax import Broken, Combination, Expr, Failures, File, Reference
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from syncoll.spec.builder import Builder
 
 __all__ = [
+    "parse_broken",
     "parse_combination",
     "parse_expression",
     "parse_failures",
@@ -80,6 +81,17 @@ def parse_failures(source: Source, start: int) -> Failures:
     return result
 
 
+def parse_broken(source: Source) -> Broken:
+    """Reads what is broken, such as ``link 3->6``, where it is the whole text.
+
+    Raises:
+        SpecError: at the first place where the text breaks the grammar.
+    """
+    result = _parse("broken", source, 0, len(source.text))
+    assert isinstance(result, Broken)
+    return result
+
+
 def parse_expression(source: Source) -> Expr:
     """Reads an expression that is the whole text.
 
@@ -129,7 +141,7 @@ def _compiled() -> tuple[Lark, Builder]:
         grammar,
         parser="lalr",
         lexer="contextual",
-        start=["file", "reference", "choice", "expr", "failures"],
+        start=["file", "reference", "choice", "expr", "failures", "broken"],
         keep_all_tokens=True,
         maybe_placeholders=True,
         transformer=builder,

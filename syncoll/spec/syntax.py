@@ -251,26 +251,26 @@ class Without(Node):
 Combination = Reference | Inverse | Sequence | Choice | Weighted | Sum | Within | Without
 
 
+class End(Node):
+    """``switch 0``, ``node 3`` or ``3``: a node or switch of a physical network."""
+
+    is_switch: bool
+    number: Expr
+
+
 class Broken(Node):
     """``node 4``, ``switch 0``, ``link 3->6``, ``link 3<->switch 0`` or ``"words of a label"``.
 
     Args:
-        vertices: of a node or a switch itself, of a link its ends; each with whether it is a
-            switch.
+        vertices: a node or a switch, or the ends of a link.
         text: in quotation marks; empty where it is one of the others.
         factor: how many times slower it is; None for what is broken.
     """
 
-    vertices: tuple[tuple[bool, Expr], ...]
+    vertices: tuple[End, ...]
     both_ways: bool = False
     text: str = ""
     factor: Expr | None = None
-
-    def children(self) -> Iterator[Node]:
-        """The expressions in it."""
-        yield from (expr for _, expr in self.vertices)
-        if self.factor is not None:
-            yield self.factor
 
 
 class Failure(Node):

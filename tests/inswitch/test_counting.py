@@ -264,8 +264,8 @@ def test_bounds_of_single_links() -> None:
 
 
 def test_what_is_left_of_a_damaged_box_still_adds_up() -> None:
-    from syncoll.damage.damage import parse_damage
     from syncoll.damage.damaged import damaged
+    from syncoll.spec.damages import parse_damage
 
     left = damaged(syncoll.topology("nvl72(4, true)"), [parse_damage("node 1")]).topology
     assert left.num_nodes == 3

@@ -12,7 +12,6 @@ import pytest
 import syncoll
 from syncoll.bounding.combining import combining_rounds_bound
 from syncoll.certificates import Certificate, ChunkClasses
-from syncoll.damage.damage import parse_damage
 from syncoll.damage.damaged import damaged
 from syncoll.formula import Verdict
 from syncoll.model import BandwidthBound, Collective, Counting, Topology, within
@@ -22,6 +21,7 @@ from syncoll.plugins.options import resolve_options
 from syncoll.routing import as_topology
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
+from syncoll.spec.damages import parse_damage
 from syncoll_inswitch import RECORD
 from syncoll_inswitch.boxes import Boxes, boxes_of, neighbours
 from tests.oracles.counted import box

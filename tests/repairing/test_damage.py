@@ -8,7 +8,6 @@ from fractions import Fraction
 import pytest
 
 import syncoll
-from syncoll.damage.damage import parse_damage
 from syncoll.damage.damaged import Damaged, damaged
 from syncoll.errors import ImpossibleError, LocatedError, UsageError
 from syncoll.model import Collective, Fabric, Topology
@@ -17,6 +16,7 @@ from syncoll.routing import as_topology
 from syncoll.session import Session
 from syncoll.simulating.network import PhysicalNetwork, physical_network
 from syncoll.simulating.semantics import Semantics, parse_slow
+from syncoll.spec.damages import parse_damage
 
 
 def left(topology: str, *without: str, slow: tuple[str, ...] = ()) -> Damaged:

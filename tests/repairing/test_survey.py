@@ -14,7 +14,6 @@ import pytest
 import syncoll
 from syncoll.api.frontier import frontier_of
 from syncoll.cli.main import main
-from syncoll.damage.damage import parse_damage
 from syncoll.damage.damaged import damaged
 from syncoll.deadline import NEVER
 from syncoll.documents.folder import FrontierFolder
@@ -24,6 +23,7 @@ from syncoll.repairing.failures import Kind, single_failures
 from syncoll.repairing.survey import Surveyed
 from syncoll.results import Frontier
 from syncoll.session import Session
+from syncoll.spec.damages import parse_damage
 
 SESSION = Session()
 ALONE = ["--backend", "multitree", "--progress", "none"]

@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 
 import syncoll
+from syncoll.damage.damaged import damaged
 from syncoll.errors import LocatedError, ModelError, SpecError
 from syncoll.model import RelationTable, inverse_of
 from syncoll.model.fewer_nodes import as_operand, without
+from syncoll.spec.damages import parse_damage
+
+from .conftest import SpecFile
 
 NAMES = [
     "allgather",
@@ -111,6 +115,32 @@ def test_brackets_only_around_sums() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("0->1", "link 0->1"),
+        ("cable GPU 0 <-> rank 1", "link 0<->1"),
+        ("gpu 3", "node 3"),
+        ("Switch 0", "switch 0"),
+        ("NODE 2->Switch 0", "link 2->switch 0"),
+    ],
+)
+def test_damage_is_written_alike_in_the_language_and_outside(text: str, same: str) -> None:
+    where = "a100(boxes=1)" if "switch" in same else "ring(4)"
+    machine = syncoll.topology(f"{where} without {text}")
+    assert machine.name.endswith(f" without {same}")
+    assert machine.same_as(damaged(syncoll.topology(where), [parse_damage(text)]).topology)
+
+
+def test_parameters_may_be_called_as_the_ends_of_links(spec_file: SpecFile) -> None:
+    path = spec_file(
+        "search s(gpu, rank) { topology ring(4) without link gpu->rank collective allgather }"
+    )
+    assert syncoll.Session().specs.search(f"{path}:s(0, 1)").topology.name == (
+        "ring(4) without link 0->1"
+    )
+
+
+@pytest.mark.parametrize(
     ("name", "message", "column"),
     [
         ("alltoall without node 7", "no node 7", 23),
@@ -205,7 +235,8 @@ def test_a_machine_on_which_something_broke(name: str, nodes: int, links: int) -
         ("ring(4) without link 0->2", "has no link from 0 to 2", 17),
         ("ring(4) with link 0->1", "ends too early", 22),
         ("ring(4) with link 0->1 by 1", "slower by 1", 27),
-        ("ring(4) without 0->1", "unexpected `0`", 17),
+        ("ring(4) without 0-1", "unexpected `-`", 18),
+        ("ring(4) without 0->x", "`x`", 20),
         ('ring(4) without "card 3"', "nothing of ring.4. is called that", 17),
         ("ring(4) without link 0->1 and with link 0->1 by 2", "is gone", 9),
         ("ring(2) without node 0 and node 1", "no node of ring.2. is left", 9),
@@ -216,3 +247,11 @@ def test_what_is_not_there_is_told_where_it_is_said(name: str, message: str, col
         syncoll.topology(name)
     assert caught.value.origin is not None
     assert caught.value.origin.column == column
+
+
+def test_outside_the_language_a_number_may_follow_at_once() -> None:
+    for text in ("gpu3", "NODE3", "node 3"):
+        assert parse_damage(text).vertex == (False, 3)
+    assert parse_damage("link gpu0->switch1").ends == ((False, 0), (True, 1))
+    assert parse_damage("card 2").label == "card 2"
+    assert parse_damage("node").label == "node"
