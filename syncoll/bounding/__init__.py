@@ -2,9 +2,10 @@
 
 from syncoll.bounding.at_once import bound_at_once
 from syncoll.bounding.combining import combining_rounds_bound
-from syncoll.bounding.rounds import rounds_bound, with_cut, with_trees
+from syncoll.bounding.rounds import BoundsMemory, rounds_bound, with_cut, with_trees
 
 __all__ = [
+    "BoundsMemory",
     "bound_at_once",
     "combining_rounds_bound",
     "rounds_bound",

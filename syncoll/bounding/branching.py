@@ -8,9 +8,10 @@ both parts dearest of a few that are tried, until no case is cheaper than is of 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import count
 
 import numpy as np
 
@@ -65,8 +66,9 @@ def divided(
     exact = LinkPrices.of(topology, certificate.steps, certificate.prices)
     prices = exact.floats()
     each = enough / classes[min(kinds)].count
+    numbers = count()
     programs = [
-        _Divisible(model, (case.chunks, case.node, case.after), prices, deadline)
+        _Divisible(model, (case.chunks, case.node, case.after), prices, deadline, numbers)
         for case in whole.cases
     ]
     open_cases = [_Part(*one.solved((), deadline), one) for one in programs]
@@ -110,13 +112,21 @@ class _Part:
 
 
 class _Divisible:
-    """The linear program of one case under fixed prices."""
+    """The linear program of one case under fixed prices.
 
-    _solved = 0
+    Args:
+        numbers: of the parts that are solved.
+    """
 
     def __init__(
-        self, model: OrbitModel, case: CaseAt, prices: FloatArray, deadline: Deadline
+        self,
+        model: OrbitModel,
+        case: CaseAt,
+        prices: FloatArray,
+        deadline: Deadline,
+        numbers: Iterator[int],
     ) -> None:
+        self._numbers = numbers
         self._model, self._at = model, case
         self._program = CaseProgram(model, [case], deadline, prices)
         self._rows: IntArray = self._program.divisible()
@@ -132,8 +142,7 @@ class _Divisible:
         optimum = self._highs.minimise(deadline.seconds)
         for link, step, _ in sends:
             self._highs.change_row(int(self._rows[step, link]), 0.0, np.inf)
-        _Divisible._solved += 1
-        number = _Divisible._solved
+        number = next(self._numbers)
         if optimum is None:
             nothing = np.zeros(self._rows.shape)
             value = _NEVER if not self._highs.was_stopped else 0.0

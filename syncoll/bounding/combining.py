@@ -14,7 +14,7 @@ or add up what is sent, only the first three count, and one for a number of step
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,14 +25,13 @@ from syncoll.bounding.branching import divided
 from syncoll.bounding.first_completion import QUICK, THOROUGH, find_completions
 from syncoll.bounding.partition import find_partition
 from syncoll.bounding.quotient import LEAST_NODES
-from syncoll.bounding.rounds import ceiling, copies_prove, rounds_bound
+from syncoll.bounding.rounds import BoundsMemory, rounds_bound
 from syncoll.bounding.shared_steiner_trees import find_gossip
 from syncoll.bounding.switches import find_switch_prices
 from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.chunk_classes import ChunkClasses, Demand, DemandList, DemandView
 from syncoll.certificates.priced import Priced
-from syncoll.clock import remembered
-from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
+from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.linear.colour_refinement import Graph, hashes, mix, refine
 from syncoll.model import RelationTable, Topology
 from syncoll.symmetry import free_symmetry
@@ -44,30 +43,13 @@ _Found = tuple[Fraction, Priced] | None
 _SHARES = (0.25, 0.5, 1.0)
 """The parts of the time that is left which gossip, completions and dividing their cases take."""
 
-_UNLIKELY, _SHARE_OF_UNLIKELY = 0.8, 0.25
-"""A node of which at most this part of the best could be proved for other S comes after the others,
-if less than that part of the time is over then."""
-
-_MOST_RATINGS = 1 << 14
-
-
-def _ratings() -> dict[int, float]:
-    """By `signature`: the largest part of the best bound that could be proved at a node.
-
-    The last values are kept between calls and order the nodes.
-    """
-    return remembered("ratings of nodes", dict)
-
-
-_SHARE_OF_LARGER, _LITTLE = 0.7, 0.02
-"""The part of the time that is left in which the larger relaxation of one node has to be solved.
-It is not where it would prove not even this part more than the smaller one, ..."""
-
-_FALLS = 3
-"""... going by what it did for fewer steps, and that it falls with this power of S, or faster."""
-
 _SHARE_OF_PARTITIONS = 0.5
 """The part of the time in which partitions are looked for."""
+
+_SHARE_OF_LARGER, _LITTLE, _FALLS = 0.7, 0.02, 3
+"""The part of the time that is left for the larger relaxation of one node.  It is left out where,
+by what it proved for fewer steps, it would prove not even this part more than the smaller one, if
+its gain falls with this power of S."""
 
 
 def combining_rounds_bound(
@@ -80,6 +62,7 @@ def combining_rounds_bound(
     prove: Callable[..., RoundsBound] = rounds_bound,
     known: RoundsBound | None = None,
     enough: Fraction | None = None,
+    memory: BoundsMemory | None = None,
 ) -> RoundsBound:
     """The best of these bounds on R.
 
@@ -91,8 +74,9 @@ def combining_rounds_bound(
         known: the bound already proved for any number of steps, if any.
         enough: what an algorithm of so many steps has; where the bound is below that, cases are
             divided, which takes long.
+        memory: what bounds for other S found; it is added to.
     """
-    deadline = Deadline.after(seconds)
+    deadline, memory = Deadline.after(seconds), memory or BoundsMemory()
     shape = table if isinstance(table, ChunkClasses) else ChunkClasses.of(table, 1, combining=True)
     if shape.ends_alone:
         readings: list[tuple[DemandView, int | None]] = [(DemandView.INVERSE, None)]
@@ -119,33 +103,31 @@ def combining_rounds_bound(
             reading=question.reading,
             node=question.node,
             more_than=best.rounds,
+            memory=memory,
         )
         if steps is not None:
-            most[question.like] = ceiling(question.where, question.demands, steps)
+            flows = memory.flows(question.where, question.demands)
+            most[question.like] = flows.ceiling(steps)
         if bound.rounds <= best.rounds:
             return False
         best = bound
         return True
 
-    for question in _questions(topology, shape, readings, steps, deadline, thorough):
+    for question in _questions(topology, shape, readings, memory.ratings, deadline):
         if ask(question, thorough, deadline):
             leader = question
     if leader is not None and steps is not None and not (thorough or deadline.passed):
         # Of the others it proves less as a rule, and takes as long for each.
         until = deadline if deadline.is_never else deadline.share(_SHARE_OF_LARGER)
-        fewer = copies_prove(leader.where, leader.demands, steps)
+        fewer = memory.flows(leader.where, leader.demands).copies_prove(steps)
         if fewer is None or (fewer[1] - 1) * (fewer[0] / steps) ** _FALLS > _LITTLE:
             ask(leader, True, until)
         most |= dict.fromkeys((like for like in most if like != leader.like), 0.0)
     if best.rounds:
-        ratings = _ratings()
-        if len(ratings) > _MOST_RATINGS:
-            ratings.clear()
-        for like, value in most.items():
-            ratings[like] = value / float(best.rounds)
+        memory.ratings |= {like: value / float(best.rounds) for like, value in most.items()}
     if steps is None or shape.ends_alone or deadline.passed or topology.counts_copies:
         return best
-    return _of_whole_chunks(topology, shape, steps, best, thorough, enough, deadline)
+    return _of_whole_chunks(topology, shape, steps, best, thorough, enough, deadline, memory)
 
 
 @dataclass(frozen=True)
@@ -168,40 +150,25 @@ def _questions(
     topology: Topology,
     shape: ChunkClasses,
     readings: Sequence[tuple[DemandView, int | None]],
-    steps: int | None,
+    ratings: Mapping[int, float],
     deadline: Deadline,
-    thorough: bool,
-) -> Iterator[_Question]:
-    """One of each kind of node, until the time is over; those of which little could be proved for
-    other S last, and then they have less of it.
-    """
-    late_until = NEVER if thorough else deadline.share(_SHARE_OF_UNLIKELY)
+) -> Sequence[_Question]:
+    """One of each kind of node, as far as there is time to tell kinds; those first of which most
+    could be proved for other S."""
     try:
         with interrupted_at(deadline):
             reversed_topology = topology.reversed()
     except OutOfTimeError:
-        return
-    late: list[_Question] = []
-    seen: set[int] = set()
+        return []
+    found: dict[int, _Question] = {}
     for reading, node in readings:
         if deadline.passed:
-            return
+            break
         where = reversed_topology if reading.mirrored else topology
         demands = shape.demands(reading, node)
-        alone = reading is DemandView.INVERSE
-        like = 0 if alone else signature(where, demands)
-        if like in seen:
-            continue
-        seen.add(like)
-        question = _Question(reading, node, where, demands, like)
-        if not alone and steps is not None and _ratings().get(like, 1.0) < _UNLIKELY:
-            late.append(question)
-        else:
-            yield question
-    for question in late:
-        if late_until.passed:
-            return
-        yield question
+        like = 0 if reading is DemandView.INVERSE else signature(where, demands)
+        found.setdefault(like, _Question(reading, node, where, demands, like))
+    return sorted(found.values(), key=lambda one: -ratings.get(one.like, 1.0))
 
 
 def _of_whole_chunks(
@@ -212,6 +179,7 @@ def _of_whole_chunks(
     thorough: bool,
     enough: Fraction | None,
     deadline: Deadline,
+    memory: BoundsMemory,
 ) -> RoundsBound:
     """A bound for so many steps, or a better one from what the sends of a chunk are together."""
     most = THOROUGH if thorough else QUICK
@@ -223,7 +191,7 @@ def _of_whole_chunks(
         return divided(topology, shape, whole, until, enough)
 
     finders: tuple[Callable[[Deadline, Fraction], _Found], ...] = (
-        lambda until, more: find_gossip(topology, shape, steps, until, more),
+        lambda until, more: find_gossip(topology, shape, steps, until, more, memory),
         lambda until, more: find_completions(topology, shape, steps, until, more, most),
         divide,
     )

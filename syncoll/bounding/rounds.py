@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import inf
 
 import numpy as np
 
@@ -13,28 +14,22 @@ from syncoll.bounding.bfs_upper_bound import eager_rounds
 from syncoll.bounding.cuts import find_cut
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.quotient import Quotient
+from syncoll.bounding.rationals import NEAR
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.bounding.representative_destinations import payers
 from syncoll.bounding.timed_cuts import TimedCut, TimedCuts
-from syncoll.bounding.trees import find_tree_prices
+from syncoll.bounding.trees import find_tree_prices, trees_of
 from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.chunk_classes import Demand, DemandList, DemandView
-from syncoll.clock import remembered
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.memory import budget, on_refusal
-from syncoll.model import Topology
+from syncoll.model import Algorithm, RelationTable, Topology
 
-__all__ = [
-    "ceiling",
-    "copies_prove",
-    "rounds_bound",
-    "with_cut",
-    "with_trees",
-]
+__all__ = ["BoundsMemory", "rounds_bound", "with_cut", "with_trees"]
 
 QUICK = (60_000, 3_000)
-"""The larger relaxation takes tenths of a second with at most so many variables when it is built,
-and so many left for the solver after the reduction."""
+"""The larger relaxation takes tenths of a second with at most this number of variables when it is
+built, and this number left for the solver after the reduction."""
 
 THOROUGH = (1_500_000, 40_000)
 """With more variables than this it takes minutes, and more than a GiB of memory."""
@@ -46,9 +41,9 @@ _FEW_FLOWS = (2_000, 20_000)
 """With more variables than this cuts take the place of flows to each destination: for one demand,
 where cuts are fast, and for several."""
 
-_REMEMBERED, _REMEMBERED_NODES = 4, 1024
-"""Problems whose bounds are kept at hand: at least so many, and more of small
-machines, where every node's contribution is a problem of its own."""
+_KEPT_NODES = 1024
+"""Problems whose bounds are kept have this number of nodes together, where every node's
+contribution is a problem of its own; and there are at least 4."""
 
 _LOST = 1e-6
 """What prices lose as rationals that can be read: a program that has no more to give is not solved
@@ -56,6 +51,33 @@ again."""
 
 _BUILT_PER_SECOND = 100_000
 """The number of variables that are built and reduced in a second."""
+
+
+class BoundsMemory:
+    """What the bounds of one search tell those for other S: where nothing more can be proved.
+
+    Attributes:
+        ratings: by `combining.signature`, the part of the best bound that a node proved last.
+        late_gossip: the least S for which gossip had no time, and the seconds of a turn.
+    """
+
+    def __init__(self) -> None:
+        self.ratings: dict[int, float] = {}
+        self.late_gossip: tuple[int, float] | None = None
+        self._recent: list[FlowBounds] = []
+
+    def flows(self, topology: Topology, demands: Sequence[Demand]) -> FlowBounds:
+        """The bounds of one of the last problems, or new ones."""
+        demands = DemandList.of(demands)
+        for one in self._recent:
+            if (one.topology is topology or one.topology == topology) and (
+                one.demands is demands or one.demands == demands
+            ):
+                return one
+        made = FlowBounds(topology, demands)
+        kept = max(4, _KEPT_NODES // topology.num_nodes)
+        self._recent = [made, *self._recent[: kept - 1]]
+        return made
 
 
 def rounds_bound(
@@ -69,6 +91,7 @@ def rounds_bound(
     node: int | None = None,
     more_than: Fraction = Fraction(0),
     left_out: Callable[[], None] = lambda: None,
+    memory: BoundsMemory | None = None,
 ) -> RoundsBound:
     """The best bound on R that cuts and relaxations prove in the time, exact and certified.
 
@@ -81,29 +104,17 @@ def rounds_bound(
         node: what the demands are about, for the record.
         more_than: only a bound above this is of use: others are not looked for.
         left_out: called when a program is skipped that more time would solve.
+        memory: what bounds for other S found; it is added to.
     """
     if not demands:
         return RoundsBound(Fraction(0), steps, None, reading, node)
-    known = _FlowBounds.of(topology, DemandList.of(demands))
+    known = (memory or BoundsMemory()).flows(topology, demands)
     known.left_out = left_out
     bound = known.bound(steps, thorough=thorough, seconds=seconds, more_than=more_than)
     return replace(bound, reading=reading, node=node)
 
 
-def ceiling(topology: Topology, demands: Sequence[Demand], steps: int | None) -> float:
-    """More than this `rounds_bound` proves for no so many steps, as far as it was asked lately."""
-    return _FlowBounds.of(topology, DemandList.of(demands)).ceiling(steps)
-
-
-def copies_prove(
-    topology: Topology, demands: Sequence[Demand], steps: int
-) -> tuple[int, float] | None:
-    """How many times as much the larger relaxation proved as the smaller one, after the S of which
-    that is said: the largest below so many for which both were solved lately; None for none."""
-    return _FlowBounds.of(topology, DemandList.of(demands)).copies_prove(steps)
-
-
-class _FlowBounds:
+class FlowBounds:
     """Bounds for some demands, each step with what is known from those before.
 
     Attributes:
@@ -125,28 +136,10 @@ class _FlowBounds:
         """For each S what flows together need."""
         self._copied: dict[int, float] = {}
         """For each S what they need where copies are counted."""
-        self._of_parts: list[float] = []
-        self._parts = 1
-        """What those parts of them need that were solved for one S, and of how many."""
         self._cuts: dict[int, tuple[TimedCut, ...]] = {}
         """For each S what its bound rests on, where that was found by cuts."""
         self._given_up: list[tuple[int, float, float]] = []
-        """For which S copies had more than so many variables left, or took longer than so many
-        seconds."""
-
-    @classmethod
-    def of(cls, topology: Topology, demands: DemandList) -> _FlowBounds:
-        """Those of one of the last problems, or new ones."""
-        recent: list[_FlowBounds] = remembered("recent bounds", list)
-        for one in recent:
-            if (one.topology is topology or one.topology == topology) and (
-                one.demands is demands or one.demands == demands
-            ):
-                return one
-        made = cls(topology, demands)
-        kept = max(_REMEMBERED, _REMEMBERED_NODES // topology.num_nodes)
-        recent[:] = [made, *recent[: kept - 1]]
-        return made
+        """S for which copies took longer than these seconds, or left more than these variables."""
 
     def bound(
         self, steps: int | None, *, thorough: bool, seconds: float | None, more_than: Fraction
@@ -182,27 +175,26 @@ class _FlowBounds:
             self.any_steps = least_cut(self.topology, self.demands)
         if not self.topology.counts_copies:  # where they do, one node pays for each demand
             self._quotient = Quotient.of(self.topology, self.demands, deadline.share(0.3))
-        if self.several and self.single and not self.topology.counts_copies:
-            eager = eager_rounds(
-                self.topology, self.demands, self._quotient, deadline.share(0.3).seconds
-            )
-            if eager is not None:
-                self._ceilings.append(eager)
+            if self.several and self.single:
+                seconds = deadline.share(0.3).seconds
+                eager = eager_rounds(self.topology, self.demands, self._quotient, seconds)
+                self._ceilings += [] if eager is None else [eager]
         self._began = True
 
     def ceiling(self, steps: int | None) -> float:
         """Above this no relaxation proves anything for so many steps."""
         reached = [value for s, value in self._ceilings if steps is None or s <= steps]
-        return min(reached, default=float("inf"))
+        return min(reached, default=inf)
 
     def copies_prove(self, steps: int) -> tuple[int, float] | None:
-        """See the function."""
+        """How many times as much the larger relaxation proved as the smaller one, after the S of
+        which that is said: the largest below so many for which both were solved."""
         both = [s for s in self._copied if s < steps and self._together.get(s)]
         last = max(both, default=None)
         return None if last is None else (last, self._copied[last] / self._together[last])
 
     def _settled(self, steps: int | None, best: RoundsBound) -> bool:
-        return float(best.rounds) >= self.ceiling(steps) * (1 - 1e-9)
+        return float(best.rounds) >= self.ceiling(steps) * (1 - NEAR)
 
     def _proved(
         self, steps: int | None, best: RoundsBound, thorough: bool, deadline: Deadline
@@ -212,9 +204,8 @@ class _FlowBounds:
             return
         network = TimeExpandedNetwork.of(self.topology, steps)
         built, solved_columns = THOROUGH if thorough else QUICK
-        first = THOROUGH[0]
         if self.several:
-            for bound in self._flows_together(network, best, first, deadline):
+            for bound in self._flows_together(network, best, deadline):
                 best = bound
                 yield bound
             if self.topology.counts_copies:
@@ -229,9 +220,22 @@ class _FlowBounds:
                 network, self.demands, RelaxationKind.COPIES
             ).fits(built, deadline):
                 built = min(built, _MOST_ON_ORBITS)
+        limits = (built, solved_columns) if self.several else (THOROUGH[0], inf)
+        left = deadline.left()
+        if steps is not None and any(
+            s <= steps and left <= seconds and limits[1] <= columns
+            for s, seconds, columns in self._given_up
+        ):
+            self.left_out()
+            return  # a smaller one was too large
         relaxation = Relaxation(network, self.demands, RelaxationKind.COPIES, self._quotient)
-        limits = (built, solved_columns) if self.several else (first, None)
-        yield from self._solved(relaxation, limits, best, deadline)
+        solved = self._solved(relaxation, limits, best, deadline)
+        if solved is not None:
+            value, bound = solved
+            if steps is not None:
+                self._ceilings.append((steps, value))
+                self._copied[steps] = value
+            yield bound
 
     @property
     def _spans(self) -> bool:
@@ -241,7 +245,7 @@ class _FlowBounds:
         return all(len(self.demands.sets[j]) == others for j in ends)
 
     def _flows_together(
-        self, network: TimeExpandedNetwork, best: RoundsBound, most: int, deadline: Deadline
+        self, network: TimeExpandedNetwork, best: RoundsBound, deadline: Deadline
     ) -> Iterator[RoundsBound]:
         ends = np.unique(self.demands.second).tolist()
         destinations = sorted({d for j in ends for d in self.demands.sets[j]})
@@ -254,7 +258,7 @@ class _FlowBounds:
         ):
             return  # more steps do not need more rounds
         if self.topology.counts_copies:
-            yield from self._flows_of_payers(network, best, most, deadline)
+            yield from self._flows_of_payers(network, best, deadline)
             return
         # Without time each destination has its own program.
         parts = [[d] for d in destinations] if steps is None else [destinations]
@@ -270,93 +274,91 @@ class _FlowBounds:
             and self.separate
             and not all(one.fits(few, deadline) for one in relaxations)
         ):
-            cuts = TimedCuts(network, self.demands, destinations, self._cuts_for_fewer(steps))
-            found, value = cuts.solve(deadline, float(best.rounds))
-            if steps is not None and value is not None:
-                self._together[steps] = value
-            if steps is not None and cuts.tight:
-                self._cuts[steps] = cuts.tight
-            if found is not None:
-                yield RoundsBound(found.check(self.topology, self.demands), steps, found)
+            yield from self._by_cuts(network, destinations, best, deadline)
             return
-        self._of_parts, self._parts = [], len(relaxations)
+        values = []
         for relaxation in relaxations:
-            for bound in self._solved(relaxation, (most, None), best, deadline):
-                best = bound
-                yield bound
+            solved = self._solved(relaxation, (THOROUGH[0], inf), best, deadline)
+            if solved is not None:
+                values.append(solved[0])
+                best = max(best, solved[1], key=_rounds)
+                yield solved[1]
+        if steps is not None and len(values) == len(relaxations):
+            self._together[steps] = max(values)
+
+    def _by_cuts(
+        self,
+        network: TimeExpandedNetwork,
+        destinations: Sequence[int],
+        best: RoundsBound,
+        deadline: Deadline,
+    ) -> Iterator[RoundsBound]:
+        """By cuts instead of flows; the tight ones of fewer steps are a warm start."""
+        steps = network.steps
+        fewer = [s for s in self._cuts if steps is not None and s <= steps]
+        known = self._cuts[max(fewer)] if fewer else ()
+        cuts = TimedCuts(network, self.demands, destinations, known)
+        found, value = cuts.solve(deadline, float(best.rounds))
+        if steps is not None and value is not None:
+            self._together[steps] = value
+        if steps is not None and cuts.tight:
+            self._cuts[steps] = cuts.tight
+        if found is not None:
+            yield RoundsBound(found.check(self.topology, self.demands), steps, found)
 
     def _flows_of_payers(
-        self, network: TimeExpandedNetwork, best: RoundsBound, most: int, deadline: Deadline
+        self, network: TimeExpandedNetwork, best: RoundsBound, deadline: Deadline
     ) -> Iterator[RoundsBound]:
         """With one node for each demand, since copies to several may count as one."""
-        self._of_parts, self._parts = [], 0  # they are as many as they turn out to be
-        asked = 0
+        values = []
         for one in payers(self.topology, self.demands):
             deadline.check()
-            asked += 1
             relaxation = Relaxation(network, one.demands, RelaxationKind.COPIES)
-            for bound in self._solved(relaxation, (most, None), best, deadline, of_part=True):
-                assert bound.certificate is not None
-                best = replace(bound, certificate=one.of_all(bound.certificate))
+            solved = self._solved(relaxation, (THOROUGH[0], inf), best, deadline)
+            values.append(None if solved is None else solved[0])
+            if solved is not None and solved[1].rounds > best.rounds:
+                assert solved[1].certificate is not None
+                best = replace(solved[1], certificate=one.of_all(solved[1].certificate))
                 yield best
-        if network.steps is not None and len(self._of_parts) == asked:
-            self._together[network.steps] = max(self._of_parts)
-
-    def _cuts_for_fewer(self, steps: int | None) -> tuple[TimedCut, ...]:
-        """Those of the most steps up to so many."""
-        if steps is None:
-            return ()
-        fewer = [s for s in self._cuts if s <= steps]
-        return self._cuts[max(fewer)] if fewer else ()
+        known = [value for value in values if value is not None]
+        if network.steps is not None and known and len(known) == len(values):
+            self._together[network.steps] = max(known)
 
     def _solved(
         self,
         relaxation: Relaxation,
-        limits: tuple[int, int | None],
+        limits: tuple[int, float],
         best: RoundsBound,
         deadline: Deadline,
-        *,
-        of_part: bool = False,
-    ) -> Iterator[RoundsBound]:
-        steps = relaxation.network.steps
-        copies = relaxation.kind is RelaxationKind.COPIES and not of_part
-        left = float("inf") if deadline.seconds is None else deadline.seconds
-        most = float("inf") if limits[1] is None else limits[1]
-        if (
-            steps is not None
-            and copies
-            and any(s <= steps and left <= 2 * t and most <= n for s, t, n in self._given_up)
-        ):
-            self.left_out()
-            return  # a smaller one was too large
+    ) -> tuple[float, RoundsBound] | None:
+        """The value of a relaxation, and the bound that it proves; None where it is left out.
+
+        Args:
+            limits: variables when it is built, and after the reduction.
+        """
+        steps, (built, columns) = relaxation.network.steps, limits
         # Skip a program that cannot even be built in the time.
-        in_time = min(limits[0], left * _BUILT_PER_SECOND)
+        seconds = deadline.seconds
+        in_time = built if seconds is None else min(built, seconds * _BUILT_PER_SECOND)
         if not relaxation.fits(in_time, deadline):
-            if in_time < limits[0] and relaxation.fits(limits[0], deadline):
+            if in_time < built and relaxation.fits(built, deadline):
                 self.left_out()
-            return
+            return None
         if why := budget().lacks(relaxation.needed_bytes, f"the bound on R for {_of(steps)}"):
             on_refusal(f"{why}: skipped; weaker bounds take its place")
-            return
-        solved = None
+            return None
+        solved, left = None, deadline.left()
+        copies = relaxation.kind is RelaxationKind.COPIES and relaxation.demands is self.demands
+        most = None if columns == inf else int(columns)
         try:
-            solved = relaxation.solve(deadline.seconds, limits[1], float(best.rounds))
+            solved = relaxation.solve(deadline.seconds, most, float(best.rounds))
         finally:
             if solved is None and steps is not None and copies:
-                self._given_up.append((steps, left, most))
+                self._given_up.append((steps, left, columns))
         if solved is None:
-            return
-        if steps is not None:
-            value = max(solved.value, float(solved.proved))
-            if copies:
-                self._ceilings.append((steps, value))
-                self._copied[steps] = value
-            else:
-                self._of_parts.append(value)
-                if len(self._of_parts) == self._parts:
-                    self._together[steps] = max(self._of_parts)
-        if solved.proved > best.rounds:
-            yield RoundsBound(solved.proved, steps, solved.certificate)
+            return None
+        bound = RoundsBound(solved.proved, steps, solved.certificate)
+        return max(solved.value, float(solved.proved)), bound
 
 
 def _rounds(bound: RoundsBound) -> Fraction:
@@ -392,14 +394,25 @@ def with_trees(
     bound: RoundsBound,
     steps: int | None,
     seconds: float,
+    known: Iterable[tuple[RelationTable, Algorithm]] = (),
 ) -> RoundsBound:
-    """A bound, or a better one for so many steps that trees prove within the time."""
+    """A bound, or a better one for so many steps that trees prove within the time.
+
+    Args:
+        known: algorithms of at most so many steps, and where their chunks start and must end; their
+            trees are a warm start.
+    """
     if steps is None or topology.counts_copies:
         return bound
+    until = Deadline.after(seconds)
     try:
-        with interrupted_at(Deadline.after(seconds)):
-            until = Deadline.after(seconds)
-            found = find_tree_prices(topology, demands, steps, until, bound.rounds)
+        with interrupted_at(until):
+            trees = (
+                one
+                for table, algorithm in known
+                for one in trees_of(algorithm, table, topology, demands)
+            )
+            found = find_tree_prices(topology, demands, steps, until, bound.rounds, trees)
     except OutOfTimeError:
         return bound
     if found is None:

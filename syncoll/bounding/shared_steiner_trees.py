@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
@@ -27,10 +28,7 @@ from syncoll.model import Topology
 from syncoll.packing.master import Master
 from syncoll.symmetry.fixing import automorphisms_fixing, link_orbits
 
-__all__ = ["GossipTurns", "find_gossip"]
-
-GossipTurns = dict[str, tuple[int, float]]
-"""The least S that was given up for lack of time, and the seconds of a turn."""
+__all__ = ["GossipMemory", "find_gossip"]
 
 _LEAST_TURNS = 12
 """Bounds of fewer turns seldom prove more than flows: without time for them none is begun."""
@@ -42,29 +40,38 @@ _MOST_ROUNDED = 0.97
 """Where all links are alike whole sends may prove more than the linear program, by this part."""
 
 
+class GossipMemory(Protocol):
+    """What searches for other S found.
+
+    Attributes:
+        late_gossip: the least S for which there was no time, and the seconds of a turn.
+    """
+
+    late_gossip: tuple[int, float] | None
+
+
 def find_gossip(
     topology: Topology,
     shape: ChunkClasses,
     steps: int,
     deadline: Deadline = NEVER,
     more_than: Fraction = Fraction(0),
-    turns: GossipTurns | None = None,
+    memory: GossipMemory | None = None,
 ) -> tuple[Fraction, Priced] | None:
     """The best bound of this kind found in the time, with its certificate.
 
     Args:
         shape: what has to be combined.
         more_than: only a bound above this is of use.
-        turns: what is known of other S of this question; it is added to.
+        memory: keeps the least S for which there was no time.
 
     Returns:
         None where no tree is affordable, or has as few steps, or nothing above `more_than` is
         proved.
     """
     until = deadline if deadline.is_never else deadline.share(SHARE)
-    turns = {} if turns is None else turns
-    tried_steps, seconds = turns.get("late", (steps, 0.0))
-    if tried_steps <= steps and seconds * _LEAST_TURNS > until.left():
+    late = None if memory is None else memory.late_gossip
+    if late is not None and late[0] <= steps and late[1] * _LEAST_TURNS > until.left():
         return None  # more steps take longer
     model = OrbitModel.of(topology, shape, steps)
     kinds = _kinds(model)
@@ -80,10 +87,11 @@ def find_gossip(
 
     def is_late(asked: int) -> bool:
         turn = (now() - began) / asked * len(kinds)
-        late = turn * _LEAST_TURNS > until.left()
-        if late:
-            turns["late"] = steps, turn
-        return late
+        if turn * _LEAST_TURNS <= until.left():
+            return False
+        if memory is not None:
+            memory.late_gossip = steps, turn
+        return True
 
     rounded = _MOST_ROUNDED if len(model.rates) == 1 else 1.0
     best = best_prices(

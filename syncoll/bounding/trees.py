@@ -1,28 +1,30 @@
 """Finding tree prices (`syncoll.certificates.trees`), the strongest bound for S steps.
 
 Of a single demand they are the same on all bounds that symmetry exchanges, which leaves few of
-them.
+them.  The trees of known algorithms are a warm start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+
+import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.bounding.orbit_model import OrbitModel
 from syncoll.bounding.rationals import rationalise
-from syncoll.bounding.tree_pricing import SHARE, TreeOracle, best_prices, orbits_of_sets
+from syncoll.bounding.tree_pricing import SHARE, Sends, TreeOracle, best_prices, orbits_of_sets
 from syncoll.certificates.chunk_classes import Demand
 from syncoll.certificates.priced import Priced
 from syncoll.certificates.steiner import affordable
 from syncoll.certificates.trees import Trees
 from syncoll.deadline import NEVER, Deadline
-from syncoll.model import Topology
+from syncoll.model import Algorithm, RelationTable, Topology
 from syncoll.packing.master import Master
 from syncoll.symmetry.fixing import automorphisms_fixing
 
-__all__ = ["find_tree_prices"]
+__all__ = ["find_tree_prices", "trees_of"]
 
 
 def find_tree_prices(
@@ -31,6 +33,7 @@ def find_tree_prices(
     steps: int,
     until: Deadline = NEVER,
     more_than: Fraction | None = None,
+    known: Iterable[tuple[int, Sends]] = (),
 ) -> tuple[Fraction, Priced] | None:
     """The best bound of this kind found in the time, with its certificate.
 
@@ -39,6 +42,7 @@ def find_tree_prices(
         until: what is proved by then counts.
         more_than: only a bound above this is of use, above what flows prove for instance; end
             early when no prices can prove so much.
+        known: trees to begin with, each with the position of its demand.
 
     Returns:
         None when a chunk starts nowhere or has too many destinations, or nothing above `more_than`
@@ -62,6 +66,8 @@ def find_tree_prices(
     ]
     rates = [float(rate) for rate in model.rates]
     master = Master(rates, [demand.count for demand in demands], steps)
+    for k, sends in known:
+        master.add(k, oracles[k].load(sends, steps))
     generated = until if until.is_never else until.share(SHARE)
     best = best_prices(master, oracles, model.even_prices(), generated, more_than)
     if best is None:
@@ -75,3 +81,25 @@ def find_tree_prices(
         until,
     )
     return found if found is not None and found[0] > (more_than or 0) else None
+
+
+def trees_of(
+    algorithm: Algorithm, table: RelationTable, topology: Topology, demands: Sequence[Demand]
+) -> Iterator[tuple[int, Sends]]:
+    """The different trees that chunks of an algorithm take, each with the position of its demand.
+
+    Args:
+        table: where the chunks of the algorithm start and must end.
+    """
+    number = {(one.sources, one.destinations): k for k, one in enumerate(demands)}
+    trees: dict[int, Sends] = {}
+    for chunk, source, destination, step in algorithm.sends.tolist():
+        trees.setdefault(chunk, Sends())[topology.link_index[source, destination], step] += 1
+    seen = set()
+    for chunk, sends in trees.items():
+        pre, post = table.pre[chunk], table.post[chunk]
+        ends = (tuple(np.flatnonzero(some).tolist()) for some in (pre, post & ~pre))
+        k = number.get((next(ends), next(ends)))
+        if k is not None and (k, *sorted(sends)) not in seen:
+            seen.add((k, *sorted(sends)))
+            yield k, sends

@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import partial
 
 from syncoll.bounding import (
+    BoundsMemory,
     bound_at_once,
     combining_rounds_bound,
     rounds_bound,
@@ -26,6 +27,7 @@ from syncoll.model import Collective, Instance, Topology
 from syncoll.model.derived import require_sense
 from syncoll.model.node_sets import MOST_DENSE_CELLS
 from syncoll.model.reach import Reach
+from syncoll.results import Point
 
 __all__ = ["BoundsTable", "in_turn"]
 
@@ -87,6 +89,8 @@ class BoundsTable:
         self._thorough: set[tuple[int, int | None]] = set()
         self._cuts: dict[int, RoundsBound] = {}
         self._found: list[tuple[int, Fraction]] = []
+        self._points: dict[int, Point] = {}
+        self._memory = BoundsMemory()
 
     def instance(self, chunks: int, steps: int, rounds: int) -> Instance:
         """The instance for these numbers; raises `ModelError` where the collective makes none."""
@@ -149,9 +153,15 @@ class BoundsTable:
         finally:
             self.deadline, self.skipped = usual, skipped
 
-    def found(self, steps: int, bandwidth: Fraction) -> None:
-        """Tells of an algorithm: no bound is above what it costs, and what meets it is enough."""
+    def found(self, steps: int, bandwidth: Fraction, point: Point | None = None) -> None:
+        """Tells of an algorithm: no bound is above what it costs, and what meets it is enough.
+
+        Args:
+            point: the algorithm, whose trees are a warm start of bounds.
+        """
         self._found.append((steps, bandwidth))
+        if point is not None:
+            self._points[steps] = point
 
     def is_met(self, chunks: int) -> bool:
         """Whether a cut, found at once, proves that nothing beats an algorithm of fewest steps."""
@@ -277,13 +287,15 @@ class BoundsTable:
         thorough: bool = True,
         seconds: float | None = _THOROUGH_SECONDS,
     ) -> RoundsBound:
-        prove = (
-            partial(self._prove, left_out=lambda: self.late.add(steps)) if thorough else self._prove
-        )
+        prove = self._prove
+        if thorough:
+            prove = partial(prove, left_out=lambda: self.late.add(steps))
         where, reading = self.topology, DemandView.MOVING
         if not shape.combining:
             demands = shape.demands(reading)
-            bound = prove(where, demands, steps, thorough=thorough, seconds=seconds)
+            bound = prove(
+                where, demands, steps, thorough=thorough, seconds=seconds, memory=self._memory
+            )
         else:
             # Two linear programs for every node; the larger relaxation is for one of them alone,
             # and dividing cases for where an algorithm is known.
@@ -296,6 +308,7 @@ class BoundsTable:
                 prove=prove,
                 known=None if steps is None else self._known(shape),
                 enough=self._cheapest(shape.chunks, steps) if thorough else None,
+                memory=self._memory,
             )
             if not shape.ends_alone:
                 return bound
@@ -303,7 +316,12 @@ class BoundsTable:
             demands = shape.demands(reading)
         if thorough:
             share = (_THOROUGH_SECONDS if seconds is None else seconds) * _SHARE_OF_TREES
-            bound = with_trees(where, demands, bound, steps, share)
+            known = (
+                (point.instance.table, point.algorithm)
+                for point in self._points.values()
+                if where is self.topology and point.steps <= (steps or 0)
+            )
+            bound = with_trees(where, demands, bound, steps, share, known)
         return with_cut(where, demands, bound, self.deadline.seconds)
 
     def shape(self, chunks: int) -> ChunkClasses:

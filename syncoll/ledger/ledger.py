@@ -127,7 +127,7 @@ class Ledger:
         self._families, self._listed = list(families), 0
         self._proved: dict[int | None, Fraction] = {}
         for point in self.points:
-            bounds.found(point.steps, point.bandwidth)
+            bounds.found(point.steps, point.bandwidth, point)
 
     @property
     def is_for_seeds(self) -> bool:
@@ -179,7 +179,7 @@ class Ledger:
     def _points_with(self, point: Point) -> list[Point]:
         """The points with one more; the same list where something known beats it."""
         self.warm_starts.add(point)
-        self.bounds.found(point.steps, point.bandwidth)
+        self.bounds.found(point.steps, point.bandwidth, point)
         return merged(self.points, point) if unbeaten([point], self.families) else self.points
 
     def list_members(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.bounding.rounds import rounds_bound
+from syncoll.bounding.rounds import BoundsMemory, rounds_bound
 from syncoll.certificates import Demand, RoundsBound
 from syncoll.formula import Assignment, Limits, Outcome, Verdict
 from syncoll.memory import refusals
@@ -121,6 +121,7 @@ class CachedBounds:
         seconds: float | None = 20.0,
         more_than: Fraction = Fraction(0),
         left_out: Callable[[], None] = lambda: None,
+        memory: BoundsMemory | None = None,
         **record: Any,
     ) -> RoundsBound:
         """The best bound on R, as `syncoll.bounding.rounds_bound` has it.
@@ -132,12 +133,14 @@ class CachedBounds:
             steps: S, or None for any number of steps.
             more_than: only a bound above this is of use; that there is none is remembered for it.
             left_out: called when a program is skipped that more time would solve.
+            memory: what bounds for other S found.
             record: what else the bound is to say about itself.
         """
         cells = len(demands) * topology.num_nodes
         if seconds is not None and seconds < cells * _SECONDS_PER_CELL:
             record |= {"thorough": thorough, "seconds": seconds, "more_than": more_than}
-            return rounds_bound(topology, demands, steps, left_out=left_out, **record)
+            record |= {"left_out": left_out, "memory": memory}
+            return rounds_bound(topology, demands, steps, **record)
         efforts = (_effort(True), _effort(False))[: 1 if thorough else 2]
         in_vain = f"{_effort(thorough)}, more than {more_than}"
         for effort in (*efforts, in_vain) if more_than else efforts:
@@ -155,6 +158,7 @@ class CachedBounds:
             seconds=seconds,
             left_out=left_out,
             more_than=more_than,
+            memory=memory,
             **record,
         )
         certificate, of_use = bound.certificate, bound.rounds > more_than

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from syncoll import bounds, clock, collective as named, design, pareto, topology
+from syncoll import bounds, collective as named, design, pareto, topology
 from syncoll.bounding import bound_at_once
 from syncoll.certificates import Certificate, ChunkClasses
 from syncoll.deadline import Deadline
@@ -95,7 +95,6 @@ def test_what_is_left_out_for_want_of_time_is_late(monkeypatch: pytest.MonkeyPat
     found = lower_bounds(machine, asked, until=Deadline.after(10_000))
     assert found.late == ()
     monkeypatch.setattr("syncoll.bounding.rounds._BUILT_PER_SECOND", 0)
-    clock.remembered("recent bounds", list).clear()
     left_out = lower_bounds(machine, asked, until=Deadline.after(10_000))
     assert left_out.late == ("any number of steps", "2 to 5 steps")
     assert left_out.any_steps.rounds <= found.any_steps.rounds

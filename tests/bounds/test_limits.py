@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from syncoll import clock
-from syncoll.bounding import combining, combining_rounds_bound, rounds, rounds_bound
+from syncoll.bounding import BoundsMemory, combining_rounds_bound, rounds, rounds_bound
 from syncoll.bounding.network import TimeExpandedNetwork
-from syncoll.bounding.relaxation import Relaxation, RelaxationKind, most_variables, num_flows
-from syncoll.bounding.rounds import copies_prove
+from syncoll.bounding.relaxation import Relaxation, RelaxationKind
+from syncoll.bounding.rounds import FlowBounds
 from syncoll.certificates import Demand, DemandView, RoundsBound, demands
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.linear import GrowingProgram, LinearProgram
@@ -50,14 +50,10 @@ def test_sizes_are_known_before_anything_is_built(steps: int | None, kind: Relax
     for collective in (allgather(), alltoall()):
         needs = demands(collective.instantiate(ring(5), chunks=5, steps=0, rounds=0))
         relaxation = Relaxation(TimeExpandedNetwork.of(ring(5), steps), needs, kind)
-        flows = num_flows(needs, kind)
-        assert flows == len(relaxation.commodities)
-        waiting = 0 if steps is None else flows * 5 * steps
-        most = most_variables(ring(5), needs, steps, kind)
-        assert relaxation.num_columns <= most + waiting
-        assert most == flows * 10 * (steps or 1)
+        flows = len(relaxation.commodities)
+        assert relaxation.num_columns <= flows * (10 * (steps or 1) + 5 * (steps or 0))
         if steps is None:
-            assert relaxation.num_columns == most
+            assert relaxation.num_columns == flows * 10
         again = Relaxation(TimeExpandedNetwork.of(ring(5), steps), needs, kind)
         assert again.fits(relaxation.num_columns)
         assert not again.fits(relaxation.num_columns - 1)
@@ -80,10 +76,10 @@ def test_what_was_too_large_is_tried_again_where_more_is_allowed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(rounds, "QUICK", (60_000, 5))
-    monkeypatch.setattr(clock, "_PROCESS", {})
-    needs = [Demand((0,), (1, 2, 3), 1)]
-    assert rounds_bound(hub(4), needs, 2, thorough=False, seconds=9.0).rounds == 1
-    assert rounds_bound(hub(4), needs, 2, seconds=9.0).rounds == Fraction(3, 2)
+    needs, memory = [Demand((0,), (1, 2, 3), 1)], BoundsMemory()
+    quick = rounds_bound(hub(4), needs, 2, thorough=False, seconds=9.0, memory=memory)
+    assert quick.rounds == 1
+    assert rounds_bound(hub(4), needs, 2, seconds=9.0, memory=memory).rounds == Fraction(3, 2)
 
 
 def test_the_larger_relaxation_is_for_the_node_of_which_most_is_proved(
@@ -91,29 +87,43 @@ def test_the_larger_relaxation_is_for_the_node_of_which_most_is_proved(
 ) -> None:
     """Once, unless it proved next to nothing more for fewer steps; and for more steps that node
     comes first."""
-    monkeypatch.setattr(clock, "_PROCESS", {})  # drops bounds of line(3) from other tests
     asked: list[tuple[int, bool]] = []
 
     def prove(*_: Any, reading: DemandView, node: int, thorough: bool, **__: Any) -> RoundsBound:
         asked.append((node, thorough))
         return RoundsBound(Fraction(50 + 10 * (node == 1) + thorough), 4, None, reading, node)
 
-    machine = line(3)
+    machine, memory = line(3), BoundsMemory()
     everybody = RelationTable(np.ones((1, 3), dtype=bool), np.ones((1, 3), dtype=bool))
     for steps, known, first in ((4, None, 0), (5, (4, 1.2), 1), (6, (5, 1.01), 1)):
         asked.clear()
-        monkeypatch.setattr(combining, "copies_prove", lambda *_, known=known: known)
-        bound = combining_rounds_bound(machine, everybody, steps, thorough=False, prove=prove)
+        monkeypatch.setattr(FlowBounds, "copies_prove", lambda *_, known=known: known)
+        bound = combining_rounds_bound(
+            machine, everybody, steps, thorough=False, prove=prove, memory=memory
+        )
         assert asked[0] == (first, False)
         larger = [node for node, thorough in asked if thorough]
         assert larger == ([] if steps == 6 else [1])
         assert bound.rounds == 60 + len(larger)
 
 
-def test_how_much_more_copies_prove_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clock, "_PROCESS", {})
+def test_how_much_more_copies_prove_is_remembered() -> None:
+    machine, needs, memory = hub(4), [Demand((0,), (1, 2, 3), 1)], BoundsMemory()
+    flows = memory.flows(machine, needs)
+    assert flows.copies_prove(3) is None
+    assert rounds_bound(machine, needs, 2, memory=memory).rounds == Fraction(3, 2)
+    assert flows.copies_prove(2) is None
+    assert flows.copies_prove(3) == (2, pytest.approx(1.5))
+
+
+def test_a_bound_does_not_depend_on_what_was_asked_before() -> None:
+    """Bounds share what they find only through a memory that they are given."""
     machine, needs = hub(4), [Demand((0,), (1, 2, 3), 1)]
-    assert copies_prove(machine, needs, 3) is None
-    assert rounds_bound(machine, needs, 2).rounds == Fraction(3, 2)
-    assert copies_prove(machine, needs, 2) is None
-    assert copies_prove(machine, needs, 3) == (2, pytest.approx(1.5))
+    with clock.counting():
+        first = rounds_bound(machine, needs, 2)
+        alone = clock.now()
+    with clock.counting():
+        rounds_bound(machine, needs, 3)
+        before = clock.now()
+        assert rounds_bound(machine, needs, 2) == first
+        assert clock.now() - before == pytest.approx(alone)

@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pytest
 
-from syncoll.bounding import rounds_bound
+import syncoll
+from syncoll.bounding import rounds_bound, tree_pricing
 from syncoll.bounding.orbit_model import OrbitModel
 from syncoll.bounding.rationals import rationalise
-from syncoll.bounding.trees import find_tree_prices
+from syncoll.bounding.trees import find_tree_prices, trees_of
 from syncoll.certificates import Demand, Priced, Trees, demands
 from syncoll.certificates.informed_sets import MOST_UNINFORMED, InformedSets, set_orbits
 from syncoll.certificates.steiner import MOST_DESTINATIONS, CheapestTrees
@@ -264,3 +266,31 @@ class TestMutated:
             Priced(nodes, {}, Trees()).check(ring(nodes), needs)
         few = [Demand((0,), tuple(range(1, MOST_DESTINATIONS + 1)), 1)]
         assert Priced(nodes, {(0, 0): F(1)}, Trees()).check(ring(nodes), few) == 0
+
+
+def test_trees_of_an_algorithm_are_a_warm_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of an optimal algorithm leave less to look for, and prove the same."""
+    topology, asked = syncoll.topology("hypercube(3)"), syncoll.collective("broadcast")
+    needs = demands(asked.tabulate(8, 1))
+    solved = syncoll.solve(topology, asked, chunks=1, steps=3, rounds=3)
+    assert solved.algorithm is not None
+    table = asked.tabulate(8, 1)
+    known = list(trees_of(solved.algorithm, table, topology, needs))
+    assert [k for k, _ in known] == [0]
+    assert _informs(topology, needs[0], known[0][1])
+    asks = []
+    usual = tree_pricing.cheapest_tree
+
+    def counted(*arguments: Any) -> Any:
+        asks.append(arguments)
+        return usual(*arguments)
+
+    monkeypatch.setattr(tree_pricing, "cheapest_tree", counted)
+    counts = []
+    for trees in ((), known):
+        asks.clear()
+        found = find_tree_prices(topology, needs, 3, known=trees)
+        assert found is not None
+        assert found[0] == 1
+        counts.append(len(asks))
+    assert counts[1] <= counts[0]
