@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from syncoll.bounding.quotient import Quotient
+from syncoll.bounding.quotient import Capacities, Quotient
 from syncoll.certificates.chunk_classes import Demand, DemandList
 from syncoll.linear import Rows
-from syncoll.model import Topology, ranges
+from syncoll.model import Topology
 from syncoll.model.topology import UNREACHABLE
 
 __all__ = ["eager_rounds"]
@@ -56,28 +56,9 @@ def eager_rounds(
     steps = int(step.max()) + 1
     assert steps < UNREACHABLE
     pairs, pair = np.unique(source * nodes + receiver, return_inverse=True)
-    if quotient is None:
-        members = topology.bound_links
-        ends = np.concatenate(members)
-        rows = np.repeat(np.arange(len(members)), [len(one) for one in members])
-        kinds, rates = np.arange(len(links)), list(topology.bounds)
-        weights = np.ones(len(ends))
-    else:
-        orbits = quotient.orbits
-        ends, rows = np.nonzero(orbits.members)
-        weights = orbits.members[ends, rows].astype(np.float64)
-        kinds, rates = orbits.link, [topology.bounds[j] for j in orbits.bounds.tolist()]
-    order = np.argsort(ends, kind="stable")
-    ends, rows, weights = ends[order], rows[order], weights[order]
-    starts = np.searchsorted(ends, np.arange(kinds.max() + 2))
-    sizes = starts[kinds[link] + 1] - starts[kinds[link]]
-    held = ranges(starts[kinds[link]], sizes)
-    program = Rows()
+    program, capacities = Rows(), Capacities(topology, quotient)
     rounds, flow = program.columns(steps, 1.0), program.columns(len(source))
-    capacity = program.rows(steps * len(rates), -np.inf, 0.0).reshape(steps, -1)
-    room = np.array([-float(one.chunks_per_round) for one in rates])
-    program.add(capacity, rounds[:, None], room)
-    program.add(capacity[np.repeat(step, sizes), rows[held]], np.repeat(flow, sizes), weights[held])
+    capacities.load(program, capacities.rows(program, rounds), flow, link, step)
     needed = counts[pairs // nodes]
     program.add(program.rows(len(pairs), needed, needed)[pair], flow)
     optimum = program.program().minimise(seconds)

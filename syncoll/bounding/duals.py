@@ -25,7 +25,7 @@ __all__ = ["prices_of"]
 def prices_of(program: FlowProgram, row_duals: FloatArray, rounding: Rounding) -> Priced:
     """The dual of a solved program as prices."""
     relaxation, duals = program.relaxation, -row_duals
-    rates = [bound.chunks_per_round for bound in program.bounds]
+    rates = program.capacities.rates
     parts: dict[int | None, dict[Place, Fraction]] = {}
     cost: dict[int, Fraction] = defaultdict(Fraction)
     for where, rows in program.capacity_rows.items():

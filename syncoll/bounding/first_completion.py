@@ -40,13 +40,14 @@ CaseAt = tuple[int, int, int]
 """Position of the class, v and t of a case."""
 
 _MOST_COLUMNS = 600_000
-"""Larger programs take more than ten seconds to build (ring(16) allreduce, S = 8)."""
+"""Larger programs take too long to build."""
 
 QUICK, THOROUGH = 20_000, 60_000
 """With this number of variables left after the reduction they take a second, or ten."""
 
 _MOST_ROUNDED = 0.1
-"""Whole sends seldom prove more than the linear program by a larger part (ring(7), S = 4: 2 %)."""
+"""Whole sends seldom prove more than the linear program by a larger part (ring(7), S = 4: 3/2
+instead of 31/21)."""
 
 
 def find_completions(

@@ -88,26 +88,13 @@ class TimeExpandedNetwork:
             (from_sources[u] <= self.step) & (to_destination[v] <= self.steps - self.step - 1)
         )
 
-    def useful_count(self, sources: tuple[int, ...], destination: int) -> int:
-        """How many arcs `useful` has, without a list of them."""
-        from_sources = self.topology.distances[list(sources)].min(axis=0)
-        to_destination = self.topology.distances[:, destination]
-        nodes = self.topology.num_nodes
-        u, v = self._ends.T
-        if self.steps is None:
-            reached = (from_sources[u] < nodes) & (to_destination[v] < nodes)
-            return int(np.count_nonzero(reached))
-        on_links = np.maximum(self.steps - from_sources[u] - to_destination[v], 0).sum()
-        waiting = np.maximum(self.steps - from_sources - to_destination, 0).sum()
-        return int(on_links + waiting)
-
     @cached_property
     def _ends(self) -> IntArray:
         """``[L, 2]``, source and destination of each link."""
         return np.array(self.topology.links, dtype=np.int64).reshape(-1, 2)
 
     def useful_counts(self, sources: tuple[int, ...]) -> IntArray:
-        """``[P]``: for each destination how many arcs `useful` has, without a list of them."""
+        """``[P]``: how many arcs `useful` has for each destination, without a list of them."""
         from_sources = self.topology.distances[list(sources)].min(axis=0)
         nodes, (u, v) = self.topology.num_nodes, self._ends.T
         result = np.zeros(nodes, dtype=np.int64)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -18,11 +19,12 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.certificates.chunk_classes import Demand, DemandList
 from syncoll.deadline import NEVER, Deadline
-from syncoll.model import Topology
+from syncoll.linear import Rows
+from syncoll.model import Topology, ranges
 from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
 from syncoll.symmetry.structure import Structure
 
-__all__ = ["LEAST_NODES", "Quotient"]
+__all__ = ["LEAST_NODES", "Capacities", "Quotient"]
 
 
 LEAST_NODES = 12
@@ -96,6 +98,47 @@ class Quotient:
         where = tuple(images[list(demand.sources)].tolist())
         to = tuple(np.sort(images[list(demand.destinations)]).tolist())
         return self.positions[where, to]
+
+
+class Capacities:
+    """What sends load bounds with: all bounds, or one of each orbit.
+
+    Attributes:
+        rates: ``[B]``, chunks per round.
+    """
+
+    def __init__(self, topology: Topology, quotient: Quotient | None = None) -> None:
+        if quotient is None:
+            members, bounds = topology.bound_links, topology.bounds
+            links = np.concatenate([*members, np.zeros(0, dtype=np.int64)])
+            bound = np.repeat(np.arange(len(members)), [len(one) for one in members])
+            weight, self._orbit = np.ones(len(links)), np.arange(len(topology.links))
+        else:
+            orbits = quotient.orbits
+            bounds = tuple(topology.bounds[j] for j in orbits.bounds.tolist())
+            links, bound = np.nonzero(orbits.members)
+            weight, self._orbit = orbits.members[links, bound].astype(np.float64), orbits.link
+        self.rates: list[Fraction] = [one.chunks_per_round for one in bounds]
+        order = np.argsort(links, kind="stable")
+        self._bound, self._weight = bound[order], weight[order]
+        self._start = np.searchsorted(links[order], np.arange(self._orbit.max(initial=-1) + 2))
+
+    def rows(self, program: Rows, rounds: IntArray) -> IntArray:
+        """``[S, B]``: rows ``loads of a bound in a step - b * rounds of the step <= 0``."""
+        rows = program.rows(len(rounds) * len(self.rates), -np.inf, 0.0)
+        rows = rows.reshape(len(rounds), -1)
+        program.add(rows, rounds[:, None], -np.array([float(rate) for rate in self.rates]))
+        return rows
+
+    def load(
+        self, program: Rows, rows: IntArray, columns: IntArray, link: IntArray, step: IntArray
+    ) -> None:
+        """Counts columns, sends over these links in these steps, in rows ``[S, B]``."""
+        first = self._start[self._orbit[link]]
+        counts = self._start[self._orbit[link] + 1] - first
+        pair = ranges(first, counts)
+        at = rows[np.repeat(step, counts), self._bound[pair]]
+        program.add(at, np.repeat(columns, counts), self._weight[pair])
 
 
 def _keeps(images: IntArray, demands: DemandList) -> bool:

@@ -33,14 +33,13 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.bounding.duals import prices_of
 from syncoll.bounding.network import TimeExpandedNetwork
-from syncoll.bounding.quotient import Quotient
+from syncoll.bounding.quotient import Capacities, Quotient
 from syncoll.bounding.rationals import NEAR, rationalise
 from syncoll.certificates.chunk_classes import Demand, DemandList
 from syncoll.certificates.priced import Priced
 from syncoll.certificates.ways import Ways
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import LinearProgram, Rows
-from syncoll.model import Topology, ranges
 
 __all__ = [
     "Commodity",
@@ -48,8 +47,6 @@ __all__ = [
     "Relaxation",
     "RelaxationKind",
     "SolvedRelaxation",
-    "most_variables",
-    "num_flows",
 ]
 
 
@@ -58,39 +55,12 @@ _BYTES_PER_COLUMN = 1_000
 and random graphs: the rows, their reduction by symmetry and the rationals of the certificate take
 640 to 770 bytes for each flow variable; and a third more."""
 
-_COUNTED_ALONE = 16
-"""Flows whose variables are counted one by one, before all flows from a node are at once."""
-
 
 class RelaxationKind(StrEnum):
     """Which of the two relaxations."""
 
     TOGETHER = "together"
     COPIES = "copies"
-
-
-def num_flows(demands: Sequence[Demand], kind: RelaxationKind) -> int:
-    """How many flows a relaxation has: one for each destination, or for each copy of a chunk."""
-    demands = DemandList.of(demands)
-    ends = np.unique(demands.second).tolist()
-    if kind is RelaxationKind.TOGETHER:
-        return len({d for j in ends for d in demands.sets[j]})
-    copies = np.array([len(one) if len(one) > 1 else 0 for one in demands.sets], dtype=np.int64)
-    return int(copies[demands.second].sum()) + sum(len(demands.sets[j]) == 1 for j in ends)
-
-
-def most_variables(
-    topology: Topology, demands: Sequence[Demand], steps: int | None, kind: RelaxationKind
-) -> int:
-    """How many variables a relaxation has at most, but for a few for each flow and step.
-
-    Every flow has one for each link and step.  With steps, distances leave about a half or a third
-    of them; without, all.
-
-    Args:
-        steps: S, or None for any number of steps.
-    """
-    return num_flows(demands, kind) * len(topology.links) * (1 if steps is None else steps)
 
 
 @dataclass(frozen=True)
@@ -119,26 +89,8 @@ class Relaxation:
     ) -> None:
         self.network, self.demands, self.kind = network, DemandList.of(demands), kind
         self.quotient, self._destinations = quotient, destinations
-        topology = network.topology
-        if self.shares_capacity and quotient is not None:
-            orbits = quotient.orbits
-            of_link, pair_bound = np.nonzero(orbits.members)
-            self._pair_weight = orbits.members[of_link, pair_bound].astype(np.float64)
-            self._row_of_link = orbits.link
-            self.bounds = [topology.bounds[j] for j in orbits.bounds.tolist()]
-            count = len(orbits.members)
-        else:
-            members = topology.bound_links
-            links = np.concatenate([*members, np.zeros(0, dtype=np.int64)])
-            order = np.argsort(links, kind="stable")
-            of_link = links[order]
-            pair_bound = np.repeat(np.arange(len(members)), [len(m) for m in members])[order]
-            self._pair_weight = np.ones(len(links))
-            self._row_of_link = np.arange(len(topology.links))
-            self.bounds = list(topology.bounds)
-            count = len(topology.links)
-        self._pair_bound = pair_bound
-        self._pair_start = np.searchsorted(of_link, np.arange(count + 1))
+        shared = quotient if self.shares_capacity else None
+        self.capacities = Capacities(network.topology, shared)
 
     @cached_property
     def commodities(self) -> list[Commodity]:
@@ -173,9 +125,8 @@ class Relaxation:
         Raises:
             OutOfTimeError: at the deadline.
         """
-        counted = self._counted()
         total = 0
-        while (count := next(counted, None)) is not None:
+        for count in self._counted():
             deadline.check()
             total += count
             if total > most_columns:
@@ -185,14 +136,8 @@ class Relaxation:
     def _counted(self) -> Iterator[int]:
         """How many variables each flow has."""
         of_sources: dict[tuple[int, ...], IntArray] = {}
-        # Few flows often tell that there are too many variables: each is counted by itself.
-        alone = _COUNTED_ALONE
         for commodity in self._split():
             sources = self._sources(commodity)
-            if alone > 0 and sources not in of_sources:
-                alone -= 1
-                yield self.network.useful_count(sources, commodity.destination)
-                continue
             if sources not in of_sources:
                 of_sources[sources] = self.network.useful_counts(sources)
             yield int(of_sources[sources][commodity.destination])
@@ -305,8 +250,7 @@ class FlowProgram:
 
     def __init__(self, relaxation: Relaxation, deadline: Deadline) -> None:
         self.relaxation, self.network = relaxation, relaxation.network
-        self.bounds = relaxation.bounds
-        self.rows = Rows()
+        self.capacities, self.rows = relaxation.capacities, Rows()
         self._rounds = self.rows.columns(self.network.layers, 1.0)
         self.capacity_rows: dict[int | None, IntArray] = {}
         self.copy_rows: list[tuple[Commodity, IntArray, IntArray]] = []
@@ -330,20 +274,12 @@ class FlowProgram:
                 self._load(self.capacity_rows[where], flow[on_link], arcs[on_link])
 
     def _capacities(self) -> IntArray:
-        """Rows ``sends over L in step t - b_L * rho_t <= 0``, ``[S, B]``."""
-        layers, rates = self.network.layers, [float(b.chunks_per_round) for b in self.bounds]
-        rows = self.rows.rows(layers * len(rates), -np.inf, 0.0).reshape(layers, -1)
-        self.rows.add(rows, self._rounds[:, None], -np.array(rates))
-        return rows
+        return self.capacities.rows(self.rows, self._rounds)
 
     def _load(self, capacities: IntArray, columns: IntArray, arcs: IntArray) -> None:
         """Counts the columns, flows on these arcs, in the capacity rows."""
-        starts = self.relaxation._pair_start
-        link, step = self.relaxation._row_of_link[self.network.link[arcs]], self.network.step[arcs]
-        counts = starts[link + 1] - starts[link]
-        pair = ranges(starts[link], counts)
-        rows = capacities[np.repeat(step, counts), self.relaxation._pair_bound[pair]]
-        self.rows.add(rows, np.repeat(columns, counts), self.relaxation._pair_weight[pair])
+        link, step = self.network.link[arcs], self.network.step[arcs]
+        self.capacities.load(self.rows, capacities, columns, link, step)
 
     def _flow(self, commodity: Commodity, arcs: IntArray) -> IntArray:
         """Columns of a flow over the arcs, with the rows that conserve it; the columns."""

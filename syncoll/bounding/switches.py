@@ -26,7 +26,7 @@ __all__ = ["find_switch_prices"]
 
 
 _MOST_TURNS = 200
-"""More turns than any box took (72 GPUs, S = 8: 31)."""
+"""Boxes of 8 and of 72 GPUs took 3 or 4 turns in up to 8 steps."""
 
 
 def find_switch_prices(

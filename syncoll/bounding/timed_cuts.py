@@ -40,7 +40,7 @@ _CUTS_AT_ONCE = 8
 """Cuts after which the rounds are asked for anew."""
 
 _SECONDS = 10.0
-"""Time limit of a program: it has a variable for each step, and took hundredths of a second."""
+"""Time limit of a program, which has a variable for each step."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ asked only, see `DemandView`.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -51,63 +50,30 @@ class Demand:
 class DemandList(NodeSetPairs[Demand]):
     """Demands in ascending order."""
 
-    @staticmethod
-    def record(first: tuple[int, ...], second: tuple[int, ...], count: int) -> Demand:
-        """A demand."""
-        return Demand(first, second, count)
-
-    @staticmethod
-    def parts(record: Demand) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-        """Sources, destinations and count."""
-        return record.sources, record.destinations, record.count
+    record = Demand
+    names = ("sources", "destinations", "count")
 
 
-def demands(table: RelationTable | Instance, *, combining: bool = False) -> DemandList:
-    """The demands of a pre and a post in a fixed order; chunks that are at their goal have none.
-
-    For a combining collective every chunk that is needed at all counts, with all nodes that need
-    it as destinations, since a contributor needs the others' contributions.
-    """
-    classes = ChunkClasses.of(table, 1).classes
-    return _missing(classes, keep_all=combining)
+def demands(table: RelationTable | Instance) -> DemandList:
+    """The demands of a pre and a post in a fixed order; chunks that are at their goal have none."""
+    return _missing(ChunkClasses.of(table, 1).classes)
 
 
-def _missing(classes: ClassList, *, keep_all: bool = False, turned: bool = False) -> DemandList:
-    """What some classes demand; of what is at its goal nothing, unless all is to be kept.
-
-    Args:
-        turned: from where chunks must end to where they start.
-    """
+def _missing(classes: ClassList, *, turned: bool = False) -> DemandList:
+    """What some classes demand; from where chunks must end to where they start where `turned`."""
     sets, first, second, count = classes.sets, classes.first, classes.second, classes.counts
     if turned:
         first, second = second, first
-    sizes = np.array([len(one) for one in sets], dtype=np.int64)
-    if keep_all:
-        kept = sizes[second] > 0
-        return DemandList.made(sets, first[kept], second[kept], count[kept])
     single = classes.singles
-    plain = (single[first] >= 0) & (single[second] >= 0)
-    moving = plain & (first != second)
-    rest = np.flatnonzero(~plain)
-    if not len(rest):
+    if ((single[first] >= 0) & (single[second] >= 0)).all():
+        moving = first != second
         return DemandList.made(sets, first[moving], second[moving], count[moving])
-    parts = [
-        (sets[i], sets[j], n)
-        for i, j, n in zip(*(x[moving].tolist() for x in (first, second, count)), strict=True)
-    ]
-    for i, j, n in zip(*(x[rest].tolist() for x in (first, second, count)), strict=True):
-        needed = sets[j]
-        if len(sets[i]) == 1:
-            (held,) = sets[i]
-            at = bisect_left(needed, held)
-            if at < len(needed) and needed[at] == held:
-                needed = needed[:at] + needed[at + 1 :]
-        else:
-            several = frozenset(sets[i])
-            needed = tuple(node for node in needed if node not in several)
-        if needed:
-            parts.append((sets[i], needed, n))
-    return DemandList.of_parts(parts)
+    members = [frozenset(one) for one in sets]
+    missing = (
+        (sets[i], tuple(node for node in sets[j] if node not in members[i]), n)
+        for i, j, n in zip(first.tolist(), second.tolist(), count.tolist(), strict=True)
+    )
+    return DemandList.of_parts(one for one in missing if one[1])
 
 
 class DemandView(StrEnum):
@@ -159,15 +125,8 @@ class ChunkClass:
 class ClassList(NodeSetPairs[ChunkClass]):
     """Classes of chunks in ascending order."""
 
-    @staticmethod
-    def record(first: tuple[int, ...], second: tuple[int, ...], count: int) -> ChunkClass:
-        """A class."""
-        return ChunkClass(first, second, count)
-
-    @staticmethod
-    def parts(record: ChunkClass) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-        """Pre, post and count."""
-        return record.pre, record.post, record.count
+    record = ChunkClass
+    names = ("pre", "post", "count")
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Generic, Self, TypeVar, overload
+from operator import attrgetter
+from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 import numpy as np
 
@@ -30,29 +30,26 @@ class NodeSetPairs(Sequence[_Record], Generic[_Record]):
         first: ``[K]``, the position of each record's first set.
         second: ``[K]``, the position of its second set.
         counts: ``[K]``.
+
+    Attributes:
+        record: the class of the records.
+        names: of its attributes: first and second set, and count.
     """
+
+    record: ClassVar[Callable[..., Any]]
+    names: ClassVar[tuple[str, str, str]]
 
     def __init__(
         self, sets: tuple[NodeSet, ...], first: IntArray, second: IntArray, counts: IntArray
     ) -> None:
         self.sets, self.first, self.second, self.counts = sets, first, second, counts
 
-    @staticmethod
-    @abstractmethod
-    def record(first: NodeSet, second: NodeSet, count: int) -> _Record:
-        """A record."""
-
-    @staticmethod
-    @abstractmethod
-    def parts(record: _Record) -> tuple[NodeSet, NodeSet, int]:
-        """What a record is made of."""
-
     @classmethod
     def of(cls, records: Iterable[_Record]) -> Self:
         """Some records; those with the same sets become one."""
         if isinstance(records, cls):
             return records
-        return cls.of_parts(cls.parts(one) for one in records)
+        return cls.of_parts(map(attrgetter(*cls.names), records))
 
     @classmethod
     def of_parts(cls, parts: Iterable[tuple[NodeSet, NodeSet, int]]) -> Self:
@@ -119,7 +116,8 @@ class NodeSetPairs(Sequence[_Record], Generic[_Record]):
         if isinstance(index, slice):
             return self.made(self.sets, self.first[index], self.second[index], self.counts[index])
         a, b = self.sets[self.first[index]], self.sets[self.second[index]]
-        return self.record(a, b, int(self.counts[index]))
+        one: _Record = self.record(a, b, int(self.counts[index]))
+        return one
 
     def __iter__(self) -> Iterator[_Record]:
         """All of them in order."""

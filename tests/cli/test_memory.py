@@ -225,4 +225,3 @@ def test_relaxations_are_counted_before_they_are_built() -> None:
         for sources in ((0,), (1, 3), (4,)):
             counts = [len(network.useful(sources, d)) for d in range(5)]
             assert np.array_equal(network.useful_counts(sources), counts)
-            assert [network.useful_count(sources, d) for d in range(len(counts))] == list(counts)
