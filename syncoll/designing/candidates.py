@@ -13,7 +13,7 @@ from syncoll.errors import LocatedError
 from syncoll.model import Collective, Topology
 from syncoll.planning.plan import unit_bandwidth
 from syncoll.routing import as_topology
-from syncoll.spec import Condition, Family, Machine, applying, members
+from syncoll.spec import Condition, SingleTopology, TopologyFamily, applying, members
 from syncoll.wording import counted
 
 __all__ = ["Candidate", "Candidates", "Costs", "find_candidates", "ports_of"]
@@ -118,7 +118,7 @@ class Candidates:
 
 
 def find_candidates(
-    families: Sequence[Family | Machine],
+    families: Sequence[TopologyFamily | SingleTopology],
     conditions: Iterable[Condition],
     collectives: Sequence[Collective],
     most: int,
@@ -176,7 +176,9 @@ class _Looking:
         self._forms: dict[bytes, list[tuple[int, CanonicalForm]]] = {}
         self._next = time.perf_counter() + _TOLD_SECONDS
 
-    def at(self, family: Family | Machine, conditions: Sequence[Condition], most: int) -> None:
+    def at(
+        self, family: TopologyFamily | SingleTopology, conditions: Sequence[Condition], most: int
+    ) -> None:
         """Adds the members of a family for which conditions hold that name what it has."""
         result, name = self.result, family.reference
         early = [one for one in conditions if set(one.names) <= {*family.parameters, "P"}]

@@ -17,7 +17,7 @@ from syncoll.designing.synthesis import Search, synthesise
 from syncoll.errors import SpecError, UsageError
 from syncoll.ledger.lower_bounds import lower_bounds
 from syncoll.solving.executor_name import ExecutorName
-from syncoll.spec import Family, Machine, conditions_of
+from syncoll.spec import SingleTopology, TopologyFamily, conditions_of
 from syncoll.wording import argument, counted
 
 __all__ = ["Work", "design"]
@@ -82,7 +82,9 @@ class Work:
         return done
 
 
-def design(families: Sequence[Family | Machine], question: Question, work: Work) -> Design:
+def design(
+    families: Sequence[TopologyFamily | SingleTopology], question: Question, work: Work
+) -> Design:
     """Proves the bounds of all members of families.
 
     Raises:

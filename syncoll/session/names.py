@@ -13,7 +13,7 @@ from syncoll.session.settings import require_whole
 if TYPE_CHECKING:
     from syncoll.model import Collective, Fabric, Instance, Topology
     from syncoll.plugins import PluginManager
-    from syncoll.spec import Family, Machine, Reader, SpecLibrary
+    from syncoll.spec import Reader, SingleTopology, SpecLibrary, TopologyFamily
 
 __all__ = ["Names", "Tell"]
 
@@ -101,17 +101,17 @@ class Names:
             return what
         return self.specs.topology(_name(what, "topology"))
 
-    def family(self, what: str | Topology | Fabric) -> Family | Machine:
+    def family(self, what: str | Topology | Fabric) -> TopologyFamily | SingleTopology:
         """The topologies of a name some of whose arguments have no value yet; an object alone.
 
         Raises:
             SpecError: when there is no such.
         """
         from syncoll.model import Fabric, Topology
-        from syncoll.spec import Machine
+        from syncoll.spec import SingleTopology
 
         if isinstance(what, Topology | Fabric):
-            return Machine(what)
+            return SingleTopology(what)
         return self.specs.family(_name(what, "topology"))
 
     def collective(self, what: str | Collective, *values: object, **named: object) -> Collective:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from syncoll.spec.check import CheckReport as CheckReport, check_file as check_file
     from syncoll.spec.families import (
         Condition as Condition,
-        Family as Family,
-        Machine as Machine,
+        SingleTopology as SingleTopology,
+        TopologyFamily as TopologyFamily,
         applying as applying,
         conditions_of as conditions_of,
         members as members,

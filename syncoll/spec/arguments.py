@@ -10,7 +10,7 @@ from typing import Any
 
 from syncoll.spec.limits import MAX_NUMBER
 from syncoll.spec.source import Span
-from syncoll.spec.syntax import Argument, Expr, Literal, MatrixFile
+from syncoll.spec.syntax import CallArgument, Expr, Literal, MatrixFile
 
 __all__ = ["as_arguments"]
 
@@ -20,14 +20,14 @@ _LONGEST_NAME = 200
 
 def as_arguments(
     values: Sequence[object], named: Mapping[str, object], span: Span
-) -> tuple[Argument, ...]:
+) -> tuple[CallArgument, ...]:
     """Values as arguments of a call.
 
     Raises:
         SpecError: when one is no number, Boolean, list of such, or path.
     """
     every = [*((None, value) for value in values), *named.items()]
-    return tuple(Argument(name, _value(value, span), span=span) for name, value in every)
+    return tuple(CallArgument(name, _value(value, span), span=span) for name, value in every)
 
 
 def _value(value: object, span: Span) -> Expr:

@@ -20,7 +20,7 @@ from syncoll.spec import syntax
 from syncoll.spec.environment import bind_arguments
 from syncoll.spec.module import Found, Module
 from syncoll.spec.source import Span
-from syncoll.spec.syntax import Argument, Definition
+from syncoll.spec.syntax import CallArgument, Definition
 
 __all__ = ["BlamedCall", "DataError", "RequirementError", "at_call", "at_use", "blaming", "guilty"]
 
@@ -51,7 +51,7 @@ class BlamedCall:
     """A definition with arguments."""
 
     found: Found
-    arguments: tuple[Argument, ...]
+    arguments: tuple[CallArgument, ...]
     span: Span
 
     @property
@@ -123,7 +123,7 @@ def _moved(error: LocatedError, origin: Origin, owner: str, place: Span) -> Loca
 
 
 def _argument(
-    guilty: str, definition: Definition, arguments: tuple[Argument, ...], span: Span
+    guilty: str, definition: Definition, arguments: tuple[CallArgument, ...], span: Span
 ) -> Span:
     """The one argument that an expression of the definition depends on, else the whole call."""
     try:

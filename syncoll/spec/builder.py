@@ -51,14 +51,14 @@ class Builder(ExpressionBuilder):
         return syntax.End(is_switch, expr, span=self.whole(children))
 
     def broken_vertex(self, children: Children) -> Node:
-        return syntax.Broken((self.end(children),), span=self.whole(children))
+        return syntax.DamageTerm((self.end(children),), span=self.whole(children))
 
     def broken_link(self, children: Children) -> Node:
         _, one, arrow, other = children
-        return syntax.Broken((one, other), str(arrow) == "<->", span=self.whole(children))
+        return syntax.DamageTerm((one, other), str(arrow) == "<->", span=self.whole(children))
 
     def broken_text(self, children: Children) -> Node:
-        return syntax.Broken((), text=self._text(children[0]), span=self.whole(children))
+        return syntax.DamageTerm((), text=self._text(children[0]), span=self.whole(children))
 
     def slow(self, children: Children) -> Node:
         broken, _, factor = children
@@ -66,11 +66,11 @@ class Builder(ExpressionBuilder):
         return slower
 
     def failure(self, children: Children) -> Node:
-        things = tuple(child for child in children if isinstance(child, syntax.Broken))
-        return syntax.Failure(things, span=self.whole(children))
+        things = tuple(child for child in children if isinstance(child, syntax.DamageTerm))
+        return syntax.DamageClause(things, span=self.whole(children))
 
     def failures(self, children: Children) -> Node:
-        return syntax.Failures(tuple(children), span=self.whole(children))
+        return syntax.DamageClauses(tuple(children), span=self.whole(children))
 
     def damaged(self, children: Children) -> Node:
         return syntax.DamagedReference(*children, span=self.whole(children))

@@ -132,7 +132,7 @@ _SECONDS = 30.0
 
 _CLOSED = (
     *(syntax.Literal, syntax.Unary, syntax.Binary, syntax.Compare),
-    *(syntax.ListOf, syntax.RangeOf, syntax.Index, syntax.Argument),
+    *(syntax.ListOf, syntax.RangeOf, syntax.Index, syntax.CallArgument),
 )
 """What may occur in plain arithmetic on numbers."""
 

@@ -28,7 +28,7 @@ from syncoll.spec.values import (
     ListedRelation,
     NameScope,
     NotVectorisable,
-    Pair,
+    PairValue,
     Relation,
     WhereRelation,
 )
@@ -129,7 +129,7 @@ def _of(
 
 def _columns(value: object) -> Iterator[IntArray]:
     """What there is of columns in a value."""
-    if isinstance(value, Pair):
+    if isinstance(value, PairValue):
         value = value.first, value.second
     if isinstance(value, tuple):
         for item in value:

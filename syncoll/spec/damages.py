@@ -31,7 +31,9 @@ _SLOW = re.compile(r"(.+?)\s+by\s+([0-9]{1,9}(?:\.[0-9]{1,9}|/(?!0+$)[0-9]{1,9})
 _GLUED = re.compile(r"\b(link|cable|node|gpu|rank|switch)(?=[0-9])", re.IGNORECASE)
 
 
-def without(network: Topology | Fabric, failures: syntax.Failures, scope: NameScope) -> Topology:
+def without(
+    network: Topology | Fabric, failures: syntax.DamageClauses, scope: NameScope
+) -> Topology:
     """What is left of a network when these failures happened, one after the other.
 
     Raises:
@@ -93,7 +95,7 @@ def parse_damage(text: str, *, slow: bool = False, called: str | None = None) ->
     return replace(found, text=given, factor=factor)
 
 
-def _damage(thing: syntax.Broken, scope: NameScope) -> Damage:
+def _damage(thing: syntax.DamageTerm, scope: NameScope) -> Damage:
     evaluator, factor = Evaluator(Ambient("what is broken")), None
     if thing.factor is not None:
         factor = Fraction(evaluator.number(thing.factor, scope))

@@ -8,7 +8,7 @@ from syncoll.errors import SpecError
 from syncoll.spec.keywords import BUILTIN_NAMES
 from syncoll.spec.module import suggest
 from syncoll.spec.source import Span
-from syncoll.spec.syntax import Argument, Definition, Expr
+from syncoll.spec.syntax import CallArgument, Definition, Expr
 from syncoll.spec.values import NameScope
 
 __all__ = ["IN_UNITS", "Ambient", "bind_arguments", "no_such_value"]
@@ -54,7 +54,7 @@ class Ambient:
 
 
 def bind_arguments(
-    definition: Definition, arguments: tuple[Argument, ...], span: Span
+    definition: Definition, arguments: tuple[CallArgument, ...], span: Span
 ) -> dict[str, Expr | tuple[Expr, ...] | None]:
     """Which argument each parameter gets: None for its default, a tuple for ``name...``.
 

@@ -53,7 +53,7 @@ from syncoll.spec.values import (
     ListValue,
     NameScope,
     NotVectorisable,
-    Pair,
+    PairValue,
     Relation,
     is_list,
     kind_of,
@@ -301,8 +301,10 @@ class Evaluator:
         self.spend_on(result, span=expr.span)
         return result
 
-    def _pair(self, expr: syntax.PairOf, scope: NameScope, mask: Mask) -> Pair:
-        return Pair(self.number(expr.first, scope, mask), self.number(expr.second, scope, mask))
+    def _pair(self, expr: syntax.PairOf, scope: NameScope, mask: Mask) -> PairValue:
+        return PairValue(
+            self.number(expr.first, scope, mask), self.number(expr.second, scope, mask)
+        )
 
     def _list(self, expr: syntax.ListOf, scope: NameScope, mask: Mask) -> ListValue:
         if len(expr.items) == 1 and isinstance(expr.items[0], syntax.RangeOf):
@@ -322,7 +324,7 @@ class Evaluator:
     def element(self, item: Expr, scope: NameScope, mask: Mask) -> Any:
         """The value of an element of a list."""
         value = self.value(item, scope, mask)
-        if isinstance(value, (Pair, Relation)):
+        if isinstance(value, (PairValue, Relation)):
             raise item.span.error(f"{kind_of(value)} in a list", "numbers, Booleans or lists")
         return value
 
@@ -365,7 +367,7 @@ class Evaluator:
         if statement.parameters:
             return scope.having(**{statement.name: Closure(statement, scope)})
         value = self.value(statement.body, scope, None)
-        if isinstance(value, Pair):
+        if isinstance(value, PairValue):
             raise statement.body.span.error("this is a pair", "a number, Boolean, list or relation")
         return scope.having(**{statement.name: value})
 
@@ -395,7 +397,7 @@ class Evaluator:
         self,
         definition: syntax.Definition,
         home: NameScope,
-        arguments: tuple[syntax.Argument, ...],
+        arguments: tuple[syntax.CallArgument, ...],
         scope: NameScope,
         span: Span,
         mask: Mask = None,
@@ -413,7 +415,7 @@ class Evaluator:
                 names[parameter.name] = tuple(self.element(e, scope, mask) for e in given)
             elif given is not None:
                 value = self.value(given, scope, mask)
-                if isinstance(value, Pair):
+                if isinstance(value, PairValue):
                     raise given.span.error("a pair as an argument", "a number, Boolean or list")
                 names[parameter.name] = value
             else:

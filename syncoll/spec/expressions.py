@@ -178,14 +178,14 @@ class ExpressionBuilder(Transformer[Token, Any]):
 
     def argument(self, children: Children) -> Node:
         name = str(children[0]) if isinstance(children[0], Token) else None
-        return syntax.Argument(name, children[-1], span=self.whole(children))
+        return syntax.CallArgument(name, children[-1], span=self.whole(children))
 
     def arguments(self, children: Children) -> tuple[Node, ...]:
         return tuple(_nodes(children))
 
     def generated(self, children: Children) -> tuple[Node, ...]:
         item = self._generated(children, children[0], children[1:])
-        return (syntax.Argument(None, item, span=item.span),)
+        return (syntax.CallArgument(None, item, span=item.span),)
 
     def call(self, children: Children) -> Expr:
         name, arguments = children[0], children[2] or ()

@@ -31,7 +31,15 @@ from syncoll.spec.source import Source
 from syncoll.spec.syntax import Expr
 from syncoll.spec.values import NameScope, NotVectorisable
 
-__all__ = ["Condition", "Family", "Machine", "Values", "applying", "conditions_of", "members"]
+__all__ = [
+    "Condition",
+    "SingleTopology",
+    "TopologyFamily",
+    "Values",
+    "applying",
+    "conditions_of",
+    "members",
+]
 
 _MOST_VALUES = 1 << 22
 """Combinations of values that are looked at, before any condition."""
@@ -44,7 +52,7 @@ Values = dict[str, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
+class TopologyFamily:
     """A call of a topology, and the names in its arguments that have no value.
 
     Args:
@@ -60,7 +68,7 @@ class Family:
     routed: bool = False
 
     @classmethod
-    def of(cls, reference: str, call: BlamedCall, home: Module, *, routed: bool) -> Family:
+    def of(cls, reference: str, call: BlamedCall, home: Module, *, routed: bool) -> TopologyFamily:
         """The family of a call whose arguments see the names of a file."""
         names = [name for argument in call.arguments for name in _names_in(argument.value)]
         free = [
@@ -95,7 +103,7 @@ class Family:
 
 
 @dataclass(frozen=True, eq=False)
-class Machine:
+class SingleTopology:
     """A machine that was given as an object: a family of one, without parameters."""
 
     network: Topology | Fabric
@@ -162,7 +170,9 @@ def conditions_of(text: str) -> list[Condition]:
 
 
 def applying(
-    conditions: Iterable[Condition], families: Sequence[Family | Machine], further: Iterable[str]
+    conditions: Iterable[Condition],
+    families: Sequence[TopologyFamily | SingleTopology],
+    further: Iterable[str],
 ) -> list[list[Condition]]:
     """For each family the conditions that speak of it.
 
@@ -202,7 +212,7 @@ def applying(
 
 
 def members(
-    family: Family | Machine, conditions: Sequence[Condition], most: int
+    family: TopologyFamily | SingleTopology, conditions: Sequence[Condition], most: int
 ) -> Iterator[Values]:
     """The values from 1 to `most` for which those conditions hold that name parameters alone.
 
@@ -212,7 +222,7 @@ def members(
     Raises:
         SpecError: when a condition makes no sense, or leaves too many values.
     """
-    if isinstance(family, Machine):
+    if isinstance(family, SingleTopology):
         yield from [{}] if all(one.holds({}) for one in conditions if not one.names) else []
         return
     names = family.parameters

@@ -112,7 +112,7 @@ def make_search(call: BlamedCall, seen: NameScope) -> SearchSpec:
     evaluator, scope, name = _bind_parameters(call, seen)
     subjects: dict[str, BlamedCall] = {}
     combination: Combination | None = None
-    failures: syntax.Failures | None = None
+    failures: syntax.DamageClauses | None = None
     bounds: dict[str, Any] = {}
     for setting in definition.settings:
         keyword, value = setting.keyword, setting.value

@@ -24,13 +24,13 @@ from syncoll.spec.limits import MAX_FILE_BYTES
 from syncoll.spec.module import Found, Module, NoLibrary, defined_twice, load_module, unknown_name
 from syncoll.spec.parser import parse_combination, parse_failures, parse_reference
 from syncoll.spec.source import Source, Span, decode
-from syncoll.spec.syntax import Combination, Definition, Failures, Reference
+from syncoll.spec.syntax import Combination, DamageClauses, Definition, Reference
 from syncoll.wording import where_typed
 
 if TYPE_CHECKING:  # finding a name must not pay for numpy
     from syncoll.model import Collective, Fabric, Topology
     from syncoll.spec.blame import BlamedCall
-    from syncoll.spec.families import Family, Machine
+    from syncoll.spec.families import SingleTopology, TopologyFamily
     from syncoll.spec.searching import SearchSpec
     from syncoll.spec.values import NameScope
 
@@ -164,7 +164,7 @@ class SpecLibrary:
 
         return routed(as_topology(network))
 
-    def family(self, reference: str) -> Family | Machine:
+    def family(self, reference: str) -> TopologyFamily | SingleTopology:
         """The topologies that a reference names some of whose arguments have names without a value;
         where something is broken, that machine.
 
@@ -172,7 +172,7 @@ class SpecLibrary:
             SpecError: see `topology`.
         """
         from syncoll.spec.blame import BlamedCall
-        from syncoll.spec.families import Family, Machine
+        from syncoll.spec.families import SingleTopology, TopologyFamily
 
         whole, failures = _intact(reference)
         if failures is not None:
@@ -181,11 +181,11 @@ class SpecLibrary:
                     "a family of machines on which something is broken",
                     "one machine, with numbers for its arguments, or a family alone",
                 )
-            return Machine(self.topology(reference))
+            return SingleTopology(self.topology(reference))
         plain = _unrouted(reference)
         found, call, home = self._resolve("topology", plain)
         blamed = BlamedCall(found, call.arguments, call.span)
-        return Family.of(reference, blamed, home, routed=plain != reference)
+        return TopologyFamily.of(reference, blamed, home, routed=plain != reference)
 
     def collective(
         self,
@@ -522,7 +522,7 @@ def _head(reference: str) -> str:
     return reference if found is None else reference[: found.start()]
 
 
-def _intact(reference: str) -> tuple[str, Failures | None]:
+def _intact(reference: str) -> tuple[str, DamageClauses | None]:
     """The topology before anything broke, and what did; None where nothing is said of that.
 
     Raises:

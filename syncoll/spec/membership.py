@@ -22,7 +22,7 @@ from syncoll.spec.values import (
     ListedRelation,
     NameScope,
     NotVectorisable,
-    Pair,
+    PairValue,
     Relation,
     WhereRelation,
     is_list,
@@ -73,7 +73,7 @@ def compare_two(
 
 def _is_in(evaluator: Evaluator, a: Expr, left: Any, b: Expr, right: Any, mask: Mask) -> Any:
     if isinstance(right, Relation):
-        if not isinstance(left, Pair):
+        if not isinstance(left, PairValue):
             raise a.span.error(f"this is {kind_of(left)}", "a pair `(c, n)` before `in`")
         if is_fractional(left.first) or is_fractional(left.second):
             raise a.span.error("a fraction in this pair", "whole numbers")

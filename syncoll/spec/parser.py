@@ -15,7 +15,7 @@ from zlib import crc32
 
 from syncoll.spec.keywords import RESERVED
 from syncoll.spec.source import Source
-from syncoll.spec.syntax import Broken, Combination, Expr, Failures, File, Reference
+from syncoll.spec.syntax import Combination, DamageClauses, DamageTerm, Expr, File, Reference
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -70,25 +70,25 @@ def parse_combination(source: Source, start: int = 0, text: str | None = None) -
     return result
 
 
-def parse_failures(source: Source, start: int) -> Failures:
+def parse_failures(source: Source, start: int) -> DamageClauses:
     """Reads what happened to a topology, from a position to the end of the text.
 
     Raises:
         SpecError: at the first place where the text breaks the grammar.
     """
     result = _parse("failures", source, start, len(source.text))
-    assert isinstance(result, Failures)
+    assert isinstance(result, DamageClauses)
     return result
 
 
-def parse_broken(source: Source) -> Broken:
+def parse_broken(source: Source) -> DamageTerm:
     """Reads what is broken, such as ``link 3->6``, where it is the whole text.
 
     Raises:
         SpecError: at the first place where the text breaks the grammar.
     """
     result = _parse("broken", source, 0, len(source.text))
-    assert isinstance(result, Broken)
+    assert isinstance(result, DamageTerm)
     return result
 
 

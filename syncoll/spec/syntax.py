@@ -173,7 +173,7 @@ class SetWhere(Expr):
     condition: Expr
 
 
-class Argument(Node):
+class CallArgument(Node):
     """One argument of a call; ``name`` is None when it is given by position."""
 
     name: str | None
@@ -185,7 +185,7 @@ class Call(Expr):
 
     id: str
     name_span: Span
-    arguments: tuple[Argument, ...]
+    arguments: tuple[CallArgument, ...]
 
 
 class Reference(Node):
@@ -193,7 +193,7 @@ class Reference(Node):
 
     id: str
     name_span: Span
-    arguments: tuple[Argument, ...]
+    arguments: tuple[CallArgument, ...]
 
 
 class Inverse(Node):
@@ -258,7 +258,7 @@ class End(Node):
     number: Expr
 
 
-class Broken(Node):
+class DamageTerm(Node):
     """``node 4``, ``switch 0``, ``link 3->6``, ``link 3<->switch 0`` or ``"words of a label"``.
 
     Args:
@@ -273,23 +273,23 @@ class Broken(Node):
     factor: Expr | None = None
 
 
-class Failure(Node):
+class DamageClause(Node):
     """``without link 3->6 and node 4 and with link 0->1 by 2``: what happened at once."""
 
-    things: tuple[Broken, ...]
+    things: tuple[DamageTerm, ...]
 
 
-class Failures(Node):
-    """Failures one after the other: each speaks of the machine that the one before it leaves."""
+class DamageClauses(Node):
+    """Clauses one after the other: each speaks of the machine that the one before it leaves."""
 
-    failures: tuple[Failure, ...]
+    failures: tuple[DamageClause, ...]
 
 
 class DamagedReference(Node):
     """``dgx1 without link 3->6``."""
 
     reference: Reference
-    failures: Failures
+    failures: DamageClauses
 
 
 class Parameter(Node):

@@ -24,7 +24,7 @@ __all__ = [
     "Matrix",
     "NameScope",
     "NotVectorisable",
-    "Pair",
+    "PairValue",
     "Relation",
     "WhereRelation",
     "is_list",
@@ -52,7 +52,7 @@ class NameScope:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pair:
+class PairValue:
     """``(a, b)``."""
 
     first: Any
@@ -124,7 +124,7 @@ def kind_of(value: object) -> str:
         return "a number"
     if is_list(value):
         return "a list"
-    if isinstance(value, Pair):
+    if isinstance(value, PairValue):
         return "a pair"
     if isinstance(value, Relation):
         return "a relation"
