@@ -130,7 +130,7 @@ def _ways() -> Iterator[tuple[bool, bool]]:
 
 
 def grid_disseminations(grid: Grid, *, folded: bool) -> list[Dissemination]:
-    """Rows then columns and columns then rows, each both ways round; lines may be folded to rings."""
+    """Rows then columns and columns then rows, both ways round; lines may be folded to rings."""
     result = []
     count = grid.nodes.size
     for rows_first, forth in _ways():

@@ -102,7 +102,7 @@ class Division:
         return owner
 
     def split(self, block: Block, steps: Sequence[int]) -> bool:
-        """Makes a block smaller, which does something in `steps`, ascending; False if it cannot be."""
+        """Makes a block smaller that acts in `steps`, ascending; False if it cannot be."""
         rank, group, _ = block
         streams = self.groups[group]
         if len(streams) > 1:

@@ -52,7 +52,7 @@ _Piece = TypeVar("_Piece", Move, Event)
 
 
 def joined(pieces: Iterable[_Piece], alike: Callable[[_Piece], object]) -> list[_Piece]:
-    """The same with pieces put together that follow one another, lie side by side and are `alike`."""
+    """The same with pieces as one that follow one another, lie side by side and are `alike`."""
     result: list[_Piece] = []
     for one in pieces:
         if result:

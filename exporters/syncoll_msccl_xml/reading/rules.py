@@ -8,8 +8,7 @@ are not looked for here but by executing the file.
 from __future__ import annotations
 
 from collections import Counter
-from itertools import groupby
-from typing import NoReturn, Protocol
+from collections.abc import Iterable, Iterator
 
 from syncoll.errors import VerificationError
 from syncoll_msccl_xml.limits import (
@@ -21,7 +20,7 @@ from syncoll_msccl_xml.limits import (
     TAKEN_NAME,
     Runtime,
 )
-from syncoll_msccl_xml.reading.algorithm import XmlAlgorithm, XmlBlock, XmlGpu, XmlStep, place
+from syncoll_msccl_xml.reading.algorithm import XmlAlgorithm, XmlBlock, XmlGpu, place
 from syncoll_threadblocks import STANDARD, Specification
 
 __all__ = ["READS", "RECEIVES", "SENDS", "WRITES", "require_loadable", "specification_of"]
@@ -47,29 +46,14 @@ _MOST_BYTES = 1 << 27
 """Of messages where the file does not say it."""
 
 
-class _Fail(Protocol):
-    """Raises an error that names the place."""
-
-    def __call__(self, message: str) -> NoReturn: ...
-
-
 def require_loadable(algorithm: XmlAlgorithm, dialect: Runtime) -> None:
     """Passes a file that a runtime loads, launches, and reads as it was meant.
 
     Raises:
         VerificationError: naming the rule that is broken, and where.
     """
-    _require_header(algorithm, dialect)
-    _require_ranks(algorithm)
-    for gpu in algorithm.gpus:
-        _require_blocks(algorithm, gpu, dialect)
-    _require_both_ends(algorithm)
-    for gpu in algorithm.gpus:
-        for block in gpu.blocks:
-            for position, step in enumerate(block.steps):
-                _require_step(gpu, block, position, step, dialect)
-            _require_dependencies(gpu, block)
-            _require_fusion(gpu, block)
+    for wrong in _wrong(algorithm, dialect):
+        raise VerificationError(wrong)
 
 
 def specification_of(algorithm: XmlAlgorithm, dialect: Runtime) -> Specification | None:
@@ -104,10 +88,30 @@ def specification_of(algorithm: XmlAlgorithm, dialect: Runtime) -> Specification
     return spec
 
 
-def _require_header(algorithm: XmlAlgorithm, dialect: Runtime) -> None:
-    def fail(message: str) -> NoReturn:
-        raise VerificationError(f"line {algorithm.line}: {message}")
+def _wrong(algorithm: XmlAlgorithm, dialect: Runtime) -> Iterator[str]:
+    """What is wrong with a file, each with its place."""
+    yield from _at(f"line {algorithm.line}", _wrong_header(algorithm, dialect))
+    yield from _wrong_ranks(algorithm)
+    for gpu in algorithm.gpus:
+        yield from _at(f"rank {gpu.id}, line {gpu.line}", _wrong_gpu(algorithm, gpu, dialect))
+        yield from _wrong_blocks(algorithm, gpu, dialect)
+    yield from _wrong_ends(algorithm)
+    for gpu in algorithm.gpus:
+        for block in gpu.blocks:
+            places = [place(gpu.id, block, i) for i in range(len(block.steps))]
+            for i, here in enumerate(places):
+                yield from _at(here, _wrong_step(gpu, block, i, dialect))
+            for i, here in enumerate(places):
+                yield from _at(here, _wrong_dependency(gpu, block, i))
+            for i, wrong in _wrong_fusion(block):
+                yield f"{places[i]}: {wrong}"
 
+
+def _at(here: str, wrongs: Iterable[str]) -> Iterator[str]:
+    return (f"{here}: {wrong}" for wrong in wrongs)
+
+
+def _wrong_header(algorithm: XmlAlgorithm, dialect: Runtime) -> Iterator[str]:
     present = {
         "name": algorithm.name,
         "outofplace": algorithm.outofplace,
@@ -116,132 +120,121 @@ def _require_header(algorithm: XmlAlgorithm, dialect: Runtime) -> None:
     }
     for key in dialect.needs:
         if present[key] is None:
-            fail(f"attribute {key} of algo not found, which {dialect.title} needs")
+            yield f"attribute {key} of algo not found, which {dialect.title} needs"
     if algorithm.proto not in _PROTOCOLS:
-        fail(f"proto is {algorithm.proto!r}; it must be Simple, LL or LL128")
+        yield f"proto is {algorithm.proto!r}; it must be Simple, LL or LL128"
     if algorithm.coll not in dialect.collectives:
         known = ", ".join(dialect.collectives)
-        fail(f"coll is {algorithm.coll!r}; {dialect.title} knows {known}")
+        yield f"coll is {algorithm.coll!r}; {dialect.title} knows {known}"
     if algorithm.coll in dialect.uncalled:
-        fail(f"{algorithm.coll} is never chosen: {dialect.title} runs no such call from a file")
+        yield f"{algorithm.coll} is never chosen: {dialect.title} runs no such call from a file"
     if dialect.names_checked and algorithm.name is not None:
         if len(algorithm.name) > LONGEST_NAME:
-            fail(f"the name has more than {LONGEST_NAME} characters")
+            yield f"the name has more than {LONGEST_NAME} characters"
         if algorithm.name == TAKEN_NAME and algorithm.coll == "alltoall":
-            fail("an alltoall of the name 2D is not executed; the runtime has one of its own")
+            yield "an alltoall of the name 2D is not executed; the runtime has one of its own"
         if algorithm.nthreads is not None and (algorithm.nthreads < 0 or algorithm.nthreads % 32):
-            fail(f"nthreads is {algorithm.nthreads}; it must be a multiple of 32")
+            yield f"nthreads is {algorithm.nthreads}; it must be a multiple of 32"
     if not 1 <= algorithm.nchannels <= dialect.most_channels:
-        fail(f"nchannels is {algorithm.nchannels}; it must be 1 to {dialect.most_channels}")
+        yield f"nchannels is {algorithm.nchannels}; it must be 1 to {dialect.most_channels}"
     if not 1 <= algorithm.ngpus <= _MOST_CHILDREN:
-        fail(f"ngpus is {algorithm.ngpus}; it must be 1 to {_MOST_CHILDREN}")
+        yield f"ngpus is {algorithm.ngpus}; it must be 1 to {_MOST_CHILDREN}"
     if not 1 <= algorithm.nchunksperloop <= LAST_OFFSET + 1:
-        fail(
+        yield (
             f"nchunksperloop is {algorithm.nchunksperloop}; it must be 1 to {LAST_OFFSET + 1}, "
             "since no step can name a chunk beyond"
         )
-    _require_placement(algorithm, dialect, fail)
+    for key, value in (("inplace", algorithm.inplace), ("outofplace", algorithm.outofplace)):
+        if value not in (None, 0, 1):
+            yield f"{key} is {value}; it must be 0 or 1"
+    if "outofplace" in dialect.needs:
+        if not algorithm.inplace and not algorithm.outofplace:
+            yield "inplace and outofplace are both 0, so it is never chosen"
+    elif algorithm.inplace and algorithm.coll in dialect.not_in_place:
+        yield f"{dialect.title} refuses an {algorithm.coll} in place"
     least = algorithm.min_bytes or 0
     most = _MOST_BYTES if algorithm.max_bytes is None else algorithm.max_bytes
     if least < 0 or most < 0:
-        fail("minBytes and maxBytes must not be negative")
+        yield "minBytes and maxBytes must not be negative"
     if most == 0 and not dialect.exclusive_end:
         return  # no limit
     if most < least or (dialect.exclusive_end and most == least):
         what = "below" if dialect.exclusive_end else "of at most"
-        fail(f"no message has at least minBytes = {least} and is {what} maxBytes = {most}")
+        yield f"no message has at least minBytes = {least} and is {what} maxBytes = {most}"
     most -= dialect.exclusive_end
     if most // algorithm.nchunksperloop * algorithm.nchunksperloop < max(1, least):
-        fail(
+        yield (
             f"no message of {least} to {most} bytes is a multiple of nchunksperloop = "
             f"{algorithm.nchunksperloop}, so that it is never chosen"
         )
 
 
-def _require_placement(algorithm: XmlAlgorithm, dialect: Runtime, fail: _Fail) -> None:
-    both = (("inplace", algorithm.inplace), ("outofplace", algorithm.outofplace))
-    for key, value in both:
-        if value not in (None, 0, 1):
-            fail(f"{key} is {value}; it must be 0 or 1")
-    if "outofplace" in dialect.needs:
-        if not algorithm.inplace and not algorithm.outofplace:
-            fail("inplace and outofplace are both 0, so it is never chosen")
-    elif algorithm.inplace and algorithm.coll in dialect.not_in_place:
-        fail(f"{dialect.title} refuses an {algorithm.coll} in place")
-
-
-def _require_ranks(algorithm: XmlAlgorithm) -> None:
+def _wrong_ranks(algorithm: XmlAlgorithm) -> Iterator[str]:
     if len(algorithm.gpus) > _MOST_CHILDREN:
-        raise VerificationError(f"{len(algorithm.gpus)} gpus; the parser has room for 1024")
+        yield f"{len(algorithm.gpus)} gpus; the parser has room for 1024"
     seen: set[int] = set()
     for gpu in algorithm.gpus:
         if not 0 <= gpu.id < algorithm.ngpus:
-            raise VerificationError(
-                f"line {gpu.line}: gpu id {gpu.id}, but ngpus is {algorithm.ngpus}"
-            )
+            yield f"line {gpu.line}: gpu id {gpu.id}, but ngpus is {algorithm.ngpus}"
         if gpu.id in seen:
-            raise VerificationError(f"line {gpu.line}: a second gpu of id {gpu.id}")
+            yield f"line {gpu.line}: a second gpu of id {gpu.id}"
         seen.add(gpu.id)
-    missing = [rank for rank in range(algorithm.ngpus) if rank not in seen]
-    if missing:
-        raise VerificationError(f"rank {missing[0]} of {algorithm.ngpus} has no gpu element")
+    for rank in sorted({*range(algorithm.ngpus)} - seen):
+        yield f"rank {rank} of {algorithm.ngpus} has no gpu element"
 
 
-def _require_blocks(algorithm: XmlAlgorithm, gpu: XmlGpu, dialect: Runtime) -> None:
-    here = f"rank {gpu.id}, line {gpu.line}"
+def _wrong_gpu(algorithm: XmlAlgorithm, gpu: XmlGpu, dialect: Runtime) -> Iterator[str]:
     for key, value in (("i", gpu.i_chunks), ("o", gpu.o_chunks), ("s", gpu.s_chunks)):
         if value < 0:
-            raise VerificationError(f"{here}: {key}_chunks is {value}; it must be at least 0")
+            yield f"{key}_chunks is {value}; it must be at least 0"
     if len(gpu.blocks) > dialect.most_blocks:
-        raise VerificationError(
-            f"{here}: {len(gpu.blocks)} thread blocks; {dialect.title} has room for "
-            f"{dialect.most_blocks}"
+        yield (
+            f"{len(gpu.blocks)} thread blocks; {dialect.title} has room for {dialect.most_blocks}"
         )
     nodes = 1 + len(algorithm.gpus) + sum(1 + len(block.steps) for block in gpu.blocks)
     if nodes > MOST_NODES:
-        raise VerificationError(
-            f"{here}: it reads {nodes} elements; the parser has room for {MOST_NODES}"
-        )
+        yield f"it reads {nodes} elements; the parser has room for {MOST_NODES}"
+
+
+def _wrong_blocks(algorithm: XmlAlgorithm, gpu: XmlGpu, dialect: Runtime) -> Iterator[str]:
     for expected, block in enumerate(gpu.blocks):
         if block.id != expected:
-            raise VerificationError(
+            yield (
                 f"{place(gpu.id, block)}: thread block ids must be 0, 1, 2, …, each once; "
                 f"{expected} was expected"
             )
     sending: Counter[int] = Counter()
     receiving: Counter[int] = Counter()
     for block in gpu.blocks:
-        _require_block(algorithm, gpu, block, dialect)
+        here = place(gpu.id, block)
+        yield from _at(here, _wrong_block(algorithm, gpu, block, dialect))
         sending[block.chan] += block.send >= 0
         receiving[block.chan] += block.recv >= 0
         if max(sending[block.chan], receiving[block.chan]) > MOST_PER_CHANNEL:
-            raise VerificationError(
-                f"{place(gpu.id, block)}: more than {MOST_PER_CHANNEL} thread blocks send or "
-                f"receive on channel {block.chan}"
+            yield (
+                f"{here}: more than {MOST_PER_CHANNEL} thread blocks send or receive on channel "
+                f"{block.chan}"
             )
 
 
-def _require_block(algorithm: XmlAlgorithm, gpu: XmlGpu, block: XmlBlock, dialect: Runtime) -> None:
-    here = place(gpu.id, block)
+def _wrong_block(
+    algorithm: XmlAlgorithm, gpu: XmlGpu, block: XmlBlock, dialect: Runtime
+) -> Iterator[str]:
     for key, peer in (("send", block.send), ("recv", block.recv)):
         if peer == gpu.id:
-            raise VerificationError(f"{here}: {key} is the rank itself")
+            yield f"{key} is the rank itself"
         if not -1 <= peer < algorithm.ngpus:
-            raise VerificationError(
-                f"{here}: {key} is {peer}; it must be -1 or a rank below {algorithm.ngpus}"
-            )
+            yield f"{key} is {peer}; it must be -1 or a rank below {algorithm.ngpus}"
     if not 0 <= block.chan < algorithm.nchannels:
-        raise VerificationError(
-            f"{here}: chan is {block.chan}; with nchannels = {algorithm.nchannels} it must be 0 to "
+        yield (
+            f"chan is {block.chan}; with nchannels = {algorithm.nchannels} it must be 0 to "
             f"{algorithm.nchannels - 1}"
         )
     if len(block.steps) > dialect.most_steps:
-        raise VerificationError(
-            f"{here}: {len(block.steps)} steps; {dialect.title} has room for {dialect.most_steps}"
-        )
+        yield f"{len(block.steps)} steps; {dialect.title} has room for {dialect.most_steps}"
 
 
-def _require_both_ends(algorithm: XmlAlgorithm) -> None:
+def _wrong_ends(algorithm: XmlAlgorithm) -> Iterator[str]:
     """Every connection has one thread block at each end, whether or not anything is sent."""
     sending: dict[tuple[int, int, int], str] = {}
     receiving: dict[tuple[int, int, int], str] = {}
@@ -252,163 +245,128 @@ def _require_both_ends(algorithm: XmlAlgorithm) -> None:
                 (sending, block.send, (gpu.id, block.send, block.chan), "sends to"),
                 (receiving, block.recv, (block.recv, gpu.id, block.chan), "receives from"),
             ):
-                if peer < 0:
-                    continue
-                if key in ends:
-                    raise VerificationError(
+                if peer >= 0 and here != ends.setdefault(key, here):
+                    yield (
                         f"{here}: it {verb} rank {peer} on channel {block.chan}, as does "
                         f"{ends[key]}; thread blocks cannot share a connection"
                     )
-                ends[key] = here
     for (a, b, channel), here in sending.items():
         if (a, b, channel) not in receiving:
-            raise VerificationError(
+            yield (
                 f"{here}: it sends to rank {b} on channel {channel}, where no thread block of "
                 f"rank {b} receives from rank {a}; setting up the connection hangs"
             )
     for (a, b, channel), here in receiving.items():
         if (a, b, channel) not in sending:
-            raise VerificationError(
+            yield (
                 f"{here}: it receives from rank {a} on channel {channel}, where no thread block of "
                 f"rank {a} sends to rank {b}; setting up the connection hangs"
             )
 
 
-def _require_step(
-    gpu: XmlGpu, block: XmlBlock, position: int, step: XmlStep, dialect: Runtime
-) -> None:
-    def fail(message: str) -> NoReturn:
-        raise VerificationError(f"{place(gpu.id, block, position)}: {message}")
-
+def _wrong_step(gpu: XmlGpu, block: XmlBlock, position: int, dialect: Runtime) -> Iterator[str]:
+    step = block.steps[position]
     if step.type not in _KINDS:
-        fail(f"type {step.type!r} is none of {', '.join(_KINDS)}, those that are executed")
+        yield f"type {step.type!r} is none of {', '.join(_KINDS)}, those that are executed"
     if step.type in RECEIVES - {"r"} and not dialect.fuses:
-        fail(
+        yield (
             f"{dialect.title} refuses {step.type} when it is launched; it runs only s, r, cpy, "
             "re and nop"
         )
     if step.s != position:
-        fail(f"s is {step.s}; runtimes count steps as they stand in the file, from 0")
+        yield f"s is {step.s}; runtimes count steps as they stand in the file, from 0"
     for key, buffer in (("srcbuf", step.srcbuf), ("dstbuf", step.dstbuf)):
         if buffer not in _BUFFERS:
-            fail(f"{key} is {buffer!r}; it must be i, o or s")
+            yield f"{key} is {buffer!r}; it must be i, o or s"
     if step.type == "nop":
         return
     if not 1 <= step.cnt <= _MOST_COUNT:
-        fail(f"cnt is {step.cnt}; it must be 1 to {_MOST_COUNT}")
+        yield f"cnt is {step.cnt}; it must be 1 to {_MOST_COUNT}"
     if step.hasdep not in (0, 1):
-        fail(f"hasdep is {step.hasdep}; it must be 0 or 1")
+        yield f"hasdep is {step.hasdep}; it must be 0 or 1"
     if step.type in SENDS and block.send < 0:
-        fail("it sends, but its thread block has no send peer")
+        yield "it sends, but its thread block has no send peer"
     if step.type in RECEIVES and block.recv < 0:
-        fail("it receives, but its thread block has no recv peer")
+        yield "it receives, but its thread block has no recv peer"
     sizes = {"i": gpu.i_chunks, "o": gpu.o_chunks, "s": gpu.s_chunks}
     for used, buffer, offset, side in (
         (step.type in READS, step.srcbuf, step.srcoff, "source"),
         (step.type in WRITES, step.dstbuf, step.dstoff, "destination"),
     ):
-        if not used:
-            continue
-        if offset < 0 or offset + step.cnt > sizes[buffer]:
-            fail(
-                f"out of bounds: its {side} is {buffer}[{offset}] to "
-                f"{buffer}[{offset + step.cnt - 1}], and {buffer}_chunks is {sizes[buffer]}"
+        last = offset + step.cnt - 1
+        if used and (offset < 0 or last >= sizes[buffer]):
+            yield (
+                f"out of bounds: its {side} is {buffer}[{offset}] to {buffer}[{last}], and "
+                f"{buffer}_chunks is {sizes[buffer]}"
             )
-        if offset + step.cnt - 1 > LAST_OFFSET:
-            fail(f"{side} {buffer}[{offset}]: an offset is kept in 16 bits")
+        if used and last > LAST_OFFSET:
+            yield f"{side} {buffer}[{offset}]: an offset is kept in 16 bits"
 
 
-def _require_dependencies(gpu: XmlGpu, block: XmlBlock) -> None:
+def _wrong_dependency(gpu: XmlGpu, block: XmlBlock, position: int) -> Iterator[str]:
     """Dependencies name a step that exists; nops stand right before the step they belong to."""
-    for position, step in enumerate(block.steps):
-        here = place(gpu.id, block, position)
-        if step.depid < -1:
-            raise VerificationError(f"{here}: depid is {step.depid}; it must be -1 or more")
-        if step.depid > LAST_AWAITED:
-            raise VerificationError(
-                f"{here}: depid is {step.depid}; it is kept in 8 bits, so it must be at most "
-                f"{LAST_AWAITED}"
+    step = block.steps[position]
+    if step.depid < -1:
+        yield f"depid is {step.depid}; it must be -1 or more"
+    if step.depid > LAST_AWAITED:
+        yield f"depid is {step.depid}; it is kept in 8 bits, so it must be at most {LAST_AWAITED}"
+    if step.depid >= len(gpu.blocks):
+        yield (f"waits for thread block {step.depid}, but rank {gpu.id} has {len(gpu.blocks)}")
+    if step.depid >= 0:
+        there = len(gpu.blocks[step.depid].steps)
+        if not 0 <= step.deps < there:
+            yield (
+                f"waits for step {step.deps} of thread block {step.depid}, which has {there} steps"
             )
-        if step.depid >= 0:
-            if step.depid >= len(gpu.blocks):
-                raise VerificationError(
-                    f"{here}: waits for thread block {step.depid}, but rank {gpu.id} has "
-                    f"{len(gpu.blocks)}"
-                )
-            awaited = gpu.blocks[step.depid].steps
-            if not 0 <= step.deps < len(awaited):
-                raise VerificationError(
-                    f"{here}: waits for step {step.deps} of thread block {step.depid}, which has "
-                    f"{len(awaited)} steps"
-                )
-        if step.type == "nop":
-            if step.depid < 0:
-                raise VerificationError(
-                    f"{here}: a nop without a dependency; runtimes drop it and miscount the steps "
-                    "behind it"
-                )
-            if position + 1 == len(block.steps):
-                raise VerificationError(
-                    f"{here}: a nop at the end; runtimes drop it with its dependency"
-                )
-            after = block.steps[position + 1]
-            if after.depid < 0:
-                raise VerificationError(
-                    f"{here}: a nop must be followed by a step with a dependency of its own; step "
-                    f"{position + 1} ({after.type}) has none"
-                )
+    if step.type != "nop":
+        return
+    if step.depid < 0:
+        yield "a nop without a dependency; runtimes drop it and miscount the steps behind it"
+    if position + 1 == len(block.steps):
+        yield "a nop at the end; runtimes drop it with its dependency"
+    after = block.steps[position + 1]
+    if after.depid < 0:
+        yield (
+            f"a nop must be followed by a step with a dependency of its own; step {position + 1} "
+            f"({after.type}) has none"
+        )
 
 
-def _require_fusion(gpu: XmlGpu, block: XmlBlock) -> None:
+def _wrong_fusion(block: XmlBlock) -> Iterator[tuple[int, str]]:
     """Reductions into the same place that follow one another are done at once.
 
     A runtime counts those of a thread block over all its steps, and ends a run when the count is
     16; a run that begins later can outgrow the kernel's array.
     """
-    number = 0  # of reductions so far
-    runs = groupby(enumerate(_runs(block.steps)), key=lambda pair: pair[1])
-    for run, members in runs:
-        positions = [position for position, _ in members]
-        if run < 0:
+    number = length = 0  # of reductions so far, and of those in the run
+    first = before = None
+    for position, step in enumerate(block.steps):
+        if step.type != "re":
+            before = None
             continue
-        first = block.steps[positions[0]]
-        length = 0
-        for position in positions:
-            number += 1
-            length += 1
-            if block.steps[position].cnt != first.cnt:
-                raise VerificationError(
-                    f"{place(gpu.id, block, position)}: runtimes do it at once with the reductions "
-                    f"before it, and their cnt differ ({first.cnt} and {block.steps[position].cnt})"
-                )
-            if length > _FUSION:
-                raise VerificationError(
-                    f"{place(gpu.id, block, position)}: more than {_FUSION} reductions into one "
-                    "place in a row, which overflow an array of the kernel; another step or "
-                    'hasdep="1" in between prevents it'
-                )
-            if number == _FUSION:
-                length = 0
-
-
-def _runs(steps: list[XmlStep]) -> list[int]:
-    """For each step the number of the run of reductions it is in; -1 for others."""
-    result: list[int] = []
-    run = -1
-    before: XmlStep | None = None
-    for step in steps:
-        if step.type == "re":
-            together = (
-                before is not None
-                and before.type == "re"
-                and (before.dstbuf, before.dstoff, before.srcbuf)
-                == (step.dstbuf, step.dstoff, step.srcbuf)
-                and step.depid == -1
-                and before.hasdep == 0
-            )
-            run += not together
-            result.append(run)
-        else:
-            result.append(-1)
+        ends = step.dstbuf, step.dstoff, step.srcbuf
+        if (
+            first is None
+            or before is None
+            or (before.dstbuf, before.dstoff, before.srcbuf) != ends
+            or step.depid != -1
+            or before.hasdep != 0
+        ):
+            first, length = step, 0
         before = step
-    return result
+        number += 1
+        length += 1
+        if step.cnt != first.cnt:
+            yield (
+                position,
+                "runtimes do it at once with the reductions before it, and their cnt differ "
+                f"({first.cnt} and {step.cnt})",
+            )
+        if length > _FUSION:
+            yield (
+                position,
+                f"more than {_FUSION} reductions into one place in a row, which overflow an array "
+                'of the kernel; another step or hasdep="1" in between prevents it',
+            )
+        if number == _FUSION:
+            length = 0
