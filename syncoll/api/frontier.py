@@ -27,6 +27,8 @@ from syncoll.api.base import (
     verb,
 )
 from syncoll.documents import StoredAlgorithm, StoredFile, frontier_document
+from syncoll.documents.document import digest
+from syncoll.documents.record import written
 from syncoll.errors import SyncollError, UsageError, VerificationError
 from syncoll.model import Algorithm, Collective, Instance
 from syncoll.pages import Page
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from syncoll.api.reports import ReportResult
     from syncoll.api.runs import ExecutionResult, MpiResult
     from syncoll.api.simulations import SimulationResult
+    from syncoll.ledger.events import EngineRecord, Entry
     from syncoll.planning import Picture
 
 __all__ = ["CheckedResult", "FrontierResult", "PointResult", "StoredResult", "check", "load"]
@@ -145,12 +148,17 @@ class FrontierResult(Saved, Frontier):
         source: the collective, where it is known.
         unsaved: why the file that a search was to write is not there; empty where all is well.
         unproved: the same of its proofs.
+        log: the events of the search, as they came: which engine found, proved or refuted what,
+            after how many seconds, and the gap; empty for a frontier out of a file.
+        engines: what each engine of the search did.
     """
 
     session: Session | None = None
     source: Collective | None = None
     unsaved: str = ""
     unproved: str = ""
+    log: tuple[Entry, ...] = ()
+    engines: tuple[EngineRecord, ...] = ()
 
     @cached_property
     def _points(self) -> tuple[PointResult, ...]:
@@ -241,7 +249,13 @@ class FrontierResult(Saved, Frontier):
 
         return draw_frontier(self)
 
-    document = frontier_document
+    def document(self, *, log: bool = False) -> dict[str, Any]:
+        """What `save` writes, with the log and the engines of the search where asked."""
+        document = frontier_document(self)
+        if log:
+            document |= written({"log": self.log, "engines": self.engines})
+            document["digest"] = digest(document)
+        return document
 
     @verb
     def prove(self, folder: str | Path, *, time_limit: float | str | None = None) -> FrontierResult:

@@ -36,6 +36,7 @@ from syncoll.documents import (
 from syncoll.documents.written_problem import rows_written
 from syncoll.errors import OutOfTimeError, UsageError
 from syncoll.ledger import Aim, Observer, SearchRequest, Strategy
+from syncoll.ledger.events import Log
 from syncoll.model import Algorithm, Topology
 from syncoll.results import Frontier
 from syncoll.searching import AnswerSource, ChosenSeed, search as search_with
@@ -69,7 +70,7 @@ _SHARE_BEFORE_ORDER, _SHARE_OF_ORDER = 0.85, 0.4
 """The part of a time limit for the search when chunks are ordered afterwards, and the part of the
 rest for ordering; the remainder is for simulating the points."""
 
-_STYLES = ("auto", "live", "plain", "none")
+_STYLES = ("auto", "live", "plain", "log", "none")
 _LIMITS = ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "work", "point_limit")
 
 
@@ -126,7 +127,8 @@ def pareto(
         beta: bytes per second of a link of one chunk per round, or a text such as ``25GB/s``.
         output: a file where the frontier is kept as JSON as it grows.
         proofs: a folder for a proof of each refutation that a claim rests on (solves them again).
-        progress: ``auto``, ``live``, ``plain`` or ``none``, or an `Observer`.
+        progress: ``auto``, ``live``, ``plain``, ``log`` (a line for each event, and a table of the
+            engines) or ``none``, or an `Observer`.  The result has the events as `log` in any case.
         settings: see `Settings`.
 
     Raises:
@@ -302,18 +304,20 @@ def searched(
     if network is not None:
         before = before.share(_SHARE_BEFORE_ORDER)
     with nullcontext(progress) if isinstance(progress, Observer) else progress_of(progress) as seen:
+        log = Log(seen)
         if solver is not None:
-            found = search_with(request, solver, seen, on_points=keep_now_and_then, deadline=before)
+            found = search_with(request, solver, log, on_points=keep_now_and_then, deadline=before)
         else:
             found = session.pareto(
                 request,
                 encoding=encoding,
                 backend=backend,
-                observer=seen,
+                observer=log,
                 on_points=keep_now_and_then,
                 until=before,
                 also=also,
             )
+        engines = log.end(found)
     if network is not None and request.aim is not None and not found.interrupted:
         found = _by_urgency(found, network, request.aim, after.share(_SHARE_OF_ORDER))
     unproved = ""
@@ -331,6 +335,8 @@ def searched(
         source=request.collective,
         unsaved=failures[-1],
         unproved=unproved,
+        log=tuple(log.entries),
+        engines=engines,
     )
 
 

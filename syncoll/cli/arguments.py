@@ -192,11 +192,11 @@ def add_memory_limit(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def add_progress(parser: argparse._ActionsContainer) -> None:
-    """--progress."""
+def add_progress(parser: argparse._ActionsContainer, *more: str) -> None:
+    """--progress, with more styles than the usual ones."""
     parser.add_argument(
         "--progress",
-        choices=("auto", "live", "plain", "none"),
+        choices=("auto", "live", "plain", *more, "none"),
         default="auto",
         help="on standard error (default: auto, which is live on a terminal, else none)",
     )

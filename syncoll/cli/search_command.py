@@ -104,7 +104,17 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         help="write a proof that others can check for each refutation that a point's claim rests "
         "on, into this folder (solves them once more)",
     )
-    add_progress(output)
+    add_progress(output, "log")
+    output.add_argument(
+        "--log",
+        dest="progress",
+        action="store_const",
+        const="log",
+        help="the same as --progress log: on standard error a line for each event (found, family, "
+        "proved, refuted, undecided) with the seconds, the gap between what is found and proved "
+        "for so many steps, and the engine, and in the end a table of the engines; with --format "
+        "json they are entries of the document, too",
+    )
 
 
 _PASSED_ON = (
@@ -133,7 +143,7 @@ def run_search(
         output = free_name(frontier)
         frontier.save(output)
     if arguments.format == "json":
-        print_json(frontier.document())
+        print_json(frontier.document(log=arguments.progress == "log"))
     else:
         print_page(frontier.page())
         more(frontier)

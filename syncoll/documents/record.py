@@ -70,8 +70,8 @@ class ClosedRecord(Record, frozen=True, forbid_unknown_fields=True):
     """What may not."""
 
 
-def written(record: Record) -> Json:
-    """A record as JSON: what says which file it is comes first, and long tables last."""
+def written(record: Record | Json) -> Json:
+    """A record, or entries, as JSON: what says which file it is comes first, long tables last."""
     document: Json = _ordered(msgspec.to_builtins(record, enc_hook=_encoded))
     return document
 

@@ -170,20 +170,25 @@ class Log(Observer):
         record.turns += turns
 
     def enter(
-        self, collective: str, event: Event, engine: str, points: tuple[Point, ...], gap: Fraction
+        self,
+        collective: str,
+        event: Event,
+        engine: str,
+        points: tuple[Point, ...],
+        gap: Fraction | None,
     ) -> None:
         """Enters an event.
 
         Args:
             engine: empty for the one whose turn it is.
             points: the frontier with it.
-            gap: see `Entry`; 0 for None.
+            gap: see `Entry`.
         """
         entry = replace(
             _entry(event, engine or self._engine),
             seconds=time.perf_counter() - self._began,
             collective=collective,
-            gap=gap or None,
+            gap=gap,
         )
         self.entries.append(entry)
         self._observer.logged(entry)
@@ -193,8 +198,8 @@ class Log(Observer):
             elif entry.kind is Kind.PROVED:
                 self._observer.bounded(entry.steps, entry.bandwidth)
 
-    def engines(self, frontier: Frontier) -> list[EngineRecord]:
-        """What each engine did, in the order in which they began.
+    def end(self, frontier: Frontier) -> tuple[EngineRecord, ...]:
+        """Ends the search: what each engine did, in the order in which they began.
 
         Args:
             frontier: of the search; its points are counted for those that found them first.
@@ -210,7 +215,9 @@ class Log(Observer):
                 record.kept += ends.pop(costs, None) is not None
         for point in ends.values():  # turned round, or from before
             records.setdefault(point.backend, EngineRecord(point.backend)).kept += 1
-        return list(records.values())
+        engines = tuple(records.values())
+        self._observer.ended(engines)
+        return engines
 
     def began(self, collective: str) -> None:
         """See `Observer.began`."""

@@ -17,6 +17,7 @@ from syncoll.ledger.incumbents import (
     MOST_LISTED,
     belonging,
     few_steps,
+    known_cost,
     merged,
     unbeaten,
     within,
@@ -143,7 +144,7 @@ class Ledger:
         """Enters what an engine found or proved; whether that is new and of use.
 
         Args:
-            engine: empty for the one that the event names, or whose turn it is.
+            engine: empty for the one whose turn it is, or that the event names.
         """
         new, steps = True, None
         match event:
@@ -151,11 +152,10 @@ class Ledger:
                 before, self.points = self.points, self._points_with(event)
                 new, steps = self.points is not before, event.steps
             case Family():
-                new = not any(event is known for known in self._families)
-                self._families += [event] * new
+                new, steps = self._record_family(event), event.steps.at(event.first)
             case Bound():
                 steps = event.steps
-                if new := self._proved.get(steps, Fraction(-1)) < event.bandwidth:
+                if new := event.bandwidth > self._proved.get(steps, Fraction(-1)):
                     self._proved[steps] = event.bandwidth
             case Refuted():
                 self.refuted.append(event)
@@ -164,17 +164,34 @@ class Ledger:
                 state.undecided[candidate] = why
                 engine = engine or self.asked["backend"] or ""
         if new:
-            self.log.enter(
-                self.request.collective.name, event, engine, tuple(self.points), self._gap(steps)
-            )
+            name, gap = self.request.collective.name, self._gap(steps)
+            self.log.enter(name, event, engine, tuple(self.points), gap)
         return new
 
-    def _gap(self, steps: int | None) -> Fraction:
-        """What is found over what is proved for at most so many steps; 0 where one is missing."""
-        bounds = [bound for s, bound in self._proved.items() if s is None or s >= (steps or s)]
-        found = [p.bandwidth for p in self.points if steps is None or p.steps <= steps]
-        proved = max(bounds, default=Fraction(0))
-        return min(found) / proved if proved and found else Fraction(0)
+    def proved(self, steps: int | None) -> Fraction:
+        """The best bound that was entered for at most so many steps (None: any); -1 for none."""
+        holding = (
+            bound
+            for s, bound in self._proved.items()
+            if s is None or (steps is not None and s >= steps)
+        )
+        return max(holding, default=Fraction(-1))
+
+    def _gap(self, steps: int | None) -> Fraction | None:
+        """What is found over what is proved for at most so many steps; None where one is not."""
+        if steps is None:
+            ends = [p.bandwidth for p in self.points] + [f.limit for f in self._families]
+            found = min(ends, default=None)
+        else:
+            found = known_cost(steps, self.points, self._families)
+        proved = self.proved(steps)
+        return found / proved if found is not None and proved > 0 else None
+
+    def _record_family(self, family: Family) -> bool:
+        if any(family is known for known in self._families):
+            return False
+        self._families.append(family)
+        return True
 
     def _points_with(self, point: Point) -> list[Point]:
         """The points with one more; the same list where something known beats it."""
@@ -217,6 +234,13 @@ class Ledger:
             return True
         return aim.is_of_use(steps, self.source.least_bandwidth_of(steps), self.points)
 
+    def tighten(self, chunks: int, steps: int, seconds: float) -> Fraction:
+        """As `prove`, for up to about `seconds` and with relaxations that take long."""
+        with self.log.turn(BOUNDS):
+            bandwidth = self.bounds.tighten(chunks, steps, seconds)
+            self.record(Bound(steps, bandwidth))
+        return bandwidth
+
     def gaps_are_open(self) -> bool:
         """Whether a point of any S may be better than what is known."""
         families = self.families
@@ -232,9 +256,6 @@ class Ledger:
     def report(self) -> None:
         """Shows and saves what is known so far."""
         frontier = self.frontier()
-        for point in frontier.points:
-            if point.bound is not None and point.bound > self.source.least_bandwidth:
-                self.record(Bound(point.steps, point.bound), BOUNDS)
         if self.on_points is not None:
             self.on_points(frontier)
 
@@ -266,7 +287,7 @@ class Ledger:
             families=families,
         )
         if not self.composed:
-            return with_claims(found, source, steps, self._why_open)
+            return self._entered(with_claims(found, source, steps, self._why_open))
         why = self.late if self.bounds.deadline.passed else _NOT_SEARCHED
         if self.stopped != limit_in_words():
             why = self.stopped or why
@@ -275,7 +296,16 @@ class Ledger:
                 if not self.bounds.deadline.passed:
                     source.least_bandwidth_of(one)
         reason = "; ".join(dict.fromkeys([why, *self.losses]))
-        return with_claims(found, source, steps, lambda _: reason)
+        return self._entered(with_claims(found, source, steps, lambda _: reason))
+
+    def _entered(self, frontier: Frontier) -> Frontier:
+        """The same, with those of its bounds entered that say more than the ones before."""
+        proofs = () if frontier.evidence is None else frontier.evidence.proofs
+        bounds = [(None, frontier.least_bandwidth), *((one.steps, one.bound) for one in proofs)]
+        for steps, bandwidth in bounds:
+            if bandwidth > self.proved(steps):
+                self.record(Bound(steps, bandwidth), BOUNDS)
+        return frontier
 
     def _steps_of(self, points: Sequence[Point], families: Sequence[Family]) -> list[int]:
         """The S of which something is said: all that were searched, or that compositions may

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -15,7 +15,7 @@ from syncoll.model import Collective, Topology
 from syncoll.results.frontier import Point
 
 if TYPE_CHECKING:
-    from syncoll.ledger.events import Entry
+    from syncoll.ledger.events import EngineRecord, Entry
 
 __all__ = ["Candidate", "Observer", "SearchRequest", "Strategy"]
 
@@ -131,6 +131,9 @@ class Observer:
 
     def logged(self, entry: Entry) -> None:
         """An event of the search, see `syncoll.ledger.events`."""
+
+    def ended(self, engines: Sequence[EngineRecord]) -> None:
+        """The search is over, in which these engines were at work."""
 
     def began(self, collective: str) -> None:
         """The search for this collective, perhaps a part of the one asked for, begins."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from syncoll.formula import Verdict
 from syncoll.ledger import Candidate, Observer
+from syncoll.ledger.events import EngineRecord, Entry
 from syncoll.results import Point
 from syncoll.wording import counted, nearness
 
@@ -24,12 +25,12 @@ _MOST_ROWS, _OTHER_LINES = 16, 8
 
 
 def progress(style: str) -> _Silent:
-    """The observer of a style: ``auto``, ``live``, ``plain`` or ``none``."""
+    """The observer of a style: ``auto``, ``live``, ``plain``, ``log`` or ``none``."""
     if style == "auto":
         style = "live" if sys.stderr.isatty() else "none"
     if style == "live":
         return _Live()
-    return _Plain() if style == "plain" else _Silent()
+    return {"plain": _Plain, "log": _Log}.get(style, _Silent)()
 
 
 @contextmanager
@@ -174,6 +175,22 @@ class _Plain(_Silent):
             f"{_name(candidate)} (bandwidth cost {candidate.bandwidth}): {_WORDS[verdict]} "
             f"after {seconds:.2f} s"
         )
+
+
+class _Log(_Silent):
+    """A line for each event with the engine and the gap, and a table of the engines in the end."""
+
+    def logged(self, entry: Entry) -> None:
+        sys.stderr.write(f"[{entry.seconds:8.2f} s] {entry}\n")
+        sys.stderr.flush()
+
+    def ended(self, engines: Sequence[EngineRecord]) -> None:
+        from syncoll.pages.page import Page
+
+        heads = ("turns", "seconds", "found", "kept", "proved", "refuted", "undecided")
+        rows = [(one.engine, *(round(getattr(one, head), 2) for head in heads)) for one in engines]
+        page = Page().text().table(("engine", *(f">{head}" for head in heads)), rows)
+        sys.stderr.writelines(f"{line}\n" for line in page.lines(None))
 
 
 def _fitted(*pairs: tuple[str, str], columns: int, indent: str) -> list[str]:

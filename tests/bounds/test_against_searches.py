@@ -1,0 +1,49 @@
+"""`bounds` proves what a search proves for the same S, for every C."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import syncoll
+
+COLLECTIVES = ("allgather", "broadcast", "gather", "alltoall", "reduce", "allreduce")
+
+QUICK = ("ring(2)", "ring(3)", "ring(4)", "line(2)", "fully_connected(3)", "hub(3)", "hub(4)")
+
+OTHERS = (
+    *("ring(5)", "ring(6)", "line(3)", "line(4)", "line(5)", "star(3)", "star(4)", "star(5)"),
+    *("fully_connected(4)", "fully_connected(5)", "hub(5)", "mesh(2,3)", "mesh(3,3)"),
+    *("torus(3,3)", "hypercube(3)", "generalised_kautz(5,2)", "generalised_de_bruijn(6,2)"),
+    *("p3_16xlarge", "dgx1"),
+)
+
+ROWS = [
+    pytest.param(machine, collective, marks=() if machine in QUICK else pytest.mark.slow)
+    for machine in (*QUICK, *OTHERS)
+    for collective in COLLECTIVES
+]
+
+
+@pytest.mark.parametrize(("machine", "collective"), ROWS)
+def test_both_prove_the_same(machine: str, collective: str) -> None:
+    bounds = syncoll.bounds(machine, collective, work=10)
+    found = syncoll.pareto(machine, collective, work=8, progress="none")
+    assert bounds.steps == found.least_steps
+    assert bounds.bandwidth == found.least_bandwidth
+    assert found.evidence is not None
+    proofs = found.evidence.proofs
+    compared = [s for s, _ in bounds.by_steps if s in {proof.steps for proof in proofs}]
+    assert compared
+    for steps in compared:
+        proved = max(proof.bound for proof in proofs if proof.steps >= steps)
+        assert bounds.bandwidth_in(steps) == max(proved, found.least_bandwidth), steps
+
+
+@pytest.mark.parametrize("collective", ["broadcast", "reduce"])
+def test_trees_count_without_a_search(collective: str) -> None:
+    bounds = syncoll.bounds("hypercube(3)", collective)
+    assert bounds.bandwidth_in(3) == 1
+    assert bounds.bandwidth_in(5) == Fraction(5, 9)
+    assert bounds.check().compared == collective
