@@ -180,12 +180,12 @@ class Log(Observer):
         """Enters an event.
 
         Args:
-            engine: empty for the one whose turn it is.
+            engine: empty for the one whose turn it is; bounds have an engine of their own.
             points: the frontier with it.
             gap: see `Entry`.
         """
         entry = replace(
-            _entry(event, engine or self._engine),
+            _entry(event, engine or ("" if isinstance(event, Bound) else self._engine)),
             seconds=time.perf_counter() - self._began,
             collective=collective,
             gap=gap,

@@ -235,7 +235,7 @@ class Ledger:
         return aim.is_of_use(steps, self.source.least_bandwidth_of(steps), self.points)
 
     def tighten(self, chunks: int, steps: int, seconds: float) -> Fraction:
-        """As `prove`, for up to about `seconds` and with relaxations that take long."""
+        """As `bound`, for up to about `seconds` and with relaxations that take long."""
         with self.log.turn(BOUNDS):
             bandwidth = self.bounds.tighten(chunks, steps, seconds)
             self.record(Bound(steps, bandwidth))
@@ -246,12 +246,10 @@ class Ledger:
         families = self.families
         return gaps_are_open(unbeaten(self.points, families), self.source, families)
 
-    def prove(self, steps: int | None) -> Fraction:
+    def bound(self, steps: int | None) -> Bound:
         """Bounds R/C for at most so many steps (None: any number), as far as there is time."""
         with self.log.turn(BOUNDS):
-            bandwidth = self.source.least_bandwidth_of(steps)
-            self.record(Bound(steps, bandwidth))
-        return bandwidth
+            return Bound(steps, self.source.least_bandwidth_of(steps))
 
     def report(self) -> None:
         """Shows and saves what is known so far."""
@@ -304,7 +302,7 @@ class Ledger:
         bounds = [(None, frontier.least_bandwidth), *((one.steps, one.bound) for one in proofs)]
         for steps, bandwidth in bounds:
             if bandwidth > self.proved(steps):
-                self.record(Bound(steps, bandwidth), BOUNDS)
+                self.record(Bound(steps, bandwidth))
         return frontier
 
     def _steps_of(self, points: Sequence[Point], families: Sequence[Family]) -> list[int]:

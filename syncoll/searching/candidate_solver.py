@@ -23,7 +23,7 @@ from syncoll.deadline import Deadline
 from syncoll.formula import StopReason, Verdict
 from syncoll.ledger.bounds_table import BoundsTable
 from syncoll.ledger.candidates import CandidateSource
-from syncoll.ledger.events import Bound, Event, Undecided
+from syncoll.ledger.events import Event, Undecided
 from syncoll.ledger.ledger import Ledger, StepState
 from syncoll.ledger.request import Candidate, Strategy
 from syncoll.ledger.sizes import Size, size_of
@@ -84,7 +84,7 @@ class CandidateSolver:
         for steps in range(source.least_steps, source.max_steps + 1):
             if certified:
                 self._deadline.check()
-                yield Bound(steps, source.least_bandwidth_of(steps))
+                yield ledger.bound(steps)
             ledger.steps.append(StepState(steps))
             if ledger.may_serve(steps):
                 yield from self._phase(ledger.steps[-1], first)
@@ -96,7 +96,7 @@ class CandidateSolver:
             for steps in sorted({point.steps for point in ledger.points}):
                 if steps > source.max_steps:
                     self._deadline.check()
-                    yield Bound(steps, source.least_bandwidth_of(steps))
+                    yield ledger.bound(steps)
         for phase in others:
             for step in ledger.steps:
                 if ledger.may_serve(step.steps):

@@ -17,7 +17,7 @@ from syncoll.clock import now
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.errors import LocatedError, SyncollError, UsageError
 from syncoll.ledger.candidates import CandidateSource
-from syncoll.ledger.events import BOUNDS, Bound, Event
+from syncoll.ledger.events import BOUNDS, Event
 from syncoll.ledger.incumbents import FEW_STEPS
 from syncoll.ledger.ledger import INTERRUPTED, Ledger
 from syncoll.ledger.proof_state import gaps_are_open
@@ -155,8 +155,8 @@ class CompositionSearch:
         Most claims rest on it, and the time may be over at the end.
         """
         with bounds_until(ledger.bounds, until):
-            bandwidth = ledger.source.least_bandwidth
-        yield Bound(None, bandwidth)
+            bound = ledger.bound(None)
+        yield bound
 
     def _claim(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """Proves what can be proved about the compositions: where a gap is open, others follow."""

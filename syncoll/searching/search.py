@@ -209,11 +209,11 @@ class Search:
     def cut(self) -> Bound:
         """The bound for any number of steps that is found at once."""
         with self.ledger.bounds.at_once():
-            return Bound(None, self.ledger.source.least_bandwidth)
+            return self.ledger.bound(None)
 
     def _any_steps(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         self.proofs(ledger, until)
-        yield Bound(None, ledger.source.least_bandwidth)
+        yield ledger.bound(None)
         if not self.proving:
             ledger.bounds.until(NEVER.sooner(0.0))
 
@@ -254,7 +254,7 @@ class PointBounds:
             while self.is_ready:
                 steps = self._next(ledger)
                 self._bounded.add(steps)
-                yield Bound(steps, ledger.source.least_bandwidth_of(steps))
+                yield ledger.bound(steps)
 
     def _next(self, ledger: Ledger) -> int:
         waiting = [point for point in ledger.points if point.steps not in self._bounded]
