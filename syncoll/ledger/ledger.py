@@ -17,7 +17,6 @@ from syncoll.ledger.incumbents import (
     MOST_LISTED,
     belonging,
     few_steps,
-    known_cost,
     merged,
     unbeaten,
     within,
@@ -27,6 +26,7 @@ from syncoll.ledger.request import Candidate, SearchRequest
 from syncoll.ledger.warm_starts import WarmStarts
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, Point
+from syncoll.results.known import known_cost
 from syncoll.results.proof import Refuted
 from syncoll.wording import counted
 
