@@ -21,7 +21,7 @@ from syncoll.api.base import (
     verb,
 )
 from syncoll.designing import Design, Question
-from syncoll.designing.driver import Work, design as run_design
+from syncoll.designing.driver import DesignWork, design as run_design
 from syncoll.designing.folder import DesignFolder
 from syncoll.designing.picture import draw_design
 from syncoll.designing.table import COLUMNS, rows
@@ -206,7 +206,7 @@ def design(
         folder.require_part_of(question)
     executor = ExecutorName.of(session.settings.executor or "local", session.settings.num_jobs)
     with session.limited(), counting(progress) as told:
-        task = Work(executor, until, session.search, told, folder, session.tell)
+        task = DesignWork(executor, until, session.search, told, folder, session.tell)
         result = dressed(DesignResult, run_design(families, question, task))
     if folder is not None:
         folder.finish(result.document())

@@ -28,7 +28,7 @@ from syncoll.errors import LocatedError, UsageError
 from syncoll.ledger import Observer, SearchRequest
 from syncoll.model import Collective, Instance
 from syncoll.pages.repair import repair_page, survey_page
-from syncoll.repairing.failures import Kind
+from syncoll.repairing.failures import FailureKind
 from syncoll.repairing.remaining_problem import left
 from syncoll.repairing.repair import Repair
 from syncoll.repairing.survey import COLUMNS, Survey, SurveyWork, rows, survey as repair_each
@@ -240,9 +240,9 @@ def survey(
     [('link 0->1', 8, '1')]
     """
     try:
-        kind = Kind(what)
+        kind = FailureKind(what)
     except ValueError:
-        known = ", ".join(Kind)
+        known = ", ".join(FailureKind)
         raise UsageError(f"{argument('survey', what)}: expected one of {known}") from None
     session, until = session_for(settings), deadline_of(time_limit, work=work)
     seconds = seconds_of(search_limit)
@@ -265,7 +265,7 @@ def survey(
     return result
 
 
-def _about(whole: Frontier, kind: Kind) -> dict[str, str]:
+def _about(whole: Frontier, kind: FailureKind) -> dict[str, str]:
     """What the table of a survey begins with."""
     return {
         "schema": "syncoll/survey/1",

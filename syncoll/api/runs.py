@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from syncoll.api.base import Shown, bytes_of, dressed, seconds_of, session_for, sizes_of, verb
 from syncoll.api.frontier import Source, algorithms_of
 from syncoll.errors import UsageError
-from syncoll.mpi import Comparison, Job, Result, run_job
+from syncoll.mpi import Job, MpiComparison, Result, run_job
 from syncoll.pages import Page
 from syncoll.pages.execution import mpi_page
 from syncoll.session.settings import require_whole
@@ -39,7 +39,7 @@ class ExecutionResult(Shown, Execution):
 
 
 @dataclass(frozen=True, repr=False)
-class MpiResult(Shown, Comparison):
+class MpiResult(Shown, MpiComparison):
     """What an algorithm did over MPI, compared with MPI's own collective and timed beside it.
 
     Args:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from syncoll.deadline import Deadline, OutOfTimeError
-from syncoll.designing.candidates import Candidate
+from syncoll.designing.candidates import MachineCandidate
 from syncoll.designing.design import Assessed, Proved
 from syncoll.designing.folder import DesignFolder
 from syncoll.designing.workers import answers
@@ -51,7 +51,7 @@ class Assessing:
 
 
 def assess(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[MachineCandidate],
     collectives: Sequence[Collective],
     *,
     until: Deadline,

@@ -16,7 +16,7 @@ from syncoll.routing import as_topology
 from syncoll.spec import Condition, SingleTopology, TopologyFamily, applying, members
 from syncoll.wording import counted
 
-__all__ = ["Candidate", "Candidates", "Costs", "find_candidates", "ports_of"]
+__all__ = ["BuildCosts", "Candidates", "MachineCandidate", "find_candidates", "ports_of"]
 
 _OF_COSTS = ("P", "ports", "links")
 """What conditions may name beside parameters."""
@@ -26,7 +26,7 @@ _TOLD_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
-class Costs:
+class BuildCosts:
     """What a machine costs to build.
 
     Args:
@@ -43,7 +43,7 @@ class Costs:
     bandwidth: Fraction
 
     @classmethod
-    def of(cls, topology: Topology) -> Costs:
+    def of(cls, topology: Topology) -> BuildCosts:
         """Those of a topology, or of the physical network that it was made from."""
         fabric = topology.fabric
         if fabric is not None:
@@ -71,7 +71,7 @@ def ports_of(topology: Topology) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class MachineCandidate:
     """A machine that might be built.
 
     Args:
@@ -81,7 +81,7 @@ class Candidate:
     """
 
     topology: Topology
-    costs: Costs
+    costs: BuildCosts
     same: tuple[str, ...] = ()
     images: int = 1
 
@@ -111,7 +111,7 @@ class Candidates:
         interrupted: whether a person ended it.
     """
 
-    found: list[Candidate] = field(default_factory=list)
+    found: list[MachineCandidate] = field(default_factory=list)
     left_out: dict[str, tuple[LocatedError, int]] = field(default_factory=dict)
     unseen: dict[str, str] = field(default_factory=dict)
     interrupted: bool = False
@@ -132,7 +132,7 @@ def find_candidates(
 
     Args:
         conditions: may name the parameters of a family, `P` for the number of nodes, and `ports`
-            and `links` as in `Costs`.
+            and `links` as in `BuildCosts`.
         collectives: what is asked of the machines: those that only number their nodes otherwise are
             the same if that changes nothing for these.
         most: the largest value of a parameter; the least is 1.
@@ -201,10 +201,10 @@ class _Looking:
                 first, count = result.left_out.get(name, (error, 0))
                 result.left_out[name] = first, count + 1
                 continue
-            costs = Costs.of(topology)
+            costs = BuildCosts.of(topology)
             known = {**values, "P": costs.nodes, "ports": costs.ports, "links": costs.links}
             if all(one.holds(known) for one in late):
-                _add(result, self._forms, Candidate(topology, costs), self._collectives)
+                _add(result, self._forms, MachineCandidate(topology, costs), self._collectives)
                 if len(result.found) == self._enough:
                     return
 
@@ -219,7 +219,7 @@ class _Looking:
 def _add(
     result: Candidates,
     forms: dict[bytes, list[tuple[int, CanonicalForm]]],
-    new: Candidate,
+    new: MachineCandidate,
     collectives: Sequence[Collective],
 ) -> None:
     """Adds a candidate, or its name to one that is the same machine."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
-from syncoll.designing.candidates import Candidate
+from syncoll.designing.candidates import MachineCandidate
 from syncoll.errors import LocatedError
 from syncoll.model import Collective
 from syncoll.results import Frontier, LowerBounds
@@ -153,7 +153,7 @@ class Assessed:
             be, which therefore was not searched.
     """
 
-    candidate: Candidate
+    candidate: MachineCandidate
     bounds: Mapping[str, Proved] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     no_better_than: str | None = None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.designing.assessing import LEAST_SECONDS, Assessing, assess
-from syncoll.designing.candidates import Candidate, find_candidates
+from syncoll.designing.candidates import MachineCandidate, find_candidates
 from syncoll.designing.design import Design, Others, Question
 from syncoll.designing.folder import DesignFolder
 from syncoll.designing.one_more_link import Extension, extensions, with_link
@@ -20,7 +20,7 @@ from syncoll.solving.executor_name import ExecutorName
 from syncoll.spec import SingleTopology, TopologyFamily, conditions_of
 from syncoll.wording import argument, counted
 
-__all__ = ["Work", "design"]
+__all__ = ["DesignWork", "design"]
 
 _MOST_LINKS = 12
 """New links, one of each orbit, whose bounds are proved anew."""
@@ -30,7 +30,7 @@ _PART_FOR_MEMBERS = 0.5
 
 
 @dataclass(frozen=True)
-class Work:
+class DesignWork:
     """How a design is worked on.
 
     Args:
@@ -47,7 +47,7 @@ class Work:
     folder: DesignFolder | None
     tell: Callable[[str], None]
 
-    def assess(self, candidates: Sequence[Candidate], question: Question) -> Assessing:
+    def assess(self, candidates: Sequence[MachineCandidate], question: Question) -> Assessing:
         """Bounds, and frontiers where they are asked for.
 
         Raises:
@@ -83,7 +83,7 @@ class Work:
 
 
 def design(
-    families: Sequence[TopologyFamily | SingleTopology], question: Question, work: Work
+    families: Sequence[TopologyFamily | SingleTopology], question: Question, work: DesignWork
 ) -> Design:
     """Proves the bounds of all members of families.
 
@@ -131,7 +131,7 @@ def design(
 
 
 def _one_more_link(
-    found: Sequence[Candidate], question: Question, work: Work, began: float
+    found: Sequence[MachineCandidate], question: Question, work: DesignWork, began: float
 ) -> Design:
     """The machine as it is, and with each of the links that may gain most."""
     if len(found) > 1:

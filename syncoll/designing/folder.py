@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from syncoll.designing.candidates import Candidate
+from syncoll.designing.candidates import MachineCandidate
 from syncoll.designing.design import Proved, Question
 from syncoll.documents.folder import FrontierFolder
 from syncoll.model import Collective
@@ -31,7 +31,9 @@ class DesignFolder(FrontierFolder):
         if not isinstance(most := there.get("most"), int) or most > question.most:
             self.refuse(f"a design with parameters up to {question.most}")
 
-    def known(self, candidate: Candidate, collective: Collective, steps: int = 0) -> Proved | None:
+    def known(
+        self, candidate: MachineCandidate, collective: Collective, steps: int = 0
+    ) -> Proved | None:
         """What was found before, checked; None where that is nothing, or not all.
 
         Args:
@@ -43,7 +45,7 @@ class DesignFolder(FrontierFolder):
         found = Proved.read(frontier, steps)
         return found if frontier.points or found.covers(steps) else None
 
-    def keep(self, candidate: Candidate, proved: Proved) -> None:
+    def keep(self, candidate: MachineCandidate, proved: Proved) -> None:
         """Writes what was found, where there is a file for it.
 
         Points of a search that proved less than is known have a file beside that of the bounds.

@@ -26,7 +26,7 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.certificates import RoundsBound
-from syncoll.designing.candidates import Candidate, Costs, ports_of
+from syncoll.designing.candidates import BuildCosts, MachineCandidate, ports_of
 from syncoll.errors import ModelError
 from syncoll.model import (
     BandwidthBound,
@@ -125,7 +125,7 @@ def extensions(
     return [replace(one, at_least=unknown) for one in found]
 
 
-def with_link(base: Candidate, ends: tuple[int, int]) -> Candidate:
+def with_link(base: MachineCandidate, ends: tuple[int, int]) -> MachineCandidate:
     """The machine with one more link of `usual_bandwidth` between two nodes, in both directions.
 
     Raises:
@@ -150,7 +150,9 @@ def with_link(base: Candidate, ends: tuple[int, int]) -> Candidate:
     # A second cable beside another one makes one link of both, and costs as much as any.
     ports = ports_of(topology)
     most = max(base.costs.ports, ports[a] + 1, ports[b] + 1)
-    return Candidate(made, replace(Costs.of(made), links=base.costs.links + 2, ports=most))
+    return MachineCandidate(
+        made, replace(BuildCosts.of(made), links=base.costs.links + 2, ports=most)
+    )
 
 
 def usual_bandwidth(topology: Topology) -> Fraction:

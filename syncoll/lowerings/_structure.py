@@ -25,7 +25,7 @@ from syncoll.lowerings._sums import (
     pseudo_boolean_sums,
 )
 
-__all__ = ["AT_MOST_ONE", "CHAIN", "EXACTLY_ONE", "SINGLE", "Structure", "structure"]
+__all__ = ["AT_MOST_ONE", "CHAIN", "EXACTLY_ONE", "SINGLE", "RowStructure", "structure"]
 
 SINGLE, CHAIN, AT_MOST_ONE, EXACTLY_ONE = range(4)
 """What a literal is part of."""
@@ -38,7 +38,7 @@ _MOST_EXCLUSIONS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Structure:
+class RowStructure:
     """What is known about every cell of some rows.
 
     Args:
@@ -184,7 +184,7 @@ def _groups(
     return cells[several], (inverse + 1)[several], kinds[several], negated[several]
 
 
-def structure(formula: Formula, sums: Sums) -> Structure:
+def structure(formula: Formula, sums: Sums) -> RowStructure:
     """What is known about the literals of rows.
 
     Args:
@@ -206,4 +206,4 @@ def structure(formula: Formula, sums: Sums) -> Structure:
     negated[grouped] = group_negated
     signed = np.where(group_negated, -sums.coefficients[grouped], sums.coefficients[grouped])
     places[grouped] = signed
-    return Structure(kinds, numbers, places, negated)
+    return RowStructure(kinds, numbers, places, negated)

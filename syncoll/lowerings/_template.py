@@ -21,7 +21,7 @@ from syncoll.lowerings._arrays import ints
 __all__ = ["SumShape", "Template", "TemplateBuilder", "fill_in"]
 
 
-class Group(NamedTuple):
+class LiteralGroup(NamedTuple):
     """Literals of which at most one is true, in a row where some of them may stand negated.
 
     Args:
@@ -69,7 +69,7 @@ class SumShape(NamedTuple):
     high: int
     singles: tuple[tuple[int, int], ...]
     chains: tuple[tuple[int, ...], ...] = ()
-    groups: tuple[Group, ...] = ()
+    groups: tuple[LiteralGroup, ...] = ()
 
     @property
     def num_inputs(self) -> int:
@@ -109,7 +109,7 @@ class SumShape(NamedTuple):
             singles=self.singles,
             chains=tuple(chain[::-1] for chain in self.chains),
             groups=tuple(
-                Group(tuple(-c for c in group.coefficients), group.complete)
+                LiteralGroup(tuple(-c for c in group.coefficients), group.complete)
                 for group in self.groups
             ),
         )

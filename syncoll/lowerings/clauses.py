@@ -23,9 +23,9 @@ from syncoll.formula import Feature, Formula, FormulaBuilder
 from syncoll.lowerings._arrays import add, ints, keep, offsets, row_of, with_rows_of
 from syncoll.lowerings._direct import adder, covers, product_at_most_one
 from syncoll.lowerings._stopping import go_on
-from syncoll.lowerings._structure import CHAIN, EXACTLY_ONE, SINGLE, Structure, structure
+from syncoll.lowerings._structure import CHAIN, EXACTLY_ONE, SINGLE, RowStructure, structure
 from syncoll.lowerings._sums import Sums, cardinality_sums, normalised, pseudo_boolean_sums
-from syncoll.lowerings._template import Group, SumShape, Template, TemplateBuilder, fill_in
+from syncoll.lowerings._template import LiteralGroup, SumShape, Template, TemplateBuilder, fill_in
 from syncoll.lowerings._totalizer import TotalizerTooLargeError, totalizer
 from syncoll.lowerings.lowering import registered
 from syncoll.memory import budget
@@ -124,7 +124,7 @@ def _runs(keys: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
     return np.append(firsts, len(keys)), np.searchsorted(firsts, starts)
 
 
-def _shapes(sums: Sums, structure: Structure) -> tuple[Sums, list[SumShape]]:
+def _shapes(sums: Sums, structure: RowStructure) -> tuple[Sums, list[SumShape]]:
     """The rows with their literals in the order of their shapes' placeholders, and the shapes."""
     single = structure.numbers == 0
     second = np.where(single, -sums.coefficients, structure.places)
@@ -144,7 +144,7 @@ def _shapes(sums: Sums, structure: Structure) -> tuple[Sums, list[SumShape]]:
     for (first, last), low, high in bounds:
         singles: list[tuple[int, int]] = []
         chains: list[tuple[int, ...]] = []
-        groups: list[Group] = []
+        groups: list[LiteralGroup] = []
         for i in range(first, last):
             a, b = first_cells[i], first_cells[i + 1]
             if run_kinds[i] == SINGLE:
@@ -152,7 +152,9 @@ def _shapes(sums: Sums, structure: Structure) -> tuple[Sums, list[SumShape]]:
             elif run_kinds[i] == CHAIN:
                 chains.append(tuple(signed[a:b].tolist()))
             else:
-                groups.append(Group(tuple(signed[a:b].tolist()), run_kinds[i] == EXACTLY_ONE))
+                groups.append(
+                    LiteralGroup(tuple(signed[a:b].tolist()), run_kinds[i] == EXACTLY_ONE)
+                )
         shapes.append(SumShape(low, high, tuple(singles), tuple(chains), tuple(groups)))
     return arranged, shapes
 

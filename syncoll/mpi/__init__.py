@@ -20,8 +20,8 @@ collective needs the extra ``syncoll[mpi]``.
 """
 
 from syncoll.mpi.collective import MpiCollective
-from syncoll.mpi.job import Comparison, Job, Result, Run
+from syncoll.mpi.job import Job, MpiComparison, Result, Run
 from syncoll.mpi.launcher import launch, run_job
 from syncoll.mpi.measuring import measure
 
-__all__ = ["Comparison", "Job", "MpiCollective", "Result", "Run", "launch", "measure", "run_job"]
+__all__ = ["Job", "MpiCollective", "MpiComparison", "Result", "Run", "launch", "measure", "run_job"]

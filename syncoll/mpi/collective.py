@@ -12,7 +12,7 @@ from syncoll.model import Algorithm, Instance
 from syncoll.mpi.buffers import Buffers, buffers_of, message, total_of
 from syncoll.mpi.communicators import mpi, private
 from syncoll.mpi.program import RankProgram, Region, program_of
-from syncoll.mpi.shares import Shares, shares_of, split
+from syncoll.mpi.shares import BufferShares, shares_of, split
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import Kind, Layout, LoweredAlgorithm, StandardCollective, kind_of, lower
 from syncoll.trust.data import ReduceOp
@@ -71,7 +71,7 @@ class MpiCollective:
         """Where each chunk lies in the buffers of each rank."""
         return self._lower(in_place=False).layout
 
-    def shares(self, total: int) -> Shares:
+    def shares(self, total: int) -> BufferShares:
         """How many elements each rank's buffers have.
 
         Args:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from syncoll.documents import StoredAlgorithm
 from syncoll.trust.data import ReduceOp, Workload
 
-__all__ = ["Comparison", "Job", "Result", "Run"]
+__all__ = ["Job", "MpiComparison", "Result", "Run"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class MpiComparison:
     """One algorithm, compared; `does` is the collective as recognised: ``broadcast (root 0)``."""
 
     where: str
@@ -90,7 +90,7 @@ class Result:
     cores: int
     library: str
     mpi4py: str
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[MpiComparison, ...]
 
     @property
     def ok(self) -> bool:

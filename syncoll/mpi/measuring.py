@@ -21,7 +21,7 @@ from syncoll.cores import available_cores
 from syncoll.errors import UsageError
 from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.communicators import mpi
-from syncoll.mpi.job import Comparison, Job, Result, Run
+from syncoll.mpi.job import Job, MpiComparison, Result, Run
 from syncoll.mpi.mpi_reference import MpiReference
 from syncoll.mpi.program import chunk_at
 from syncoll.mpi.reference import reference_of
@@ -60,7 +60,7 @@ def measure(
             if tell is not None:
                 tell(f"{work.where} with {counted(size, 'byte')}", collective)
             runs.append(_run(comm, collective, job.workload(size), job.repeats))
-        comparisons.append(Comparison(work.where, str(collective.collective), tuple(runs)))
+        comparisons.append(MpiComparison(work.where, str(collective.collective), tuple(runs)))
     hosts = set(comm.allgather(mpi().Get_processor_name()))
     return Result(
         comm.size,

@@ -18,10 +18,10 @@ from itertools import groupby
 import numpy as np
 
 from syncoll.arrays import IntArray
-from syncoll.mpi.shares import Shares
+from syncoll.mpi.shares import BufferShares
 from syncoll.runtime import Action, Buffer, Layout, LoweredAlgorithm, Operation, Slot
 
-__all__ = ["Local", "RankProgram", "Region", "Step", "Transfer", "chunk_at", "program_of"]
+__all__ = ["Local", "RankProgram", "RankStep", "Region", "Transfer", "chunk_at", "program_of"]
 
 _BUFFERS = (Buffer.INPUT, Buffer.OUTPUT, Buffer.SCRATCH)
 
@@ -53,7 +53,7 @@ class Local:
 
 
 @dataclass(frozen=True)
-class Step:
+class RankStep:
     """What can be under way at once, and the reductions and copies that follow, in their order.
 
     The number is that of the algorithm's step; -1 for what is reduced before the first.
@@ -69,11 +69,11 @@ class Step:
 class RankProgram:
     """All that one rank does, and the elements that it needs beside input and output."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[RankStep, ...]
     scratch: int
 
 
-def program_of(lowered: LoweredAlgorithm, rank: int, shares: Shares) -> RankProgram:
+def program_of(lowered: LoweredAlgorithm, rank: int, shares: BufferShares) -> RankProgram:
     """What a rank does with data of some length; empty chunks are left out."""
     mine = lowered.ranks[rank].operations
     tags = _tags(lowered)
@@ -97,7 +97,7 @@ def program_of(lowered: LoweredAlgorithm, rank: int, shares: Shares) -> RankProg
             assert slot is not None
             transfer = Transfer(regions[slot], one.peer, tags[one.message])
             (receives if receiving else sends).append(transfer)
-        steps.append(Step(number, tuple(receives), tuple(sends), tuple(locals_)))
+        steps.append(RankStep(number, tuple(receives), tuple(sends), tuple(locals_)))
     scratch = [r.stop for slot, r in regions.items() if slot.buffer is Buffer.SCRATCH]
     return RankProgram(tuple(steps), max(scratch, default=0))
 
@@ -114,7 +114,7 @@ def _tags(lowered: LoweredAlgorithm) -> list[int]:
 
 
 def _regions(
-    layout: Layout, rank: int, operations: tuple[Operation, ...], shares: Shares
+    layout: Layout, rank: int, operations: tuple[Operation, ...], shares: BufferShares
 ) -> dict[Slot, Region]:
     """Where each slot lies: those of a buffer one after the other."""
     lengths: dict[Slot, int] = {}
@@ -134,7 +134,7 @@ def _regions(
     return result
 
 
-def chunk_at(layout: Layout, rank: int, shares: Shares, element: int) -> int:
+def chunk_at(layout: Layout, rank: int, shares: BufferShares, element: int) -> int:
     """The chunk to which an element of a rank's output belongs."""
     places: IntArray = layout.outputs[:, rank]
     chunks = np.argsort(places)[np.count_nonzero(places < 0) :]

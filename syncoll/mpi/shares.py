@@ -16,7 +16,7 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.runtime import Kind, Layout
 
-__all__ = ["Shares", "shares_of", "split"]
+__all__ = ["BufferShares", "shares_of", "split"]
 
 
 _WHOLE = (Kind.ALLREDUCE, Kind.BROADCAST, Kind.REDUCE, Kind.CUSTOM)
@@ -29,7 +29,7 @@ def split(total: int, parts: int) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Shares:
+class BufferShares:
     """The lengths of everything, in elements: of chunks ``[G]``, inputs and outputs ``[P]``."""
 
     total: int
@@ -38,12 +38,12 @@ class Shares:
     outputs: IntArray
 
 
-def shares_of(layout: Layout, total: int) -> Shares:
+def shares_of(layout: Layout, total: int) -> BufferShares:
     """Cuts a whole of so many elements into the chunks of a collective."""
     chunks = _chunks(layout, total)
     inputs = np.where(layout.inputs >= 0, chunks[:, None], 0).sum(axis=0)
     outputs = np.where(layout.outputs >= 0, chunks[:, None], 0).sum(axis=0)
-    return Shares(total, chunks, inputs, outputs)
+    return BufferShares(total, chunks, inputs, outputs)
 
 
 def _chunks(layout: Layout, total: int) -> IntArray:

@@ -11,14 +11,14 @@ from syncoll.model import Algorithm, Collective, RelationTable, Topology, refine
 from syncoll.model.fewer_nodes import rest_of
 from syncoll.results.frontier import Costs
 
-__all__ = ["Broken", "carried_over"]
+__all__ = ["BrokenAlgorithm", "carried_over"]
 
 
 _MOST_SENDS = 1 << 20
 """Algorithms of more sends are not carried over: it is done send by send."""
 
 
-class Broken:
+class BrokenAlgorithm:
     """An algorithm of the whole machine on what is left of it, which may not be one any more.
 
     Args:
@@ -51,7 +51,7 @@ class Broken:
         return not np.isin(self.sends[:, 1] * nodes + self.sends[:, 2], known).all()
 
 
-def carried_over(point: Costs, machine: Damaged, rest: Collective) -> Broken | None:
+def carried_over(point: Costs, machine: Damaged, rest: Collective) -> BrokenAlgorithm | None:
     """A point's algorithm on what is left, its chunks numbered as those of the collective there.
 
     None where it is too large, or cannot be cut into such chunks.
@@ -93,4 +93,4 @@ def carried_over(point: Costs, machine: Damaged, rest: Collective) -> Broken | N
         some = carried.any(axis=1)  # what a node that is gone had given is no longer there
         moved, carried = moved[some], carried[some]
     left = Algorithm(algorithm.rounds_per_step, moved, carried)
-    return Broken(machine.topology, chunks, table, left, combining=instance.combining)
+    return BrokenAlgorithm(machine.topology, chunks, table, left, combining=instance.combining)

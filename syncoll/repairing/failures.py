@@ -19,10 +19,10 @@ from syncoll.model import Collective, Link, RelationTable, Topology
 from syncoll.symmetry.fixing import least_of_orbits, vertex_automorphisms_fixing
 from syncoll.symmetry.structure import Structure
 
-__all__ = ["Failure", "Kind", "single_failures"]
+__all__ = ["FailureKind", "SingleFailure", "single_failures"]
 
 
-class Kind(StrEnum):
+class FailureKind(StrEnum):
     """What fails: a direction of a link, both directions, a node or a switch."""
 
     LINKS = "links"
@@ -32,25 +32,27 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Failure:
+class SingleFailure:
     """One that may happen; `images`: how many are like it, itself included."""
 
     damage: Damage
     images: int
 
 
-def single_failures(topology: Topology, collective: Collective, kind: Kind) -> list[Failure]:
+def single_failures(
+    topology: Topology, collective: Collective, kind: FailureKind
+) -> list[SingleFailure]:
     """One failure of each orbit, in the order of their numbers; of a regular collective."""
     collective.require_regular()
     fabric, _ = cables_of(topology)
     nodes = topology.num_nodes
     vertices = nodes if fabric is None else fabric.num_vertices
     links: list[Link] = sorted(topology.links if fabric is None else fabric.bandwidths)
-    if kind is Kind.LINKS:
+    if kind is FailureKind.LINKS:
         things: list[tuple[int, ...]] = list(links)
-    elif kind is Kind.CABLES:
+    elif kind is FailureKind.CABLES:
         things = sorted({(min(link), max(link)) for link in links})
-    elif kind is Kind.NODES:
+    elif kind is FailureKind.NODES:
         things = [(node,) for node in range(nodes)]
     else:
         things = [(switch,) for switch in range(nodes, vertices)]
@@ -61,18 +63,20 @@ def single_failures(topology: Topology, collective: Collective, kind: Kind) -> l
         if any(rates.get((images[a], images[b])) != rate for (a, b), rate in rates.items()):
             continue  # it keeps what routes make of the cables, but not these
         moved = [tuple(images[vertex] for vertex in thing) for thing in things]
-        if kind is Kind.CABLES:
+        if kind is FailureKind.CABLES:
             moved = [(min(ends), max(ends)) for ends in moved]
         maps.append(np.array([position[thing] for thing in moved], dtype=np.int64))
     label = least_of_orbits(len(things), maps)
     firsts, counts = np.unique(label, return_counts=True)
     return [
-        Failure(_damage(things[i], nodes, {*links}, kind), count)
+        SingleFailure(_damage(things[i], nodes, {*links}, kind), count)
         for i, count in zip(firsts.tolist(), counts.tolist(), strict=True)
     ]
 
 
-def _damage(thing: Sequence[int], nodes: int, links: set[tuple[int, int]], kind: Kind) -> Damage:
+def _damage(
+    thing: Sequence[int], nodes: int, links: set[tuple[int, int]], kind: FailureKind
+) -> Damage:
     vertices = [_vertex(one, nodes) for one in thing]
     if len(vertices) == 1:
         damage = Damage("", vertex=vertices[0])
@@ -80,7 +84,7 @@ def _damage(thing: Sequence[int], nodes: int, links: set[tuple[int, int]], kind:
         a, b = thing
         if (a, b) not in links:  # it has one direction
             a, b = b, a
-        both = kind is Kind.CABLES and (b, a) in links
+        both = kind is FailureKind.CABLES and (b, a) in links
         damage = Damage("", (_vertex(a, nodes), _vertex(b, nodes)), both)
     return Damage(damage.words, damage.ends, damage.both_ways, damage.vertex)
 

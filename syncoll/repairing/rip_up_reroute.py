@@ -20,7 +20,7 @@ from syncoll.arrays import BoolArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm
 from syncoll.repairing.budget import Budget
-from syncoll.repairing.carried_over import Broken
+from syncoll.repairing.carried_over import BrokenAlgorithm
 from syncoll.repairing.delivery_trees import NEVER, Deliveries
 from syncoll.searching.known_algorithms import Clock
 
@@ -31,7 +31,9 @@ _STEPS_MORE = {False: (0, 1, 2), True: (0, 1, 2, 4)}
 """What is tried, for algorithms that move data and for those that combine it."""
 
 
-def mended(several: Sequence[Broken], clock: Clock) -> Iterator[tuple[Broken, Algorithm]]:
+def mended(
+    several: Sequence[BrokenAlgorithm], clock: Clock
+) -> Iterator[tuple[BrokenAlgorithm, Algorithm]]:
     """Candidates, with what they were; they may have idle steps, and rounds to spare.
 
     Of each algorithm the one with the fewest steps more comes at once, those with few sends first.
@@ -40,7 +42,7 @@ def mended(several: Sequence[Broken], clock: Clock) -> Iterator[tuple[Broken, Al
     Args:
         clock: when nothing more is begun, and what is being improved is left as it is.
     """
-    made: list[tuple[Broken, int, _Mended]] = []
+    made: list[tuple[BrokenAlgorithm, int, _Mended]] = []
     for broken in sorted(several, key=lambda one: one.algorithm.num_sends):
         for more in _STEPS_MORE[broken.combining]:
             if clock.until.passed:
@@ -67,7 +69,7 @@ def mended(several: Sequence[Broken], clock: Clock) -> Iterator[tuple[Broken, Al
             yield broken, again.algorithm(broken)
 
 
-def _best(broken: Broken, more: int, until: Deadline) -> _Mended | None:
+def _best(broken: BrokenAlgorithm, more: int, until: Deadline) -> _Mended | None:
     """That with the fewest rounds of those with so many steps more."""
     best: _Mended | None = None
     for places in _places(len(broken.rounds), more, combining=broken.combining):
@@ -153,7 +155,7 @@ class _Mended:
                     return False
         return True
 
-    def algorithm(self, broken: Broken) -> Algorithm:
+    def algorithm(self, broken: BrokenAlgorithm) -> Algorithm:
         """With the fewest rounds for its sends."""
         rows = [half.rows() for half in self.halves]
         rounds = tuple(self.budget.needed().tolist())
@@ -164,7 +166,7 @@ class _Mended:
         return Algorithm(rounds, np.concatenate(rows), np.concatenate(carried))
 
 
-def _mended_once(broken: Broken, places: Sequence[int]) -> _Mended | None:
+def _mended_once(broken: BrokenAlgorithm, places: Sequence[int]) -> _Mended | None:
     """The sends with idle steps before some, and what is broken on other ways."""
     rounds, sends = list(broken.rounds), broken.sends.copy()
     for place in sorted(places, reverse=True):
@@ -183,7 +185,7 @@ def _mended_once(broken: Broken, places: Sequence[int]) -> _Mended | None:
 
 
 def _halves(
-    broken: Broken, budget: Budget, sends: IntArray
+    broken: BrokenAlgorithm, budget: Budget, sends: IntArray
 ) -> tuple[list[Deliveries], IntArray] | None:
     """What is collected at one node for each chunk, and what is distributed from there.
 

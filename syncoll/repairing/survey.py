@@ -15,7 +15,7 @@ from syncoll.documents.folder import FrontierFolder
 from syncoll.errors import ImpossibleError, LocatedError, UsageError
 from syncoll.model import Collective, Topology
 from syncoll.repairing.cost_delta import Loss
-from syncoll.repairing.failures import Failure, Kind, single_failures
+from syncoll.repairing.failures import FailureKind, SingleFailure, single_failures
 from syncoll.repairing.remaining_problem import left
 from syncoll.repairing.repair import Repair
 from syncoll.repairing.warm_start_seeds import warm_start_seeds
@@ -38,7 +38,7 @@ class Surveyed:
         left_out: why it was not looked at, where what is left cannot be described; else empty.
     """
 
-    failure: Failure
+    failure: SingleFailure
     repair: Repair | None = None
     refused: str = ""
     left_out: str = ""
@@ -64,7 +64,7 @@ class Survey:
             of it.
     """
 
-    kind: Kind
+    kind: FailureKind
     whole: Frontier
     surveyed: tuple[Surveyed, ...]
     complete: bool = True
@@ -129,7 +129,7 @@ class SurveyWork:
 def survey(
     whole: Frontier,
     collective: Collective,
-    kind: Kind,
+    kind: FailureKind,
     work: SurveyWork,
     find: Callable[[str], Collective],
 ) -> Survey:
@@ -171,7 +171,7 @@ def survey(
 def _surveyed(
     whole: Frontier,
     collective: Collective,
-    failure: Failure,
+    failure: SingleFailure,
     work: SurveyWork,
     find: Callable[[str], Collective],
 ) -> Surveyed:

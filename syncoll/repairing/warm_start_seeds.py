@@ -15,7 +15,7 @@ from syncoll.errors import SyncollError
 from syncoll.ledger.sizes import is_small
 from syncoll.model import Algorithm, Collective, Instance, Topology, invert
 from syncoll.plugins import Proposal
-from syncoll.repairing.carried_over import Broken, carried_over
+from syncoll.repairing.carried_over import BrokenAlgorithm, carried_over
 from syncoll.repairing.rip_up_reroute import mended
 from syncoll.results import Family, Part
 from syncoll.results.backwards import backwards
@@ -52,7 +52,7 @@ class _CarriedOver:
 
     topology: Topology
     collective: str
-    broken: Sequence[Broken]
+    broken: Sequence[BrokenAlgorithm]
     families: Sequence[Family]
 
     def kept(self, _clock: Clock) -> Iterator[Proposal]:
@@ -173,7 +173,7 @@ def _inverted(points: Iterable[Costs], dual: Collective) -> Iterator[Costs]:
             continue
 
 
-def _works(broken: Broken) -> bool:
+def _works(broken: BrokenAlgorithm) -> bool:
     """Whether an algorithm still is one."""
     if broken.uses_what_is_gone:
         return False

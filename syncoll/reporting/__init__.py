@@ -15,5 +15,5 @@ rest is HTML, style sheets and scripts in ``assets``, which are put into the pag
 from syncoll.reporting.designs import *
 from syncoll.reporting.figures import *
 from syncoll.reporting.page import framed as framed, page as page
-from syncoll.reporting.subject import Entry as Entry, Subject as Subject
+from syncoll.reporting.subject import ReportEntry as ReportEntry, Subject as Subject
 from syncoll.reporting.times import *

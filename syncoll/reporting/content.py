@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from syncoll.model import Topology
-from syncoll.reporting.layout import Layout, lay_out
-from syncoll.reporting.packing import Room, pack
+from syncoll.reporting.layout import NetworkLayout, lay_out
+from syncoll.reporting.packing import ByteRoom, pack
 from syncoll.reporting.proofs import proof_entries
-from syncoll.reporting.subject import Entry, Subject
+from syncoll.reporting.subject import ReportEntry, Subject
 from syncoll.reporting.times import Times
 from syncoll.reporting.traffic import traffic
 from syncoll.results import Frontier
@@ -29,7 +29,7 @@ _MOST_MEMBERS = 400
 
 def content(subject: Subject, times: Times) -> dict[str, Any]:
     """What is drawn; costs and bounds are texts of exact fractions."""
-    room, layout = Room(_ROOM), lay_out(subject.topology)
+    room, layout = ByteRoom(_ROOM), lay_out(subject.topology)
     frontier = subject.frontier
     proofs: dict[str, Any] = {"proofs": [], "certificates": []}
     network = _network(subject.topology, layout)
@@ -45,7 +45,7 @@ def content(subject: Subject, times: Times) -> dict[str, Any]:
     }
 
 
-def _network(topology: Topology, layout: Layout) -> dict[str, Any]:
+def _network(topology: Topology, layout: NetworkLayout) -> dict[str, Any]:
     bends, which = np.unique(np.round(layout.bends, 3), return_inverse=True)
     return {
         "nodes": topology.num_nodes,
@@ -89,7 +89,7 @@ def _labels(topology: Topology) -> list[str]:
     return found
 
 
-def _algorithms(subject: Subject, room: Room) -> list[dict[str, Any]]:
+def _algorithms(subject: Subject, room: ByteRoom) -> list[dict[str, Any]]:
     """The entries in their order; the smallest are the first to take room."""
     entries = subject.entries
     found: list[dict[str, Any]] = [{} for _ in entries]
@@ -100,7 +100,7 @@ def _algorithms(subject: Subject, room: Room) -> list[dict[str, Any]]:
     return found
 
 
-def _algorithm(entry: Entry) -> dict[str, Any]:
+def _algorithm(entry: ReportEntry) -> dict[str, Any]:
     stored = entry.stored
     return {
         "name": stored.where,

@@ -18,7 +18,7 @@ from syncoll.model import Topology
 from syncoll.model.counting import bound_loads
 from syncoll.planning import Picture, PictureFormat, draw_frontier, require_matplotlib
 from syncoll.reporting.layout import lay_out
-from syncoll.reporting.subject import Entry, Subject
+from syncoll.reporting.subject import ReportEntry, Subject
 from syncoll.reporting.times import Rival, Times
 from syncoll.units import format_size, format_time
 from syncoll.wording import counted
@@ -99,7 +99,7 @@ def _times(figure: Figure, subject: Subject, times: Times) -> None:
     axes.legend(fontsize=7, frameon=False)
 
 
-def _name(entry: Entry) -> str:
+def _name(entry: ReportEntry) -> str:
     return f"S = {entry.stored.steps}, R/C = {entry.stored.bandwidth}"
 
 
@@ -111,7 +111,7 @@ def _networks(subject: Subject) -> dict[str, Picture]:
     return {f"network-{i}": _network(subject.topology, one) for i, one in entries}
 
 
-def _network(topology: Topology, entry: Entry) -> Picture:
+def _network(topology: Topology, entry: ReportEntry) -> Picture:
     steps = list(range(entry.stored.steps))
     if len(steps) > _MOST_STEPS:
         steps = sorted({*np.linspace(0, len(steps) - 1, _MOST_STEPS).round().astype(int).tolist()})
@@ -122,7 +122,7 @@ def _network(topology: Topology, entry: Entry) -> Picture:
 
 
 def _steps(
-    figure: Figure, topology: Topology, entry: Entry, steps: Sequence[int], columns: int
+    figure: Figure, topology: Topology, entry: ReportEntry, steps: Sequence[int], columns: int
 ) -> None:
     """A small network for each step: how full the tightest limit of each link is."""
     from matplotlib.collections import LineCollection

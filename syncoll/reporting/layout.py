@@ -23,7 +23,7 @@ from syncoll.arrays import IntArray
 from syncoll.model import Topology
 from syncoll.model.boxes import connected_by
 
-__all__ = ["Layout", "lay_out"]
+__all__ = ["NetworkLayout", "lay_out"]
 
 Places = npt.NDArray[np.float64]
 
@@ -40,7 +40,7 @@ _DENSE = Fraction(1, 2)
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class NetworkLayout:
     """A network on a plane; neighbours are about 1 apart.
 
     Args:
@@ -60,7 +60,7 @@ class Layout:
     broken: tuple[int, ...] = ()
 
 
-def lay_out(topology: Topology) -> Layout:
+def lay_out(topology: Topology) -> NetworkLayout:
     """The places of the nodes of a topology."""
     nodes, links = topology.num_nodes, np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     straight = np.full(len(links), _APART)
@@ -68,14 +68,14 @@ def lay_out(topology: Topology) -> Layout:
     if sizes is not None and len(sizes) > 1:
         places = _grid_places(sizes)
         bends, broken = _grid_bends(sizes, links, places)
-        return Layout(_grid_words(sizes, links), places, (), bends, broken)
+        return NetworkLayout(_grid_words(sizes, links), places, (), bends, broken)
     boxes = _boxes(topology)
     if boxes:
-        return Layout(f"{len(boxes)} boxes", _box_places(nodes, boxes), boxes, straight)
+        return NetworkLayout(f"{len(boxes)} boxes", _box_places(nodes, boxes), boxes, straight)
     dense = len(links) >= _DENSE * nodes * (nodes - 1)
     if sizes is not None or dense or nodes > _MOST_SPRINGS or not len(links):
-        return Layout("a circle", _circle(nodes), (), straight)
-    return Layout("springs", _springs(nodes, links), (), straight)
+        return NetworkLayout("a circle", _circle(nodes), (), straight)
+    return NetworkLayout("springs", _springs(nodes, links), (), straight)
 
 
 # Grids --------------------------------------------------------------------------------------------

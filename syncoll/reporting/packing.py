@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Packed", "Room", "pack"]
+__all__ = ["ByteRoom", "Packed", "pack"]
 
 Packed = dict[str, str | int]
 """An array in JSON: ``bytes`` of each entry, how many entries as ``count``, and ``data``."""
@@ -35,7 +35,7 @@ def pack(values: npt.ArrayLike) -> Packed:
 
 
 @dataclass
-class Room:
+class ByteRoom:
     """Bytes that are left for arrays; what does not fit is left out, and the page says so.
 
     Args:

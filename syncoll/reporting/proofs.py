@@ -8,13 +8,13 @@ from typing import Any
 from syncoll.certificates import Certificate, Cut, Parts
 from syncoll.model import Topology
 from syncoll.pages.bounds import prices_of
-from syncoll.reporting.packing import Room, pack
+from syncoll.reporting.packing import ByteRoom, pack
 from syncoll.results import Frontier
 
 __all__ = ["certificate_entry", "proof_entries"]
 
 
-def proof_entries(frontier: Frontier, room: Room) -> dict[str, Any]:
+def proof_entries(frontier: Frontier, room: ByteRoom) -> dict[str, Any]:
     """The proofs for each number of steps, and the certificates that they rest on."""
     evidence = frontier.evidence
     if evidence is None:
@@ -51,7 +51,7 @@ def proof_entries(frontier: Frontier, room: Room) -> dict[str, Any]:
     return {"proofs": proofs, "certificates": certificates}
 
 
-def certificate_entry(one: Certificate, topology: Topology, room: Room) -> dict[str, Any]:
+def certificate_entry(one: Certificate, topology: Topology, room: ByteRoom) -> dict[str, Any]:
     """A certificate: what it proves and why, and what is drawn of it.
 
     Returns:

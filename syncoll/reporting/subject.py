@@ -13,14 +13,14 @@ from syncoll.planning import stored_member
 from syncoll.results import Frontier, Point, Scope
 from syncoll.trust.claims import Checked
 
-__all__ = ["Entry", "Subject", "state_of"]
+__all__ = ["ReportEntry", "Subject", "state_of"]
 
 _MEMBERS_ALONE = 4
 """Members of each family that are shown where a frontier has no point."""
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class ReportEntry:
     """A verified algorithm of a report.
 
     Args:
@@ -52,7 +52,7 @@ class Subject:
 
     topology: Topology
     collective: str
-    entries: tuple[Entry, ...]
+    entries: tuple[ReportEntry, ...]
     frontier: Frontier | None = None
     checked: Checked | None = None
     answer: str = ""
@@ -72,7 +72,7 @@ class Subject:
         ]
         if not entries:
             entries = [
-                Entry(member, "open", "a member of a pipeline", f"seed/{family.found_by}")
+                ReportEntry(member, "open", "a member of a pipeline", f"seed/{family.found_by}")
                 for number, family in enumerate(frontier.families)
                 for m in range(max(1, family.first), max(1, family.first) + _MEMBERS_ALONE)
                 for member in [stored_member(family, number, m)]
@@ -90,7 +90,7 @@ class Subject:
         source: str = "",
     ) -> Subject:
         """An answer to one question, which may have no algorithm."""
-        entries = tuple(Entry(one, "open", "not looked at") for one in algorithms)
+        entries = tuple(ReportEntry(one, "open", "not looked at") for one in algorithms)
         return cls(topology, collective, entries, None, None, answer, source)
 
     @property
@@ -99,10 +99,10 @@ class Subject:
         return f"{self.collective} on {self.topology.name}"
 
 
-def _entry(stored: StoredAlgorithm, frontier: Frontier, point: Point) -> Entry:
+def _entry(stored: StoredAlgorithm, frontier: Frontier, point: Point) -> ReportEntry:
     proof = frontier.proof(point)
     found_by = f"{point.encoding}/{point.backend}"
-    return Entry(
+    return ReportEntry(
         stored, state_of(frontier, point), optimal_for(point, proof), found_by, point.bound
     )
 

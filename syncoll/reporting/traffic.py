@@ -9,7 +9,7 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm
 from syncoll.model.counting import bound_loads
-from syncoll.reporting.packing import Packed, Room, pack
+from syncoll.reporting.packing import ByteRoom, Packed, pack
 
 __all__ = ["MOST_MOVES", "arrived", "traffic"]
 
@@ -20,7 +20,7 @@ _MOST_ARRIVALS = 1 << 24
 """Cells of the table of what every node holds, beyond which the page does without it."""
 
 
-def traffic(instance: Instance, algorithm: Algorithm, room: Room) -> dict[str, Any]:
+def traffic(instance: Instance, algorithm: Algorithm, room: ByteRoom) -> dict[str, Any]:
     """The traffic of an algorithm, as far as there is room for it.
 
     Returns:
@@ -80,7 +80,7 @@ def _kinds(instance: Instance) -> tuple[IntArray, str]:
     return np.arange(instance.num_chunks), "chunk"
 
 
-def _packed_arrivals(instance: Instance, algorithm: Algorithm, room: Room) -> Packed | None:
+def _packed_arrivals(instance: Instance, algorithm: Algorithm, room: ByteRoom) -> Packed | None:
     share = arrived(instance, algorithm)
     return None if share is None else room.take(pack(share))
 

@@ -11,7 +11,7 @@ import pytest
 
 import syncoll
 from syncoll.cli.main import main
-from syncoll.designing import Assessed, Candidate, Costs, Proved, assessing
+from syncoll.designing import Assessed, BuildCosts, MachineCandidate, Proved, assessing
 from syncoll.designing.design import ahead_of
 from syncoll.designing.synthesis import is_no_better
 from syncoll.designing.table import rows
@@ -86,8 +86,8 @@ def proved(steps: int, bandwidth: Fraction, *by_steps: tuple[int, Fraction]) -> 
 
 def test_who_is_ahead_is_so_with_every_number_of_steps() -> None:
     topology = syncoll.topology("ring(4)")
-    costs = Costs(4, 8, 2, Fraction(8))
-    candidates = [Candidate(replace(topology, name=name), costs) for name in ("one", "two")]
+    costs = BuildCosts(4, 8, 2, Fraction(8))
+    candidates = [MachineCandidate(replace(topology, name=name), costs) for name in ("one", "two")]
 
     def ahead(*both: Proved) -> list[str | None]:
         given = [Assessed(c, {"x": p}) for c, p in zip(candidates, both, strict=True)]
@@ -112,12 +112,12 @@ def test_a_rival_has_an_algorithm_for_every_number_of_steps() -> None:
         (2, Fraction(3, 2)),
         (3, Fraction(7, 6)),
     ]
-    costs = Costs.of(frontier.topology)
+    costs = BuildCosts.of(frontier.topology)
     rival = Assessed(
-        Candidate(frontier.topology, costs),
+        MachineCandidate(frontier.topology, costs),
         {"allgather": Proved(2, Fraction(7, 6), frontier)},
     )
-    other = Candidate(replace(frontier.topology, name="other"), costs)
+    other = MachineCandidate(replace(frontier.topology, name="other"), costs)
     least = Fraction(7, 6)
 
     def beaten(*by_steps: tuple[int, Fraction]) -> bool:

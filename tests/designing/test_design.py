@@ -15,7 +15,7 @@ import pytest
 import syncoll
 from syncoll.cli.main import main
 from syncoll.deadline import Deadline
-from syncoll.designing import Candidate, Costs, assessing, candidates
+from syncoll.designing import BuildCosts, MachineCandidate, assessing, candidates
 from syncoll.designing.isomorphism import CanonicalForm
 from syncoll.errors import OutOfTimeError, SpecError, UsageError
 from syncoll.ledger.lower_bounds import lower_bounds
@@ -330,7 +330,9 @@ def test_machines_with_units_are_compared_in_seconds(capsys: pytest.CaptureFixtu
     narrow = syncoll.Fabric.from_links(
         "narrow", 4, 1, [(n, 4, 25) for n in range(4)], both_ways=True
     )
-    candidates = [Candidate(one, Costs.of(one)) for one in map(as_topology, (wide, narrow))]
+    candidates = [
+        MachineCandidate(one, BuildCosts.of(one)) for one in map(as_topology, (wide, narrow))
+    ]
     done = assessing.assess(candidates, [syncoll.collective("allgather")], until=Deadline.after(60))
     assert {one.bounds["allgather"].bandwidth for one in done.assessed} == {Fraction(3)}
     seconds = [one.figures(["allgather"]) for one in done.assessed]

@@ -12,7 +12,7 @@ import pytest
 import syncoll
 from syncoll.cli.main import main
 from syncoll.designing import candidates
-from syncoll.designing.candidates import Candidate, Costs
+from syncoll.designing.candidates import BuildCosts, MachineCandidate
 from syncoll.designing.one_more_link import extensions, usual_bandwidth, with_link
 from syncoll.errors import UsageError
 from syncoll.ledger.lower_bounds import lower_bounds
@@ -43,7 +43,7 @@ def random_topology(seed: int) -> Topology:
 )
 def test_no_pair_is_below_what_the_prices_say(where: int | str, collective: str) -> None:
     topology = random_topology(where) if isinstance(where, int) else syncoll.topology(where)
-    base = Candidate(topology, Costs.of(topology))
+    base = MachineCandidate(topology, BuildCosts.of(topology))
     bounds = syncoll.bounds(topology, collective, max_steps=0)
     found = extensions(topology, [(syncoll.collective(collective), bounds)])
     assert found
@@ -68,7 +68,7 @@ def test_no_pair_is_below_what_the_prices_say(where: int | str, collective: str)
 def test_orbits_are_those_that_the_bounds_show(where: str, collective: str) -> None:
     """All pairs one by one: as many of each bound as the orbits say."""
     topology = syncoll.topology(where)
-    base = Candidate(topology, Costs.of(topology))
+    base = MachineCandidate(topology, BuildCosts.of(topology))
     bounds = syncoll.bounds(topology, collective, max_steps=0)
     asked = [(syncoll.collective(collective), bounds)]
 
@@ -116,8 +116,8 @@ def test_pairs_that_were_not_looked_at(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_a_second_cable_adds_up() -> None:
     line = syncoll.topology("line(3)")
-    twice = with_link(Candidate(line, Costs.of(line)), (0, 1))
-    assert twice.costs == Costs(3, 6, 3, Fraction(6))
+    twice = with_link(MachineCandidate(line, BuildCosts.of(line)), (0, 1))
+    assert twice.costs == BuildCosts(3, 6, 3, Fraction(6))
     rates = {b.links[0]: b.chunks_per_round for b in twice.topology.bounds}
     assert rates == {(0, 1): 2, (1, 0): 2, (1, 2): 1, (2, 1): 1}
     assert usual_bandwidth(line) == 1

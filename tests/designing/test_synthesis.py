@@ -11,7 +11,7 @@ import pytest
 
 import syncoll
 from syncoll.cli.main import main
-from syncoll.designing import Assessed, Candidate, Costs, Proved
+from syncoll.designing import Assessed, BuildCosts, MachineCandidate, Proved
 from syncoll.designing.folder import DesignFolder
 from syncoll.designing.synthesis import inherited, is_no_better
 from syncoll.errors import UsageError
@@ -55,11 +55,13 @@ def test_what_is_not_searched_is_no_better() -> None:
 def test_a_rival_must_be_cheap_and_reach_the_bounds() -> None:
     frontier = syncoll.pareto("ring(4)", "allgather", progress="none", store="none")
     topology = frontier.topology
-    costs = Costs(4, 8, 2, Fraction(8))
-    rival = Assessed(Candidate(topology, costs), {"allgather": Proved(2, Fraction(3, 2), frontier)})
-    other = Candidate(syncoll.topology("line(4)"), costs)
+    costs = BuildCosts(4, 8, 2, Fraction(8))
+    rival = Assessed(
+        MachineCandidate(topology, costs), {"allgather": Proved(2, Fraction(3, 2), frontier)}
+    )
+    other = MachineCandidate(syncoll.topology("line(4)"), costs)
 
-    def beaten(proved: Proved, candidate: Candidate = other) -> bool:
+    def beaten(proved: Proved, candidate: MachineCandidate = other) -> bool:
         return is_no_better(Assessed(candidate, {"allgather": proved}), rival, ["allgather"])
 
     assert [(p.steps, p.bandwidth) for p in frontier] == [(2, Fraction(3, 2))]
@@ -71,7 +73,7 @@ def test_a_rival_must_be_cheap_and_reach_the_bounds() -> None:
         assert not beaten(
             Proved(2, Fraction(2), None), replace(other, costs=replace(costs, **cheaper))
         )  # type: ignore[arg-type]
-    larger = Candidate(syncoll.topology("ring(5)"), replace(costs, nodes=5))
+    larger = MachineCandidate(syncoll.topology("ring(5)"), replace(costs, nodes=5))
     assert not beaten(Proved(2, Fraction(2), None), larger)
     assert not is_no_better(rival, rival, ["allgather"])
     assert not is_no_better(Assessed(other), rival, ["allgather"])
@@ -133,7 +135,10 @@ def test_frontiers_are_kept_and_checked(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_a_search_that_proves_less_takes_no_proof_away(tmp_path: Path) -> None:
     topology, allgather = syncoll.topology("ring(4)"), syncoll.collective("allgather")
-    candidate, folder = Candidate(topology, Costs.of(topology)), DesignFolder(tmp_path, print)
+    candidate, folder = (
+        MachineCandidate(topology, BuildCosts.of(topology)),
+        DesignFolder(tmp_path, print),
+    )
     bounds = Proved.of(lower_bounds(topology, allgather, max_steps=0))
     folder.keep(candidate, bounds)
     found = syncoll.pareto(topology, "allgather", progress="none")

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from pysat.solvers import Solver
 
 from syncoll.lowerings._direct import adder, covers, product_at_most_one
-from syncoll.lowerings._template import Group, SumShape, Template
+from syncoll.lowerings._template import LiteralGroup, SumShape, Template
 from syncoll.lowerings._totalizer import TotalizerTooLargeError, totalizer
 from syncoll.lowerings.clauses import encode
 
@@ -29,7 +29,7 @@ def random_shape(rng: random.Random, *, structured: bool = True) -> SumShape:
         chains = [tuple(rng.randint(1, most) for _ in range(rng.randint(2, 3)))]
     if structured and rng.random() < 0.6:
         members = [rng.choice((1, 1, -1)) * rng.randint(1, most) for _ in range(rng.randint(2, 4))]
-        groups = [Group(tuple(members), rng.random() < 0.5)]
+        groups = [LiteralGroup(tuple(members), rng.random() < 0.5)]
         if chains and rng.random() < 0.5:
             singles = {}
     shape = SumShape(0, 0, tuple(sorted(singles.items())), tuple(chains), tuple(groups))
@@ -212,8 +212,8 @@ def test_a_sorted_group_costs_a_clause_for_each_value():
 
 def test_positions_of_two_single_choices_are_linear_in_size():
     m = 40
-    first = Group(tuple(range(m, 0, -1)), complete=True)
-    second = Group(tuple(-i for i in range(1, m + 1)), complete=True)
+    first = LiteralGroup(tuple(range(m, 0, -1)), complete=True)
+    second = LiteralGroup(tuple(-i for i in range(1, m + 1)), complete=True)
     total = m * (m + 1)
     shape = SumShape(0, total // 2, (), (), (first, second))
     assert encode(shape).num_clauses <= 5 * m

@@ -16,7 +16,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Instance, Topology, invert
 from syncoll.plugins import SeedLimits, resolve_options
-from syncoll.repairing.carried_over import Broken, carried_over
+from syncoll.repairing.carried_over import BrokenAlgorithm, carried_over
 from syncoll.repairing.remaining_problem import collective_of_the_rest
 from syncoll.repairing.rip_up_reroute import mended
 from syncoll.repairing.warm_start_seeds import KEPT, MENDED, warm_start_seeds
@@ -52,7 +52,7 @@ def lose_node(topology: Topology, node: int) -> Damaged:
     return damaged(topology, [Damage(f"node {node}", vertex=(False, node))])
 
 
-def verified(machine: Damaged, rest: Collective, broken: Broken) -> Iterator[Algorithm]:
+def verified(machine: Damaged, rest: Collective, broken: BrokenAlgorithm) -> Iterator[Algorithm]:
     for _, one in mended([broken], Clock(Deadline.after(20))):
         algorithm = one.tightened(machine.topology)
         instance = rest.instantiate(

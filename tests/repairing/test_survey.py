@@ -19,7 +19,7 @@ from syncoll.deadline import NEVER
 from syncoll.documents.folder import FrontierFolder
 from syncoll.model import Topology
 from syncoll.repairing import survey as surveys
-from syncoll.repairing.failures import Kind, single_failures
+from syncoll.repairing.failures import FailureKind, single_failures
 from syncoll.repairing.survey import Surveyed
 from syncoll.results import Frontier
 from syncoll.session import Session
@@ -45,14 +45,14 @@ def automorphisms(topology: Topology, fixed: tuple[int, ...] = ()) -> list[tuple
 def test_orbits_are_those_of_all_automorphisms(name: str, collective: str) -> None:
     topology, asked = syncoll.topology(name), SESSION.collective(collective)
     group = automorphisms(topology, (1,) if "root" in collective else ())
-    for kind in (Kind.LINKS, Kind.CABLES, Kind.NODES):
+    for kind in (FailureKind.LINKS, FailureKind.CABLES, FailureKind.NODES):
         orbits: set[frozenset[tuple[int, ...]]] = set()
         things: list[tuple[int, ...]] = [(node,) for node in range(topology.num_nodes)]
-        if kind is not Kind.NODES:
+        if kind is not FailureKind.NODES:
             things = [tuple(link) for link in topology.links]
         for thing in things:
             images = (tuple(g[node] for node in thing) for g in group)
-            one = kind is Kind.CABLES
+            one = kind is FailureKind.CABLES
             orbits.add(frozenset(tuple(sorted(x)) if one else x for x in images))
         found = single_failures(topology, asked, kind)
         assert sorted(one.images for one in found) == sorted(map(len, orbits))
@@ -65,9 +65,9 @@ def test_all_of_an_orbit_have_one_bound() -> None:
     topology, asked = syncoll.topology("p2_16xlarge"), SESSION.collective("allgather")
     fabric = topology.fabric
     assert fabric is not None
-    (first, *_) = single_failures(topology, asked, Kind.CABLES)
+    (first, *_) = single_failures(topology, asked, FailureKind.CABLES)
     assert (first.damage.words, first.images) == ("link 0<->switch 0", 16)
-    switches = single_failures(topology, asked, Kind.SWITCHES)
+    switches = single_failures(topology, asked, FailureKind.SWITCHES)
     assert [(one.damage.words, one.images) for one in switches] == [
         ("switch 0", 8),
         ("switch 8", 2),
@@ -252,7 +252,7 @@ def test_a_failure_interrupted_before_its_first_algorithm_had_no_turn(whole: Pat
 
     work = surveys.SurveyWork(interrupted, 1.0, NEVER)
     allgather = SESSION.collective("allgather")
-    found = surveys.survey(known, allgather, Kind.LINKS, work, SESSION.collective)
+    found = surveys.survey(known, allgather, FailureKind.LINKS, work, SESSION.collective)
     assert found.interrupted
     assert not any(one.repair for one in found.surveyed)
 

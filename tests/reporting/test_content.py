@@ -12,7 +12,7 @@ import pytest
 import syncoll
 from syncoll.model import invert
 from syncoll.pages.bounds import prices_of
-from syncoll.reporting.packing import Room, pack
+from syncoll.reporting.packing import ByteRoom, pack
 from syncoll.reporting.traffic import arrived, traffic
 from tests.oracles.orbits import random_orbit
 
@@ -28,14 +28,14 @@ def test_arrays_come_back(bits: int, count: int) -> None:
 
 def test_what_does_not_fit_is_left_out_and_the_rest_is_not() -> None:
     long, short = pack(np.arange(5000)), pack([1])
-    room = Room(100)
+    room = ByteRoom(100)
     assert room.take(long) is None
     assert room.take(short) is short
     assert room.left == 100 - len(str(short["data"]))
 
 
 def whole(instance: Any, algorithm: Any) -> dict[str, Any]:
-    return traffic(instance, algorithm, Room(1 << 30))
+    return traffic(instance, algorithm, ByteRoom(1 << 30))
 
 
 @pytest.mark.parametrize("combining", [False, True])

@@ -13,7 +13,7 @@ import pytest
 
 import syncoll
 from syncoll.cli.main import main
-from syncoll.designing import Assessed, Candidate, Costs, Design, Proved, Question
+from syncoll.designing import Assessed, BuildCosts, Design, MachineCandidate, Proved, Question
 from syncoll.designing.reasons import reasons
 from syncoll.errors import SpecError
 from syncoll.reporting import designs
@@ -77,15 +77,15 @@ def test_it_has_what_the_design_has(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_it_loads_nothing_and_names_are_text() -> None:
     ring = syncoll.topology("ring(3)")
-    costs = Costs.of(ring)
+    costs = BuildCosts.of(ring)
     collective = syncoll.collective("allgather")
-    candidate = Candidate(replace(ring, name=EVIL), costs, (EVIL,))
+    candidate = MachineCandidate(replace(ring, name=EVIL), costs, (EVIL,))
     proved = Proved(1, Fraction(1), None)
     design = Design(
         Question((collective,), (EVIL,), (EVIL,)),
         (
             Assessed(candidate, {"allgather": proved}),
-            Assessed(Candidate(ring, costs), {}, {"allgather": EVIL}, EVIL),
+            Assessed(MachineCandidate(ring, costs), {}, {"allgather": EVIL}, EVIL),
         ),
         {EVIL: (SpecError(EVIL, None, EVIL), 2)},
     )
@@ -106,7 +106,9 @@ def test_reasons_are_what_is_smaller() -> None:
     ring = syncoll.topology("ring(4)")
 
     def machine(ports: int, links: int, **bounds: Proved) -> Assessed:
-        return Assessed(Candidate(ring, Costs(4, links, ports, Fraction(links))), bounds)
+        return Assessed(
+            MachineCandidate(ring, BuildCosts(4, links, ports, Fraction(links))), bounds
+        )
 
     one = machine(2, 8, x=Proved(2, Fraction(1), None, ((2, Fraction(2)), (3, Fraction(1)))))
     two = machine(3, 8, x=Proved(3, Fraction(1), None, ((3, Fraction(3, 2)),)))
