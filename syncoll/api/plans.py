@@ -19,7 +19,7 @@ from syncoll.api.base import (
     verb,
 )
 from syncoll.api.frontier import FrontierResult, Source, algorithms_of, frontier_of
-from syncoll.documents import to_text
+from syncoll.documents import require_new_folder, to_text, write_new_folder
 from syncoll.errors import UsageError
 from syncoll.pages import Page
 from syncoll.pages.plan import plan_page, plan_title
@@ -34,8 +34,6 @@ from syncoll.planning import (
     members_for,
     plan_document,
     plan_sizes,
-    require_new_folder,
-    write_new_folder,
 )
 from syncoll.session.progress import counting
 from syncoll.simulating import Semantics, SimulatedSeconds, Timing, physical_network

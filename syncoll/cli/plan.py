@@ -51,9 +51,9 @@ from syncoll.cli.arguments import (
 from syncoll.cli.exits import Exit
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options, flags_given
 from syncoll.cli.output import note, print_json, print_page, print_text
-from syncoll.documents import require_writable, write_atomically
+from syncoll.documents import require_new_folder, require_writable, write_atomically
 from syncoll.errors import UsageError, VerificationError
-from syncoll.planning import PlannedExports, picture_format, require_new_folder
+from syncoll.planning import PlannedExports, picture_format
 from syncoll.wording import counted
 
 __all__ = ["add_arguments", "run"]

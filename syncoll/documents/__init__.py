@@ -7,10 +7,12 @@ from syncoll.lazy import lazily
 if TYPE_CHECKING:
     from syncoll.documents.atomic import (
         remove_empty as remove_empty,
+        require_new_folder as require_new_folder,
         require_writable as require_writable,
         write_atomically as write_atomically,
         write_document as write_document,
         write_folder as write_folder,
+        write_new_folder as write_new_folder,
     )
     from syncoll.documents.document import (
         KINDS as KINDS,

@@ -14,10 +14,12 @@ from syncoll.errors import UsageError
 
 __all__ = [
     "remove_empty",
+    "require_new_folder",
     "require_writable",
     "write_atomically",
     "write_document",
     "write_folder",
+    "write_new_folder",
 ]
 
 
@@ -47,11 +49,16 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             return
         target = _target(path)
         with _beside(target) as (temporary, handle):
-            with os.fdopen(handle, "wb") as file:
-                file.write(raw)
-                file.flush()
-                os.fsync(file.fileno())
+            _write(handle, raw)
             temporary.replace(target)
+
+
+def _write(handle: int | Path, content: bytes) -> None:
+    """Writes a new file, so that it is on the disk."""
+    with open(handle, "xb" if isinstance(handle, Path) else "wb") as file:  # noqa: PTH123
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -71,16 +78,47 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         for name, content in files.items():
             write_atomically(folder / name, content)
         return
-    if folder.exists() or folder.is_symlink():
-        raise UsageError(f"cannot write {folder}: it is not a folder")
-    _require_parent(folder, folder)
-    temporary = folder.with_name(f".{secrets.token_hex(8)}.part")
+    write_new_folder(folder, files)
+
+
+def require_new_folder(folder: Path) -> None:
+    """Passes when a folder of this name can be made; an empty one may be there.
+
+    Raises:
+        UsageError: when it cannot, with the reason.
+    """
+    with _writing(folder):
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            raise UsageError(f"cannot write {folder}: it is not a folder; name a new one")
+        if folder.is_dir() and any(folder.iterdir()):
+            raise UsageError(
+                f"cannot write {folder}: the folder is not empty, and what is in it would get "
+                "mixed up with what is written; name a new one"
+            )
+        _require_parent(folder.absolute(), folder)
+
+
+def write_new_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Writes files into a new folder, which appears when the last of them is on the disk.
+
+    A name may have folders of its own.
+
+    Raises:
+        UsageError: when they cannot be written there; nothing is left behind.
+    """
+    require_new_folder(folder)
+    target = folder.absolute()
+    temporary = target.with_name(f".{secrets.token_hex(8)}.part")
     with _writing(folder), contextlib.ExitStack() as last:
         last.callback(shutil.rmtree, temporary, ignore_errors=True)
         temporary.mkdir()
         for name, content in files.items():
-            (temporary / name).write_bytes(content)
-        temporary.replace(folder)
+            path = temporary / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write(path, content)
+        if target.is_dir():
+            target.rmdir()  # not every system puts a folder in the place of an empty one
+        temporary.rename(target)
 
 
 def remove_empty(folder: Path) -> None:
@@ -144,5 +182,6 @@ def _beside(target: Path) -> Iterator[tuple[Path, int]]:
 def _writing(path: Path) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot write {path}: {reason}") from error

@@ -122,14 +122,12 @@ class Algorithm:
         Raises:
             KeyError: when a send is over what is no link.
         """
-        nodes, steps = topology.num_nodes, self.steps
-        known = np.array([a * nodes + b for a, b in topology.links], dtype=np.int64)
-        codes = self.sends[:, 1] * nodes + self.sends[:, 2]
-        links = np.searchsorted(known, codes)
-        for i in np.flatnonzero(np.append(known, -1)[links] != codes)[:1].tolist():
+        steps, count = self.steps, len(topology.links)
+        links = topology.links_of(self.sends[:, 1], self.sends[:, 2])
+        for i in np.flatnonzero(links < 0)[:1].tolist():
             raise KeyError(tuple(self.sends[i, 1:3].tolist()))
-        cells = np.bincount(links * steps + self.sends[:, 3], minlength=len(known) * steps)
-        return cells.reshape(len(known), steps)
+        cells = np.bincount(links * steps + self.sends[:, 3], minlength=count * steps)
+        return cells.reshape(count, steps)
 
     def least_rounds(self, topology: Topology) -> list[int]:
         """For each step the fewest rounds whose capacity holds its sends."""

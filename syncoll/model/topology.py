@@ -211,6 +211,19 @@ class Topology:
         return {link: i for i, link in enumerate(self.links)}
 
     @cached_property
+    def _link_codes(self) -> IntArray:
+        """``[L]``: source * P + destination, ascending as links are sorted."""
+        return np.array([a * self.num_nodes + b for a, b in self.links], dtype=np.int64)
+
+    def links_of(self, sources: IntArray, destinations: IntArray) -> IntArray:
+        """The positions of links between pairs of nodes; -1 where there is none."""
+        if not self.links:
+            return np.full(sources.shape, -1, dtype=np.int64)
+        codes = sources * self.num_nodes + destinations
+        found = np.minimum(np.searchsorted(self._link_codes, codes), len(self.links) - 1)
+        return np.where(self._link_codes[found] == codes, found, -1)
+
+    @cached_property
     def bound_links(self) -> tuple[IntArray, ...]:
         """For each bound the positions of its links in `links`."""
         index = self.link_index

@@ -19,7 +19,7 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.mpi.shares import BufferShares
-from syncoll.runtime import Action, Buffer, Layout, LoweredAlgorithm, Operation, Slot
+from syncoll.runtime import Action, Buffer, Layout, LoweredAlgorithm, Operation, Slot, message_tags
 
 __all__ = ["Local", "RankProgram", "RankStep", "Region", "Transfer", "chunk_at", "program_of"]
 
@@ -76,7 +76,7 @@ class RankProgram:
 def program_of(lowered: LoweredAlgorithm, rank: int, shares: BufferShares) -> RankProgram:
     """What a rank does with data of some length; empty chunks are left out."""
     mine = lowered.ranks[rank].operations
-    tags = _tags(lowered)
+    tags = message_tags(lowered)
     regions = _regions(lowered.layout, rank, mine, shares)
     busy = [one for one in mine if shares.chunks[one.chunk]]
     steps = []
@@ -100,17 +100,6 @@ def program_of(lowered: LoweredAlgorithm, rank: int, shares: BufferShares) -> Ra
         steps.append(RankStep(number, tuple(receives), tuple(sends), tuple(locals_)))
     scratch = [r.stop for slot, r in regions.items() if slot.buffer is Buffer.SCRATCH]
     return RankProgram(tuple(steps), max(scratch, default=0))
-
-
-def _tags(lowered: LoweredAlgorithm) -> list[int]:
-    """For each message its number among those of the same two ranks."""
-    counts: dict[tuple[int, int], int] = {}
-    tags = []
-    for message in lowered.messages:
-        pair = message.source, message.destination
-        tags.append(counts.get(pair, 0))
-        counts[pair] = tags[-1] + 1
-    return tags
 
 
 def _regions(

@@ -47,9 +47,7 @@ def traffic(instance: Instance, algorithm: Algorithm, room: ByteRoom) -> dict[st
         return found
     listed = algorithm.expanded() if isinstance(algorithm, OrbitAlgorithm) else algorithm
     sends = listed.sends
-    nodes = topology.num_nodes
-    known = np.array([a * nodes + b for a, b in topology.links], dtype=np.int64)
-    links = np.searchsorted(known, sends[:, 1] * nodes + sends[:, 2])
+    links = topology.links_of(sends[:, 1], sends[:, 2])
     order = np.lexsort([sends[:, 0], links, sends[:, 3]])
     moves = room.take(pack(np.stack([links[order], sends[order, 0]])))
     if moves is None:

@@ -143,8 +143,7 @@ def workload_of(
     nodes = instance.topology.num_nodes
     order = in_turn(algorithm.sends, nodes)
     sends = algorithm.sends[order]
-    known = np.array([a * nodes + b for a, b in instance.topology.links], dtype=np.int64)
-    links = np.searchsorted(known, sends[:, 1] * nodes + sends[:, 2])
+    links = instance.topology.links_of(sends[:, 1], sends[:, 2])
     first_step = np.searchsorted(sends[:, 3], np.arange(algorithm.steps + 1))
     adds = np.zeros(len(sends), dtype=bool)
     if algorithm.contributions is None:

@@ -11,15 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from syncoll.documents import StoredAlgorithm
+from syncoll.documents import StoredAlgorithm, require_new_folder, write_new_folder
 from syncoll.errors import ExportError, UsageError, VerificationError
 from syncoll.model import Algorithm, Instance
 from syncoll.planning import (
     CostModel,
     export_plan,
     plan_sizes,
-    require_new_folder,
-    write_new_folder,
 )
 from syncoll.plugins import CheckedExport, Exported, ExporterRecord, ExportRequest, OptionValue
 from syncoll.plugins.exporters import UNLIMITED
