@@ -144,52 +144,46 @@ class Builder(ExpressionBuilder):
         return syntax.CombinedDefinition(**self._head(children[:3]), combination=children[4])
 
     def inverse(self, children: Children) -> Node:
-        span, operand = self.whole(children), children[1]
-        return syntax.Inverse(operand, self._size(span, [operand]), span=span)
+        return self._combination("inverse", children, children[1:])
 
     def sequence(self, children: Children) -> Node:
-        span, parts = self.whole(children), list[syntax.Combination]()
-        for child in children[::2]:
-            parts += child.parts if isinstance(child, syntax.Sequence) else [child]
-        return syntax.Sequence(tuple(parts), self._size(span, parts), span=span)
+        return self._combination("then", children, children[::2])
 
     def choice(self, children: Children) -> Node:
-        span, ways = self.whole(children), list[syntax.Combination]()
-        for child in children[::2]:
-            ways += child.ways if isinstance(child, syntax.Choice) else [child]
-        return syntax.Choice(tuple(ways), self._size(span, ways), span=span)
+        return self._combination("or", children, children[::2])
 
     def demand(self, children: Children) -> Node:
-        span, terms = self.whole(children), children[::2]
-        return syntax.Sum(tuple(terms), self._size(span, terms), span=span)
+        return self._combination("+", children, children[::2])
 
     def weighted(self, children: Children) -> Node:
         token, _, operand = children
         weight = (self.number if token.type == "INTEGER" else self.name)([token])
-        span = self.whole(children)
-        return syntax.Weighted(weight, operand, self._size(span, [operand]), span=span)
+        return self._combination("*", children, [operand], weight)
 
     def within(self, children: Children) -> Node:
         operand, _, groups = children
-        span = self.whole(children)
-        return syntax.Within(operand, groups, self._size(span, [operand]), span=span)
+        return self._combination("within", children, [operand], groups)
 
     def without(self, children: Children) -> Node:
-        operand, nodes = children[0], tuple(children[3::3])
-        span = self.whole(children)
-        return syntax.Without(operand, nodes, self._size(span, [operand]), span=span)
+        return self._combination("without", children, children[:1], *children[3::3])
 
-    def part_group(self, children: Children) -> Node:
-        inner: Node = children[1]
-        return replace(inner, span=self.whole(children))
-
-    def _size(self, span: Span, parts: Sequence[syntax.Combination]) -> int:
-        size = 1 + sum(1 if isinstance(p, syntax.Reference) else p.size for p in parts)
+    def _combination(
+        self, op: str, children: Children, operands: Children, *arguments: syntax.Expr
+    ) -> Node:
+        span, parts = self.whole(children), list[syntax.Combination]()
+        for one in operands:
+            same = isinstance(one, syntax.Combined) and one.op == op and op in ("then", "or")
+            parts += one.parts if same else [one]
+        size = 1 + sum(part.size if isinstance(part, syntax.Combined) else 1 for part in parts)
         if size > MAX_PARTS:
             raise span.error(
                 f"a collective combined from more than {MAX_PARTS} parts", "fewer parts"
             )
-        return size
+        return syntax.Combined(op, tuple(parts), arguments, size, span=span)
+
+    def part_group(self, children: Children) -> Node:
+        inner: Node = children[1]
+        return replace(inner, span=self.whole(children))
 
     def topology(self, children: Children) -> Node:
         body = tuple(child for child in children if isinstance(child, Node))

@@ -9,6 +9,7 @@ SCCL paper's allreduce needs its allgather twice, section 3.5).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any
@@ -234,30 +235,26 @@ class _Combiner:
             found = scope.module.look_up("collective", node.id, node.name_span)
             other, size = self.sized(BlamedCall(found, node.arguments, node.span), scope)
             return (other if name is None else replace(other, name=name)), size
-        if isinstance(node, syntax.Inverse):
-            dual, size = self._combined(node.operand, scope, None, call)
-            if size >= MAX_PARTS:
-                raise _too_many(node.span)
-            binds_less = (syntax.Without, syntax.Sum, syntax.Weighted, syntax.Within)
-            of = f"({dual.name})" if isinstance(node.operand, binds_less) else dual.name
-            made = inverse_of(dual, name or f"inverse {of}", call or node.span.origin)
-            return made, size + 1
-        if isinstance(node, syntax.Without):
-            whole, size = self._combined(node.operand, scope, None, call)
-            if size >= MAX_PARTS:
-                raise _too_many(node.span)
-            gone = self._gone(node, scope)
-            place = call or node.nodes[0].span.to(node.nodes[-1].span).origin
-            own = call or node.span.origin
-            return without(whole, gone, name or "", own, place), size + 1
-        if isinstance(node, syntax.Sum | syntax.Weighted | syntax.Within):
+        if node.op in ("+", "*", "within"):
             return self._sum(node, scope, name, call)
-        choice = node.ways if isinstance(node, syntax.Choice) else (node,)
+        if node.op in ("inverse", "without"):
+            operand, own = node.parts[0], call or node.span.origin
+            one, size = self._combined(operand, scope, None, call)
+            if size >= MAX_PARTS:
+                raise _too_many(node.span)
+            if node.op == "without":
+                nodes = node.arguments
+                place = call or nodes[0].span.to(nodes[-1].span).origin
+                gone = self._gone(nodes, scope)
+                return without(one, gone, name or "", own, place), size + 1
+            of = f"({one.name})" if _op(operand) in ("+", "*", "within", "without") else one.name
+            return inverse_of(one, name or f"inverse {of}", own), size + 1
+        choice = node.parts if node.op == "or" else (node,)
         total, spelled = 1, []
         ways: list[tuple[Collective, ...]] = []
         origins = []
         for way in choice:
-            spelt = way.parts if isinstance(way, syntax.Sequence) else (way,)
+            spelt = way.parts if isinstance(way, syntax.Combined) and way.op == "then" else (way,)
             parts = []
             for part in spelt:
                 one, size = self._combined(part, scope, None, call)
@@ -282,39 +279,36 @@ class _Combiner:
 
     def _sum(
         self,
-        node: syntax.Sum | syntax.Weighted | syntax.Within,
+        node: syntax.Combined,
         scope: NameScope,
         name: str | None,
         call: Origin | None,
     ) -> tuple[Collective, int]:
         """The sum of the terms of a node, each with its weight and its groups."""
         terms, total = [], 1
-        for part in node.terms if isinstance(node, syntax.Sum) else (node,):
-            origin = call or part.span.origin
-            weight, inner = 1, part
-            if isinstance(inner, syntax.Weighted):
-                weight, inner = self._weight(inner, scope), inner.operand
+        for part in node.parts if node.op == "+" else (node,):
+            origin, weight, inner = call or part.span.origin, 1, part
+            if isinstance(inner, syntax.Combined) and inner.op == "*":
+                weight, inner = self._weight(inner.arguments[0], scope), inner.parts[0]
             groups, behind = None, ""
-            if isinstance(inner, syntax.Within):
-                groups = SpecGroups.of(inner.groups, scope, origin)
-                behind, inner = f" within {groups.text}", inner.operand
+            if isinstance(inner, syntax.Combined) and inner.op == "within":
+                groups = SpecGroups.of(inner.arguments[0], scope, origin)
+                behind, inner = f" within {groups.text}", inner.parts[0]
             own, size = self._combined(inner, scope, None, call)
             total += size
             if total > MAX_PARTS:
                 raise _too_many(part.span)
-            loose = isinstance(inner, syntax.Sum | syntax.Weighted) or (
-                isinstance(inner, syntax.Within) and weight > 1
-            )
+            loose = _op(inner) in ("+", "*") or (_op(inner) == "within" and weight > 1)
             spelled = f"({own.name})" if loose else own.name
             before = f"{weight} * " if weight > 1 else ""
             terms.append(Term(own, weight, groups, origin, f"{before}{spelled}{behind}"))
         return sum_of(terms, name or "", call or node.span.origin), total
 
-    def _gone(self, node: syntax.Without, scope: NameScope) -> list[int]:
+    def _gone(self, nodes: Iterable[syntax.Expr], scope: NameScope) -> list[int]:
         """The nodes behind ``without``."""
         evaluator = Evaluator(Ambient("nodes that are gone"))
         found: list[int] = []
-        for expr in node.nodes:
+        for expr in nodes:
             one = evaluator.whole(expr, scope)
             if not 0 <= one < MAX_NODES:
                 raise expr.span.error(f"node {one}", f"a node of 0 to {MAX_NODES - 1}")
@@ -323,12 +317,16 @@ class _Combiner:
             found.append(int(one))
         return found
 
-    def _weight(self, node: syntax.Weighted, scope: NameScope) -> int:
+    def _weight(self, weight: syntax.Expr, scope: NameScope) -> int:
         evaluator = Evaluator(Ambient("a sum of collectives"))
-        found = evaluator.whole(node.weight, scope)
+        found = evaluator.whole(weight, scope)
         if not 1 <= found <= MAX_CHUNKS:
-            raise node.weight.span.error(f"a weight of {found}", f"1 to {MAX_CHUNKS}")
+            raise weight.span.error(f"a weight of {found}", f"1 to {MAX_CHUNKS}")
         return int(found)
+
+
+def _op(node: Combination) -> str:
+    return node.op if isinstance(node, syntax.Combined) else ""
 
 
 def _too_many(span: Span) -> Exception:

@@ -23,13 +23,13 @@ __all__ = ["check_definition", "find_circles", "used_by", "used_first"]
 
 _Names = dict[str, syntax.ValueDefinition | None]
 
+_WITHIN = dict.fromkeys("CG", ("behind `within`", "`P` or `nodes`"))
 _WITHOUT: dict[type[Node], dict[str, tuple[str, str]]] = {
     syntax.TopologyDefinition: dict.fromkeys("CG", ("in a topology", "`P` or `nodes`")),
     syntax.CombinedDefinition: dict.fromkeys(
         ("P", "C", "G", "nodes"),
         ("where collectives are combined", "numbers and the definition's own parameters"),
     ),
-    syntax.Within: dict.fromkeys("CG", ("behind `within`", "`P` or `nodes`")),
 }
 """The names that have no value in a kind of definition, how to say so, and what could be there."""
 
@@ -61,11 +61,11 @@ class _Checker:
             children = [*node.parameters, *node.body]
         elif isinstance(node, syntax.Statement) and node.keyword == "size":
             names = {**names, "c": None}
-        elif isinstance(node, syntax.Within):  # which knows of how many nodes it speaks
-            inside = _Checker(self.module, _WITHOUT[syntax.Within])
-            inside.visit(node.groups, names)
+        elif isinstance(node, syntax.Combined) and node.op == "within":
+            inside = _Checker(self.module, _WITHIN)  # which knows of how many nodes it speaks
+            inside.visit(node.arguments[0], names)
             self.errors += inside.errors
-            children = [node.operand]
+            children = [*node.parts]
         elif isinstance(node, syntax.SetWhere):
             names = {**names, node.chunk: None, node.node: None}
         elif isinstance(node, syntax.SharedStatement):

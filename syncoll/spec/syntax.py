@@ -196,59 +196,28 @@ class Reference(Node):
     arguments: tuple[CallArgument, ...]
 
 
-class Inverse(Node):
-    """``inverse`` of a collective."""
+class Combined(Node):
+    """Collectives combined to one.
 
-    operand: Combination
-    size: int
+    Args:
+        op: ``inverse``, ``then``, ``or``, ``+``, ``*``, ``within`` or ``without``.
+        parts: what is combined: one collective, or for ``then``, ``or`` and ``+`` several.
+        arguments: the weight before ``*``, the groups behind ``within``, the nodes behind
+            ``without``.
+        size: how many operators and names it consists of.
+    """
 
-
-class Sequence(Node):
-    """``one then other``; see `Inverse`."""
-
+    op: str
     parts: tuple[Combination, ...]
+    arguments: tuple[Expr, ...]
     size: int
 
-
-class Choice(Node):
-    """``one way or another`` to the same result; see `Inverse`."""
-
-    ways: tuple[Combination, ...]
-    size: int
+    def children(self) -> Iterator[Node]:
+        """The parts and arguments, in reading order."""
+        yield from sorted(super().children(), key=lambda node: node.span.start)
 
 
-class Weighted(Node):
-    """``2 * collective``; see `Inverse`."""
-
-    weight: Expr
-    operand: Combination
-    size: int
-
-
-class Sum(Node):
-    """``one + other`` at the same time; see `Inverse`."""
-
-    terms: tuple[Combination, ...]
-    size: int
-
-
-class Within(Node):
-    """``collective within groups``: on each of some groups of nodes; see `Inverse`."""
-
-    operand: Combination
-    groups: Expr
-    size: int
-
-
-class Without(Node):
-    """``collective without node 1 and node 3``: on the nodes that are left; see `Inverse`."""
-
-    operand: Combination
-    nodes: tuple[Expr, ...]
-    size: int
-
-
-Combination = Reference | Inverse | Sequence | Choice | Weighted | Sum | Within | Without
+Combination = Reference | Combined
 
 
 class End(Node):
