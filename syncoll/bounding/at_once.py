@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 
 import numpy as np
@@ -22,7 +22,6 @@ from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.chunk_classes import ChunkClasses, Demand, DemandList, DemandView
 from syncoll.certificates.cut import Cut
 from syncoll.certificates.parts import Parts, sends_between
-from syncoll.clock import remembered
 from syncoll.model import Counting, Topology
 from syncoll.model.boxes import boxes_by_width
 
@@ -35,9 +34,6 @@ _MOST_WIDTHS = 3
 _MOST_CELLS = 1 << 27
 """Limit on links times sets of nodes; sets of few nodes go first."""
 
-_REMEMBERED = 4
-"""Number of topologies whose sets of nodes stay in memory."""
-
 _MOST_COVERED = 1 << 20
 """Limit on the links of all covers; the most promising cuts go first."""
 
@@ -48,7 +44,7 @@ def bound_at_once(topology: Topology, shape: ChunkClasses) -> RoundsBound:
     In a combining collective the contribution of one node must enter every other node, and theirs
     must leave them.  So the readings of one node cover all nodes.
     """
-    known = _Machine.of(topology)
+    known = _node_sets(topology)
     if not shape.combining:
         return known.cut(shape.demands(DemandView.MOVING))
     if shape.ends_alone:
@@ -66,22 +62,16 @@ def bound_at_once(topology: Topology, shape: ChunkClasses) -> RoundsBound:
 
 def least_cut(topology: Topology, demands: Sequence[Demand]) -> RoundsBound:
     """The best bound of these cuts."""
-    return _Machine.of(topology).cut(demands)
+    return _node_sets(topology).cut(demands)
 
 
-class _Machine:
+@lru_cache(maxsize=4)
+def _node_sets(topology: Topology) -> _NodeSets:
+    return _NodeSets(topology)
+
+
+class _NodeSets:
     """The sets of nodes of a topology around which there may be a narrow cut."""
-
-    @classmethod
-    def of(cls, topology: Topology) -> _Machine:
-        """The entry of a topology, from memory or new."""
-        recent: list[_Machine] = remembered("machines with cuts", list)
-        for one in recent:
-            if one.topology is topology:
-                return one
-        made = cls(topology)
-        recent[:] = [made, *recent[: _REMEMBERED - 1]]
-        return made
 
     def __init__(self, topology: Topology) -> None:
         self.topology = topology

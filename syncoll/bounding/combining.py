@@ -22,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.bounding.branching import divided
-from syncoll.bounding.first_completion import QUICK, THOROUGH, find_completions
+from syncoll.bounding.first_completion import find_completions
 from syncoll.bounding.partition import find_partition
 from syncoll.bounding.quotient import LEAST_NODES
 from syncoll.bounding.rounds import BoundsMemory, rounds_bound
@@ -40,11 +40,9 @@ __all__ = ["combining_rounds_bound", "signature"]
 
 _Found = tuple[Fraction, Priced] | None
 
-_SHARES = (0.25, 0.5, 1.0)
-"""The parts of the time that is left which gossip, completions and dividing their cases take."""
-
-_SHARE_OF_PARTITIONS = 0.5
-"""The part of the time in which partitions are looked for."""
+_SHARES = (0.5, 0.25, 0.5, 1.0)
+"""The parts of the time that is left for partitions; and, after flows, for gossip, completions and
+dividing their cases."""
 
 _SHARE_OF_LARGER, _LITTLE, _FALLS = 0.7, 0.02, 3
 """The part of the time that is left for the larger relaxation of one node.  It is left out where,
@@ -83,7 +81,7 @@ def combining_rounds_bound(
     else:
         nodes = _unlike(topology, shape, deadline)
         readings = [(r, n) for r in (DemandView.SPREAD, DemandView.COLLECT) for n in nodes]
-    best = known or _counting_sends(topology, shape, steps, deadline.share(_SHARE_OF_PARTITIONS))
+    best = known or _counting_sends(topology, shape, steps, deadline.share(_SHARES[0]))
     if steps is not None and topology.counts_copies:
         found = find_switch_prices(topology, shape, steps, deadline, best.rounds)
         if found is not None:
@@ -182,7 +180,6 @@ def _of_whole_chunks(
     memory: BoundsMemory,
 ) -> RoundsBound:
     """A bound for so many steps, or a better one from what the sends of a chunk are together."""
-    most = THOROUGH if thorough else QUICK
 
     def divide(until: Deadline, more: Fraction) -> _Found:
         whole = best.certificate
@@ -192,10 +189,10 @@ def _of_whole_chunks(
 
     finders: tuple[Callable[[Deadline, Fraction], _Found], ...] = (
         lambda until, more: find_gossip(topology, shape, steps, until, more, memory),
-        lambda until, more: find_completions(topology, shape, steps, until, more, most),
+        lambda until, more: find_completions(topology, shape, steps, until, more, thorough),
         divide,
     )
-    for share, find in zip(_SHARES, finders, strict=True):
+    for share, find in zip(_SHARES[1:], finders, strict=True):
         until = deadline if deadline.is_never else deadline.share(share)
         try:
             with interrupted_at(until):

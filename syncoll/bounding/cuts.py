@@ -26,13 +26,9 @@ __all__ = ["amounts_across", "find_cut"]
 ALL_SUBSETS = 12
 """Up to this number of nodes every set is tried."""
 
-_MOST_CENTRES = 64
-_FEW_CENTRES = 8
-"""With more nodes balls and halves are those of this number of nodes."""
-
-_NODES_OF_FEW_CENTRES = 256
-_VERY_FEW_CENTRES = 2
-"""With more nodes each takes seconds."""
+_MOST_CELLS = 1 << 19
+"""Limit on centres of balls and halves times nodes times nodes: all of up to 80 nodes, 8 of 256;
+there are two at least."""
 
 _MOST_COVERS = 2_000
 """This number of candidates get an exact cover before the search ends."""
@@ -87,10 +83,8 @@ def _candidates(topology: Topology, prices: Priced | None) -> BoolArray:
         numbers = np.arange(1, (1 << nodes) - 1)
         return (numbers[:, None] >> np.arange(nodes) & 1).astype(bool)
     distances = topology.distances
-    centres = np.arange(nodes)
-    if nodes > _MOST_CENTRES:
-        few = _FEW_CENTRES if nodes <= _NODES_OF_FEW_CENTRES else _VERY_FEW_CENTRES
-        centres = centres[:: -(-nodes // few)]
+    few = max(2, _MOST_CELLS // nodes**2)
+    centres = np.arange(nodes)[:: -(-nodes // few)]
     found: list[BoolArray] = [np.eye(nodes, dtype=bool)]
     for matrix in (distances, distances.T):
         for radius in range(int(distances[distances < nodes].max()) + 1):

@@ -19,7 +19,7 @@ import numpy as np
 
 from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.bounding.orbit_model import OrbitModel
-from syncoll.bounding.rationals import Rounding, excess, rationalise
+from syncoll.bounding.rationals import WHOLE_SENDS, Rounding, excess, rationalise
 from syncoll.certificates.chunk_classes import ChunkClass, ChunkClasses
 from syncoll.certificates.completions import (
     CompletionCase,
@@ -34,7 +34,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import Rows
 from syncoll.model import Topology
 
-__all__ = ["QUICK", "THOROUGH", "CaseAt", "CaseProgram", "find_completions"]
+__all__ = ["CaseAt", "CaseProgram", "find_completions"]
 
 CaseAt = tuple[int, int, int]
 """Position of the class, v and t of a case."""
@@ -42,12 +42,8 @@ CaseAt = tuple[int, int, int]
 _MOST_COLUMNS = 600_000
 """Larger programs take too long to build."""
 
-QUICK, THOROUGH = 20_000, 60_000
+_MOST_LEFT = (20_000, 60_000)
 """With this number of variables left after the reduction they take a second, or ten."""
-
-_MOST_ROUNDED = 0.1
-"""Whole sends seldom prove more than the linear program by a larger part (ring(7), S = 4: 3/2
-instead of 31/21)."""
 
 
 def find_completions(
@@ -56,7 +52,7 @@ def find_completions(
     steps: int,
     deadline: Deadline = NEVER,
     more_than: Fraction = Fraction(0),
-    most_left: int = QUICK,
+    thorough: bool = False,
 ) -> tuple[Fraction, Priced] | None:
     """The best bound of this kind for at most so many steps, with its certificate.
 
@@ -64,7 +60,7 @@ def find_completions(
         shape: what has to be combined.
         deadline: when the solver has to be done.
         more_than: only a bound above this is of use.
-        most_left: give up where more variables are left after the reduction.
+        thorough: whether the program may take ten seconds.
 
     Returns:
         None where nothing is combined, the linear program is too large or took too long, or
@@ -77,8 +73,8 @@ def find_completions(
     if not cases or _about_columns(model, cases) > _MOST_COLUMNS:
         return None
     program = CaseProgram(model, cases, deadline)
-    optimum = program.rows.program().minimise(deadline.seconds, most_left)
-    if optimum is None or optimum.value <= float(more_than) * (1 - _MOST_ROUNDED):
+    optimum = program.rows.program().minimise(deadline.seconds, _MOST_LEFT[thorough])
+    if optimum is None or optimum.value <= float(more_than) * (1 - WHOLE_SENDS):
         return None
     found = rationalise(
         optimum.row_duals,

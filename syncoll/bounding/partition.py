@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
-from syncoll.bounding.rationals import Rounding, rationalise
+from syncoll.bounding.rationals import TOLERANCE, Rounding, rationalise
 from syncoll.certificates.chunk_classes import ChunkClass, ClassList
 from syncoll.certificates.link_prices import LinkPrices
 from syncoll.certificates.parts import Parts, sends_between
@@ -31,12 +31,8 @@ __all__ = ["find_partition"]
 _MOST_PROGRAMS = 12
 """This number of the most promising partitions gets exact prices."""
 
-_MOST_JOINED = 64
-_SECONDS_OF_LARGE = 1.0
-"""With more nodes joining parts takes seconds for each pair, and is cut short."""
-
-_NOTHING = 1e-6
-"""The part of the largest price below which the least one is taken for none."""
+_MOST_RATED = 1 << 22
+"""Limit on rated partitions times nodes: all on 64 nodes, 4,096 on 1024."""
 
 _MOST_WAYS = 1 << 17
 """Nodes that something is moved from, times links, up to which ways of a sum are looked at."""
@@ -68,8 +64,6 @@ def find_partition(
     ends = np.array(topology.links, dtype=np.int64)
     rated: dict[tuple[int, ...], float] = {}
     half = deadline.share(0.5)
-    if topology.num_nodes > _MOST_JOINED:
-        half = half.sooner(_SECONDS_OF_LARGE)
     best: tuple[Fraction, Priced] | None = None
     moved = _moved(topology, ClassList.of(classes))
 
@@ -147,7 +141,7 @@ def _candidates(
     classes: Sequence[ChunkClass],
     deadline: Deadline,
 ) -> Iterator[tuple[int, ...]]:
-    parts = _joined(nodes, ends[share == np.inf])
+    parts, left = _joined(nodes, ends[share == np.inf]), _MOST_RATED
     yield parts
     for threshold in np.unique(share[share < np.inf]).tolist():
         yield _joined(nodes, ends[share > threshold])
@@ -161,7 +155,8 @@ def _candidates(
             return
         rated: list[tuple[float, tuple[int, ...]]] = []
         for a, b in sorted(neighbours):
-            if deadline.passed:
+            left -= nodes
+            if left < 0 or deadline.passed:
                 return
             joined = _numbered([a if p == b else p for p in parts])
             rated.append((_rate(joined, ends, share, classes), joined))
@@ -260,7 +255,7 @@ def _price_of_sum(
     if optimum is None:
         return None
     found, one = optimum.columns[prices], float(optimum.columns[least[0]])
-    if one <= _NOTHING * found.max():
+    if one <= TOLERANCE * found.max():
         return None
     rounded = _rounded(topology, parts, found / one, float(np.dot(rates, found / one)))
     return rounded and _moving(rounded)

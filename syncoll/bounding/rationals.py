@@ -18,13 +18,26 @@ from syncoll.arrays import FloatArray
 from syncoll.certificates.link_prices import Place
 from syncoll.deadline import NEVER, Deadline
 
-__all__ = ["NEAR", "Rounding", "excess", "first_rounding", "rationalise"]
+__all__ = [
+    "NEAR",
+    "TOLERANCE",
+    "WHOLE_SENDS",
+    "Rounding",
+    "excess",
+    "first_rounding",
+    "rationalise",
+]
 
 _Proof = TypeVar("_Proof")
 _At = TypeVar("_At", bound=Hashable)
 
-NEAR = 1e-9
-"""Values that differ by this part are equal: rounding prices of a vertex loses less."""
+NEAR, TOLERANCE = 1e-9, 1e-7
+"""Values that differ by the first part are equal: rounding prices of a vertex loses less.  The
+second is the tolerance of HiGHS for rows."""
+
+WHOLE_SENDS = 0.1
+"""Whole sends seldom prove more than a linear program by a larger part (ring(7) allreduce, S = 4:
+3/2 instead of 31/21)."""
 
 _DENOMINATORS = (12, 840, 27720, 10**6, 10**9)
 """Largest denominators tried in turn: highly composite numbers, then what floats can tell apart."""
@@ -33,9 +46,9 @@ _GRIDS = (720_720, 720_720_000)
 """Divisible by every number up to 16: sums of multiples often have small denominators.  The first
 is for a single long price, the second for all prices of a proof whose sum is too long."""
 
-_LONGEST_PRICE, _LONGEST_SUM = 10**6, 10**15
-"""Longer denominators cannot be read; bandwidths without a small common denominator would make
-bounds of hundreds of digits."""
+_LONGEST = (10**6, 10**15)
+"""Of a price, and of a sum: longer denominators cannot be read; bandwidths without a small common
+denominator would make bounds of hundreds of digits."""
 
 _MOST_DUALS = 200
 """This number of different duals shows which denominator they have."""
@@ -65,7 +78,7 @@ class Rounding:
         """A price itself, or a little less where its denominator is too long."""
         if self.denominator is None:
             return Fraction(int(price * _GRIDS[1]), _GRIDS[1])
-        if price.denominator <= _LONGEST_PRICE:
+        if price.denominator <= _LONGEST[0]:
             return price
         return Fraction(int(price * _GRIDS[0]), _GRIDS[0])
 
@@ -109,7 +122,7 @@ def rationalise(
     for rounding in _roundings(prices):
         found = proof(rounding)
         proved = Fraction(-1) if found is None else check(found)
-        too_long = rounding.denominator is not None and proved.denominator > _LONGEST_SUM
+        too_long = rounding.denominator is not None and proved.denominator > _LONGEST[1]
         if found is not None and not too_long and (best is None or proved > best[0]):
             best = proved, found
         if best is not None and (float(best[0]) >= value * (1 - NEAR) - 1e-12 or until.passed):
@@ -123,7 +136,7 @@ def _roundings(prices: FloatArray) -> Iterator[Rounding]:
     first = 0
     for i, denominator in enumerate(_DENOMINATORS):
         rounded = [float(Fraction(x).limit_denominator(denominator)) for x in sizes.tolist()]
-        if np.abs(np.array(rounded) - sizes).max(initial=0.0) < 1e-7:
+        if np.abs(np.array(rounded) - sizes).max(initial=0.0) < TOLERANCE:
             first = i
             break
     yield from map(Rounding, (*_DENOMINATORS[first:], None))

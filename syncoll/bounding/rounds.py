@@ -14,7 +14,7 @@ from syncoll.bounding.bfs_upper_bound import eager_rounds
 from syncoll.bounding.cuts import find_cut
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.quotient import Quotient
-from syncoll.bounding.rationals import NEAR
+from syncoll.bounding.rationals import NEAR, TOLERANCE
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.bounding.representative_destinations import payers
 from syncoll.bounding.timed_cuts import TimedCut, TimedCuts
@@ -41,14 +41,6 @@ _FEW_FLOWS = (2_000, 20_000)
 """With more variables than this cuts take the place of flows to each destination: for one demand,
 where cuts are fast, and for several."""
 
-_KEPT_NODES = 1024
-"""Problems whose bounds are kept have this number of nodes together, where every node's
-contribution is a problem of its own; and there are at least 4."""
-
-_LOST = 1e-6
-"""What prices lose as rationals that can be read: a program that has no more to give is not solved
-again."""
-
 _BUILT_PER_SECOND = 100_000
 """The number of variables that are built and reduced in a second."""
 
@@ -64,20 +56,14 @@ class BoundsMemory:
     def __init__(self) -> None:
         self.ratings: dict[int, float] = {}
         self.late_gossip: tuple[int, float] | None = None
-        self._recent: list[FlowBounds] = []
+        self._flows: dict[tuple[int, DemandList], FlowBounds] = {}
 
     def flows(self, topology: Topology, demands: Sequence[Demand]) -> FlowBounds:
-        """The bounds of one of the last problems, or new ones."""
-        demands = DemandList.of(demands)
-        for one in self._recent:
-            if (one.topology is topology or one.topology == topology) and (
-                one.demands is demands or one.demands == demands
-            ):
-                return one
-        made = FlowBounds(topology, demands)
-        kept = max(4, _KEPT_NODES // topology.num_nodes)
-        self._recent = [made, *self._recent[: kept - 1]]
-        return made
+        """The bounds of some demands, with what was found for other S."""
+        key = id(topology), DemandList.of(demands)  # the bounds keep the topology alive
+        if key not in self._flows:
+            self._flows[key] = FlowBounds(topology, key[1])
+        return self._flows[key]
 
 
 def rounds_bound(
@@ -253,7 +239,7 @@ class FlowBounds:
             destinations = [d for d in destinations if self._quotient.stands_for(d)]
         steps = network.steps
         if steps is not None and any(
-            s <= steps and value <= float(best.rounds) * (1 + _LOST)
+            s <= steps and value <= float(best.rounds) * (1 + TOLERANCE)
             for s, value in self._together.items()
         ):
             return  # more steps do not need more rounds

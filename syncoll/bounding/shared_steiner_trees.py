@@ -15,7 +15,7 @@ import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.bounding.orbit_model import OrbitModel
-from syncoll.bounding.rationals import NEAR, Rounding, excess, rationalise
+from syncoll.bounding.rationals import NEAR, WHOLE_SENDS, Rounding, excess, rationalise
 from syncoll.bounding.tree_pricing import SHARE, Sends, TreeOracle, best_prices, orbits_of_sets
 from syncoll.certificates.chunk_classes import ChunkClasses, Demand
 from syncoll.certificates.gossip import Gossip, GossipTree
@@ -35,9 +35,6 @@ _LEAST_TURNS = 12
 
 _BEGUN_WITH = 60
 """Random trees of each kind in the first program: without any its prices are of no use."""
-
-_MOST_ROUNDED = 0.97
-"""Where all links are alike whole sends may prove more than the linear program, by this part."""
 
 
 class GossipMemory(Protocol):
@@ -93,7 +90,7 @@ def find_gossip(
             memory.late_gossip = steps, turn
         return True
 
-    rounded = _MOST_ROUNDED if len(model.rates) == 1 else 1.0
+    rounded = 1 - WHOLE_SENDS if len(model.rates) == 1 else 1.0  # where all links are alike
     best = best_prices(
         master,
         [kind.oracle for kind in kinds],

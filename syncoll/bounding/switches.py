@@ -25,10 +25,6 @@ from syncoll.packing.master import Master
 __all__ = ["find_switch_prices"]
 
 
-_MOST_TURNS = 200
-"""Boxes of 8 and of 72 GPUs took 3 or 4 turns in up to 8 steps."""
-
-
 def find_switch_prices(
     topology: Topology,
     shape: ChunkClasses,
@@ -99,7 +95,7 @@ def _best_prices(
     entering = first + (1 - first) * np.arange(steps) / max(1, steps - 1)
     tried = np.stack([1 - entering, entering]) / [[float(room)] for room in rooms]
     best, most = tried, 0.0
-    for _ in range(_MOST_TURNS):
+    while True:
         # Prices before how often each is paid.
         each = list(np.concatenate([tried.reshape(-1, 1), np.eye(2 * steps)], axis=1))
         cost = 0.0
@@ -111,10 +107,10 @@ def _best_prices(
         if cost > most:
             best, most = tried, cost
         fresh = None if deadline.passed else master.solve(deadline.seconds)
-        if fresh is None or master.value <= most * (1 + NEAR):
-            break
+        met = master.value <= most * (1 + NEAR)
+        if fresh is None or met or np.array_equal(fresh, tried):
+            return best, most
         tried = fresh
-    return best, most
 
 
 def _totals(

@@ -24,7 +24,7 @@ import numpy as np
 
 from syncoll.arrays import BoolArray, FloatArray
 from syncoll.bounding.network import TimeExpandedNetwork
-from syncoll.bounding.rationals import NEAR, Rounding, rationalise
+from syncoll.bounding.rationals import NEAR, TOLERANCE, Rounding, rationalise
 from syncoll.certificates.chunk_classes import Demand
 from syncoll.certificates.link_prices import Place
 from syncoll.certificates.priced import Priced
@@ -35,12 +35,8 @@ from syncoll.linear import GrowingProgram, Rows
 __all__ = ["TimedCut", "TimedCuts"]
 
 
-_TOLERANCE = 1e-7
 _CUTS_AT_ONCE = 8
 """Cuts after which the rounds are asked for anew."""
-
-_SECONDS = 10.0
-"""Time limit of a program, which has a variable for each step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +128,7 @@ class TimedCuts:
             key=lambda d: -max(int(far[self.demands[k].sources[0], d]) for k in self._needs[d]),
         )
         graphs: dict[tuple[tuple[int, int], ...], igraph.Graph] = {}
-        if self._cuts and (optimum := self._least_rounds(start)) is not None:
+        if self._cuts and (optimum := self._least_rounds(start, deadline)) is not None:
             value, rounds, weights = optimum
         while True:
             capacity = base.copy()
@@ -151,7 +147,7 @@ class TimedCuts:
                     graphs[key] = igraph.Graph(places + 1, edges, directed=True)
                 amounts = [float(n) for n in supply.values()]
                 flow = graphs[key].maxflow(first, network.goal(d), [*capacity.tolist(), *amounts])
-                if flow.value < sum(amounts) * (1 - _TOLERANCE):
+                if flow.value < sum(amounts) * (1 - TOLERANCE):
                     inside = np.zeros(places + 1, dtype=bool)
                     inside[flow.partition[0]] = True
                     width = network.topology.num_nodes
@@ -163,7 +159,7 @@ class TimedCuts:
                 done = not deadline.passed
                 break
             active = found + [d for d in active if d not in found]
-            optimum = self._least_rounds(start)
+            optimum = self._least_rounds(start, deadline)
             if optimum is None:
                 break
             value, rounds, weights = optimum
@@ -197,7 +193,9 @@ class TimedCuts:
         before, after = cut.inside[: self.network.layers], cut.inside[-self.network.layers :]
         return np.asarray(before[:, self._source] & ~after[:, self._target])
 
-    def _least_rounds(self, least: float) -> tuple[float, FloatArray, FloatArray] | None:
+    def _least_rounds(
+        self, least: float, deadline: Deadline
+    ) -> tuple[float, FloatArray, FloatArray] | None:
         """The least sum, rounds of each step in the middle of those with that sum, and weights.
 
         From a corner of them the next cuts would cut off next to nothing.
@@ -210,7 +208,7 @@ class TimedCuts:
         program.add(program.rows(len(low), low, np.inf)[row], rounds[column], rooms[row, column])
         found = []
         for options in ({}, {"solver": "ipm", "run_crossover": "off"}):
-            optimum = GrowingProgram.of(program.program(), **options).minimise(_SECONDS)
+            optimum = GrowingProgram.of(program.program(), **options).minimise(deadline.seconds)
             if optimum is not None:
                 found.append(optimum)
         if not found:

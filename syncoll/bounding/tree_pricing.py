@@ -54,7 +54,7 @@ class TreeOracle:
     demand: Demand
     weight: int
     members: FloatArray
-    first: int = 0
+    first: int
     into: bool = False
     sets: IntArray | None = None
 

@@ -60,6 +60,7 @@ def find_tree_prices(
             demand,
             demand.count,
             model.members,
+            first=0,
             sets=orbits_of_sets(topology, demand, images),
         )
         for demand in demands

@@ -11,12 +11,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from syncoll.bounding import rounds_bound
+from syncoll.bounding import at_once, rounds_bound
 from syncoll.bounding.at_once import least_cut
 from syncoll.bounding.covers import Covers
 from syncoll.bounding.cuts import ALL_SUBSETS, find_cut
 from syncoll.certificates import Cut, Demand, Priced, RoundsBound, demands
-from syncoll.clock import remembered
 from syncoll.documents.certificates import CutRecord, bound_of, certificate_record
 from syncoll.errors import FileFormatError, VerificationError
 from syncoll.model import BandwidthBound, Collective, Topology
@@ -162,7 +161,7 @@ def test_prices_suggest_a_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     assert topology.num_nodes > ALL_SUBSETS
     needs = demands(alltoall().tabulate(16, 16))
     assert least_cut(topology, needs).rounds == 128
-    remembered("machines with cuts", list).clear()
+    at_once._node_sets.cache_clear()
     monkeypatch.setattr("syncoll.bounding.at_once.boxes_by_width", lambda *_: [])
     bound = rounds_bound(topology, needs)
     assert bound.method == "prices"
