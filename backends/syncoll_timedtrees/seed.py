@@ -24,9 +24,9 @@ from syncoll.packing.trees import TimedTree
 from syncoll.packing.whole_chunks import (
     FINE,
     FINE_PART,
+    WHOLE,
     ChunkRounding,
-    WholeChunks,
-    coarsest,
+    DealtChunks,
     kindest,
     promising,
 )
@@ -73,10 +73,6 @@ _MULTIPLES = 4
 
 _BEGUN_WITH = 200
 """Trees of other S that a packing begins with, beyond those with a share."""
-
-_TOLERANCE = 1e-6
-_WHOLE = 1e-6
-"""What is so near to a whole number is one."""
 
 Turns = Generator[Proposal | None, SeedLimits | None, None]
 """None where a turn is over; what comes back are the limits of the next."""
@@ -224,28 +220,27 @@ class _Run:
         known = min((b for s, b in self.best.items() if s <= steps), default=None)
         if isinf(packing.value) or not packing.feasible:
             return  # there was not even time for a first one
-        if known is not None and packing.value >= known * (1 - _TOLERANCE):
+        if known is not None and packing.value >= known * (1 - WHOLE):
             return
         dealer = ChunkRounding(packing)
         for choice in self._choices(packing, known, small=small, thorough=thorough):
-            dealt: WholeChunks | None = None
+            dealt: DealtChunks[TimedTree] | None = None
             for chunks in choice:
                 if dealt is not None and until.passed:
                     break
                 other = dealer.deal(chunks, until.share(0.5), thorough=thorough)
-                other = coarsest(packing, other)
                 if dealt is None or other.bandwidth < dealt.bandwidth:
                     dealt = other
             if dealt is None or (known is not None and dealt.bandwidth >= known):
                 continue
             known = dealt.bandwidth
             self.best[steps] = known
-            trees = sum(len(trees) for trees in dealt.trees)
+            trees = sum(len(trees) for trees in dealt.columns)
             note = f"{trees} timed trees"
             if self.problem.group.order > 1:
                 note += f", carried round by {self.problem.group.order} automorphisms"
             yield Proposal(dealt.chunks, algorithm_of(self.problem, dealt), note)
-            if known <= packing.value * (1 + _TOLERANCE):
+            if known <= packing.value * (1 + WHOLE):
                 return
 
     def _choices(
@@ -261,8 +256,8 @@ class _Run:
             return
         if not thorough and choice:
             # A value with a small denominator is met by few C, and by the small ones with luck.
-            exact = min(choice, key=lambda c: (ceil(packing.value * c - _WHOLE) / c, c))
-            met = ceil(packing.value * exact - _WHOLE) <= packing.value * exact + _WHOLE
+            exact = min(choice, key=lambda c: (ceil(packing.value * c - WHOLE) / c, c))
+            met = ceil(packing.value * exact - WHOLE) <= packing.value * exact + WHOLE
             choice = [exact * times for times in range(1, 1 + met * _MULTIPLES)]
             choice = [chunks for chunks in choice if chunks <= self.most_chunks]
         for chunks in choice:

@@ -41,8 +41,6 @@ class Column(Protocol):
     def steps(self) -> IntArray:
         """``[K]``, the step of each send."""
 
-    def __hash__(self) -> int: ...
-
 
 C = TypeVar("C", bound=Column)
 
@@ -138,7 +136,7 @@ class Packing(Generic[C]):
         self.columns: list[C] = []
         self.rested, self.feasible = False, True
         self._tuning, self._chunks = tuning, chunks
-        self._known: list[set[C]] = [set() for _ in self.master.counts]
+        self._known: list[set[bytes]] = [set() for _ in self.master.counts]
         start = 1 / (network.rate * len(network.rate)) if prices is None else prices
         self._prices = np.repeat(start[:, None], steps, axis=1)
         self._at_estimate = self._prices
@@ -156,11 +154,12 @@ class Packing(Generic[C]):
         return self.master.rounds / self._chunks
 
     def add(self, demand: int, column: C) -> bool:
-        """Makes a column known; whether it was not yet."""
-        if column in self._known[demand]:
+        """Adds a column; whether it is new: columns of a demand that load alike are one."""
+        load = self.network.load(column.links, column.steps, self.steps)
+        if load.tobytes() in self._known[demand]:
             return False
-        self._known[demand].add(column)
-        self.master.add(demand, self.network.load(column.links, column.steps, self.steps))
+        self._known[demand].add(load.tobytes())
+        self.master.add(demand, load)
         self.columns.append(column)
         return True
 

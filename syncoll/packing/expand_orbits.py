@@ -8,19 +8,20 @@ import numpy.typing as npt
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.model import Algorithm, Carriers, OrbitAlgorithm, RelationTable
 from syncoll.packing.problem import PackingProblem
-from syncoll.packing.whole_chunks import WholeChunks
+from syncoll.packing.trees import TimedTree
+from syncoll.packing.whole_chunks import DealtChunks
 from syncoll.symmetry import Group
 
 __all__ = ["algorithm_of"]
 
 
-def algorithm_of(problem: PackingProblem, dealt: WholeChunks) -> Algorithm:
+def algorithm_of(problem: PackingProblem, dealt: DealtChunks[TimedTree]) -> Algorithm:
     """The algorithm in which every image of a demand does what the demand does."""
     table = problem.collective.tabulate(problem.num_nodes, dealt.chunks)
     kinds = _Kinds(table)
     parts = []
     steps = 0
-    for demand, trees in zip(problem.demands, dealt.trees, strict=True):
+    for demand, trees in zip(problem.demands, dealt.columns, strict=True):
         ends = np.zeros((2, problem.num_nodes), dtype=bool)
         ends[0, list(demand.sources)] = True
         ends[1, list(demand.destinations)] = True

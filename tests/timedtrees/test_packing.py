@@ -111,8 +111,8 @@ def test_random_networks(collective: str) -> None:
         for chunks in promising(packing, 24 * least, None):
             dealt = ChunkRounding(packing).deal(chunks, NEVER.sooner(2.0))
             assert float(dealt.bandwidth) >= packing.value - 1e-6
-            for demand, trees in zip(question.demands, dealt.trees, strict=True):
-                assert sum(n for _, n in trees) == demand.count * chunks // least
+            for demand, trees in zip(question.demands, dealt.columns, strict=True):
+                assert sum(n for _, n in trees) == demand.count * dealt.chunks // least
 
 
 def test_proposals_come_near_and_keep_limits() -> None:
