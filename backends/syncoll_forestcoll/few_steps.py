@@ -28,6 +28,7 @@ from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
 from syncoll.model import Algorithm, Collective, Counting, Topology
+from syncoll.packing.turns import Turn
 from syncoll.plugins import Proposal, SeedLimits
 from syncoll.scheduling import StreamClass
 
@@ -36,6 +37,9 @@ __all__ = ["FewSteps", "TimedForest"]
 
 _MORE_STEPS = 2
 """So many steps more than the fewest are looked at; with more the trees of a forest do."""
+
+_PART = 0.25
+"""The part of the time that is left which each number of steps has."""
 
 _MOST_CELLS = 1 << 16
 """Links times nodes of the largest machine for which such trees are looked for."""
@@ -108,15 +112,12 @@ class FewSteps:
         """Whether nothing better is to be expected."""
         return all(forest.settled for forest in self._forests)
 
-    def turn(self, slices: Iterator[Deadline]) -> Iterator[Proposal]:
-        """What is better than all of as many steps before.
-
-        Args:
-            slices: until when each number of steps is worked at; they end where there is no time.
-        """
-        going = [forest for forest in self._forests if not forest.settled]
-        for forest, until in zip(going, slices, strict=False):
-            trees, parts = forest.packed(until)
+    def turn(self, turn: Turn[SeedLimits]) -> Iterator[Proposal]:
+        """What is better than all of as many steps before; each has a part of the time."""
+        for forest in [forest for forest in self._forests if not forest.settled]:
+            if turn.is_over:
+                return
+            trees, parts = forest.packed(turn.part(_PART))
             times = forest.whole(trees, parts, self._each, self._most)
             if times is None:
                 continue

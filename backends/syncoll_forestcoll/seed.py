@@ -14,9 +14,9 @@ from math import gcd
 
 import numpy as np
 
-from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError, UsageError
 from syncoll.model import Collective, Fabric, Forest, RelationTable, Topology
+from syncoll.packing.turns import Turn
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.results import Family
 from syncoll.routing import bottleneck
@@ -47,6 +47,9 @@ _MOST_SECONDS = 10.0
 
 _REASONABLE_SECONDS = 20.0
 """Without a time limit nothing more is begun after these, once there is an algorithm."""
+
+_PART = 0.25
+"""The part of the time that is left which one forest or one schedule may take."""
 
 _MOST_SENDS = 1 << 22
 """Algorithms of more sends are not tried: they take GiBs of memory, and so do their trees."""
@@ -99,15 +102,20 @@ class ForestSeed:
             ModelError: when a node cannot be reached.
             UsageError: when bandwidths need integers beyond 64 bits.
         """
+        turn = Turn(limits, _REASONABLE_SECONDS)
+        yield from turn.run(self._proposals(topology, collective, turn, int(options["k"])))
+
+    def _proposals(
+        self, topology: Topology, collective: Collective, turn: Turn[SeedLimits], fixed_k: int
+    ) -> Iterator[Proposal | None]:
+        limits = turn.limits
         answer = fits(topology, collective)
         fabric, shares = _fabric(topology), _shares(topology, collective)
         if not answer.ok or fabric is None or shares is None:
             raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
-        clock = _Clock(limits.deadline())
-        if clock.is_late():
+        if turn.is_over:
             return
-        forests = _Forests(topology, fabric, shares, clock)
-        fixed_k = int(options["k"])
+        forests = _Forests(topology, fabric, shares, turn)
         ks = [fixed_k] if fixed_k else forests.ks()
         most = _MOST_SENDS // _least_sends(topology, shares)
         shapes = _shapes(ks, limits.max_chunks, most)
@@ -118,6 +126,7 @@ class ForestSeed:
                 topology.origin,
                 f"a k of at most {most}",
             )
+        everything = limits.deadline()  # the first algorithm may take all of it
         found: list[tuple[int, Fraction]] = []
         fruitless: set[int] = set()
         few = FewSteps(
@@ -129,15 +138,11 @@ class ForestSeed:
             if family is not None and _is_within(family, limits):
                 first = family.member(family.first)
                 note = f"k = {ks[-1]}, waves"
-                more = yield Proposal(first.chunks, first.algorithm, note, family)
-                if more is not None:
-                    clock.go_on(more.deadline())
+                yield Proposal(first.chunks, first.algorithm, note, family)
         while shapes or not few.ended:
-            for made in few.turn(clock.slices()):
+            for made in few.turn(turn):
                 found.append((made.algorithm.steps, Fraction(made.algorithm.rounds, made.chunks)))
-                more = yield made
-                if more is not None:
-                    clock.go_on(more.deadline())
+                yield made
             later: list[tuple[int, int]] = []
             for k, segments in shapes:
                 if len(fruitless) > _MOST_FRUITLESS:
@@ -151,22 +156,17 @@ class ForestSeed:
                     continue
                 if k * segments > max(ks):
                     fruitless.add(k * segments)
-                until = clock.slice() if found else clock.all_of_it
+                until = turn.part(_PART) if found else everything
                 within = replace(limits, seconds=None, until=until)
                 for one in schedule_trees(topology, collective, trees, within, (segments,), found):
                     found.append((one.algorithm.steps, Fraction(one.algorithm.rounds, one.chunks)))
                     fruitless.clear()
-                    more = yield Proposal(one.chunks, one.algorithm, f"k = {k}, {one.note}")
-                    if more is not None:
-                        clock.go_on(more.deadline())
+                    yield Proposal(one.chunks, one.algorithm, f"k = {k}, {one.note}")
                 if until.passed or forests.is_unfinished(k):
                     later.append((k, segments))
             shapes = later
             if shapes or not few.ended:
-                more = yield None
-                if more is None:
-                    return
-                clock.go_on(more.deadline())
+                yield None
                 forests.go_on()
 
 
@@ -176,42 +176,6 @@ def _is_within(family: Family, limits: SeedLimits) -> bool:
     return (limits.max_steps is None or steps <= limits.max_steps) and (
         limits.max_rounds is None or rounds <= limits.max_rounds
     )
-
-
-class _Clock:
-    """How much time is left.
-
-    Args:
-        deadline: after it nothing more is begun; never: all that the first algorithm takes, and
-            then a reasonable time for more.
-    """
-
-    def __init__(self, deadline: Deadline) -> None:
-        self.all_of_it = deadline
-        """What the first schedule may take."""
-        self._until = self._reasonable = NEVER.sooner(_REASONABLE_SECONDS)
-        self.go_on(deadline)
-
-    def go_on(self, deadline: Deadline) -> None:
-        """There is more time."""
-        self._until = self._reasonable if deadline.is_never else deadline
-
-    def left(self) -> float:
-        """Seconds, below 0 when it is late."""
-        return self._until.left()
-
-    def is_late(self) -> bool:
-        """Whether nothing new should be begun."""
-        return self.left() <= 0
-
-    def slices(self) -> Iterator[Deadline]:
-        """One after the other, as long as there is time."""
-        while not self.is_late():
-            yield self.slice()
-
-    def slice(self) -> Deadline:
-        """What one forest or one schedule may take: a part, for others come after it."""
-        return self._until.working(max(0.0, self.left() / 4))
 
 
 def _shapes(ks: Sequence[int], max_chunks: int | None, most: int) -> list[tuple[int, int]]:
@@ -236,10 +200,14 @@ class _Forests:
     """Forests of several k, as trees between nodes."""
 
     def __init__(
-        self, topology: Topology, fabric: Fabric, shares: tuple[int, ...], clock: _Clock
+        self,
+        topology: Topology,
+        fabric: Fabric,
+        shares: tuple[int, ...],
+        turn: Turn[SeedLimits],
     ) -> None:
         self._topology, self._fabric, self._shares = topology, fabric, shares
-        self._clock = clock
+        self._turn = turn
         self._trees: dict[int, list[StepTree]] = {}
         self._below_best: set[int] = set()
         self._longest = 0.0
@@ -264,13 +232,13 @@ class _Forests:
     def in_time(self, k: int) -> bool:
         """Whether there is time, and where the trees of one k are not there, as much as those of
         others have taken."""
-        return self._clock.left() > (0.0 if k in self._trees else self._longest)
+        return self._turn.until.left() > (0.0 if k in self._trees else self._longest)
 
     def of(self, k: int) -> list[StepTree]:
         """The trees of one k; none where k is below the optimal one and in whole trees a switch has
         not as many in as out."""
         if k not in self._trees:
-            before = self._clock.left()
+            before = self._turn.until.left()
             try:
                 forest = weighted_broadcast(self._fabric, self._shares, fixed_k=k).forest
             except UsageError:
@@ -278,13 +246,13 @@ class _Forests:
                     raise
                 self._trees[k] = []
                 return []
-            until = self._clock.slice()
+            until = self._turn.part(_PART)
             forest = shortened(forest, until.working(_MOST_SECONDS))
             if until.passed:
                 self._unfinished.add(k)
             verify_forest(forest)
             self._trees[k] = _trees(forest, self._topology)
-            self._longest = max(self._longest, before - self._clock.left())
+            self._longest = max(self._longest, before - self._turn.until.left())
         return self._trees[k]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology
+from syncoll.packing.turns import Turn
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.results import Family, Part
 from syncoll.scheduling import family_of_waves
@@ -56,68 +57,57 @@ class InSwitchSeed:
         options: Mapping[str, OptionValue],
     ) -> Generator[Proposal | None, SeedLimits | None]:
         """The members of few steps of each family, and ramps of several boxes."""
+        turn = Turn(limits)
+        yield from turn.run(self._proposals(topology, collective, turn, options))
+
+    def _proposals(
+        self,
+        topology: Topology,
+        collective: Collective,
+        turn: Turn[SeedLimits],
+        options: Mapping[str, OptionValue],
+    ) -> Iterator[Proposal | None]:
+        limits = turn.limits
         answer = fits(topology, collective)
         if not answer.ok:
             raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
         groups = groups_of(topology, collective.tabulate(topology.num_nodes, 1))
         assert groups is not None  # it fits
-        problem, clock = Problem(topology, collective, tuple(groups)), _Clock(limits)
+        problem = Problem(topology, collective, tuple(groups))
         steps = min(int(options["steps"]), limits.max_steps or int(options["steps"]))
         boxes = {len(boxes.nodes) for boxes, _ in groups}
         ramps = problem.does_all and len(boxes) == 1 < max(boxes)
         # A ramp of two boxes is as good as any other member.
         one_member = ramps and boxes == {2} and limits.max_chunks is None
         for times in problem.times():
-            if not (yield from clock.has_time()):
-                return
+            if turn.is_over:
+                yield None
             waves = _Waves(problem, times, head=options["head"] == "yes")
             for one in waves.proposals(limits, steps):
-                clock.go_on((yield one))
+                yield one
                 if one_member and one.family is not None:
                     break
-                if not (yield from clock.has_time()):
-                    return
+                if turn.is_over:
+                    yield None
             if ramps and times == 1:
-                yield from _ramps(problem, limits, steps, clock)
-
-
-class _Clock:
-    """How much time is left."""
-
-    def __init__(self, limits: SeedLimits) -> None:
-        self._until = limits.deadline()
-
-    def go_on(self, more: SeedLimits | None) -> None:
-        """There is more time, if something was said."""
-        if more is not None:
-            self._until = more.deadline()
-
-    def has_time(self) -> Generator[None, SeedLimits | None, bool]:
-        """Pauses where the time is over; whether it goes on then."""
-        if self._until.passed:
-            more = yield None
-            self.go_on(more)
-            return more is not None
-        return True
+                yield from _ramps(problem, limits, steps, turn)
 
 
 def _ramps(
-    problem: Problem, limits: SeedLimits, most_steps: int, clock: _Clock
-) -> Generator[Proposal | None, SeedLimits | None]:
+    problem: Problem, limits: SeedLimits, most_steps: int, turn: Turn[SeedLimits]
+) -> Iterator[Proposal | None]:
     """For each number of steps the best that several boxes do, see `ramps`."""
     scaled = [(boxes, count * problem.least // boxes.chunks) for boxes, count in problem.groups]
     for steps in range(2, most_steps + 1):
-        if not (yield from clock.has_time()):
-            return
+        if turn.is_over:
+            yield None
         found = ramp(scaled, problem.least, steps, limits.max_chunks)
         if found is None:
             continue
         chunks = problem.least * sum(found.times)
         part = problem.part([found.moves(boxes, each) for boxes, each in scaled], chunks)
         if limits.max_rounds is None or part.algorithm.rounds <= limits.max_rounds:
-            clock.go_on(
-                (yield Proposal(chunks, part.algorithm, f"{len(found.kinds)} kinds of chunks"))
-            )
+            yield Proposal(chunks, part.algorithm, f"{len(found.kinds)} kinds of chunks")
 
 
 class _Waves:

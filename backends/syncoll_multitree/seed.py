@@ -15,7 +15,6 @@ word on how many rounds a step takes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -24,10 +23,10 @@ from math import lcm
 import numpy as np
 
 from syncoll.arrays import IntArray
-from syncoll.clock import worked
 from syncoll.deadline import Deadline
 from syncoll.errors import OutOfTimeError
 from syncoll.model import UNREACHABLE, Algorithm, Collective, Topology
+from syncoll.packing.turns import Turn
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.scheduling import schedule_trees
 from syncoll_multitree.multitree import copies_of, multitree, places_of, usual_turns
@@ -93,11 +92,20 @@ class MultiTreeSeed:
         collective: Collective,
         limits: SeedLimits,
         options: Mapping[str, OptionValue],
-    ) -> Iterator[Proposal]:
+    ) -> Iterator[Proposal | None]:
         """The paper's schedule first, then other C and rounds, last what is pipelined."""
-        if not fits(topology, collective).ok:
-            return
-        clock = _Clock(limits.deadline(), float(options["seconds"]))
+        if fits(topology, collective).ok:
+            turn = Turn(limits)
+            yield from turn.run(self._proposals(topology, collective, turn, options))
+
+    def _proposals(
+        self,
+        topology: Topology,
+        collective: Collective,
+        turn: Turn[SeedLimits],
+        options: Mapping[str, OptionValue],
+    ) -> Iterator[Proposal | None]:
+        limits, own = turn.limits, float(options["seconds"])
         left = int(options["sends"])
         found: list[tuple[int, Fraction]] = []
         best: tuple[tuple[Fraction, int], _Grown] | None = None
@@ -108,7 +116,7 @@ class MultiTreeSeed:
                 return
             edges = len(best[1].chunk_of) * (topology.num_nodes - 1)
             segments = [m for m in _SEGMENTS if m * edges <= left]
-            ends = clock.ends
+            ends = turn.own(own)
             if not segments or ends.passed:
                 return
             trees = best[1].expand().trees()
@@ -116,10 +124,9 @@ class MultiTreeSeed:
             for made in schedule_trees(topology, collective, trees, rest, segments):
                 algorithm = made.algorithm
                 if _improves(algorithm.steps, algorithm.rounds, made.chunks, found, limits):
-                    with clock.stopped():
-                        yield Proposal(made.chunks, algorithm, made.note)
+                    yield Proposal(made.chunks, algorithm, made.note)
 
-        for grown in _grown(topology, collective, limits, options, clock):
+        for grown in _grown(topology, collective, options, turn):
             if (
                 waiting
                 and best is not None
@@ -136,38 +143,11 @@ class MultiTreeSeed:
                 continue
             algorithm = grown.write()
             left -= len(algorithm.sends)
-            with clock.stopped():
-                yield Proposal(grown.chunks, algorithm, grown.note)
+            yield Proposal(grown.chunks, algorithm, grown.note)
             if left <= 0:
                 break
         if waiting:
             yield from pipelined()
-
-
-class _Clock:
-    """Until when trees may be grown.
-
-    Args:
-        until: after it nothing more is begun.
-        own: seconds of work after which nothing but the first trees is begun.  What others do with
-            a proposal before they ask for the next is not counted.
-    """
-
-    def __init__(self, until: Deadline, own: float) -> None:
-        self.until = until
-        self._own_ends = worked() + own
-
-    @property
-    def ends(self) -> Deadline:
-        """When all trees must be there."""
-        return self.until.working(self._own_ends - worked())
-
-    @contextmanager
-    def stopped(self) -> Iterator[None]:
-        """While somebody else works."""
-        since = worked()
-        yield
-        self._own_ends += worked() - since
 
 
 @dataclass(frozen=True)
@@ -215,21 +195,21 @@ class _Structure:
 def _grown(
     topology: Topology,
     collective: Collective,
-    limits: SeedLimits,
     options: Mapping[str, OptionValue],
-    clock: _Clock,
+    turn: Turn[SeedLimits],
 ) -> Iterator[_Grown]:
     """All trees.
 
     Args:
         collective: which `fits`.
-        limits: how many chunks there may be.
-        clock: says when the first trees must be there, and when all.
+        options: of the seed, such as the seconds of work in which all trees but the first must be
+            there.
+        turn: how many chunks there may be, and when the first trees must be there.
     """
-    limit = clock.until
+    limit = turn.until
     switched = topology.fabric is not None and topology.fabric.num_switches > 0
     over_links = partial(_over_links, structure=_Structure(topology))
-    for chunks in range(1, min(int(options["trees"]), limits.max_chunks or 1 << 30) + 1):
+    for chunks in range(1, min(int(options["trees"]), turn.limits.max_chunks or 1 << 30) + 1):
         if not collective.admits(topology.num_nodes, chunks):
             continue
         table_roots = _roots(collective, topology.num_nodes, chunks)
@@ -239,7 +219,7 @@ def _grown(
             try:
                 for made in make(topology, chunks, table_roots, options, limit):
                     yield made
-                    limit = clock.ends
+                    limit = turn.own(float(options["seconds"]))
                     if limit.passed:
                         return
             except OutOfTimeError:

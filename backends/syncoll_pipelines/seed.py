@@ -15,6 +15,7 @@ import numpy as np
 
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Collective, Topology
+from syncoll.packing.turns import Turn
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.results import Family, Part
 from syncoll.scheduling import family_of_waves
@@ -80,29 +81,31 @@ class PipelineSeed:
         options: Mapping[str, OptionValue],
     ) -> Generator[Proposal | None, SeedLimits | None, None]:
         """The members of few steps of each family that is better than those before."""
-        if not fits(topology, collective).ok:
-            return
+        if fits(topology, collective).ok:
+            turn = Turn(limits)
+            yield from turn.run(self._proposals(topology, collective, turn, options))
+
+    def _proposals(
+        self,
+        topology: Topology,
+        collective: Collective,
+        turn: Turn[SeedLimits],
+        options: Mapping[str, OptionValue],
+    ) -> Iterator[Proposal | None]:
         unit = collective.least_chunks(topology.num_nodes)
         assert unit is not None
         (root,) = _roots(collective.table_on(topology, unit).pre)
-        ends = limits.deadline()
-        while (rate := best_rate(topology, root, ends.seconds)) is None:
-            if not ends.passed:
+        while (rate := best_rate(topology, root, turn.until.seconds)) is None:
+            if not turn.is_over:
                 return
-            more = yield None
-            if more is None:
-                return
-            limits, ends = more, more.deadline()
+            yield None
         search = _Search(topology, root, rate, unit, options)
         while True:
-            for waves in search.found(ends):
-                yield from _proposals(topology, collective, waves, limits, options)
+            for waves in search.found(turn.until):
+                yield from _proposals(topology, collective, waves, turn.limits, options)
             if search.ended:
                 return
-            more = yield None
-            if more is None:
-                return
-            limits, ends = more, more.deadline()
+            yield None
 
 
 class _Search:

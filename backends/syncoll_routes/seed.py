@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from fractions import Fraction
 from math import ceil
 
@@ -12,6 +12,7 @@ from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, RelationTable, Topology, ranges
+from syncoll.packing.turns import Turn
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.scheduling import MOST_SENDS, PathSchedules, Streams, waves_of_streams
 from syncoll_routes.congestion import CongestionRouter, Routes
@@ -80,6 +81,17 @@ class RouteSeed:
         options: Mapping[str, OptionValue],
     ) -> Generator[Proposal | None, SeedLimits | None, None]:
         """See `syncoll.plugins.Seed`."""
+        turn = Turn(limits, _SECONDS)
+        yield from turn.run(self._proposals(topology, collective, turn, options))
+
+    def _proposals(
+        self,
+        topology: Topology,
+        collective: Collective,
+        turn: Turn[SeedLimits],
+        options: Mapping[str, OptionValue],
+    ) -> Iterator[Proposal | None]:
+        limits = turn.limits
         answer = fits(topology, collective)
         least = collective.least_chunks(topology.num_nodes)
         if not answer.ok or least is None:
@@ -87,10 +99,11 @@ class RouteSeed:
         pairs, amounts, chunks_of = _pairs(collective.tabulate(topology.num_nodes, least))
         if not len(pairs):
             return
-        turn, ways = _Turn(limits), _Ways(topology, pairs, options)
+        ways = _Ways(topology, pairs, options)
         while (first := ways.routes(amounts, turn.until, quick=True)) is None:
-            if not turn.until.passed or not (yield from turn.next()):
+            if not turn.is_over:
                 return
+            yield None
         nodes, costs = topology.num_nodes, list[tuple[int, Fraction]]()
         limit: Fraction | None = None
         for chunks in _chunks(collective, nodes, first, least, limits):
@@ -102,8 +115,10 @@ class RouteSeed:
             while routes is None:
                 share = turn.until.share(_SHARE_OF_ROUTING)
                 routes = ways.routes(amounts * (chunks // least), share)
-                if routes is None and not (share.passed and (yield from turn.next())):
-                    return
+                if routes is None:
+                    if not share.passed:
+                        return
+                    yield None
             streams = _streams(chunks_of, routes)
             note = f"{len(streams.chunks)} ways of at most {streams.height} links"
             waves = _waves(topology, collective, streams, chunks, limits, f"{note}, in waves")
@@ -116,39 +131,14 @@ class RouteSeed:
             for number in (streams.height + more for more in _MORE_STEPS[::every]):
                 if schedules.ended or (limits.max_steps is not None and number > limits.max_steps):
                     break
-                while (made := schedules.made(number, turn.until)) is None and turn.until.passed:
-                    if not (yield from turn.next()):
-                        return
+                while (made := schedules.made(number, turn.until)) is None and turn.is_over:
+                    yield None
                 if made is None:
                     continue
                 own = made.algorithm.steps, Fraction(made.algorithm.rounds, made.chunks)
                 if not any(s <= own[0] and cost <= own[1] for s, cost in costs):
                     costs.append(own)
                     yield Proposal(made.chunks, made.algorithm, made.note)
-
-
-class _Turn:
-    """The time that the seed has now.
-
-    Attributes:
-        until: when it is over.
-    """
-
-    def __init__(self, limits: SeedLimits) -> None:
-        self.until = self._until(limits)
-
-    @staticmethod
-    def _until(limits: SeedLimits) -> Deadline:
-        until = limits.deadline()
-        return until.sooner(_SECONDS) if until.is_never else until
-
-    def next(self) -> Generator[None, SeedLimits | None, bool]:
-        """Waits for the next turn; whether there is one."""
-        limits = yield None
-        if limits is None:
-            return False
-        self.until = self._until(limits)
-        return True
 
 
 class _Ways:

@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator, Mapping
 from fractions import Fraction
 from math import ceil, isinf
 
-from syncoll.deadline import NEVER, Deadline
+from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology
 from syncoll.packing.expand_orbits import algorithm_of
@@ -21,6 +21,7 @@ from syncoll.packing.problem import PackingProblem
 from syncoll.packing.step_order import KNOWING_STRIDES, STRIDES, StepOrder
 from syncoll.packing.timed_packing import TimedPacking
 from syncoll.packing.trees import TimedTree
+from syncoll.packing.turns import Turn
 from syncoll.packing.whole_chunks import (
     FINE,
     FINE_PART,
@@ -74,8 +75,8 @@ _MULTIPLES = 4
 _BEGUN_WITH = 200
 """Trees of other S that a packing begins with, beyond those with a share."""
 
-Turns = Generator[Proposal | None, SeedLimits | None, None]
-"""None where a turn is over; what comes back are the limits of the next."""
+Proposals = Iterator[Proposal | None]
+"""None where a turn is over."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
@@ -98,24 +99,27 @@ class TimedTreeSeed:
         collective: Collective,
         limits: SeedLimits,
         options: Mapping[str, OptionValue],
-    ) -> Turns:
+    ) -> Generator[Proposal | None, SeedLimits | None]:
         """See `syncoll.plugins.Seed`."""
         answer = fits(topology, collective)
         if not answer.ok:
             raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
-        until = limits.deadline()
-        if until.is_never:
-            until = NEVER.sooner(float(options["seconds"]))
-        problem = PackingProblem(topology, collective, until)
+        turn = Turn(limits, float(options["seconds"]))
+        yield from turn.run(self._proposals(topology, collective, turn, int(options["chunks"])))
+
+    def _proposals(
+        self, topology: Topology, collective: Collective, turn: Turn[SeedLimits], chunks: int
+    ) -> Proposals:
+        problem, limits = PackingProblem(topology, collective, turn.until), turn.limits
         if not problem.demands:
             return
         least = problem.least_chunks
         fewest = problem.group.order * sum(d.count * len(d.destinations) for d in problem.demands)
         sends = _MOST_SENDS * min(_MOST_IMAGES, problem.group.order)
-        most = least * min(int(options["chunks"]), max(1, sends // fewest))
+        most = least * min(chunks, max(1, sends // fewest))
         most = min(most, limits.max_chunks or most)
-        known = known_trees(problem, limits.known, until.working(_KNOWN_SECONDS))
-        yield from _Run(problem, limits, until, most, known).proposals()
+        known = known_trees(problem, limits.known, turn.until.working(_KNOWN_SECONDS))
+        yield from _Run(problem, turn, most, known).proposals()
 
 
 class _Run:
@@ -124,46 +128,36 @@ class _Run:
     def __init__(
         self,
         problem: PackingProblem,
-        limits: SeedLimits,
-        until: Deadline,
+        turn: Turn[SeedLimits],
         most_chunks: int,
         known: list[list[TimedTree]],
     ) -> None:
-        self.problem, self.limits, self.until = problem, limits, until
+        self.problem, self.turn = problem, turn
         self.most_chunks, self.known = most_chunks, known
         self.best: dict[int, Fraction] = {}
-        most = limits.max_steps or problem.num_nodes * 2
+        most = turn.limits.max_steps or problem.num_nodes * 2
         most = min(most, 2 * _MOST_CELLS // problem.num_nodes**2 - 1)
         first, strides = max(1, problem.least_steps), KNOWING_STRIDES if any(known) else STRIDES
         self.schedule = StepOrder(first, most, problem.into_nodes, strides)
         self.timeless: TimedPacking | None = None
 
-    def proposals(self) -> Turns:
+    def proposals(self) -> Proposals:
         """Everything that comes out, until nothing becomes better."""
         while (steps := self.schedule.following(self.best)) is not None:
-            if not (yield from self._next_turn()):
-                return
+            if self.turn.is_over:
+                yield None
             packing = self.schedule.packings.get(steps)
             if packing is None:
                 prices = None if self.timeless is None else self.timeless.prices
                 packing = TimedPacking(self.problem, steps, self._begun_with(steps), prices=prices)
                 self.schedule.packings[steps] = packing
-            yield from self._pack(packing, self._part(_SHARE))
+            yield from self._pack(packing, self.turn.part(_SHARE, _LEAST_SECONDS))
             self.schedule.tried(steps)
             if not packing.feasible:
                 return
             near = packing.rested or packing.value <= packing.estimate * _NEAR
             if self.timeless is None and near and packing.value > self.schedule.least * _NEAR:
                 self._pack_without_steps(steps)
-
-    def _next_turn(self) -> Generator[Proposal | None, SeedLimits | None, bool]:
-        """Waits for more time where that is over; whether there is some."""
-        if not self.until.passed:
-            return True
-        limits = yield None
-        if limits is not None:
-            self.limits, self.until = limits, limits.deadline()
-        return limits is not None
 
     def _begun_with(self, steps: int) -> list[list[TimedTree]]:
         """Trees of fewer steps, of more, and of none."""
@@ -180,16 +174,11 @@ class _Run:
         """What trees can bring in the long run, which no number of steps is thought to beat."""
         links = min(self.schedule.most, steps + _LINKS_MORE)
         self.timeless = TimedPacking(self.problem, links, self._begun_with(steps), timeless=True)
-        self._improve(self.timeless, self._part(_SHARE_WITHOUT_STEPS))
+        self._improve(self.timeless, self.turn.part(_SHARE_WITHOUT_STEPS, _LEAST_SECONDS))
         if self.timeless.value <= self.timeless.estimate * _NEAR:
             self.schedule.least = max(self.schedule.least, self.timeless.estimate)
 
-    def _part(self, part: float) -> Deadline:
-        """A part of the time that is left, and a little at the least."""
-        left = self.until.left()
-        return self.until if isinf(left) else self.until.working(max(_LEAST_SECONDS, left * part))
-
-    def _pack(self, packing: TimedPacking, until: Deadline) -> Turns:
+    def _pack(self, packing: TimedPacking, until: Deadline) -> Proposals:
         """Improves a packing, and deals it: soon, and when it is at rest or its time is over."""
         was_at_rest = packing.rested
         if not self.best and not any(self.known):
@@ -197,19 +186,19 @@ class _Run:
             yield from self._deal(packing, until.sooner(_SKETCH_SECONDS), small=True)
         self._improve(packing, until.working(max(0.0, until.left()) * (1 - _SHARE_OF_DEAL)))
         if was_at_rest:
-            yield from self._deal(packing, self.until.sooner(_DEAL_SECONDS), thorough=True)
+            yield from self._deal(packing, self.turn.until.sooner(_DEAL_SECONDS), thorough=True)
         else:
             near = packing.value <= self.schedule.least * _NEAR
             seconds = _DEAL_SECONDS if near else _QUICK_DEAL_SECONDS
-            yield from self._deal(packing, self.until.share(_PART_OF_DEAL).sooner(seconds))
+            yield from self._deal(packing, self.turn.until.share(_PART_OF_DEAL).sooner(seconds))
 
     def _improve(self, packing: TimedPacking, until: Deadline) -> None:
         while not packing.rested and packing.feasible and not until.passed:
-            packing.improve(self.until)  # a program that was not solved would be of no use
+            packing.improve(self.turn.until)  # a program that was not solved would be of no use
 
     def _deal(
         self, packing: TimedPacking, until: Deadline, *, small: bool = False, thorough: bool = False
-    ) -> Turns:
+    ) -> Proposals:
         """What a packing can be dealt to, if that is better than what is known.
 
         Args:
@@ -249,7 +238,7 @@ class _Run:
         """Values of C to deal, those of which the best counts together; see `_deal`."""
         # Where hardly anything is left but what whole numbers cost, they may be larger.
         near = packing.value <= self.schedule.least * _NEAR_THE_END
-        finer = (FINE_PART if self.limits.is_part else FINE) if near else 1
+        finer = (FINE_PART if self.turn.limits.is_part else FINE) if near else 1
         choice = promising(packing, self.most_chunks, known, finer=finer)
         if small:
             yield choice[:1]

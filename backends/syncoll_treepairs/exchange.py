@@ -11,11 +11,12 @@ from fractions import Fraction
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology
+from syncoll.packing.whole_chunks import DealtChunks
 from syncoll.plugins import OptionValue, Proposal, SeedLimits
-from syncoll_treepairs.dealing import Dealt, few_chunks, own_sends
 from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS, chunks_of, fits
 from syncoll_treepairs.pairs import Pair
 from syncoll_treepairs.shortest_paths import everywhere
+from syncoll_treepairs.whole_pairs import few_chunks, own_sends
 
 __all__ = ["ExchangeSeed", "fewest_steps"]
 
@@ -47,7 +48,7 @@ class ExchangeSeed:
 
 def fewest_steps(
     topology: Topology, limits: SeedLimits, multiple: int, per: Fraction, until: Deadline
-) -> Dealt | None:
+) -> DealtChunks[Pair] | None:
     """Exchanges of all nodes; None where they have too many sends or the limits allow none.
 
     Args:

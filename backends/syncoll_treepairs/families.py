@@ -12,10 +12,11 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.model import Algorithm, Collective
+from syncoll.packing.whole_chunks import rounds_of
 from syncoll.results import Family, Part
 from syncoll.scheduling import family_of_waves
-from syncoll_treepairs.dealing import in_waves, own_sends, rounded_off, rounds_of
 from syncoll_treepairs.waves import WavePacking, from_its_first_step
+from syncoll_treepairs.whole_pairs import in_waves, own_sends, rounded_off
 
 __all__ = ["family_of"]
 
@@ -36,28 +37,29 @@ def family_of(
         collective: an allreduce, or some of them.
         per: its chunks for each that C counts.
     """
-    machine = packing.machine
-    nodes = machine.num_nodes
-    least = min(int(pair.steps[-1] - pair.steps[0]) + 1 for pair in packing.pairs)
+    network = packing.network
+    nodes = network.num_nodes
+    least = min(int(pair.steps[-1] - pair.steps[0]) + 1 for pair in packing.columns)
     most = min(_MOST_CHUNKS, _MOST_CONTRIBUTIONS // (2 * nodes * nodes * least))
     wave = rounded_off(packing, most)
     if wave is None:
         return None
     wave, depth = from_its_first_step(wave)
-    made = in_waves(machine, wave, own_sends(machine.topology, wave), 1)
+    made = in_waves(network, wave, own_sends(network.topology, wave), 1)
     instance = collective.instantiate(
-        machine.topology, chunks=int(wave.chunks / per), steps=depth, rounds=made.rounds
+        network.topology, chunks=int(wave.chunks / per), steps=depth, rounds=made.rounds
     )
     if made.steps != depth:
         return None  # a step of it is empty
-    load = np.zeros((len(machine.rates), depth), dtype=np.int64)
-    for pair, number in wave.pairs:
-        load += number * machine.load(pair.links, pair.steps, depth)
+    load = np.zeros((len(network.exact_rate), depth), dtype=np.int64)
+    for pair, number in wave.columns[0]:
+        load += number * network.load(pair.links, pair.steps, depth)
     going = np.cumsum(load, axis=1)
 
     def rounds(loads: IntArray) -> list[int]:
         return [
-            max(1, rounds_of(machine.rates, loads[:, [step]])) for step in range(loads.shape[1])
+            max(1, rounds_of(network.exact_rate, loads[:, [step]]))
+            for step in range(loads.shape[1])
         ]
 
     (usual,) = rounds(going[:, -1:])

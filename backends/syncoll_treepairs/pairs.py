@@ -10,15 +10,21 @@ import numpy as np
 
 from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.deadline import Deadline
+from syncoll.packing.arrivals import ArrivalSearch
+from syncoll.packing.column_generation import TINY
+from syncoll.packing.network import Links
+from syncoll.packing.trees import TreeFinder
 from syncoll_treepairs.cores import Core
-from syncoll_treepairs.forests import Forests
-from syncoll_treepairs.machine import Machine
+from syncoll_treepairs.network import AllreduceNetwork
 
 __all__ = ["Pair", "PairFinder"]
 
 
 _TIES = 1e-6
 """Random prices, relative to the mean, that decide between equal ones: sends are never free."""
+
+_CHOICES = 8
+"""Groups and times that are looked at in a turn; row a100(boxes=2) of allreduce.md."""
 
 _MOST_EXCHANGE = 4
 """Steps of a core's exchange."""
@@ -28,6 +34,10 @@ _MOST_FIXED = 1 << 17
 
 _NOISE = 0.1
 """How much dearer a choice may look, about, and still be looked at."""
+
+
+_Forest = tuple[float, IntArray, IntArray]
+"""Its cost, its links, and after how many steps each node has the chunk, ``[P]``."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +97,7 @@ class PairFinder:
     """Looks for cheap ways to sum a chunk in S steps.
 
     Args:
-        machine: where.
+        network: where.
         steps: S.
         random: breaks ties, and chooses where to look.
 
@@ -95,17 +105,17 @@ class PairFinder:
         fixed: pairs whose core is all nodes; they need no trees.
     """
 
-    def __init__(self, machine: Machine, steps: int, random: np.random.Generator) -> None:
-        self.machine, self.steps, self._random = machine, steps, random
-        topology = machine.topology
+    def __init__(self, network: AllreduceNetwork, steps: int, random: np.random.Generator) -> None:
+        self.network, self.steps, self._random = network, steps, random
+        topology = network.topology
         far = topology.distances
         self._choices: list[tuple[Core, int]] = []
         """Cores, and when their exchange begins."""
         self.fixed: list[Pair] = []
-        every = [*machine.cores(min(steps, _MOST_EXCHANGE)), *machine.exchanges]
-        whole = [c for c in every if len(c.nodes) == machine.num_nodes and c.steps <= steps]
+        every = [*network.cores(min(steps, _MOST_EXCHANGE)), *network.exchanges]
+        whole = [c for c in every if len(c.nodes) == network.num_nodes and c.steps <= steps]
         for core in every:
-            if len(core.nodes) < machine.num_nodes:
+            if len(core.nodes) < network.num_nodes:
                 into = int(far[:, list(core.nodes)].min(axis=1).max())
                 out = int(far[list(core.nodes)].min(axis=0).max())
                 last = steps - core.steps - out
@@ -130,11 +140,11 @@ class PairFinder:
     def _guesses(self, cores: Sequence[Core]) -> list[tuple[int, float]]:
         """How many sends there are with each core, and about what they cost: its own, and the
         cheapest between it and each other node, or of that node where none joins them."""
-        machine, nodes = self.machine, self.machine.num_nodes
-        prices = 1 / np.array(machine.rates, dtype=np.float64)
-        on_links = machine.on_links(prices[:, None])[0]
+        network, nodes = self.network, self.network.num_nodes
+        prices = 1 / network.rate
+        on_links = network.on_links(prices[:, None])[0]
         between = np.full((nodes, nodes), np.inf)
-        between[machine.ends[:, 0], machine.ends[:, 1]] = on_links
+        between[network.ends[:, 0], network.ends[:, 1]] = on_links
         guesses = []
         for core in cores:
             inside = list(core.nodes)
@@ -154,29 +164,26 @@ class PairFinder:
         return bool(self._choices or self.fixed)
 
     def cheap(
-        self, prices: FloatArray, pay: float, until: Deadline, most: int = 8
-    ) -> tuple[list[Pair], float]:
-        """Pairs that cost less than is paid, and what the cheapest that was found costs.
-
-        Args:
-            prices: ``[B, S]``.
-            pay: what is paid for a chunk and its images.
-            until: when to be content.
-            most: so many choices of a core and its time are looked at.
-        """
-        on_links = self.machine.on_links(prices)
+        self,
+        prices: FloatArray,
+        pays: FloatArray,
+        shared: Sequence[Sequence[Pair]],
+        until: Deadline,
+    ) -> tuple[list[tuple[int, Pair]], FloatArray]:
+        """See `syncoll.packing.column_generation.Oracle`."""
+        on_links = self.network.on_links(prices)
         scale = float(on_links.mean()) or 1.0
         on_links = on_links + _TIES * scale * (1 + self._random.random(on_links.shape))
         found, least = [], np.inf
-        for which in self._looked_at(most):
+        for which in self._looked_at(_CHOICES):
             if until.passed and np.isfinite(least):
                 break
             for cost, pair in self._made(which, on_links, until):
                 least = min(least, cost)
-                if cost < pay:
-                    found.append(pair)
+                if cost < pays[0] * (1 - TINY):
+                    found.append((0, pair))
         self._turn += 1
-        return found, least
+        return found, np.array([least])
 
     def _looked_at(self, most: int) -> list[IntArray]:
         """Choices in groups that begin their exchange in the same step, and take as long."""
@@ -192,19 +199,18 @@ class PairFinder:
     def _made(
         self, which: IntArray, prices: FloatArray, until: Deadline
     ) -> list[tuple[float, Pair]]:
-        machine = self.machine
+        network = self.network
         chosen = [self._choices[i] for i in which.tolist()]
         core, begin = chosen[0]
         end = begin + core.steps
         sources = [list(core.nodes) for core, _ in chosen]
         again = self._turn % 2 == 1
-        back = np.ascontiguousarray(prices[:begin][::-1][:, machine.back.number])
-        forth = np.ascontiguousarray(prices[end:][:, machine.forth.number])
+        back = np.ascontiguousarray(prices[:begin][::-1][:, network.back.number])
+        forth = np.ascontiguousarray(prices[end:][:, network.forth.number])
         known_in = [self._into.get(i) if again else None for i in which.tolist()]
         known_out = [self._out.get(i) if again else None for i in which.tolist()]
-        nodes = machine.num_nodes
-        into = Forests(machine.back, nodes, back).found(sources, known_in, until)
-        out = Forests(machine.forth, nodes, forth).found(sources, known_out, until)
+        into = self._forests(network.back, back, sources, known_in, until)
+        out = self._forests(network.forth, forth, sources, known_out, until)
         found = []
         for i, (core, _), one, two in zip(which.tolist(), chosen, into, out, strict=True):
             if one is None or two is None:
@@ -212,22 +218,51 @@ class PairFinder:
                 continue
             cost = one[0] + two[0] + sum(prices[begin + t, link] for t, link in core.sends)
             sends = [(begin + t, link) for t, link in core.sends]
-            links, steps = machine.back.number[one[1]], begin - 1 - one[2]
-            sends += zip(steps.tolist(), links.tolist(), strict=True)
-            links, steps = machine.forth.number[two[1]], end + two[2]
-            sends += zip(steps.tolist(), links.tolist(), strict=True)
+            links, arrivals = one[1], one[2]
+            at = arrivals[network.back.target[links]]
+            sends += zip((begin - at).tolist(), network.back.number[links].tolist(), strict=True)
+            self._into[i] = arrivals
+            links, arrivals = two[1], two[2]
+            at = arrivals[network.forth.target[links]]
+            sends += zip((end + at - 1).tolist(), network.forth.number[links].tolist(), strict=True)
+            self._out[i] = arrivals
             found.append((float(cost), Pair(tuple(sorted(sends)), core, end)))
-            self._into[i] = self._arrivals(one, machine.back.target, core)
-            self._out[i] = self._arrivals(two, machine.forth.target, core)
             self._costs[i] = cost
         least = min((cost for cost, _ in found), default=1.0)
         for i in which.tolist():
             self._costs[i] /= max(least, 1e-12)
         return found
 
-    def _arrivals(
-        self, forest: tuple[float, IntArray, IntArray], target: IntArray, core: Core
-    ) -> IntArray:
-        arrivals = np.zeros(self.machine.num_nodes, dtype=np.int64)
-        arrivals[target[forest[1]]] = forest[2] + 1
-        return arrivals
+    def _forests(
+        self,
+        links: Links,
+        prices: FloatArray,
+        sources: Sequence[Sequence[int]],
+        known: Sequence[IntArray | None],
+        until: Deadline,
+    ) -> list[_Forest | None]:
+        """Cheap forests from sets of nodes to all others; None where the steps do not suffice.
+
+        Args:
+            links: sorted by target.
+            prices: ``[T, L]`` in the order of the links, above 0.
+            sources: the nodes of each forest that have the chunk.
+            known: arrivals to begin with, where there are some.
+            until: when to be content.
+        """
+        nodes, steps = links.num_nodes, len(prices)
+        search, finder = ArrivalSearch(links, steps), TreeFinder(links, steps, self._random)
+        has = np.zeros((len(sources), nodes), dtype=bool)
+        begun = []
+        for row, some, arrivals in zip(has, sources, known, strict=True):
+            row[some] = True
+            if arrivals is None:
+                arrivals = finder.arrivals(some, np.ones(nodes, dtype=bool), prices)
+            begun.append(np.where(row, 0, np.minimum(arrivals, steps)))
+        into = search.descended(np.stack(begun), has, ~has, prices, until)
+        costs, at = search.timed(into, prices)
+        found: list[_Forest | None] = []
+        for cost, row, steps_of in zip(costs.tolist(), into, at, strict=True):
+            done = cost, row[row >= 0], steps_of + 1
+            found.append(done if np.isfinite(cost) else None)
+        return found

@@ -5,23 +5,26 @@ For more steps than are worth a linear program of their own there are waves (`wa
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from fractions import Fraction
 
 import numpy as np
 
-from syncoll.deadline import NEVER, Deadline
+from syncoll.deadline import NEVER
 from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology
+from syncoll.packing.turns import Turn
+from syncoll.packing.whole_chunks import DealtChunks
 from syncoll.plugins import OptionValue, Proposal, SeedLimits
 from syncoll.results import Family
-from syncoll_treepairs.dealing import Dealt, algorithm_of, deal, own_sends
 from syncoll_treepairs.exchange import fewest_steps
 from syncoll_treepairs.families import family_of
 from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS, chunks_of, fits
-from syncoll_treepairs.machine import Machine
-from syncoll_treepairs.packing import Packing, whenever
+from syncoll_treepairs.network import AllreduceNetwork
+from syncoll_treepairs.packing import PairPacking, whenever
+from syncoll_treepairs.pairs import Pair
 from syncoll_treepairs.waves import WavePacking, waves
+from syncoll_treepairs.whole_pairs import algorithm_of, deal, own_sends
 
 __all__ = ["TreePairSeed"]
 
@@ -54,7 +57,7 @@ _LOW = (2, 3, 4, 5, 6, 8, 10)
 
 _GAIN = 0.999
 
-Turns = Generator[Proposal | None, SeedLimits | None, None]
+Proposals = Iterator[Proposal | None]
 
 
 class TreePairSeed:
@@ -66,29 +69,32 @@ class TreePairSeed:
         collective: Collective,
         limits: SeedLimits,
         options: Mapping[str, OptionValue],
-    ) -> Turns:
+    ) -> Generator[Proposal | None, SeedLimits | None]:
         """See `syncoll.plugins.Seed`."""
         answer = fits(topology, collective)
         if not answer.ok:
             raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
-        until = limits.deadline()
-        if until.is_never:
-            until = NEVER.sooner(float(options["seconds"]))
+        turn = Turn(limits, float(options["seconds"]))
+        yield from turn.run(self._proposals(topology, collective, turn, int(options["chunks"])))
+
+    def _proposals(
+        self, topology: Topology, collective: Collective, turn: Turn[SeedLimits], in_waves: int
+    ) -> Proposals:
+        limits = turn.limits
         nodes = topology.num_nodes
         multiple, per = chunks_of(topology, collective)
-        known = fewest_steps(topology, limits, multiple, per, until)  # see `ExchangeSeed`
+        known = fewest_steps(topology, limits, multiple, per, turn.until)  # see `ExchangeSeed`
         if known is not None:
             algorithm = own_sends(topology, known).tightened(topology)
             yield Proposal(int(known.chunks / per), algorithm, "an exchange of all nodes")
-        machine = Machine(topology, NEVER.working(_SYMMETRY_SECONDS), multiple)
-        sends = 2 * nodes + max((len(core.sends) for core in machine.exchanges), default=0)
+        network = AllreduceNetwork(topology, NEVER.working(_SYMMETRY_SECONDS), multiple)
+        sends = 2 * nodes + max((len(core.sends) for core in network.exchanges), default=0)
         most = min(
-            int((limits.max_chunks or int(options["chunks"])) * per),
-            machine.order * max(1, MOST_CONTRIBUTIONS // (sends * nodes)),
+            int((limits.max_chunks or in_waves) * per),
+            network.order * max(1, MOST_CONTRIBUTIONS // (sends * nodes)),
         )
-        if most >= machine.least_chunks:
-            in_waves = int(options["chunks"])
-            run = _Run(machine, collective, per, limits, until, most, in_waves)
+        if most >= network.least_chunks:
+            run = _Run(network, collective, per, turn, most, in_waves)
             if known is not None:
                 run.best[run.least_steps] = known.bandwidth
             yield from run.proposals()
@@ -105,39 +111,35 @@ class _Run:
 
     def __init__(
         self,
-        machine: Machine,
+        network: AllreduceNetwork,
         collective: Collective,
         per: Fraction,
-        limits: SeedLimits,
-        until: Deadline,
+        turn: Turn[SeedLimits],
         most: int,
         in_waves: int,
     ) -> None:
-        self.machine, self.limits, self.until, self.most_chunks = machine, limits, until, most
+        self.network, self.turn, self.most_chunks = network, turn, most
         self.collective, self.per, self.in_waves = collective, per, in_waves
         self.families: list[Family] = []
         self.any_tree: WavePacking | None = None
-        far = machine.topology.distances
+        far = network.topology.distances
         self.least_steps = int(far.max())
         radius = int(np.minimum(far.max(axis=0), far.max(axis=1)).min())
-        self.most_steps = limits.max_steps or _LONG * 2 * radius
-        self.packings: dict[int, Packing] = {}
+        self.most_steps = turn.limits.max_steps or _LONG * 2 * radius
+        self.packings: dict[int, PairPacking] = {}
         self.best: dict[int, Fraction] = {}  # R for each chunk of the collective
         self._dealt: dict[int, int] = {}
-        self.grid = WavePacking(machine, None)
-        self.grid.pack_combs(until)
+        self.grid = WavePacking(network, None)
+        self.grid.pack_combs(turn.until)
 
-    def proposals(self) -> Turns:
+    def proposals(self) -> Proposals:
         """Everything that comes out, until nothing becomes better."""
-        if self.machine.num_nodes < _LARGE:  # soon the best of all there is with many steps
-            self.any_tree = self._packed(self.machine.num_nodes)
+        if self.network.num_nodes < _LARGE:  # soon the best of all there is with many steps
+            self.any_tree = self._packed(self.network.num_nodes)
             yield from self._of_family(self.any_tree, "trees")
         for steps in self._order():
-            if self.until.passed:
-                limits = yield None
-                if limits is None:
-                    return
-                self.limits, self.until = limits, limits.deadline()
+            if self.turn.is_over:
+                yield None
             yield from self._turn(steps) if steps else self._waves()
 
     def _order(self) -> Generator[int, None, None]:
@@ -145,22 +147,22 @@ class _Run:
 
         Waves come early, for they are soon found; those of a grid take longer.
         """
-        large = self.machine.num_nodes >= _LARGE
+        large = self.network.num_nodes >= _LARGE
         if large:
             yield 0
         steps, stride = self.least_steps, 1
-        links = len(self.machine.topology.links)
+        links = len(self.network.topology.links)
         while steps <= self.most_steps and links * steps**2 <= _MOST_TIMES:
             yield steps
-            if not large and steps == self.least_steps and not self.grid.pairs:
+            if not large and steps == self.least_steps and not self.grid.columns:
                 yield 0
             packing = self.packings.get(steps)
-            if packing is not None and packing.value <= self.machine.least * _NEAR_LEAST:
+            if packing is not None and packing.value <= self.network.least * _NEAR_LEAST:
                 break
             stride = max(1, (steps - self.least_steps) // 4)
             steps += stride
-        far = min(self.best.values(), default=1) > self.machine.least * _NEAR_LEAST
-        if self.grid.pairs and not large and far:
+        far = min(self.best.values(), default=1) > self.network.least * _NEAR_LEAST
+        if self.grid.columns and not large and far:
             yield 0
         while True:
             left = [s for s, p in self.packings.items() if p.feasible and self._is_open(s)]
@@ -181,65 +183,64 @@ class _Run:
         gap = known / value if value < np.inf else np.inf
         return gap / (1 + self._dealt.get(steps, 0))
 
-    def _turn(self, steps: int) -> Turns:
+    def _turn(self, steps: int) -> Proposals:
         packing = self.packings.get(steps)
         if packing is None:
             fewer = max(
-                (s for s, p in self.packings.items() if s < steps and p.pairs), default=None
+                (s for s, p in self.packings.items() if s < steps and p.columns), default=None
             )
             begun = [] if fewer is None else self.packings[fewer].begin(steps)
-            begun += whenever(self.grid.pairs, steps)
-            packing = self.packings[steps] = Packing(self.machine, steps, begun)
+            begun += whenever(self.grid.columns, steps)
+            packing = self.packings[steps] = PairPacking(self.network, steps, begun)
             if not packing.feasible:
                 packing.rested = True
                 return
-        seconds = max(_LEAST_SECONDS, min(1e6, self.until.left()) * _SHARE)
-        part = self.until.working(seconds)
+        part = self.turn.part(_SHARE, _LEAST_SECONDS)
         while not packing.rested and not part.passed:
-            packing.improve(self.until)
+            packing.improve(self.turn.until)
         known = min((b for s, b in self.best.items() if s <= steps), default=None)
         if not packing.shared() or (known is not None and packing.value >= known):
             return
         rounds = _ROUNDS + _ROUNDS_OF_STEP * steps
-        most = min(self.most_chunks, max(self.machine.least_chunks, int(rounds / packing.value)))
+        most = min(self.most_chunks, max(self.network.least_chunks, int(rounds / packing.value)))
         self._dealt[steps] = self._dealt.get(steps, 0) + 1
-        dealt = deal(packing, most, known, self.until.sooner(_DEAL_SECONDS))
+        dealt = deal(packing, most, known, self.turn.until.sooner(_DEAL_SECONDS))
         if dealt is None:
             return
         self.best[steps] = dealt.bandwidth
-        yield self._proposal(dealt, f"{len(dealt.pairs)} pairs of trees")
+        yield self._proposal(dealt, f"{len(dealt.columns[0])} pairs of trees")
 
-    def _proposal(self, dealt: Dealt, note: str) -> Proposal:
+    def _proposal(self, dealt: DealtChunks[Pair], note: str) -> Proposal:
         chunks = int(dealt.chunks / self.per)
-        return Proposal(chunks, algorithm_of(self.machine, dealt), note + self._carried)
+        return Proposal(chunks, algorithm_of(self.network, dealt), note + self._carried)
 
     @property
     def _carried(self) -> str:
-        order = self.machine.order
+        order = self.network.order
         return f", carried round by {order} automorphisms" if order > 1 else ""
 
-    def _waves(self) -> Turns:
+    def _waves(self) -> Proposals:
         """What waves of shortest-path trees make, of few steps first."""
         if self.grid.shared():
             yield from self._of_waves(self.grid, "combs")
-            if self.grid.value <= self.machine.least * _NEAR_LEAST:
+            if self.grid.value <= self.network.least * _NEAR_LEAST:
                 return
-        far, nodes, end = self.machine.topology.distances, self.machine.num_nodes, 0.0
+        far, nodes, end = self.network.topology.distances, self.network.num_nodes, 0.0
         if self.any_tree is not None:  # others have fewer steps
             end = self.any_tree.value
             yield from self._of_waves(self.any_tree, "trees")
         least = int((far.max(axis=0) + far.max(axis=1)).min())
         for times in _DEEP:
-            packing = WavePacking(self.machine, int(least * times))
-            packing.pack(self.until.working(max(_LEAST_SECONDS, self.until.left() * _SHARE)))
+            packing = WavePacking(self.network, int(least * times))
+            packing.pack(self.turn.part(_SHARE, _LEAST_SECONDS))
             if not packing.shared():
                 continue
             yield from self._of_waves(packing, "shortest-path trees")
-            if packing.value <= self.machine.least * _NEAR_LEAST:
+            if packing.value <= self.network.least * _NEAR_LEAST:
                 return
         before = np.inf
         for links in (*_LOW, nodes):
-            if links > nodes or before <= max(end, self.machine.least) * _NEAR_LEAST:
+            if links > nodes or before <= max(end, self.network.least) * _NEAR_LEAST:
                 return
             packing = self._packed(links)
             if packing.shared() and packing.value < before * _GAIN:
@@ -248,17 +249,17 @@ class _Run:
 
     def _packed(self, links: int) -> WavePacking:
         """A packing of trees of at most so many links from the root to a leaf."""
-        packing = WavePacking(self.machine, 2 * self.machine.num_nodes, most_links=links)
-        packing.pack(self.until.working(max(_LEAST_SECONDS, self.until.left() * _SHARE)))
+        packing = WavePacking(self.network, 2 * self.network.num_nodes, most_links=links)
+        packing.pack(self.turn.part(_SHARE, _LEAST_SECONDS))
         return packing
 
-    def _of_waves(self, packing: WavePacking, trees: str) -> Turns:
+    def _of_waves(self, packing: WavePacking, trees: str) -> Proposals:
         yield from self._of_family(packing, trees)
         if not packing.shared():
             return
-        part = self.until.sooner(_DEAL_SECONDS / 2)
-        chunks = int((self.limits.max_chunks or self.in_waves) * self.per)
-        for found in waves(packing, chunks, self.limits.max_steps, part):
+        part = self.turn.until.sooner(_DEAL_SECONDS / 2)
+        chunks = int((self.turn.limits.max_chunks or self.in_waves) * self.per)
+        for found in waves(packing, chunks, self.turn.limits.max_steps, part):
             algorithm = found.algorithm
             cost = Fraction(algorithm.rounds, found.chunks)
             steps = algorithm.steps
@@ -271,7 +272,7 @@ class _Run:
                 note = f"{found.count} waves of pairs of {trees}"
                 yield Proposal(int(found.chunks / self.per), algorithm, note + self._carried)
 
-    def _of_family(self, packing: WavePacking, trees: str) -> Turns:
+    def _of_family(self, packing: WavePacking, trees: str) -> Proposals:
         """Waves of a packing for every number of them, if that comes to less than what is known."""
         known = min((b for b in self.best.values()), default=None)
         least = min((one.limit / self.per for one in self.families), default=known)
@@ -280,7 +281,7 @@ class _Run:
             return
         if least is not None and family.limit / self.per >= least * Fraction(_GAIN):
             return
-        m, limits = family.first, self.limits
+        m, limits = family.first, self.turn.limits
         for value, most in (
             (family.steps.at(m), limits.max_steps),
             (family.rounds_needed.at(m), limits.max_rounds),

@@ -29,9 +29,9 @@ from syncoll.arrays import BoolArray, IntArray
 from syncoll.deadline import NEVER
 from syncoll.model import Topology
 from syncoll.symmetry import free_symmetry
+from syncoll.symmetry.fixing import link_orbits
 from syncoll.symmetry.products import Product, find_products
 from syncoll_treepairs.cores import Core
-from syncoll_treepairs.group import least_of_orbits, link_map
 
 __all__ = ["everywhere", "exchanges"]
 
@@ -99,8 +99,7 @@ def _of_group(topology: Topology, *, some: bool) -> Iterator[Core]:
     nodes = topology.num_nodes
     random = np.random.default_rng(nodes)
     group = free_symmetry(topology, until=NEVER.working(_SYMMETRY_SECONDS))
-    maps = [link_map(topology, images) for images in group.generators]
-    kinds = np.unique(least_of_orbits(len(topology.links), maps), return_inverse=True)[1]
+    kinds = link_orbits(topology, list(group.generators))
     cores = [np.arange(nodes)]
     if some:
         cores = [np.sort(one.elements[:, 0]) for one in group.chain() if one.order < nodes]

@@ -15,146 +15,140 @@ the packing's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.deadline import Deadline
-from syncoll.linear import GrowingProgram
 from syncoll.model import Algorithm
+from syncoll.packing.column_generation import TINY, Tuning
+from syncoll.packing.network import Links
+from syncoll.packing.whole_chunks import DealtChunks, rounds_of
 from syncoll.scheduling.arborescence import cheapest_arborescence
 from syncoll_treepairs.combs import combs
 from syncoll_treepairs.cores import Core
-from syncoll_treepairs.dealing import Dealt, deal, in_waves, own_sends, rounds_of
 from syncoll_treepairs.low_trees import cheap_tree
-from syncoll_treepairs.machine import Links, Machine
+from syncoll_treepairs.network import AllreduceNetwork
+from syncoll_treepairs.packing import AllreducePacking
 from syncoll_treepairs.pairs import Pair
+from syncoll_treepairs.whole_pairs import deal, in_waves, own_sends
 
 __all__ = ["WavePacking", "from_its_first_step", "waves"]
 
 
-_ROOTS, _ADDED = 48, 24
-"""Roots that are looked at in a turn, and the cheapest of them whose pairs are added."""
+_TUNING = Tuning(kept=0.7, gain=1e-4, patience=10, complete=False)
+"""Chosen by row mi250(boxes=2,gpus=8) of benchmarks/results/allreduce.md."""
 
-_LEAST_GAIN, _NEAR, _MORE = 0.995, 1.01, 3
-"""An algorithm of more waves is worth it that costs so many times less, until one costs only so
-many times the packing; and how many times smaller the part is by which their number grows."""
+_ROOTS = 48
+"""Roots that are looked at in a turn; the pairs of the cheaper half of them are added."""
+
+_LEAST_GAIN, _NEAR = 0.995, 1.01
+"""More waves must cost less by this factor, until they come this near to the packing; a third more
+waves are tried each time.  Row mesh(6,6) of benchmarks/results/allreduce.md."""
+
+_LEAST_WAVES = 256
+"""A wave has at most this part of the chunks that there may be."""
 
 _MOST_HELD = 1 << 27
-"""Chunks times nodes of an algorithm at most."""
+"""Chunks times nodes of an algorithm; limits memory."""
 
 _MOST_CONTRIBUTIONS = 1 << 26
-"""Sends of a wave, without those that symmetry makes of others, times nodes, at most."""
+"""Sends of a wave, one for each orbit, times nodes; limits memory."""
 
-_KEPT = 0.7
-_GAIN, _PATIENCE = 1e-4, 10
-_TIES, _TINY, _FAR = 1e-6, 1e-9, 1e12
+_TIES, _FAR = 1e-6, 1e12
+"""Random prices, relative to the mean, that decide between equal ones; and a price of links that
+are not on shortest paths."""
 
 
-class WavePacking:
+class WavePacking(AllreducePacking):
     """A fractional packing of pairs of trees, whatever the steps.
 
-    Args:
-        machine: where.
-        most_depth: the steps of a pair of shortest-path trees at most; None for combs alone.
-        most_links: so many links a tree may have from its root to a leaf, along whichever paths;
-            None for shortest paths.
+    Its columns have the steps of a first wave: all roots know everything after the same number of
+    steps.
 
-    Attributes:
-        value: R/C of the packing.
-        pairs: all that are known, with the steps of a first wave: all roots know everything after
-            the same number of steps.
-        loads: of each, ``[B, 1]``.
-        shares: of each, in the packing.
+    Args:
+        network: where.
+        most_depth: the steps of a pair of shortest-path trees at most; None for combs alone.
+        most_links: links from a root to a leaf at most, along whichever paths; None for shortest
+            paths.
     """
 
     def __init__(
-        self, machine: Machine, most_depth: int | None, *, most_links: int | None = None
+        self, network: AllreduceNetwork, most_depth: int | None, *, most_links: int | None = None
     ) -> None:
-        self._most_links = most_links
-        self.machine, self.value = machine, float("inf")
-        self.pairs: list[Pair] = []
-        self.loads: list[IntArray] = []
-        self.shares: FloatArray = np.zeros(0)
-        self._far = machine.topology.distances
-        into, out = self._far.max(axis=0), self._far.max(axis=1)
-        roots = [v for v in machine.roots if most_depth is None or into[v] + out[v] <= most_depth]
-        self._roots = np.array(roots, dtype=np.int64)
-        self._into = 0 if most_links else int(into[self._roots].max())
-        self._rates = np.array([float(rate) for rate in machine.rates])
-        bounds = len(self._rates)
-        self._program = GrowingProgram(np.concatenate([np.zeros(bounds), [-1.0]]))
-        self._program.add(dict(enumerate(self._rates.tolist())), -np.inf, 1.0)
-        self._prices, self._pay = 1 / (self._rates * bounds), np.inf
-        self._random = np.random.default_rng(machine.num_nodes)
-        self._known: set[bytes] = set()
-        self._first_in = np.searchsorted(machine.forth.target, np.arange(machine.num_nodes))
-        self._first_back = np.searchsorted(machine.back.target, np.arange(machine.num_nodes))
+        self.pair_finder = _RootedPairs(network, most_depth, most_links)
+        least, order = network.least, network.order
+        super().__init__(
+            network, [1.0], 1, self.pair_finder, _TUNING, chunks=order, least=least, timeless=True
+        )
 
     def pack_combs(self, until: Deadline) -> None:
         """Packs combs, if the links form a grid."""
-        for root, onward in combs(self.machine.topology):
-            number = self.machine.topology.link_index
-            nodes = np.delete(np.arange(self.machine.num_nodes), root)
+        topology = self.network.topology
+        for root, onward in combs(topology):
+            number = topology.link_index
+            nodes = np.delete(np.arange(topology.num_nodes), root)
             ends = list(zip(nodes.tolist(), onward[nodes].tolist(), strict=True))
             into = np.array([number[a, b] for a, b in ends])
             out = np.array([number[b, a] for a, b in ends])
-            self._add(root, into, out)
-        if self.pairs:
-            self._solve(until)
+            self.add(0, self.pair_finder.pair(root, into, out))
+        if self.columns:
+            self.master.solve(until.left())
 
     def pack(self, until: Deadline) -> None:
         """Adds cheap pairs until none is left, or nothing becomes better."""
-        machine = self.machine
-        falls: list[float] = []
-        while not (until.passed and self.pairs):
-            on_links = machine.on_links(self._prices[:, None])[0]
-            on_links += _TIES * on_links.mean() * (1 + self._random.random(len(on_links)))
-            roots = self._roots
-            if len(roots) > _ROOTS:
-                roots = self._random.choice(roots, _ROOTS, replace=False)
-            made = [self._cheapest(on_links, int(root)) for root in roots]
-            made.sort(key=lambda one: one[0])
-            pay = self._pay
-            added = sum(
-                self._add(root, into, out)
-                for cost, root, into, out in made[:_ADDED]
-                if cost < pay * (1 - _TINY)
-            )
-            if not self._solve(until, kept=_KEPT if added else 0.0):
-                return
-            falls.append(self.value)
-            if self.value <= machine.least * (1 + _GAIN):
-                return
-            if len(falls) > _PATIENCE and self.value > falls[-_PATIENCE - 1] * (1 - _GAIN):
-                return
+        while not self.rested and not (until.passed and self.columns):
+            self.improve(until)
 
-    def _solve(self, until: Deadline, kept: float = 0.0) -> bool:
-        """Solves the program again; whether that came to an end in time."""
-        optimum = self._program.minimise(max(0.05, until.left()))
-        if optimum is None:
-            return False
-        self._pay, self.value = -optimum.value, -optimum.value / self.machine.order
-        self.shares = np.maximum(0.0, optimum.row_duals[1:])
-        fresh = np.maximum(0.0, optimum.columns[:-1])
-        self._prices = kept * self._prices + (1 - kept) * fresh
-        return True
 
-    def shared(self) -> list[tuple[int, float]]:
-        """Positions of the pairs with a share, the largest first."""
-        found = np.flatnonzero(self.shares > _TINY)
-        order = found[np.argsort(-self.shares[found])]
-        return [(int(i), float(self.shares[i])) for i in order.tolist()]
+class _RootedPairs:
+    """The oracle: cheap pairs of trees into a root and out of it."""
+
+    def __init__(
+        self, network: AllreduceNetwork, most_depth: int | None, most_links: int | None
+    ) -> None:
+        self.network, self._most_links = network, most_links
+        self._far = network.topology.distances
+        into, out = self._far.max(axis=0), self._far.max(axis=1)
+        roots = [v for v in network.roots if most_depth is None or into[v] + out[v] <= most_depth]
+        self._roots = np.array(roots, dtype=np.int64)
+        self._into = 0 if most_links else int(into[self._roots].max())
+        self._random = np.random.default_rng(network.num_nodes)
+        nodes = np.arange(network.num_nodes)
+        self._first_in = np.searchsorted(network.forth.target, nodes)
+        self._first_back = np.searchsorted(network.back.target, nodes)
+
+    def cheap(
+        self,
+        prices: FloatArray,
+        pays: FloatArray,
+        shared: Sequence[Sequence[Pair]],
+        until: Deadline,
+    ) -> tuple[list[tuple[int, Pair]], FloatArray]:
+        """See `syncoll.packing.column_generation.Oracle`."""
+        on_links = self.network.on_links(prices)[0]
+        on_links += _TIES * on_links.mean() * (1 + self._random.random(len(on_links)))
+        roots = self._roots
+        if len(roots) > _ROOTS:
+            roots = self._random.choice(roots, _ROOTS, replace=False)
+        made = [self._cheapest(on_links, int(root)) for root in roots]
+        made.sort(key=lambda one: one[0])
+        found = [
+            (0, self.pair(root, into, out))
+            for cost, root, into, out in made[: _ROOTS // 2]
+            if cost < pays[0] * (1 - TINY)
+        ]
+        return found, np.array([made[0][0]])
 
     def _cheapest(self, prices: FloatArray, root: int) -> tuple[float, int, IntArray, IntArray]:
         """What a pair costs, and its links."""
-        machine, far = self.machine, self._far
+        network, far = self.network, self._far
         if self._most_links:
-            out, into = (self._tree(links, prices, root) for links in (machine.forth, machine.back))
+            out, into = (self._tree(links, prices, root) for links in (network.forth, network.back))
             return float(prices[into].sum() + prices[out].sum()), root, into, out
-        forth, back = machine.forth, machine.back
+        forth, back = network.forth, network.back
         near = np.where(far[root][forth.source] + 1 == far[root][forth.target], 0.0, _FAR)
         out = forth.number[_least(near + prices[forth.number], forth.target, self._first_in, root)]
         near = np.where(far[back.source, root] + 1 == far[back.target, root], 0.0, _FAR)
@@ -164,7 +158,7 @@ class WavePacking:
     def _tree(self, links: Links, prices: FloatArray, root: int) -> IntArray:
         """For every node but the root the link into it, in order, of a cheap tree."""
         assert self._most_links is not None
-        nodes = self.machine.num_nodes
+        nodes = self.network.num_nodes
         if self._most_links < nodes - 1:
             costs = np.full((nodes, nodes), np.inf)
             costs[links.source, links.target] = prices[links.number]
@@ -176,37 +170,28 @@ class WavePacking:
         prized = prices[links.number].tolist()
         ends = zip(links.source.tolist(), links.target.tolist(), prized, strict=True)
         edges = [(a, b, cost, i) for i, (a, b, cost) in enumerate(ends)]
-        found = np.array(cheapest_arborescence(self.machine.num_nodes, root, edges))
+        found = np.array(cheapest_arborescence(self.network.num_nodes, root, edges))
         found.sort()  # links are in the order of the nodes that they lead into
         return np.asarray(links.number[found], dtype=np.int64)
 
-    def _add(self, root: int, into: IntArray, out: IntArray) -> bool:
-        """Makes a pair known, unless one with the same loads is.
+    def pair(self, root: int, into: IntArray, out: IntArray) -> Pair:
+        """Two trees, with the steps of a first wave.
 
         Args:
             into: for every other node, in order, the link on the way to the root.
             out: for every other node the link on the way from the root.
         """
-        links = np.concatenate([into, out])
-        load = self.machine.load(links, np.zeros_like(links), 1)
-        if load.tobytes() in self._known:
-            return False
-        self._known.add(load.tobytes())
-        row = {int(b): float(load[b, 0]) for b in np.flatnonzero(load[:, 0])}
-        self._program.add(row | {len(self._rates): -1.0}, 0.0, np.inf)
         far_in, far_out = (self._depths(links, root) for links in (into, out))
         known = max(self._into, int(far_in.max()))
         begun, ended = (known - far_in).tolist(), (known + far_out - 1).tolist()
         sends = [*zip(begun, into.tolist(), strict=True), *zip(ended, out.tolist(), strict=True)]
-        self.pairs.append(Pair(tuple(sorted(sends)), Core((root,), (), 0), known))
-        self.loads.append(load)
-        return True
+        return Pair(tuple(sorted(sends)), Core((root,), (), 0), known)
 
     def _depths(self, links: IntArray, root: int) -> IntArray:
         """How far every other node is from the root of a tree, with the link of each, in order."""
-        nodes = np.delete(np.arange(self.machine.num_nodes), root)
-        onward = np.full(self.machine.num_nodes, root)
-        ends = self.machine.ends[links]
+        nodes = np.delete(np.arange(self.network.num_nodes), root)
+        onward = np.full(self.network.num_nodes, root)
+        ends = self.network.ends[links]
         onward[nodes] = ends.sum(axis=1) - nodes
         depths, here = np.zeros(len(nodes), dtype=np.int64), nodes
         while (here != root).any():
@@ -241,60 +226,56 @@ def waves(
     packing: WavePacking, most_chunks: int, most_steps: int | None, until: Deadline
 ) -> Iterator[Waves]:
     """So many waves as there is room for, then one, two, three and so on."""
-    machine = packing.machine
-    room = max(1, _MOST_CONTRIBUTIONS // (2 * machine.num_nodes**2)) * machine.order
+    network = packing.network
+    room = max(1, _MOST_CONTRIBUTIONS // (2 * network.num_nodes**2)) * network.order
     wave = deal(
-        packing, max(machine.least_chunks, min(room, most_chunks // _LEAST_WAVES)), None, until
+        packing, max(network.least_chunks, min(room, most_chunks // _LEAST_WAVES)), None, until
     )
     if wave is None:
         return
     wave, depth = from_its_first_step(wave)
-    most = min(most_chunks, _MOST_HELD // machine.num_nodes) // wave.chunks
+    most = min(most_chunks, _MOST_HELD // network.num_nodes) // wave.chunks
     if most_steps is not None:
         most = min(most, most_steps - depth + 1)
-    own = own_sends(machine.topology, wave)
+    own = own_sends(network.topology, wave)
     load = sum(
-        (number * machine.load(pair.links, pair.steps, depth) for pair, number in wave.pairs),
-        np.zeros((len(machine.rates), depth), dtype=np.int64),
+        (number * network.load(pair.links, pair.steps, depth) for pair, number in wave.columns[0]),
+        np.zeros((len(network.exact_rate), depth), dtype=np.int64),
     )
     kept, before = [], np.inf
     for count in _counts(most):
-        cost = _rounds(machine, load, count) / (wave.chunks * count)
+        cost = _rounds(network, load, count) / (wave.chunks * count)
         if cost < before * _LEAST_GAIN:
             kept.append(count)
             before = cost
         if cost <= wave.rounds / wave.chunks * _NEAR:
             break
-    # What comes nearest is the first: on a large machine each takes its time.
+    # What comes nearest is the first: on a large network each takes its time.
     for count in (*kept[-1:], *kept[:-1]):
-        yield Waves(wave.chunks * count, count, in_waves(machine, wave, own, count))
+        yield Waves(wave.chunks * count, count, in_waves(network, wave, own, count))
 
 
-def from_its_first_step(wave: Dealt) -> tuple[Dealt, int]:
+def from_its_first_step(wave: DealtChunks[Pair]) -> tuple[DealtChunks[Pair], int]:
     """A wave that begins with step 0, and in how many steps it is over."""
-    begins = min(int(pair.steps[0]) for pair, _ in wave.pairs)
-    pairs = tuple((pair.later(-begins), number) for pair, number in wave.pairs)
+    begins = min(int(pair.steps[0]) for pair, _ in wave.columns[0])
+    pairs = tuple((pair.later(-begins), number) for pair, number in wave.columns[0])
     depth = 1 + max(int(pair.steps[-1]) for pair, _ in pairs)
-    return Dealt(wave.chunks, wave.rounds, pairs), depth
+    return DealtChunks(wave.chunks, wave.rounds, (pairs,)), depth
 
 
-def _rounds(machine: Machine, load: IntArray, count: int) -> int:
+def _rounds(network: AllreduceNetwork, load: IntArray, count: int) -> int:
     """R of so many waves, each of which loads one bound of each orbit so, ``[B, depth]``."""
     depth = load.shape[1]
     total = np.zeros((len(load), depth + count), dtype=np.int64)
     total[:, :depth] += load
     total[:, count:] -= load  # a wave ends to count when the last has begun
-    return rounds_of(machine.rates, np.cumsum(total, axis=1)[:, :-1])
+    return rounds_of(network.exact_rate, np.cumsum(total, axis=1)[:, :-1])
 
 
 def _counts(most: int) -> Iterator[int]:
     count = 1
     while count < most:
         yield count
-        count += max(1, count // _MORE)
+        count += max(1, count // 3)
     if most > 0:
         yield most
-
-
-_LEAST_WAVES = 256
-"""A wave has at most that part of the chunks that there may be."""

@@ -105,11 +105,11 @@ class Packing(Generic[C]):
         chunks: what all demands together have; `value` is for each of them.
         least: a lower bound on `value`.
         rounds: see `Master`.
-        timeless: see `Master`.
+        timeless: whether a load counts alike in any step: the packings then take the time that
+            many chunks in a row take, and oracles see a single step.
         prices: ``[B]``, prices of a bound in any step to begin with.
 
     Attributes:
-        value: R/C of the best packing so far; infinity before there is one.
         estimate: about what it can fall to, or less.
         columns: all that are known.
         rested: whether nothing cheaper is found any more.
@@ -131,17 +131,22 @@ class Packing(Generic[C]):
         prices: FloatArray | None = None,
     ) -> None:
         self.network, self.steps, self.oracle = network, steps, oracle
-        self.master = Master(network.rate, counts, steps, rounds=rounds, timeless=timeless)
-        self.value, self.estimate = float("inf"), least
+        self.master = Master(network.rate, counts, 1 if timeless else steps, rounds=rounds)
+        self.estimate = least
         self.columns: list[C] = []
         self.rested, self.feasible = False, True
-        self._tuning, self._chunks = tuning, chunks
+        self._tuning, self._chunks, self._timeless = tuning, chunks, timeless
         self._known: list[set[bytes]] = [set() for _ in self.master.counts]
         start = 1 / (network.rate * len(network.rate)) if prices is None else prices
-        self._prices = np.repeat(start[:, None], steps, axis=1)
+        self._prices = np.repeat(start[:, None], self.master.steps, axis=1)
         self._at_estimate = self._prices
         self._turn, self._last_fall = 0, (0, self.value)
         self._is_smoothed = False
+
+    @property
+    def value(self) -> float:
+        """R/C of the best packing so far; infinity before there is one."""
+        return self.master.value / self._chunks
 
     @property
     def prices(self) -> FloatArray:
@@ -155,7 +160,8 @@ class Packing(Generic[C]):
 
     def add(self, demand: int, column: C) -> bool:
         """Adds a column; whether it is new: columns of a demand that load alike are one."""
-        load = self.network.load(column.links, column.steps, self.steps)
+        steps = np.zeros_like(column.steps) if self._timeless else column.steps
+        load = self.network.load(column.links, steps, self.master.steps)
         if load.tobytes() in self._known[demand]:
             return False
         self._known[demand].add(load.tobytes())
@@ -183,7 +189,6 @@ class Packing(Generic[C]):
         if fresh is None:
             self.rested = now() - began < left / 2  # more time would not help
             return
-        self.value = master.value / self._chunks
         self._turn += 1
         self.rested = self._is_at_rest(added)
         kept = self._tuning.kept if added else 0.0

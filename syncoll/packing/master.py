@@ -33,12 +33,10 @@ class Master:
         counts: ``[D]``, chunks of each demand.
         steps: S.
         rounds: for each step r_t, if only packings that keep to these proportions are wanted.
-        timeless: whether a load counts alike in any step: the packings then take the time that
-            many chunks in a row take.
 
     Attributes:
         value: the least sum of rounds so far; infinity before there is one.
-        rounds: ``[S]``, r_t of that packing (one for all steps where they are timeless or given).
+        rounds: ``[S]``, r_t of that packing; one for all steps where proportions are given.
         shares: of each column, in the order of addition; of those added since it was solved none.
         pays: ``[D]``, what each demand pays for a chunk.
         demands: of each column.
@@ -52,7 +50,6 @@ class Master:
         steps: int,
         *,
         rounds: Sequence[Fraction] | None = None,
-        timeless: bool = False,
     ) -> None:
         self.rates = np.asarray(rates, dtype=np.float64)
         self.counts = np.asarray(counts, dtype=np.float64)
@@ -63,16 +60,13 @@ class Master:
         self.loads: list[IntArray | FloatArray] = []
         self._firsts: list[int] = []
         self._rules = 0
-        cells = np.arange(len(self.rates) * steps)
-        self._variable = cells // steps if timeless else cells
-        self._variables = int(self._variable.max(initial=-1)) + 1
-        self._program = GrowingProgram(np.concatenate([np.zeros(self._variables), -self.counts]))
-        together = [[0]] if timeless else [[step] for step in range(steps)]
-        if rounds is not None and not timeless:
-            together = [list(range(steps))]
-        for some in together:  # costs 1: a round of a step, a round, or all rounds in proportion
+        self._priced = len(self.rates) * steps
+        self._program = GrowingProgram(np.concatenate([np.zeros(self._priced), -self.counts]))
+        every = list(range(steps))
+        together = [[step] for step in every] if rounds is None else [every]
+        for some in together:  # costs 1: a round of a step, or all rounds in proportion
             row = {
-                int(self._variable[b * steps + step]): rate * (float(rounds[step]) if rounds else 1)
+                b * steps + step: rate * (float(rounds[step]) if rounds else 1)
                 for b, rate in enumerate(self.rates.tolist())
                 for step in some
             }
@@ -86,7 +80,7 @@ class Master:
         Args:
             coefficients: of the prices of (bound, step).
         """
-        row = {int(self._variable[b * self.steps + t]): c for (b, t), c in coefficients.items()}
+        row = {b * self.steps + t: c for (b, t), c in coefficients.items()}
         self._program.add(row, -np.inf, 0.0)
         self._rules += 1
 
@@ -101,11 +95,9 @@ class Master:
             cost: what it costs besides.
             first: the first of these bounds.
         """
-        start = first * self.steps
-        cells = self._variable[start : start + load.size]
-        flat = np.bincount(cells, load.ravel(), self._variables)
-        row = {int(i): float(flat[i]) for i in np.flatnonzero(flat)}
-        row[self._variables + demand] = -1.0
+        flat = load.ravel()
+        row = {first * self.steps + int(i): float(flat[i]) for i in np.flatnonzero(flat)}
+        row[self._priced + demand] = -1.0
         self._program.add(row, -cost, np.inf)
         self.demands.append(demand)
         self.loads.append(load)
@@ -123,8 +115,8 @@ class Master:
         self.value = min(-optimum.value, self.value)
         self.rounds = np.maximum(0.0, -optimum.row_duals[: self._spent])
         self.shares = np.maximum(0.0, optimum.row_duals[self._spent + self._rules :])
-        self.pays = optimum.columns[self._variables :]
-        fresh = np.maximum(0.0, optimum.columns[: self._variables])[self._variable]
+        self.pays = optimum.columns[self._priced :]
+        fresh = np.maximum(0.0, optimum.columns[: self._priced])
         return np.asarray(fresh.reshape(len(self.rates), self.steps))
 
     def cheapest(self, demand: int, prices: FloatArray) -> float:

@@ -74,12 +74,13 @@ class TreePricing:
         """Cheap trees, and what the cheapest that was found costs for each demand.
 
         Args:
-            prices: ``[B, S]``.
+            prices: ``[B, S]``, or ``[B, 1]`` where they are the same in all steps.
             pays: what each demand pays; dearer trees are of no use.
             shared: for each demand the trees that are in use now.
             until: when to be content with what is found.
         """
-        on_links = self._finder.untied(self.problem.on_links(prices))
+        steps = self.steps // prices.shape[1]
+        on_links = self._finder.untied(self.problem.on_links(np.repeat(prices, steps, axis=1)))
         costs = np.full(len(pays), np.inf)
         if self._single:
             return self._ways(on_links, costs), costs

@@ -37,7 +37,7 @@ class TimedPacking(Packing[TimedTree]):
         trees: for each demand timed trees to begin with; of those with more steps only who sends
             to whom is used.
         rounds: see `Master`.
-        timeless: see `Master`: trees have at most S links from end to end then.
+        timeless: see `Packing`: trees have at most S links from end to end then.
         prices: see `Packing`.
     """
 

@@ -173,26 +173,39 @@ class TreeFinder:
         return way[::-1]
 
     def _nearest_first(self, demand: TreeDemand, prices: FloatArray) -> TimedTree | None:
-        sends: list[Send] = []
-        reached = self._reached(demand.sources)
-        return self._completed(demand, prices, sends, reached)
+        return self._completed(demand, prices, [], self._reached(demand.sources))
+
+    def arrivals(self, sources: Sequence[int], wanted: BoolArray, prices: FloatArray) -> IntArray:
+        """``[P]``: after how many steps nodes have the chunk, the nearest being reached first.
+
+        It is S + 1 where S steps do not suffice.
+        """
+        reached = self._reached(sources)
+        self._reach(wanted & (reached > 0), prices, [], reached)
+        return reached
 
     def _completed(
         self, demand: TreeDemand, prices: FloatArray, sends: list[Send], reached: IntArray
     ) -> TimedTree | None:
         """A tree that also reaches what is missing, the nearest first."""
-        missing = np.zeros(self.num_nodes, dtype=bool)
-        missing[list(demand.destinations)] = True
-        missing &= reached > self.steps
+        wanted = np.zeros(self.num_nodes, dtype=bool)
+        wanted[list(demand.destinations)] = True
+        done = self._reach(wanted & (reached > self.steps), prices, sends, reached)
+        return self._tree(demand, sends) if done else None
+
+    def _reach(
+        self, missing: BoolArray, prices: FloatArray, sends: list[Send], reached: IntArray
+    ) -> bool:
+        """Adds the cheapest way to the nearest missing node, again and again; whether all are."""
         while missing.any():
             costs = self._costs(reached, prices)
             left = np.where(missing, costs[self.steps], np.inf)
             node = int(left.argmin())
             if not np.isfinite(left[node]):
-                return None
+                return False
             self._take(self._way(costs, prices, node, self.steps, reached), sends, reached)
             missing &= reached > self.steps
-        return self._tree(demand, sends)
+        return True
 
     def _take(self, way: list[Send], sends: list[Send], reached: IntArray) -> None:
         for link, step in way:

@@ -214,7 +214,6 @@ class ColumnChoice(Generic[C]):
 
         model = cp_model.CpModel()
         most = self.rounds(numbers)
-        rounds = [model.new_int_var(0, most, "") for _ in range(self.loads.shape[2])]
         terms: dict[tuple[int, int], list[tuple[int, cp_model.IntVar]]] = {}
         variables: list[cp_model.IntVar] = []
         loads = iter(self.loads)
@@ -228,6 +227,7 @@ class ColumnChoice(Generic[C]):
                 for bound, step in zip(*(a.tolist() for a in np.nonzero(load)), strict=True):
                     terms.setdefault((bound, step), []).append((int(load[bound, step]), variable))
             variables += own
+        rounds = [model.new_int_var(0, most, "") for _ in range(self.loads.shape[2])]
         for (bound, step), parts in terms.items():
             total = sum(times * variable for times, variable in parts)
             rate = self.rates[bound]

@@ -7,6 +7,7 @@ from syncoll.symmetry.free_group import FreeGroup
 from syncoll.symmetry.group import Group
 from syncoll.symmetry.orbits import LinkOrbits
 from syncoll.symmetry.search import free_symmetry
+from syncoll.symmetry.small_group import small_symmetry
 
 __all__ = [
     "Action",
@@ -17,4 +18,5 @@ __all__ = [
     "automorphism_graph",
     "find_symmetry",
     "free_symmetry",
+    "small_symmetry",
 ]

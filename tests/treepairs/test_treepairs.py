@@ -23,19 +23,18 @@ from syncoll.scheduling.arborescence import cheapest_arborescence
 from syncoll.searching import AnswerSource, ChosenSeed, Seeding, search
 from syncoll.searching.composition_search import share_of_first_look
 from syncoll.spec import SpecLibrary
+from syncoll.symmetry import small_symmetry
 from syncoll.testing.instances import connected_topology, random_topology
 from syncoll.trust import require_valid
 from syncoll.trust.families import require_family
 from syncoll_treepairs import EXCHANGE, RECORD
 from syncoll_treepairs.combs import combs
-from syncoll_treepairs.dealing import algorithm_of, deal
 from syncoll_treepairs.families import family_of
-from syncoll_treepairs.forests import Forests
-from syncoll_treepairs.group import symmetry
 from syncoll_treepairs.low_trees import cheap_tree
-from syncoll_treepairs.machine import Links, Machine
-from syncoll_treepairs.packing import Packing, whenever
+from syncoll_treepairs.network import AllreduceNetwork
+from syncoll_treepairs.packing import PairPacking, whenever
 from syncoll_treepairs.waves import WavePacking, waves
+from syncoll_treepairs.whole_pairs import algorithm_of, deal
 from tests.oracles.proposals import verified
 
 pytestmark = pytest.mark.usefixtures("counted_work")
@@ -211,11 +210,11 @@ def test_the_fewest_steps_within_limits() -> None:
     assert F(three.algorithm.rounds, three.chunks) == 3 * F(3, 2)
 
 
-def packed(machine: Machine, steps: int) -> Packing:
+def packed(machine: AllreduceNetwork, steps: int) -> PairPacking:
     """A packing at rest, begun with combs."""
     grid = WavePacking(machine, None)
     grid.pack_combs(NEVER)
-    packing = Packing(machine, steps, whenever(grid.pairs, steps))
+    packing = PairPacking(machine, steps, whenever(grid.columns, steps))
     while not packing.rested:
         packing.improve(NEVER)
     return packing
@@ -236,9 +235,9 @@ def test_a_search_has_the_fewest_steps_at_once() -> None:
 
 def test_exchanges_of_all_nodes_mix_with_pairs_of_trees() -> None:
     """On a mesh they are better together with combs than alone, 3, and than combs are."""
-    packing = packed(Machine(on("mesh(3,5)"), NEVER), 6)
+    packing = packed(AllreduceNetwork(on("mesh(3,5)"), NEVER), 6)
     assert packing.value < 2.98
-    shared = [packing.pairs[i].core.nodes for i, _ in packing.shared()]
+    shared = [packing.columns[i].core.nodes for i, _ in packing.shared()]
     assert {1, 15} <= {len(nodes) for nodes in shared}
 
 
@@ -256,7 +255,7 @@ def test_exchanges_of_all_nodes_mix_with_pairs_of_trees() -> None:
 )
 def test_some_places_of_each_dimension_exchange(network: str, costs: dict[int, Fraction]) -> None:
     topology = on(network)
-    machine = Machine(topology, NEVER)
+    machine = AllreduceNetwork(topology, NEVER)
     for steps, cost in costs.items():
         dealt = deal(packed(machine, steps), 1024, None, NEVER.sooner(2.0))
         assert dealt is not None
@@ -269,28 +268,6 @@ def test_some_places_of_each_dimension_exchange(network: str, costs: dict[int, F
         require_valid(instance, algorithm)
 
 
-def test_forests_reach_every_node_in_time() -> None:
-    topology = on("mesh(3,4)")
-    source, target = np.array(topology.links).T
-    links = Links.of(source, target)
-    prices = np.random.default_rng(1).random((6, len(source))) + 0.01
-    forests = Forests(links, 12, prices)
-    for roots in ([0], [5], [0, 11]):
-        (found,) = forests.found([roots], [None], NEVER)
-        assert found is not None
-        cost, into, steps = found
-        arrivals = dict.fromkeys(roots, 0)
-        for link, step in sorted(zip(into, steps, strict=True), key=lambda one: one[1]):
-            assert arrivals[int(links.source[link])] <= step
-            arrivals[int(links.target[link])] = step + 1
-        assert set(arrivals) == set(range(12))
-        assert cost == pytest.approx(prices[steps, into].sum())
-        again = forests.found([roots], [np.array([arrivals[v] for v in range(12)])], NEVER)[0]
-        assert again is not None
-        assert again[0] <= cost + 1e-9, "a forest to begin with becomes no dearer"
-    assert Forests(links, 12, prices[:2]).found([[0]], [None], NEVER) == [None]
-
-
 @pytest.mark.parametrize(
     ("name", "most_steps", "expected"),
     [("hypercube(3)", 3, {1, 2, 4, 8}), ("a100(boxes=2)", 2, {1, 2, 3, 4, 8, 16})],
@@ -298,7 +275,7 @@ def test_forests_reach_every_node_in_time() -> None:
 def test_cores_exchange_everything(name: str, most_steps: int, expected: set[int]) -> None:
     topology = on(name)
     sizes = set()
-    for core in Machine(topology, NEVER).cores(most_steps):
+    for core in AllreduceNetwork(topology, NEVER).cores(most_steps):
         held = {v: {v} for v in core.nodes}
         for step in range(core.steps):
             before = {v: set(some) for v, some in held.items()}
@@ -315,7 +292,7 @@ def test_cores_exchange_everything(name: str, most_steps: int, expected: set[int
 
 def test_boxes_exchange_within_and_across_at_once() -> None:
     """Half of the data goes across first: two steps at what one link into a box allows."""
-    packing = Packing(Machine(on("a100(boxes=2)"), NEVER), 2)
+    packing = PairPacking(AllreduceNetwork(on("a100(boxes=2)"), NEVER), 2)
     while not packing.rested:
         packing.improve(NEVER)
     assert packing.value == pytest.approx(1)
@@ -323,32 +300,32 @@ def test_boxes_exchange_within_and_across_at_once() -> None:
 
 def test_one_node_of_every_box_exchanges_what_they_collected() -> None:
     """Among cores of which most are dearer: 7/8 over 12 within a box, twice, and 3/8 by a card."""
-    packing = Packing(Machine(on("a100(boxes=4)"), NEVER), 3)
+    packing = PairPacking(AllreduceNetwork(on("a100(boxes=4)"), NEVER), 3)
     while not packing.rested:
         packing.improve(NEVER)
     assert packing.value <= 2 * 7 / 96 + 3 / 8 + 1e-6
 
 
 def test_a_group_makes_links_alike() -> None:
-    group = symmetry(on("torus(4,4)"), NEVER)
+    group = small_symmetry(on("torus(4,4)"), NEVER)
     assert group.order == 64
-    assert len(Machine(on("torus(4,4)"), NEVER).rates) == 1
-    assert len(Machine(on("mesh(3,3)"), NEVER).rates) < len(on("mesh(3,3)").bounds)
+    assert len(AllreduceNetwork(on("torus(4,4)"), NEVER).rate) == 1
+    assert len(AllreduceNetwork(on("mesh(3,3)"), NEVER).rate) < len(on("mesh(3,3)").bounds)
 
 
 def test_more_steps_begin_with_what_fewer_had() -> None:
-    machine = Machine(on("mesh(3,3)"), NEVER)
-    few = Packing(machine, 6)
+    machine = AllreduceNetwork(on("mesh(3,3)"), NEVER)
+    few = PairPacking(machine, 6)
     while not few.rested:
         few.improve(NEVER)
-    more = Packing(machine, 8, few.begin(8))
+    more = PairPacking(machine, 8, few.begin(8))
     more.improve(NEVER)
     assert more.value <= few.value * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("size", [4, 6, 9])
 def test_waves_meet_the_count_of_sends_on_a_mesh(size: int) -> None:
-    machine = Machine(on(f"mesh({size},{size})"), NEVER)
+    machine = AllreduceNetwork(on(f"mesh({size},{size})"), NEVER)
     packing = WavePacking(machine, 8 * size)
     packing.pack(NEVER)
     assert packing.value == pytest.approx((size + 1) / (2 * size))
@@ -356,7 +333,7 @@ def test_waves_meet_the_count_of_sends_on_a_mesh(size: int) -> None:
 
 
 def test_waves_come_nearer_and_nearer() -> None:
-    machine = Machine(on("mesh(3,3)"), NEVER)
+    machine = AllreduceNetwork(on("mesh(3,3)"), NEVER)
     packing = WavePacking(machine, 8)
     packing.pack(NEVER)
     points = []
@@ -391,12 +368,12 @@ def test_waves_come_nearer_and_nearer() -> None:
 def test_waves_of_low_trees_meet_the_best_of_any_roots(
     network: str, height: int, best: Fraction
 ) -> None:
-    machine = Machine(on(network), NEVER)
+    machine = AllreduceNetwork(on(network), NEVER)
     packing = WavePacking(machine, 2 * machine.num_nodes, most_links=height)
     packing.pack(NEVER)
     assert packing.value == pytest.approx(float(best))
     for i, _ in packing.shared():
-        pair = packing.pairs[i]
+        pair = packing.columns[i]
         assert pair.after <= height
         assert int(pair.steps.max()) + 1 <= pair.after + height
         assert pair.contributions(machine.ends)[pair.steps >= pair.after].all()
@@ -444,7 +421,7 @@ def test_low_trees_are_trees_and_cost_no_less_than_the_cheapest() -> None:
 
 def test_waves_are_what_their_sends_are() -> None:
     """Listed one by one: as many rounds, and an algorithm."""
-    machine = Machine(on("mesh(4,4)"), NEVER)
+    machine = AllreduceNetwork(on("mesh(4,4)"), NEVER)
     packing = WavePacking(machine, None)
     packing.pack_combs(NEVER)
     kept = [found for found in waves(packing, 4096, 130, NEVER) if found.count > 90]
@@ -463,7 +440,7 @@ def test_waves_are_what_their_sends_are() -> None:
     "network", ["mesh(4,6)", "mesh(5,5)", "mesh(2,3,4)", "torus(3,5)", "hypercube(3)", "line(5)"]
 )
 def test_combs_meet_the_count_of_sends_on_a_grid(network: str) -> None:
-    machine = Machine(on(network), NEVER)
+    machine = AllreduceNetwork(on(network), NEVER)
     far = machine.topology.distances
     for root, onward in combs(machine.topology):
         assert onward[root] == root
@@ -514,7 +491,7 @@ def test_waves_for_every_number_of_them() -> None:
     links = [(i, (i + j) % 6) for i in range(6) for j in (1, 5) if (i, j) != (0, 1)]
     topology = Topology.from_links("ring less a link", 6, dict.fromkeys(links, 1))
     asked = SPECS.collective("allreduce")
-    packing = WavePacking(Machine(topology, NEVER), 12, most_links=6)
+    packing = WavePacking(AllreduceNetwork(topology, NEVER), 12, most_links=6)
     packing.pack(NEVER)
     family = family_of(packing, asked)
     assert family is not None
@@ -535,6 +512,6 @@ def test_waves_for_every_number_of_them() -> None:
 
 
 def test_a_single_wave_that_is_as_good_is_no_family() -> None:
-    packing = WavePacking(Machine(on("torus(4,4)"), NEVER), 32, most_links=16)
+    packing = WavePacking(AllreduceNetwork(on("torus(4,4)"), NEVER), 32, most_links=16)
     packing.pack(NEVER)
     assert family_of(packing, SPECS.collective("allreduce")) is None

@@ -1,0 +1,83 @@
+"""What allreduces load: a topology modulo a small group, and groups of nodes that exchange."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import gcd
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import Deadline
+from syncoll.model import Topology
+from syncoll.packing.network import Links, OrbitNetwork
+from syncoll.symmetry import small_symmetry
+from syncoll.symmetry.candidates import automorphism_generators
+from syncoll.symmetry.fixing import least_of_orbits, link_orbits
+from syncoll.symmetry.structure import Structure
+from syncoll_treepairs.cores import Core, cores
+from syncoll_treepairs.shortest_paths import exchanges
+
+__all__ = ["AllreduceNetwork"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+class AllreduceNetwork(OrbitNetwork):
+    """A topology, and its orbits under a group of automorphisms that may leave nodes in place.
+
+    Args:
+        topology: every node of which reaches every other.
+        until: when to be content with the symmetry found.
+        multiple: chunks of the collective for its least C: they come in multiples.
+
+    Attributes:
+        ends: of every link, ``[L, 2]``.
+        roots: one node of each orbit.
+        forth: the links.
+        back: the links turned round.
+        least: R/C that no allreduce goes below, if each link had its part of each bound alone.
+    """
+
+    def __init__(self, topology: Topology, until: Deadline, multiple: int = 1) -> None:
+        super().__init__(topology, small_symmetry(topology, until))
+        self._multiple = multiple
+        self._cores: dict[int, list[Core]] = {}
+        nodes, generators = topology.num_nodes, list(self.group.generators)
+        self.roots: list[int] = np.unique(least_of_orbits(nodes, generators)).tolist()
+        self.ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        source, target = self.ends.T
+        self.forth, self.back = (
+            Links.of(nodes, *ends) for ends in ((source, target), (target, source))
+        )
+        share = np.full(len(source), np.inf)
+        for bound, links in zip(topology.bounds, topology.bound_links, strict=True):
+            share[links] = np.minimum(share[links], float(bound.chunks_per_round) / len(links))
+        self.least = 2 * (nodes - 1) / float(share.sum())
+
+    def cores(self, most_steps: int) -> list[Core]:
+        """See `cores.cores`; they are made once."""
+        if most_steps not in self._cores:
+            kinds = link_orbits(self.topology, automorphism_generators(Structure(self.topology)))
+            self._cores[most_steps] = cores(self.topology, self.roots, most_steps, kinds)
+        return self._cores[most_steps]
+
+    @cached_property
+    def exchanges(self) -> list[Core]:
+        """See `shortest_paths.exchanges`."""
+        return list(exchanges(self.topology))
+
+    @property
+    def order(self) -> int:
+        """The number of elements of the group."""
+        return self.group.order
+
+    @property
+    def times(self) -> int:
+        """Chunks and their images come in multiples of this."""
+        return self._multiple // gcd(self._multiple, self.order)
+
+    @property
+    def least_chunks(self) -> int:
+        """All numbers of chunks are multiples of this."""
+        return self.order * self.times

@@ -1,0 +1,218 @@
+"""From a fractional packing to whole chunks of all nodes, for a C that loses little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import Deadline
+from syncoll.model import Algorithm, Carriers, OrbitAlgorithm, Topology
+from syncoll.packing.master import Master
+from syncoll.packing.whole_chunks import NEAR_PROMISE, WHOLE, ColumnChoice, DealtChunks
+from syncoll_treepairs.network import AllreduceNetwork
+from syncoll_treepairs.packing import AllreducePacking
+from syncoll_treepairs.pairs import Pair
+
+__all__ = [
+    "algorithm_of",
+    "deal",
+    "few_chunks",
+    "in_waves",
+    "own_sends",
+    "rounded_off",
+]
+
+IntArray = npt.NDArray[np.int64]
+
+_FEW = 3
+"""Numbers of chunks that lose least by rounding, which are dealt."""
+
+_CHOICE = 160
+"""Pairs to choose from, including some without a share; limits work."""
+
+_TRIED = 4096
+"""Numbers of chunks that are looked at, in units; limits work."""
+
+_EVERY = 64
+"""Numbers of units that are rounded one by one; of larger ones each 16th is."""
+
+
+def _choice(packing: AllreducePacking, kinds: list[tuple[int, float]]) -> ColumnChoice[Pair]:
+    """Pairs by their position, with their shares."""
+    return ColumnChoice(
+        packing.network.exact_rate,
+        [1],
+        [len(kinds)],
+        [packing.columns[i] for i, _ in kinds],
+        np.array([share for _, share in kinds]),
+        np.stack([packing.master.loads[i] for i, _ in kinds]).astype(np.int64),
+    )
+
+
+def deal(
+    packing: AllreducePacking,
+    most_chunks: int,
+    below: Fraction | None,
+    until: Deadline,
+) -> DealtChunks[Pair] | None:
+    """The best way found to deal chunks, for a few numbers of them; None if none costs less."""
+    order, stride = packing.network.order, packing.network.times
+    kinds = packing.shared()
+    used = {i for i, _ in kinds}
+    others = [i for i in range(len(packing.columns) - 1, -1, -1) if i not in used]
+    kinds += [(i, 0.0) for i in others[: max(0, _CHOICE - len(kinds))]]
+    choice = _choice(packing, kinds)
+    most = max(stride, min(most_chunks // order, _TRIED))
+
+    def least(times: int) -> int:
+        """The rounds that the packing promises."""
+        return max(1, ceil(packing.value * order * times - WHOLE))
+
+    every = {t: Fraction(least(t), t) for t in range(stride, most + 1, stride)}
+    promised = {t: cost for t, cost in every.items() if below is None or cost / order < below}
+    if not promised:
+        return None
+    best_promise = min(promised.values())
+    losses = choice.losses(t for t in promised if t <= _EVERY * stride or t % (16 * stride) == 0)
+    near = sorted(losses, key=lambda t: losses[t])[:_FEW]
+    candidates = [t for t in near if losses[t] <= best_promise][:1]
+    candidates += [t for t, cost in promised.items() if cost <= best_promise * NEAR_PROMISE][:1]
+    candidates += [min(promised, key=lambda t: promised[t]), *near]
+    best: DealtChunks[Pair] | None = None
+    for i, times in enumerate(dict.fromkeys(candidates)):
+        numbers = choice.rounded(times)
+        if choice.rounds(numbers) > least(times):
+            part = until.share(1 / (len(candidates) - i))
+            numbers = choice.solved(numbers, part.left())
+        numbers, units = choice.coarsened(numbers, times // stride)
+        dealt = choice.dealt(numbers, order * stride * units)
+        if best is None or (dealt.bandwidth, dealt.chunks) < (best.bandwidth, best.chunks):
+            best = dealt
+        if until.passed:
+            break
+    if best is None or (below is not None and best.bandwidth >= below):
+        return None
+    return best
+
+
+def few_chunks(
+    topology: Topology, pairs: Sequence[Pair], most: int, stride: int, until: Deadline
+) -> DealtChunks[Pair] | None:
+    """Deals chunks to pairs: as few chunks as bring R/C near the fractional optimum.
+
+    Args:
+        pairs: at least one.
+        most: the largest number of chunks.
+        stride: the number of chunks is a multiple of it.
+        until: deadline; the answer is None without an optimum by then.
+    """
+    steps = 1 + max(int(pair.steps[-1]) for pair in pairs)
+    count, links = len(pairs), len(topology.links)
+    sends = [np.bincount(p.links * steps + p.steps, minlength=links * steps) for p in pairs]
+    on_links = np.stack(sends).reshape(count, links, steps)
+    loads = np.stack([on_links[:, some].sum(axis=1) for some in topology.bound_links], axis=1)
+    rates = [bound.chunks_per_round for bound in topology.bounds]
+    rounds = loads / np.array([float(rate) for rate in rates])[:, None]
+    alike = np.unique(np.moveaxis(rounds, 1, 0).reshape(len(rates), -1), axis=0)
+    alike = alike.reshape(-1, count, steps)
+    master = Master(np.ones(len(alike)), [1.0], steps)
+    for i in range(count):
+        master.add(0, alike[:, i])
+    if master.solve(until.left()) is None:
+        return None
+    choice = ColumnChoice(rates, [1], [count], pairs, master.shares, loads)
+    return _least_lost(choice, range(stride, most + 1, stride), 1)
+
+
+def rounded_off(packing: AllreducePacking, most_chunks: int) -> DealtChunks[Pair] | None:
+    """The shares as whole numbers, of as many chunks as lose least; None where the limit is less
+    than the least number of chunks.
+
+    No solver is asked, so that it is soon done; with some hundred chunks little is lost.
+    """
+    network = packing.network
+    times = range(network.times, min(most_chunks // network.order, _TRIED) + 1, network.times)
+    return _least_lost(_choice(packing, packing.shared()), times, network.order)
+
+
+def _least_lost(
+    choice: ColumnChoice[Pair], times: Iterable[int], order: int
+) -> DealtChunks[Pair] | None:
+    losses = choice.losses(times)
+    if not losses:
+        return None
+    best = min(losses, key=lambda one: losses[one])
+    return choice.dealt(choice.rounded(best), order * best)
+
+
+def algorithm_of(network: AllreduceNetwork, dealt: DealtChunks[Pair]) -> Algorithm:
+    """The algorithm in which every image of a chunk does what the chunk does."""
+    return in_waves(network, dealt, own_sends(network.topology, dealt), 1)
+
+
+def own_sends(topology: Topology, dealt: DealtChunks[Pair]) -> Algorithm:
+    """What the chunks do of which all others are images, without rounds."""
+    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    sends, carried = [], []
+    whose: dict[Pair, npt.NDArray[np.bool_]] = {}  # the same whenever it begins
+    first = 0
+    steps = 0
+    for pair, number in dealt.columns[0]:
+        rows = np.concatenate([ends[pair.links], pair.steps[:, None]], axis=1)
+        chunks = np.repeat(np.arange(first, first + number), len(rows))
+        sends.append(np.concatenate([chunks[:, None], np.tile(rows, (number, 1))], axis=1))
+        own_steps = pair.later(-int(pair.steps[0]))
+        if own_steps not in whose:
+            whose[own_steps] = pair.contributions(ends)
+        carried.append(np.tile(whose[own_steps], (number, 1)))
+        first += number
+        steps = max(steps, int(pair.steps.max(initial=-1)) + 1)
+    return Algorithm((0,) * steps, np.concatenate(sends), np.concatenate(carried))
+
+
+def in_waves(
+    network: AllreduceNetwork, dealt: DealtChunks[Pair], own: Algorithm, waves: int
+) -> Algorithm:
+    """The algorithm of own sends and all their images.
+
+    Args:
+        own: see `own_sends`.
+        waves: all of it comes so often, for other chunks and a step later each time.
+    """
+    group, each = network.group, dealt.chunks // network.order
+    # Element e has chunks e * each, ...
+    numbers = {images.tobytes(): e for e, images in enumerate(group.elements)}
+    maps = []
+    for images in group.generators:
+        goes = np.array([numbers[images[element].tobytes()] for element in group.elements])
+        maps.append((goes[:, None] * each + np.arange(each)).ravel())
+    moved = np.array(maps, dtype=np.int64).reshape(-1, dealt.chunks)
+    carriers = Carriers(group.generators, moved, group.products)
+    if waves > 1:
+        carriers = _again(carriers, waves)
+        own = replace(own, rounds_per_step=(0,) * (own.steps + waves - 1))
+    return OrbitAlgorithm.plain_if_small(own, carriers).tightened(network.topology)
+
+
+def _again(carriers: Carriers, times: int) -> Carriers:
+    """The same for so many times the chunks, each time a step later."""
+    nodes, chunks = carriers.nodes.shape[1], carriers.chunks.shape[1]
+    first = np.repeat(np.arange(times) * chunks, chunks)
+    every = np.arange(times * chunks)
+    generator, order = len(carriers.nodes), carriers.order
+    later = np.arange(order * (times - 1))
+    return Carriers(
+        np.concatenate([carriers.nodes, np.arange(nodes)[None]]),
+        np.concatenate(
+            [np.tile(carriers.chunks, (1, times)) + first, (every + chunks)[None] % len(every)]
+        ),
+        np.concatenate(
+            [carriers.products, np.stack([np.full_like(later, generator), later], axis=1)]
+        ),
+        np.concatenate([np.zeros(generator, dtype=np.int64), [1]]),
+    )
