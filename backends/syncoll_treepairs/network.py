@@ -6,7 +6,6 @@ from functools import cached_property
 from math import gcd
 
 import numpy as np
-import numpy.typing as npt
 
 from syncoll.deadline import Deadline
 from syncoll.model import Topology
@@ -19,8 +18,6 @@ from syncoll_treepairs.cores import Core, cores
 from syncoll_treepairs.shortest_paths import exchanges
 
 __all__ = ["AllreduceNetwork"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 class AllreduceNetwork(OrbitNetwork):

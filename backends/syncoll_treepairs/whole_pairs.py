@@ -27,7 +27,6 @@ __all__ = [
     "rounded_off",
 ]
 
-IntArray = npt.NDArray[np.int64]
 
 _FEW = 3
 """Numbers of chunks that lose least by rounding, which are dealt."""

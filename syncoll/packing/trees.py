@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.packing.network import Links
 from syncoll.packing.problem import TreeDemand

@@ -19,6 +19,7 @@ from typing import Generic
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.clock import took
 from syncoll.deadline import Deadline
 from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
@@ -41,8 +42,6 @@ __all__ = [
     "rounds_of",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _MOST_TREES = 2400
 """Trees to choose from, beyond those with a share; limits memory.  A fourth begins a packing with

@@ -9,8 +9,8 @@ small, for C is a multiple of its order.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
 from syncoll.model import Topology
 from syncoll.symmetry.fixing import link_orbits
@@ -19,7 +19,6 @@ from syncoll.symmetry.group import Group
 
 __all__ = ["small_symmetry"]
 
-IntArray = npt.NDArray[np.int64]
 
 _LARGEST, _GROWTH = 4096, 16
 """The order at most, absolutely and in times the nodes; limits C and memory."""
