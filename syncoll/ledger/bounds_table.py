@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 
 from syncoll.bounding import (
     BoundsMemory,
@@ -22,14 +22,18 @@ from syncoll.bounding import (
 from syncoll.certificates import Certificate, ChunkClasses, DemandView, RoundsBound
 from syncoll.clock import now
 from syncoll.deadline import NEVER, Deadline
-from syncoll.errors import LocatedError
+from syncoll.errors import LocatedError, UsageError
 from syncoll.model import Collective, Instance, Topology
 from syncoll.model.derived import require_sense
 from syncoll.model.node_sets import MOST_DENSE_CELLS
 from syncoll.model.reach import Reach
 from syncoll.results import Point
+from syncoll.wording import counted
 
-__all__ = ["BoundsTable", "in_turn"]
+__all__ = ["LARGEST_LEAST_CHUNKS", "BoundsTable", "in_turn"]
+
+LARGEST_LEAST_CHUNKS = 100_000
+"""Where the search for the least C gives up."""
 
 _THOROUGH_SECONDS = 20.0
 
@@ -55,12 +59,18 @@ _SHARE_OF_TREES = 0.5
 
 
 class BoundsTable:
-    """Lower bounds on steps and rounds; of an irregular collective those of one C.
+    """Lower bounds on steps and rounds of a collective; those on R/C hold for every C.
 
     Args:
         prove: computes bounds, as `syncoll.bounding.rounds_bound` does.
         deadline: after it no linear program is started; quick bounds for any number of steps are
             used instead.
+        chunks: the C of whose chunks certificates speak; None for the least.
+
+    Attributes:
+        left_out: C for which the collective is said to be defined but makes no sense.
+        skipped: S (None: any) for whose bound there was no time.
+        late: S of which `tighten` may prove more in more time.
     """
 
     def __init__(
@@ -69,38 +79,23 @@ class BoundsTable:
         collective: Collective,
         prove: Callable[..., RoundsBound] = rounds_bound,
         deadline: Deadline = NEVER,
+        chunks: int | None = None,
     ) -> None:
         self.topology, self.collective, self._prove = topology, collective, prove
-        self.deadline = deadline
-        self.skipped: set[int | None] = set()
+        self.deadline, self._chunks = deadline, chunks
         self.left_out: dict[int, LocatedError] = {}
-        """C for which the collective is said to be defined, but of which nothing can be made."""
-        self._admits: dict[int, bool] = {}
-        self._made_sense = False
-        self._shape: ChunkClasses | None = None
-        self._least_steps: int | None = None
-        self._bounds: dict[tuple[int, int | None], RoundsBound] = {}
-        self._hurried: dict[tuple[int, int | None], float] = {}
-        """For which of them there were only so many seconds, in which nothing was proved of S."""
-        self._late: dict[tuple[int, int | None], float] = {}
-        """Which of them took all of so many seconds."""
+        self.skipped: set[int | None] = set()
         self.late: set[int | None] = set()
-        """Of which S `tighten` may prove more in more time."""
-        self._thorough: set[tuple[int, int | None]] = set()
-        self._cuts: dict[int, RoundsBound] = {}
+        self._admits: dict[int, bool] = {}
+        self._bounds: dict[int | None, RoundsBound] = {}
+        self._thorough: set[int | None] = set()
+        self._hurried: dict[int | None, float] = {}
+        """The seconds of those that proved nothing of their S in so few."""
+        self._took_all: dict[int | None, float] = {}
+        """The seconds of those that took all of them."""
         self._found: list[tuple[int, Fraction]] = []
         self._points: dict[int, Point] = {}
         self._memory = BoundsMemory()
-
-    def instance(self, chunks: int, steps: int, rounds: int) -> Instance:
-        """The instance for these numbers; raises `ModelError` where the collective makes none."""
-        return self.collective.instantiate(self.topology, chunks=chunks, steps=steps, rounds=rounds)
-
-    def is_writable(self, chunks: int) -> bool:
-        """Whether the chunks are not too many for the tables of an instance."""
-        shape = self.shape(chunks)
-        total = int(shape.classes.counts.sum()) * chunks // shape.chunks
-        return total * self.topology.num_nodes <= MOST_DENSE_CELLS
 
     def admits(self, chunks: int) -> bool:
         """Whether there are algorithms to look for with C = `chunks`.
@@ -111,24 +106,58 @@ class BoundsTable:
         if chunks not in self._admits:
             try:
                 admitted = self.collective.admits(self.topology.num_nodes, chunks)
-                if admitted and not self._made_sense:  # one stands for all
+                if admitted and True not in self._admits.values():  # one stands for all
                     require_sense(self.collective, self.topology, chunks)
-                    self._made_sense = True
             except LocatedError as error:
                 admitted, self.left_out[chunks] = False, error
             self._admits[chunks] = admitted
         return self._admits[chunks]
 
-    def least_steps(self, chunks: int) -> int:
-        """The distance bound on S, the same for every C; computed for C = `chunks`."""
-        if self._least_steps is None:
-            self._least_steps = self.reach(chunks).least_steps
-        return self._least_steps
+    def least_chunks(self, most: int | None = None) -> int:
+        """The least C, up to a limit.
 
-    def reach(self, chunks: int) -> Reach:
-        """How far what is asked for with C = `chunks` is."""
-        table = self.collective.table_on(self.topology, chunks)
+        Raises:
+            UsageError: when the collective is defined for none.
+            ModelError: when it makes no sense on the topology.
+        """
+        most = most or LARGEST_LEAST_CHUNKS
+        for chunks in range(1, most + 1):
+            if self.admits(chunks):
+                return chunks
+            if self.left_out:  # it makes no sense for any C
+                raise next(iter(self.left_out.values()))
+        name, needs = self.collective.name, self.collective.requirement
+        raise UsageError(
+            f"collective {name} is defined for no C up to {most} on "
+            f"{counted(self.topology.num_nodes, 'node')}" + (f": {needs}" if needs else "")
+        )
+
+    def instance(self, chunks: int, steps: int, rounds: int) -> Instance:
+        """The instance for these numbers; raises `ModelError` where the collective makes none."""
+        return self.collective.instantiate(self.topology, chunks=chunks, steps=steps, rounds=rounds)
+
+    def is_writable(self, chunks: int) -> bool:
+        """Whether the chunks are not too many for the tables of an instance."""
+        total = int(self.shape.classes.counts.sum()) * chunks // self.shape.chunks
+        return total * self.topology.num_nodes <= MOST_DENSE_CELLS
+
+    @cached_property
+    def shape(self) -> ChunkClasses:
+        """The chunks by what is asked for them, of the C of which certificates speak."""
+        chunks = self._chunks or self.least_chunks()
+        table = self.collective.tabulate(self.topology.num_nodes, chunks)
+        return ChunkClasses.of(table, chunks, combining=self.collective.combining)
+
+    @cached_property
+    def reach(self) -> Reach:
+        """How far chunks must go."""
+        table = self.collective.table_on(self.topology, self.shape.chunks)
         return Reach.of(self.topology, table, self.collective.combining)
+
+    @property
+    def least_steps(self) -> int:
+        """The distance bound on S."""
+        return self.reach.least_steps
 
     def until(self, deadline: Deadline) -> None:
         """From now on bounds are begun until then."""
@@ -137,8 +166,8 @@ class BoundsTable:
     def again(self, deadline: Deadline) -> None:
         """The same for a search that begins again, with more time: what was late may prove more."""
         self.until(deadline)
-        self._hurried |= self._late
-        self._late.clear()
+        self._hurried |= self._took_all
+        self._took_all.clear()
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
@@ -154,7 +183,7 @@ class BoundsTable:
             self.deadline, self.skipped = usual, skipped
 
     def found(self, steps: int, bandwidth: Fraction, point: Point | None = None) -> None:
-        """Tells of an algorithm: no bound is above what it costs, and what meets it is enough.
+        """Enters an algorithm: no bound is above what it costs, and what meets it is enough.
 
         Args:
             point: the algorithm, whose trees are a warm start of bounds.
@@ -163,131 +192,115 @@ class BoundsTable:
         if point is not None:
             self._points[steps] = point
 
-    def is_met(self, chunks: int) -> bool:
+    @property
+    def is_met(self) -> bool:
         """Whether a cut, found at once, proves that nothing beats an algorithm of fewest steps."""
-        shape = self.shape(chunks)
-        return self._met(self._cut(shape), shape.chunks, self.least_steps(chunks))
+        return self._met(self._cut, self.least_steps)
 
-    def _met(self, bound: RoundsBound, chunks: int, steps: int | None) -> bool:
+    def _met(self, bound: RoundsBound, steps: int | None) -> bool:
         """Whether an algorithm of at most so many steps costs no more than the bound."""
-        return any(
-            cost * chunks <= bound.rounds
-            for known, cost in self._found
-            if steps is None or known <= steps
-        )
+        cheapest = self._cheapest(steps)
+        return cheapest is not None and cheapest <= bound.rounds
 
-    def bandwidth(self, chunks: int, steps: int | None = None) -> Fraction:
-        """A lower bound on R/C for C = `chunks` and at most `steps` steps (None: any number).
+    def _cheapest(self, steps: int | None) -> Fraction | None:
+        """R of the cheapest algorithm known of at most so many steps."""
+        costs = (cost for known, cost in self._found if steps is None or known <= steps)
+        return min((cost * self.shape.chunks for cost in costs), default=None)
+
+    def bandwidth(self, steps: int | None = None) -> Fraction:
+        """A lower bound on R/C for at most `steps` steps (None: any number).
 
         The quick one, until `tighten` was called for the same steps.
         """
-        return self.certificate(self.shape(chunks), steps).bandwidth
+        return self.certificate(steps).bandwidth
 
-    def known(self, chunks: int, steps: int) -> Fraction:
+    def known(self, steps: int) -> Fraction:
         """The same, without computing anything for this number of steps."""
-        shape = self.shape(chunks)
-        own = steps if (shape.chunks, steps) in self._bounds else None
-        return self.certificate(shape, own).bandwidth
+        return self.bandwidth(steps) if steps in self._bounds else self._best(steps).bandwidth
 
-    def certificate(self, shape: ChunkClasses, steps: int | None = None) -> Certificate:
-        """The best one known for a shape and at most `steps` steps; the more general of equals."""
-        bounds = [self._cut(shape), self._bound(shape, None)]
+    def certificate(self, steps: int | None = None) -> Certificate:
+        """The best one known for at most `steps` steps; the more general of equals."""
+        if steps is None:
+            return self._best(None)
+        if steps in self._bounds or not self.deadline.passed:
+            return self._best(steps, self._bound(steps))
+        self.skipped.add(steps)
+        return self._best(steps)
+
+    def _best(self, steps: int | None, *own: RoundsBound) -> Certificate:
+        """That of what is known for any number of steps, for more steps, and of its own."""
+        bounds = [self._cut, self._bound(None)]
         if steps is not None:
             # What holds for more steps holds for these; with little time more may prove more.
-            more = [s for c, s in self._bounds if c == shape.chunks and s is not None and s > steps]
-            bounds += [self._bounds[shape.chunks, s] for s in sorted(more, reverse=True)]
-            if (shape.chunks, steps) in self._bounds or not self.deadline.passed:
-                bounds.append(self._bound(shape, steps))
-            else:
-                self.skipped.add(steps)
-        return Certificate(shape, max(bounds, key=lambda bound: bound.rounds))
+            more = (s for s in self._bounds if s is not None and s > steps)
+            bounds += [self._bounds[s] for s in sorted(more, reverse=True)]
+        return Certificate(self.shape, max([*bounds, *own], key=lambda bound: bound.rounds))
 
-    def certificates(self, chunks: int, steps: int | None) -> tuple[Certificate, ...]:
-        """The best certificate for C = `chunks`; none where distances rule so few steps out."""
-        if steps is not None and self.least_steps(chunks) > steps:
-            return ()
-        return (self.certificate(self.shape(chunks), steps),)
-
-    def tighten(
-        self, chunks: int, steps: int | None, seconds: float | None = _THOROUGH_SECONDS
-    ) -> Fraction:
+    def tighten(self, steps: int | None, seconds: float | None = _THOROUGH_SECONDS) -> Fraction:
         """The same bound after spending up to about `seconds` on the larger relaxation."""
-        shape = self.shape(chunks)
-        if steps is not None and self.is_far(shape.chunks, steps):
-            return self.bandwidth(chunks, steps)
-        key = shape.chunks, steps
-        if key not in self._thorough or steps in self.late:
-            self._thorough.add(key)
+        if steps is not None and self.is_far(steps):
+            return self.bandwidth(steps)
+        if steps not in self._thorough or steps in self.late:
+            self._thorough.add(steps)
             self.late.discard(steps)
             began = now()
-            self._keep(key, self._rounds(shape, steps, seconds=seconds))
+            self._keep(steps, self._rounds(steps, seconds=seconds))
             if seconds is not None and now() - began >= seconds:
                 self.late.add(steps)
-        return self.bandwidth(chunks, steps)
+        return self.bandwidth(steps)
 
-    def _left(self) -> float:
-        """Seconds for the next bound."""
-        return min(_THOROUGH_SECONDS, self.deadline.left() * _SHARE_OF_REST)
-
-    def _cheapest(self, chunks: int, steps: int | None) -> Fraction | None:
-        """R of the cheapest algorithm known of at most so many steps."""
-        costs = (cost for known, cost in self._found if steps is not None and known <= steps)
-        return min((cost * chunks for cost in costs), default=None)
-
-    def is_far(self, chunks: int, steps: int) -> bool:
+    def is_far(self, steps: int) -> bool:
         """Whether so many steps have no bound of their own: it would say next to nothing more than
         that for any number of steps, and its linear program grows with them."""
         near, times = (of[self.collective.combining] for of in (_NEAR_STEPS, _NEAR_MULTIPLES))
-        return steps > max(near, times * self.least_steps(chunks))
+        return steps > max(near, times * self.least_steps)
 
-    def _bound(self, shape: ChunkClasses, steps: int | None) -> RoundsBound:
-        if steps is not None and self.is_far(shape.chunks, steps):
+    def _bound(self, steps: int | None) -> RoundsBound:
+        if steps is not None and self.is_far(steps):
             steps = None
-        key = shape.chunks, steps
-        if key not in self._bounds or self._left() > _MORE * self._hurried.get(key, math.inf):
+        seconds = min(_THOROUGH_SECONDS, self.deadline.left() * _SHARE_OF_REST)
+        if steps not in self._bounds or seconds > _MORE * self._hurried.get(steps, math.inf):
             if self.deadline.passed:
                 self.skipped.add(steps)
-                return self._cut(shape)
-            known = self._known(shape)
-            if self._met(known, shape.chunks, steps):
-                self._bounds[key] = known
+                return self._cut
+            known = self._known
+            if self._met(known, steps):
+                self._bounds[steps] = known
                 return known
-            seconds, began = self._left(), now()
-            found = self._rounds(shape, steps, thorough=False, seconds=seconds)
-            self._keep(key, found)
+            began = now()
+            found = self._rounds(steps, thorough=False, seconds=seconds)
+            self._keep(steps, found)
             if steps is not None and found.steps is None and seconds < _HURRY:
-                self._hurried[key] = seconds
+                self._hurried[steps] = seconds
             elif now() - began > _LATE * seconds:
-                self._late[key] = seconds
-        return self._bounds[key]
+                self._took_all[steps] = seconds
+        return self._bounds[steps]
 
-    def _keep(self, key: tuple[int, int | None], found: RoundsBound) -> None:
-        """Remembers a bound unless a better one is known, and that nothing hurried it."""
-        before = self._bounds.get(key, found)
-        self._bounds[key] = max(found, before, key=lambda bound: bound.rounds)
-        self._hurried.pop(key, None)
-        self.skipped.discard(key[1])
+    def _keep(self, steps: int | None, found: RoundsBound) -> None:
+        """Keeps a bound unless a better one is known, and that nothing hurried it."""
+        before = self._bounds.get(steps, found)
+        self._bounds[steps] = max(found, before, key=lambda bound: bound.rounds)
+        self._hurried.pop(steps, None)
+        self.skipped.discard(steps)
 
-    def _known(self, shape: ChunkClasses) -> RoundsBound:
+    @property
+    def _known(self) -> RoundsBound:
         """The best bound so far for any number of steps; the earlier one among equals."""
-        cut = self._cut(shape)
-        return max(cut, self._bounds.get((shape.chunks, None), cut), key=lambda one: one.rounds)
+        return max(self._cut, self._bounds.get(None, self._cut), key=lambda one: one.rounds)
 
-    def _cut(self, shape: ChunkClasses) -> RoundsBound:
+    @cached_property
+    def _cut(self) -> RoundsBound:
         """The quick bound for any number of steps."""
-        if shape.chunks not in self._cuts:
-            self._cuts[shape.chunks] = bound_at_once(self.topology, shape)
-        return self._cuts[shape.chunks]
+        return bound_at_once(self.topology, self.shape)
 
     def _rounds(
         self,
-        shape: ChunkClasses,
         steps: int | None,
         *,
         thorough: bool = True,
         seconds: float | None = _THOROUGH_SECONDS,
     ) -> RoundsBound:
-        prove = self._prove
+        shape, prove = self.shape, self._prove
         if thorough:
             prove = partial(prove, left_out=lambda: self.late.add(steps))
         where, reading = self.topology, DemandView.MOVING
@@ -306,8 +319,8 @@ class BoundsTable:
                 thorough=thorough and shape.ends_alone,
                 seconds=seconds,
                 prove=prove,
-                known=None if steps is None else self._known(shape),
-                enough=self._cheapest(shape.chunks, steps) if thorough else None,
+                known=None if steps is None else self._known,
+                enough=self._cheapest(steps) if thorough else None,
                 memory=self._memory,
             )
             if not shape.ends_alone:
@@ -323,13 +336,6 @@ class BoundsTable:
             )
             bound = with_trees(where, demands, bound, steps, share, known)
         return with_cut(where, demands, bound, self.deadline.seconds)
-
-    def shape(self, chunks: int) -> ChunkClasses:
-        """The shape that stands for every C: that of the first `chunks` that was asked for."""
-        if self._shape is None:
-            table = self.collective.tabulate(self.topology.num_nodes, chunks)
-            self._shape = ChunkClasses.of(table, chunks, combining=self.collective.combining)
-        return self._shape
 
 
 def in_turn(steps: Iterable[int]) -> list[int]:

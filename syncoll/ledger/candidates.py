@@ -16,9 +16,8 @@ from fractions import Fraction
 from math import ceil, lcm
 
 from syncoll.errors import UsageError
-from syncoll.ledger.bounds_table import BoundsTable
+from syncoll.ledger.bounds_table import LARGEST_LEAST_CHUNKS, BoundsTable
 from syncoll.ledger.request import Candidate, SearchRequest, Strategy
-from syncoll.results.frontier import Costs
 from syncoll.wording import argument, counted
 
 __all__ = ["CandidateSource"]
@@ -32,9 +31,6 @@ _DEFAULT_MULTIPLES = 24
 _MOST_MULTIPLES = 96
 """The limit on a C that is tried because the bound's denominator asks for it."""
 
-_LARGEST_LEAST_CHUNKS = 100_000
-"""Where the search for the least C gives up."""
-
 
 class CandidateSource:
     """Resolves a request's limits and lists its candidates.
@@ -46,9 +42,9 @@ class CandidateSource:
 
     def __init__(self, request: SearchRequest, bounds: BoundsTable) -> None:
         self.request, self.bounds = request, bounds
-        self.least_chunks = self._least_chunks()
+        self.least_chunks = bounds.least_chunks(request.max_chunks)
         self.max_chunks = request.max_chunks or self.least_chunks * _DEFAULT_MULTIPLES
-        self.least_steps = bounds.least_steps(self.least_chunks)
+        self.least_steps = bounds.least_steps
         if self.least_steps == 0 and request.max_chunks is None:
             self.max_chunks = self.least_chunks  # everything is in place
         self.max_steps = self.least_steps + _DEFAULT_STEPS_BEYOND
@@ -61,7 +57,7 @@ class CandidateSource:
     @property
     def least_bandwidth(self) -> Fraction:
         """The proved bound on R/C for any number of steps and whatever C, as far as it is known."""
-        return self.least_bandwidth_of(None)
+        return self.bounds.bandwidth()
 
     @property
     def scope(self) -> str:
@@ -98,22 +94,13 @@ class CandidateSource:
             return ""
         with self.bounds.at_once():
             chunks = self.least_chunks
-            least = max(self.least_steps, ceil(self.bounds.bandwidth(chunks) * chunks))
+            least = max(self.least_steps, ceil(self.bounds.bandwidth() * chunks))
         if rounds >= least:
             return ""
         return (
             f"no algorithm has fewer than {counted(least, 'round')}, and "
             f"{argument('max_rounds', rounds)} asks for fewer"
         )
-
-    def least_bandwidth_of(self, steps: int | None) -> Fraction:
-        """The proved bound on R/C for S = `steps` (None: any number) and whatever C."""
-        return self.bounds.bandwidth(self.least_chunks, steps)
-
-    def keeps(self, point: Costs) -> bool:
-        """Whether a point that was found elsewhere keeps the limit on R."""
-        most = self.most_rounds(point.steps)
-        return most is None or point.rounds <= most
 
     @property
     def left_out(self) -> tuple[tuple[int, str], ...]:
@@ -148,7 +135,7 @@ class CandidateSource:
         if multiples is not None:
             last = min(last, self.least_chunks * multiples)
         bounded = None if self.request.strategy is Strategy.PAPER else steps
-        bound = self.bounds.bandwidth(self.least_chunks, bounded)
+        bound = self.bounds.bandwidth(bounded)
         for chunks in range(self.least_chunks, last + 1):
             if self.bounds.admits(chunks) and self.least_steps <= steps:
                 # With fewer rounds than steps some step would be idle: a matter of fewer steps.
@@ -176,7 +163,7 @@ class CandidateSource:
             return None
         if self.max_chunks < self.least_chunks * _DEFAULT_MULTIPLES:
             return None
-        bound = self.bounds.bandwidth(self.least_chunks, steps)
+        bound = self.bounds.bandwidth(steps)
         unit = lcm(bound.denominator, self.least_chunks)
         if not bound or unit > self.least_chunks * _MOST_MULTIPLES:
             return None
@@ -190,19 +177,6 @@ class CandidateSource:
             return min(by_bound, self.max_chunks) if self.limits_chunks else by_bound
         return self.max_chunks
 
-    def _least_chunks(self) -> int:
-        most = self.request.max_chunks or _LARGEST_LEAST_CHUNKS
-        for chunks in range(1, most + 1):
-            if self.bounds.admits(chunks):
-                return chunks
-            if self.bounds.left_out:  # it makes no sense for any C
-                raise next(iter(self.bounds.left_out.values()))
-        name, needs = self.bounds.collective.name, self.bounds.collective.requirement
-        raise UsageError(
-            f"collective {name} is defined for no C up to {most} on "
-            f"{counted(self.bounds.topology.num_nodes, 'node')}" + (f": {needs}" if needs else "")
-        )
-
     def _least_k(self) -> int:
         """The least k with a bandwidth-optimal candidate at the least number of steps.
 
@@ -212,7 +186,7 @@ class CandidateSource:
         bound, steps = self.least_bandwidth, self.least_steps
         if bound == 0:
             return 0
-        most = self.max_chunks if self.limits_chunks else _LARGEST_LEAST_CHUNKS
+        most = self.max_chunks if self.limits_chunks else LARGEST_LEAST_CHUNKS
         for chunks in range(bound.denominator, most + 1, bound.denominator):
             rounds = int(bound * chunks)
             if rounds >= steps and self.bounds.admits(chunks):

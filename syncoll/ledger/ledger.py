@@ -232,12 +232,12 @@ class Ledger:
         aim = self.request.aim
         if aim is None:
             return True
-        return aim.is_of_use(steps, self.source.least_bandwidth_of(steps), self.points)
+        return aim.is_of_use(steps, self.bounds.bandwidth(steps), self.points)
 
-    def tighten(self, chunks: int, steps: int, seconds: float) -> Fraction:
+    def tighten(self, steps: int, seconds: float) -> Fraction:
         """As `bound`, for up to about `seconds` and with relaxations that take long."""
         with self.log.turn(BOUNDS):
-            bandwidth = self.bounds.tighten(chunks, steps, seconds)
+            bandwidth = self.bounds.tighten(steps, seconds)
             self.record(Bound(steps, bandwidth))
         return bandwidth
 
@@ -249,7 +249,7 @@ class Ledger:
     def bound(self, steps: int | None) -> Bound:
         """Bounds R/C for at most so many steps (None: any number), as far as there is time."""
         with self.log.turn(BOUNDS):
-            return Bound(steps, self.source.least_bandwidth_of(steps))
+            return Bound(steps, self.bounds.bandwidth(steps))
 
     def report(self) -> None:
         """Shows and saves what is known so far."""
@@ -292,7 +292,7 @@ class Ledger:
         if not self.bounds.deadline.is_never:
             for one in in_turn(steps):
                 if not self.bounds.deadline.passed:
-                    source.least_bandwidth_of(one)
+                    source.bounds.bandwidth(one)
         reason = "; ".join(dict.fromkeys([why, *self.losses]))
         return self._entered(with_claims(found, source, steps, lambda _: reason))
 
@@ -314,7 +314,7 @@ class Ledger:
             return sorted({least, *found})
         if self.composed:
             every = range(least, max(found, default=least) + 1)
-            near = (s for s in every if not self.bounds.is_far(self.source.least_chunks, s))
+            near = (s for s in every if not self.bounds.is_far(s))
             return sorted({*near, *found})
         searched = {step.steps for step in self.steps}
         return sorted(searched | found | set(range(least, FEW_STEPS + 1) if families else ()))

@@ -59,10 +59,8 @@ def lower_bounds(
         OutOfTimeError: when the time was over before it was known how far chunks must go.
     """
     collective.require_regular()
-    table = BoundsTable(topology, collective, prove, until)
-    if chunks is None:
-        chunks = CandidateSource(SearchRequest(topology, collective), table).least_chunks
-    shape, least = table.shape(chunks), table.least_steps(chunks)  # whatever the time
+    table = BoundsTable(topology, collective, prove, until, chunks)
+    chunks, least = table.shape.chunks, table.least_steps  # whatever the time
     last = least + 3 if max_steps is None else max_steps
     if num_steps is not None:
         last = least + num_steps - 1
@@ -70,7 +68,7 @@ def lower_bounds(
     most = _SECONDS
     if collective.combining and topology.num_nodes > _MOST_NODES_AT_LENGTH:
         most = _SECONDS_BEYOND
-    proving = _Proving(table, chunks, most)
+    proving = _Proving(table, most)
     proving.bound(asked)
     table.until(NEVER.sooner(0.0))  # from now on as far as it is known
     source = CandidateSource(SearchRequest(topology, collective, max_chunks=chunks), table)
@@ -83,8 +81,8 @@ def lower_bounds(
         collective.name,
         chunks,
         least,
-        table.certificate(shape).bound,
-        tuple((s, table.certificate(shape, s).bound) for s in steps),
+        table.certificate().bound,
+        tuple((s, table.certificate(s).bound) for s in steps),
         last,
         evidence_of(source, nothing, steps),
         _in_words(proving.late),
@@ -101,8 +99,8 @@ class _Proving:
         interrupted: whether a person stopped it.
     """
 
-    def __init__(self, table: BoundsTable, chunks: int, most: float) -> None:
-        self._table, self._chunks, self._most = table, chunks, most
+    def __init__(self, table: BoundsTable, most: float) -> None:
+        self._table, self._most = table, most
         self._had: dict[int | None, float] = {}
         self.late: set[int | None] = set()
         self.interrupted = False
@@ -131,7 +129,7 @@ class _Proving:
         try:
             if not self.interrupted:
                 self._table.deadline.check()
-                found = self._table.tighten(self._chunks, steps, self._had[steps])
+                found = self._table.tighten(steps, self._had[steps])
         except OutOfTimeError:
             pass
         except KeyboardInterrupt:

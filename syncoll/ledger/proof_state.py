@@ -74,13 +74,13 @@ def evidence_of(
     for s in steps:
         best = known_cost(s, points, frontier.families)
         proofs.append(_Proving(source, s, answers).proof(best))
-    shapes = (ScaledShape(bounds.shape(source.least_chunks), tuple(sorted(known)), BY_CUTTING),)
+    shapes = (ScaledShape(bounds.shape, tuple(sorted(known)), BY_CUTTING),)
     return Evidence(
         shapes,
         source.max_chunks,
         undefined_chunks(shapes, source.max_chunks, bounds.admits),
-        Distance.of(bounds.reach(source.least_chunks)),
-        bounds.certificates(source.least_chunks, None),
+        Distance.of(bounds.reach),
+        (bounds.certificate(),),
         tuple(proofs),
     )
 
@@ -119,7 +119,7 @@ def gaps_are_open(
             return True
     for steps in range(source.least_steps, last + 1):
         best = known_cost(steps, points, families) or Fraction(0)
-        if best > source.least_bandwidth_of(steps):
+        if best > source.bounds.bandwidth(steps):
             return True
         if best <= source.least_bandwidth:
             break  # nor has any S after it
@@ -134,7 +134,7 @@ class _Proving:
         # The paper's strategy has one bound for every S.
         self.any_steps = source.request.strategy is Strategy.PAPER
         asked = None if self.any_steps else steps
-        self.needed = list(self.bounds.certificates(source.least_chunks, asked))
+        self.needed = [self.bounds.certificate(asked)] if steps >= source.least_steps else []
         self.used: dict[Refuted, None] = {}
 
     def proof(self, best: Fraction | None) -> Proof:
@@ -176,11 +176,11 @@ class _Proving:
         What is ruled out with R rounds is ruled out with fewer, so the largest R that something
         rules out settles it.
         """
-        if limit < 0 or self.bounds.least_steps(chunks) > self.steps:
+        if limit < 0 or self.bounds.least_steps > self.steps:
             return None  # nothing is cheaper than nothing, or comes sooner than it can
         asked = None if self.any_steps else self.steps
         # From S rounds on one bound and the same answers hold, and there may be thousands of R.
-        most = ceil(self.bounds.bandwidth(chunks, asked) * chunks) - 1
+        most = ceil(self.bounds.bandwidth(asked) * chunks) - 1
         answers = (most_covered(one, self.steps, chunks) for one in self.refuted)
         most = min(limit, max(most, *answers, -1))
         fewer = range(min(limit, self.steps - 1), -1, -1)
@@ -191,14 +191,13 @@ class _Proving:
 
     def _ruled_out(self, chunks: int, rounds: int) -> bool:
         steps = min(self.steps, rounds)  # a step without rounds does nothing
-        if self.bounds.least_steps(chunks) > steps:
+        if self.bounds.least_steps > steps:
             return True
-        shape = self.bounds.shape(chunks)
         # With fewer rounds than steps a bound for fewer steps would say more; on a large machine it
         # takes long, and there are better uses for the time.
         soon = steps < self.steps and not is_small(self.source.request.topology)
         with self.bounds.at_once() if soon else nullcontext():
-            certificate = self.bounds.certificate(shape, None if self.any_steps else steps)
+            certificate = self.bounds.certificate(None if self.any_steps else steps)
         if Fraction(rounds, chunks) < certificate.bandwidth:
             if certificate not in self.needed:
                 self.needed.append(certificate)

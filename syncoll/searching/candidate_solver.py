@@ -204,7 +204,7 @@ class CandidateSolver:
             return False
         self._deadline.check()
         seconds = min(_MOST_BOUND_SECONDS, self._deadline.seconds or _MOST_BOUND_SECONDS)
-        bound = self._ledger.tighten(candidate.chunks, candidate.steps, seconds)
+        bound = self._ledger.tighten(candidate.steps, seconds)
         return candidate.bandwidth < bound
 
     def _ask(self, candidate: Candidate, step: StepState, seconds: float | None) -> PendingAnswer:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 from syncoll.ledger.bounds_table import BoundsTable
-from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.request import SearchRequest
 from syncoll.model import Topology
 from syncoll.model.derived import dual_of
@@ -38,7 +37,7 @@ class Dual:
         dual = request.collective.dual
         assert dual is not None
         self.bounds = BoundsTable(request.topology, request.collective)
-        least = CandidateSource(replace(request, max_steps=0), self.bounds).least_chunks
+        least = self.bounds.least_chunks(request.max_chunks)
         nodes, most = request.topology.num_nodes, request.max_chunks
         self.per_dual = Fraction(least, dual_of(request.collective, dual, nodes, least))
         reversed_topology = request.topology.reversed()

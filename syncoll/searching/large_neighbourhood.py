@@ -206,7 +206,7 @@ class LargeNeighbourhoods:
         """Whether nothing is left to gain with so many steps, or with so many chunks."""
         instance = incumbent.instance
         low, best = (
-            self._ledger.bounds.known(instance.chunks, instance.steps),
+            self._ledger.bounds.known(instance.steps),
             self._ledger.best(instance.steps),
         )
         if best is not None and best <= low:

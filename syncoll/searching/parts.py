@@ -13,7 +13,6 @@ from typing import Protocol
 
 from syncoll.deadline import Deadline
 from syncoll.ledger.bounds_table import BoundsTable
-from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.ledger import OnPoints
 from syncoll.ledger.request import SearchRequest
 from syncoll.model import Algorithm, Collective, Instance, recut
@@ -135,8 +134,7 @@ class PartRequests:
 
     def least_steps(self, part: Collective) -> int:
         """The fewest steps that a part can have."""
-        asked = replace(self._whole, collective=part, max_chunks=None)
-        return CandidateSource(asked, BoundsTable(asked.topology, part)).least_steps
+        return BoundsTable(self._whole.topology, part).least_steps
 
     def questions(self, parts: Sequence[Collective], knows: Callable[[SearchRequest], bool]) -> int:
         """How many searches these parts need.

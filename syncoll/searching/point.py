@@ -219,9 +219,12 @@ class _One(Decomposition[Instance, Solution]):
         sizes = [instance.chunks, *(chunks for chunks in found if chunks is not None)]
         if not way[0].admits(nodes, instance.chunks) or len(sizes) < len(way):
             return []
-        tables = [BoundsTable(instance.topology, part, deadline=self._deadline) for part in way]
+        tables = [
+            BoundsTable(instance.topology, part, deadline=self._deadline, chunks=size)
+            for part, size in zip(way, sizes, strict=True)
+        ]
         answers: dict[tuple[int, int, int], Solution] = {}
-        for division in _divisions(tables, sizes, instance.steps, instance.rounds):
+        for division in _divisions(tables, instance.steps, instance.rounds):
             parts: list[tuple[Instance, Algorithm]] = []
             for i, (steps, rounds) in enumerate(division):
                 key = i, steps, rounds
@@ -241,7 +244,7 @@ class _One(Decomposition[Instance, Solution]):
 
 
 def _divisions(
-    tables: Sequence[BoundsTable], chunks: Sequence[int], steps: int, rounds: int
+    tables: Sequence[BoundsTable], steps: int, rounds: int
 ) -> Iterator[tuple[tuple[int, int], ...]]:
     """The ways to divide S and R among the parts that no bound rules out, the evenest first.
 
@@ -252,18 +255,18 @@ def _divisions(
         for i in range(len(tables))
     ]
     even = tuple((s, r) for s, r in shares)
-    if all(s >= t.least_steps(c) for t, c, (s, _) in zip(tables, chunks, even, strict=True)):
+    if all(s >= t.least_steps for t, (s, _) in zip(tables, even, strict=True)):
         yield even
 
     def expand(i: int, s: int, r: int) -> Iterator[tuple[tuple[int, int], ...]]:
-        table, c = tables[i], chunks[i]
-        least = table.least_steps(c)
+        table, least = tables[i], tables[i].least_steps
+        chunks = table.shape.chunks
         if i == len(tables) - 1:
-            if s >= least and r >= table.bandwidth(c, s) * c:
+            if s >= least and r >= table.bandwidth(s) * chunks:
                 yield ((s, r),)
             return
         for mine in range(least, s + 1):
-            low = table.bandwidth(c, mine) * c
+            low = table.bandwidth(mine) * chunks
             for given in range(-int(-low // 1), r + 1):
                 for rest in expand(i + 1, s - mine, r - given):
                     yield ((mine, given), *rest)

@@ -127,7 +127,7 @@ class Search:
 
         def enough(point: Point) -> bool:
             """Whether nothing is better in either cost, or within the limits."""
-            if point.steps <= source.least_steps and ledger.bounds.is_met(source.least_chunks):
+            if point.steps <= source.least_steps and ledger.bounds.is_met:
                 return True
             limited = certified and self.proving and source.request.max_steps is not None
             return limited and self.small and not wanted()
@@ -258,7 +258,7 @@ class PointBounds:
 
     def _next(self, ledger: Ledger) -> int:
         waiting = [point for point in ledger.points if point.steps not in self._bounded]
-        known, least = ledger.bounds.known, ledger.source.least_chunks
-        far = [p for p in waiting if p.bandwidth > known(least, p.steps) * _NEAR]
+        known = ledger.bounds.known
+        far = [p for p in waiting if p.bandwidth > known(p.steps) * _NEAR]
         among = {point.steps for point in far or waiting}
         return next(s for s in in_turn(p.steps for p in ledger.points) if s in among)

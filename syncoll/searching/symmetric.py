@@ -169,9 +169,9 @@ class SymmetricSearch:
         for chunks in source.admitted():
             if self._sends(chunks, steps) > min(_LEVELS[turn.level].sends * order, _MOST_SENDS):
                 break
-            if source.bounds.least_steps(chunks) > steps:
+            if source.bounds.least_steps > steps:
                 continue
-            bound = source.bounds.known(chunks, steps)
+            bound = source.bounds.known(steps)
             low = max(steps, ceil(bound * chunks), turn.failed.get(chunks, 0) + 1)
             limit = bound * _MOST_RATIO if below is None else below
             high = ceil(limit * chunks) - 1

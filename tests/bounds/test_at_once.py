@@ -56,8 +56,8 @@ def test_without_any_time(asked: str, uplinks: int, cost: Fraction) -> None:
     table = BoundsTable(machine, collective, prove, late)  # type: ignore[arg-type]
     for bound in (found.any_steps, *(bound for _, bound in found.by_steps)):
         assert bound.rounds / found.chunks == cost
-    assert table.bandwidth(found.chunks) == table.bandwidth(found.chunks, 2) == cost
-    table.certificate(table.shape(found.chunks)).check(machine)
+    assert table.bandwidth() == table.bandwidth(2) == cost
+    table.certificate().check(machine)
 
 
 def test_every_command_has_them() -> None:

@@ -130,7 +130,7 @@ def check_against_brute_force(solver: Solver, seed: int, cases: int) -> dict[str
         )
         if truth:
             assert not violations(found.instance, found.algorithm)
-            low = BoundsTable(topology, collective).bandwidth(meant.chunks, meant.steps)
+            low = BoundsTable(topology, collective).bandwidth(meant.steps)
             assert low * meant.chunks <= meant.rounds, (text, meant.steps)
             assert counted(found.instance.table) == counted(meant.table)
         seen[str(found.verdict)] += 1

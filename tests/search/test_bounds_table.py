@@ -25,18 +25,19 @@ def test_without_time_the_cuts_around_nodes_stand_in() -> None:
         (ring(4), broadcast(), F(1, 2)),
     ):
         table = BoundsTable(topology, collective, prove, late)
-        assert table.bandwidth(6) == table.bandwidth(6, 3) == bound
+        assert table.bandwidth() == table.bandwidth(3) == bound
         assert table.skipped == {None, 3}
-        table.certificate(table.shape(6), 3).check(topology)
+        table.certificate(3).check(topology)
 
 
 def test_one_bound_serves_every_c() -> None:
-    table = BoundsTable(dgx1(), allgather())
     for chunks in (1, 2, 5):
-        assert table.bandwidth(chunks, 2) == F(3, 2)
-        assert table.bandwidth(chunks) == F(7, 6)
-        assert table.tighten(chunks, 2) == F(3, 2)
-        assert table.least_steps(chunks) == 2
+        table = BoundsTable(dgx1(), allgather(), chunks=chunks)
+        assert table.shape.chunks == chunks
+        assert table.bandwidth(2) == F(3, 2)
+        assert table.bandwidth() == F(7, 6)
+        assert table.tighten(2) == F(3, 2)
+        assert table.least_steps == 2
 
 
 def test_few_steps_come_in_their_order_and_then_those_far_apart() -> None:

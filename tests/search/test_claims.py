@@ -258,6 +258,6 @@ def test_a_bound_for_more_steps_serves_fewer_that_have_less() -> None:
         return rounds_bound(*asked, **how)
 
     table = BoundsTable(topology, collective, prove)
-    assert table.bandwidth(1, 2) == table.bandwidth(1)
-    assert table.bandwidth(1, 3) > table.bandwidth(1)
-    assert table.bandwidth(1, 2) == table.bandwidth(1, 3)
+    assert table.bandwidth(2) == table.bandwidth()
+    assert table.bandwidth(3) > table.bandwidth()
+    assert table.bandwidth(2) == table.bandwidth(3)

@@ -386,12 +386,11 @@ def test_after_what_nothing_can_beat_no_seed_is_asked(
 
 @pytest.mark.parametrize("first", [1, 6])
 def test_what_meets_a_cut_does_so_whatever_the_chunks(first: int) -> None:
-    table = BoundsTable(one_way_ring(4), allgather())
-    assert table.shape(first).chunks == first
+    table = BoundsTable(one_way_ring(4), allgather(), chunks=first)
     table.found(3, Fraction(7, 2))
-    assert not any(table.is_met(chunks) for chunks in (1, 4, 6, 8))
+    assert not table.is_met
     table.found(3, Fraction(3))
-    assert all(table.is_met(chunks) for chunks in (1, 4, 6, 8))
+    assert table.is_met
 
 
 def test_alone_they_leave_open_what_nobody_searched() -> None:
