@@ -22,7 +22,7 @@ from itertools import combinations
 
 from syncoll.formula import FormulaBuilder
 from syncoll.model import BandwidthBound, Counting, Topology
-from syncoll.model.counting import destination_groups
+from syncoll.model.counting import links_together
 from syncoll_partial.slot import SendSlot
 
 __all__ = ["CountedSlots"]
@@ -48,7 +48,7 @@ class CountedSlots:
         self, builder: FormulaBuilder, topology: Topology, slots: Sequence[SendSlot]
     ) -> None:
         self._builder, self._topology, self._slots = builder, topology, slots
-        self._group_of_link: list[int] = destination_groups(topology).tolist()
+        self._group_of_link: list[int] = links_together(topology, Counting.DESTINATIONS).tolist()
         self._copying: list[set[int]] = [set() for _ in topology.links]
         for i, (bound, members) in enumerate(
             zip(topology.bounds, topology.bound_links, strict=True)

@@ -37,7 +37,7 @@ from syncoll.arrays import BoolArray, IntArray
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.topology import Counting, Topology
 
-__all__ = ["Arrivals", "CountedSends", "bound_loads", "destination_groups"]
+__all__ = ["Arrivals", "CountedSends", "bound_loads", "links_together"]
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class CountedSends:
         alone = np.arange(len(self.sends))
         if self._carried is None or not len(alone):
             return alone  # copies of data are not added
-        group = destination_groups(self.topology)[self.link]
+        group = links_together(self.topology, Counting.DESTINATIONS)[self.link]
         able = np.flatnonzero((group >= 0) & ~self.copied)
         if not len(able):
             return alone
@@ -144,20 +144,24 @@ class CountedSends:
         return Arrivals(self.sends[self.sums[order][starts]], carried)
 
 
-def destination_groups(topology: Topology) -> IntArray:
-    """``[L]``: links into a node that share bounds that count sums have equal numbers; else -1."""
+def links_together(topology: Topology, counts: Counting) -> IntArray:
+    """``[L]``: equal numbers for links of one node that share bounds of a kind; else -1.
+
+    Args:
+        counts: bounds that count copies, for links out of a node, or sums, for links into it.
+    """
     group = np.full(len(topology.links), -1, dtype=np.int64)
-    heads = np.array([b for _, b in topology.links], dtype=np.int64)
+    end = int(counts is Counting.DESTINATIONS)
+    ends = np.array([link[end] for link in topology.links], dtype=np.int64)
     for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
-        if bound.counts is not Counting.DESTINATIONS:
+        if bound.counts is not counts:
             continue
-        for head in np.unique(heads[members]).tolist():
-            own = members[heads[members] == head]
+        for node in np.unique(ends[members]).tolist():
+            own = members[ends[members] == node]
             known = np.unique(group[own])
             joined = known[known >= 0]
-            name = int(own[0]) if not len(joined) else int(joined[0])
-            group[np.isin(group, joined)] = name
-            group[own] = name
+            name = min([*joined.tolist(), int(own[0])])
+            group[np.isin(group, joined)] = group[own] = name
     return group
 
 

@@ -182,14 +182,18 @@ class Network:
         return network
 
 
-def join(first: Pieces, second: Pieces) -> Pieces:
-    """Paths glued end to end, unit by unit; both sides hold equally many units."""
-    first, second = list(first), list(second)
+def join(first: Pieces, second: Pieces, most: int | None = None) -> Pieces:
+    """Paths glued end to end, unit by unit, as far as both sides have any; these are used up.
+
+    Args:
+        most: units; None for no limit.
+    """
     joined: Pieces = []
-    while first:
+    while first and second and most != 0:
         (a, m), (b, n) = first.pop(), second.pop()
-        units = min(m, n)
+        units = min(m, n) if most is None else min(m, n, most)
         joined.append((a + b[1:], units))
+        most = None if most is None else most - units
         if m > units:
             first.append((a, m - units))
         if n > units:

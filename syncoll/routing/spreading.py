@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from syncoll.routing.flow import FlowNetwork
-from syncoll.routing.network import Network, Pieces
+from syncoll.routing.network import Network, Pieces, join
 
 __all__ = ["Plan", "balanced_flow", "balanced_plan", "follow_plan"]
 
@@ -196,15 +196,9 @@ def _join(
     mine: dict[int, Pieces], r: int, theirs: dict[int, Pieces], q: int, share: int, made: Pieces
 ) -> int:
     """Joins up to `share` units of two rails; returns how many."""
-    done = 0
-    while done < share and r in mine and q in theirs:
-        (a, m), (b, n) = mine[r].pop(), theirs[q].pop()
-        units = min(m, n, share - done)
-        made.append((a + b[1:], units))
-        done += units
-        for store, key, path, left in ((mine, r, a, m - units), (theirs, q, b, n - units)):
-            if left:
-                store[key].append((path, left))
-            elif not store[key]:
-                del store[key]
-    return done
+    new = join(mine[r], theirs[q], share)
+    made += new
+    for side, key in ((mine, r), (theirs, q)):
+        if not side[key]:
+            del side[key]
+    return sum(units for _, units in new)

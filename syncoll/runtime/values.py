@@ -24,14 +24,11 @@ from typing import Any
 import numpy as np
 
 from syncoll.arrays import IntArray
-from syncoll.errors import ExportError
+from syncoll.errors import ExportError, VerificationError
 from syncoll.model import Algorithm, Instance
+from syncoll.trust.holdings import disjoint_parts
 
 __all__ = ["Sent", "Value", "Values", "distance", "in_turn", "values_of"]
-
-
-_MOST_REMAINDERS = 100_000
-"""Where the search for disjoint parts gives up; only algorithms made to be hard come near it."""
 
 
 def distance(source: int, destination: int, num_nodes: int) -> int:
@@ -174,29 +171,10 @@ def values_of(instance: Instance, algorithm: Algorithm) -> Values:
 
 def _disjoint(wanted: int, held: Sequence[int]) -> list[int]:
     """The fewest disjoint sets of `held` that a search from the largest finds to add up."""
-    parts = sorted((m for m in held if m and m & ~wanted == 0), key=lambda m: -m.bit_count())
-    hopeless: set[int] = set()
-
-    def cover(rest: int) -> list[int] | None:
-        if not rest:
-            return []
-        if rest in hopeless:
-            return None
-        if len(hopeless) > _MOST_REMAINDERS:
-            raise ExportError(
-                f"a node holds {len(parts)} overlapping partial results of one chunk, too many to "
-                "find out which of them add up"
-            )
-        lowest = rest & -rest
-        for part in parts:
-            if part & lowest and part & ~rest == 0:
-                others = cover(rest & ~part)
-                if others is not None:
-                    return [part, *others]
-        hopeless.add(rest)
-        return None
-
-    found = cover(wanted)
+    try:
+        found = disjoint_parts(wanted, sorted(held, key=lambda m: -m.bit_count()))
+    except VerificationError as error:
+        raise ExportError(str(error)) from error
     if found is None:
         raise ExportError(
             "the algorithm sends a partial result that its sender cannot form; verify it first"

@@ -18,8 +18,8 @@ import numpy as np
 
 from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.errors import ModelError
-from syncoll.model import Collective, RelationTable, Topology
-from syncoll.scheduling.copies import copied_together
+from syncoll.model import Collective, Counting, RelationTable, Topology
+from syncoll.model.counting import links_together
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.streams import StreamClass, Streams
 
@@ -101,7 +101,9 @@ class TreePacking:
         self._parent: list[IntArray] = []
         self._entry = np.full((len(self._trees), self._nodes), -1, dtype=np.int32)
         self._topology = topology
-        self._groups = copied_together(topology) if topology.counts_copies else None
+        self._groups = (
+            links_together(topology, Counting.SOURCES) if topology.counts_copies else None
+        )
         self._copies: dict[tuple[int, ...], int] = {}
         self._at: dict[int, list[int]] = defaultdict(list)
         for i, tree in enumerate(self._trees):

@@ -14,7 +14,7 @@ handful of partial results that a node holds of one chunk it takes microseconds.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 
@@ -25,7 +25,7 @@ from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Instance
 from syncoll.model.counting import Arrivals
 
-__all__ = ["Copies", "Partials", "Violation"]
+__all__ = ["Copies", "Partials", "Violation", "disjoint_parts"]
 
 
 _MOST_REMAINDERS = 100_000
@@ -190,28 +190,40 @@ class Partials:
 
 
 def _can_form(wanted: int, held: list[int]) -> bool:
-    """Whether disjoint sets of the list add up to `wanted`: an exact cover, depth first."""
-    parts = [part for part in held if part & ~wanted == 0]
-    if wanted in parts:
-        return True
+    """Whether disjoint sets of the list add up to `wanted`."""
+    return wanted in held or disjoint_parts(wanted, held) is not None
+
+
+def disjoint_parts(wanted: int, held: Sequence[int]) -> list[int] | None:
+    """Disjoint sets of the list that add up to `wanted`: an exact cover, depth first.
+
+    Returns:
+        None where there are none; of several covers that of the sets that come first.
+
+    Raises:
+        VerificationError: when the search takes too long.
+    """
+    parts = [part for part in held if part and part & ~wanted == 0]
     dead: set[int] = set()  # remainders that no parts add up to
 
-    def cover(remainder: int) -> bool:
+    def cover(remainder: int) -> list[int] | None:
         if len(dead) > _MOST_REMAINDERS:
             raise VerificationError(
                 f"a node holds {len(parts)} overlapping partial results of one chunk, too many to "
                 "tell whether they add up"
             )
         if remainder == 0:
-            return True
+            return []
         if remainder in dead:
-            return False
+            return None
         lowest = remainder & -remainder
         for part in parts:
-            if part & lowest and part & ~remainder == 0 and cover(remainder & ~part):
-                return True
+            if part & lowest and part & ~remainder == 0:
+                others = cover(remainder & ~part)
+                if others is not None:
+                    return [part, *others]
         dead.add(remainder)
-        return False
+        return None
 
     return cover(wanted)
 

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 from syncoll.model import BandwidthBound, Collective, Counting, Fabric, Topology
-from syncoll.model.counting import bound_loads
+from syncoll.model.counting import bound_loads, links_together
 from syncoll.plugins import SeedLimits
 from syncoll.routing import as_topology
 from syncoll.scheduling import Scheduled, StepTree, schedule_trees, waves_of_streams
-from syncoll.scheduling.copies import copied_together
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.packing import TreePacking
 from syncoll.trust import require_valid
@@ -88,13 +87,13 @@ def test_what_nobody_needs_is_not_copied() -> None:
 
 def test_links_of_a_node_that_share_a_copying_cable_go_together() -> None:
     topology = in_a_row()
-    group = copied_together(topology)
+    group = links_together(topology, Counting.SOURCES)
     names = defaultdict(set)
     for (a, _), number in zip(topology.links, group.tolist(), strict=True):
         names[a].add(number)
     assert all(len(numbers) == 1 for numbers in names.values())
     assert len(set.union(*names.values())) == topology.num_nodes
-    assert set(copied_together(star(3).conservative).tolist()) == {-1}
+    assert set(links_together(star(3).conservative, Counting.SOURCES).tolist()) == {-1}
 
 
 def test_behind_a_switch_that_forwards_each_copy_counts() -> None:
@@ -131,7 +130,7 @@ def test_random_trees_count_what_the_bounds_count(topology: Topology) -> None:
     """What is scheduled needs the rounds that are claimed, and no fewer; and what goes through a
     copying switch goes at once."""
     nodes = topology.num_nodes
-    group = copied_together(topology)
+    group = links_together(topology, Counting.SOURCES)
     for seed in range(12):
         random = Random(seed)
         root = random.randrange(nodes)
