@@ -30,12 +30,12 @@ from syncoll.model.reach import Reach
 from syncoll.results import Point
 from syncoll.wording import counted
 
-__all__ = ["LARGEST_LEAST_CHUNKS", "BoundsTable", "in_turn"]
+__all__ = ["LARGEST_LEAST_CHUNKS", "THOROUGH_SECONDS", "BoundsTable", "in_turn"]
 
 LARGEST_LEAST_CHUNKS = 100_000
 """Where the search for the least C gives up."""
 
-_THOROUGH_SECONDS = 20.0
+THOROUGH_SECONDS = 20.0
 
 _SHARE_OF_REST = 0.4
 """The part of the time that is left which one bound may take."""
@@ -236,7 +236,7 @@ class BoundsTable:
             bounds += [self._bounds[s] for s in sorted(more, reverse=True)]
         return Certificate(self.shape, max([*bounds, *own], key=lambda bound: bound.rounds))
 
-    def tighten(self, steps: int | None, seconds: float | None = _THOROUGH_SECONDS) -> Fraction:
+    def tighten(self, steps: int | None, seconds: float | None = THOROUGH_SECONDS) -> Fraction:
         """The same bound after spending up to about `seconds` on the larger relaxation."""
         if steps is not None and self.is_far(steps):
             return self.bandwidth(steps)
@@ -258,7 +258,7 @@ class BoundsTable:
     def _bound(self, steps: int | None) -> RoundsBound:
         if steps is not None and self.is_far(steps):
             steps = None
-        seconds = min(_THOROUGH_SECONDS, self.deadline.left() * _SHARE_OF_REST)
+        seconds = min(THOROUGH_SECONDS, self.deadline.left() * _SHARE_OF_REST)
         if steps not in self._bounds or seconds > _MORE * self._hurried.get(steps, math.inf):
             if self.deadline.passed:
                 self.skipped.add(steps)
@@ -298,7 +298,7 @@ class BoundsTable:
         steps: int | None,
         *,
         thorough: bool = True,
-        seconds: float | None = _THOROUGH_SECONDS,
+        seconds: float | None = THOROUGH_SECONDS,
     ) -> RoundsBound:
         shape, prove = self.shape, self._prove
         if thorough:
@@ -328,7 +328,7 @@ class BoundsTable:
             where, reading = where.reversed(), DemandView.INVERSE
             demands = shape.demands(reading)
         if thorough:
-            share = (_THOROUGH_SECONDS if seconds is None else seconds) * _SHARE_OF_TREES
+            share = (THOROUGH_SECONDS if seconds is None else seconds) * _SHARE_OF_TREES
             known = (
                 (point.instance.table, point.algorithm)
                 for point in self._points.values()

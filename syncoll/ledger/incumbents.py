@@ -14,6 +14,7 @@ from syncoll.results.frontier import Point
 __all__ = [
     "FEW_STEPS",
     "MOST_LISTED",
+    "MOST_SENDS",
     "belonging",
     "few_steps",
     "merged",
@@ -29,7 +30,9 @@ FEW_STEPS, MOST_LISTED = 12, 128
 """Members of up to so many steps are points, and what is proved is said for each of these S; and up
 to so many, within its limits, of a search that shows no families."""
 
-_MOST_SENDS = 1 << 20
+MOST_SENDS = 1 << 20
+"""Sends of an algorithm that is listed although others would do: a file of more has tens of
+megabytes."""
 
 
 def belonging(
@@ -139,10 +142,10 @@ def few_steps(families: Sequence[Family], request: SearchRequest) -> Iterator[Po
         for m in listed:
             own = m * family.wave.algorithm.num_sends
             sends += own
-            at_an_end = m in (listed[0], listed[-1]) and own <= _MOST_SENDS
+            at_an_end = m in (listed[0], listed[-1]) and own <= MOST_SENDS
             every = family.chunks.at(m) * family.wave.instance.num_chunks // family.wave.chunks
             writable = every * family.topology.num_nodes <= MOST_DENSE_CELLS
-            if writable and (sends <= _MOST_SENDS or at_an_end):
+            if writable and (sends <= MOST_SENDS or at_an_end):
                 yield family.member(m)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from enum import IntEnum
 
 from syncoll.model import Topology
@@ -10,26 +11,25 @@ __all__ = ["Size", "is_small", "size_of"]
 
 
 class Size(IntEnum):
-    """Sizes, each up to so many links times nodes.
+    """Sizes of a network.
 
-    * `TINY`: a solver is as fast as seeds with warm starts, or in the background.
-    * `SMALL`: a solver is often as fast as a seed (dgx1).
-    * `MEDIUM`: seeds construct for as long as a solver would take (torus(4,4)).
-    * `WIDE`: seeds of a composition have a first look only (torus(8,8)).
-    * `LARGE`: a solver seldom finds what seeds do not (torus(8,8,8)).
+    * `TINY`: a solver is as fast as seeds with warm starts, or in the background (ring(8)).
+    * `SMALL`: a solver is often as fast as a seed (torus(4,4)).
+    * `MEDIUM`: seeds construct for as long as a solver would take (mesh(6,6)).
+    * `WIDE`: seeds of a composition have a first look only.
+    * `LARGE`: a solver seldom finds what seeds do not (torus(8,8)).
     """
 
-    TINY = 500
-    SMALL = 1_200
-    MEDIUM = 6_000
-    WIDE = 12_000
-    LARGE = 12_001
+    TINY, SMALL, MEDIUM, WIDE, LARGE = range(5)
+
+
+_MOST = (500, 1_200, 6_000, 12_000)
+"""Links times nodes of all but the largest, by the rows of `benchmarks/scale.py`."""
 
 
 def size_of(topology: Topology) -> Size:
     """The size of a network."""
-    found = len(topology.links) * topology.num_nodes
-    return next((size for size in Size if found <= size), Size.LARGE)
+    return Size(bisect_left(_MOST, len(topology.links) * topology.num_nodes))
 
 
 def is_small(topology: Topology) -> bool:

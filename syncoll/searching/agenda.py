@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from syncoll.clock import limit_in_words, now
 from syncoll.deadline import Deadline, OutOfTimeError
@@ -22,7 +22,7 @@ from syncoll.ledger.events import Event
 from syncoll.ledger.ledger import INTERRUPTED, Ledger
 from syncoll.results.frontier import Point
 
-__all__ = ["OUT_OF_MEMORY", "SEEDS", "STOPPING_SECONDS", "Agenda", "Engine", "Work"]
+__all__ = ["OUT_OF_MEMORY", "SAVE_SECONDS", "SEEDS", "STOPPING_SECONDS", "Agenda", "Engine", "Work"]
 
 OUT_OF_MEMORY = "out of memory"
 """Why a search ended before its time, in an open claim."""
@@ -34,7 +34,7 @@ STOPPING_SECONDS = 3.0
 """When a person stops the search of a composition, parts are composed and claims proved in so
 long."""
 
-_SAVE_SECONDS = 5.0
+SAVE_SECONDS = 5.0
 """How often points are passed on while an engine with many of them has its turn; a file of them may
 take as long to write (torus(16,16) in `benchmarks/exchanges.py`)."""
 
@@ -76,9 +76,9 @@ class Work:
     thorough: bool = False
     lists: bool = False
     enough: Callable[[Point], bool] = lambda _: False
-    had: int = 0
-    spent: float = 0.0
-    gained: int = 0
+    had: int = field(default=0, init=False)
+    spent: float = field(default=0.0, init=False)
+    gained: int = field(default=0, init=False)
 
     @property
     def is_ready(self) -> bool:
@@ -201,7 +201,7 @@ class Agenda:
             return False
         self._unreported = work
         self._on_point()
-        if work.solves or (self.ledger.on_points and now() >= self._reported + _SAVE_SECONDS):
+        if work.solves or (self.ledger.on_points and now() >= self._reported + SAVE_SECONDS):
             self.report(at_once=True)
         return work.enough(event)
 

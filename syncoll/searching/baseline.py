@@ -13,6 +13,7 @@ from math import lcm
 
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
+from syncoll.ledger.incumbents import MOST_SENDS
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.plugins import SeedLimits
 from syncoll.results.frontier import Point
@@ -24,8 +25,6 @@ __all__ = ["constructed"]
 
 _MOST_PARTS = 4
 """Algorithms of each part of a composition that are put together with those of the others."""
-
-_MOST_SENDS = 1 << 20
 
 Solved = tuple[Instance, Algorithm]
 
@@ -85,7 +84,7 @@ class _Constructions(Decomposition[Topology, list[Solved]]):
         found = self.direct(question, collective)
         for way in collective.ways:
             parts = [_spread(self.answer(question, part)) for part in way]
-            whole = (some for some in product(*parts) if _sends(some) <= _MOST_SENDS)
+            whole = (some for some in product(*parts) if _sends(some) <= MOST_SENDS)
             found += self._made(partial(composed, some, collective) for some in whole)
         return _undominated(found)
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from syncoll.clock import limit_in_words
 from syncoll.deadline import Deadline
 from syncoll.formula import StopReason, Verdict
-from syncoll.ledger.bounds_table import BoundsTable
+from syncoll.ledger.bounds_table import THOROUGH_SECONDS, BoundsTable
 from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.events import Event, Undecided
 from syncoll.ledger.ledger import Ledger, StepState
@@ -37,9 +37,6 @@ from syncoll.trust import require_valid
 from syncoll.trust.counted import as_counted
 
 __all__ = ["CandidateSolver", "solved_point"]
-
-_MOST_BOUND_SECONDS = 20.0
-"""For the larger relaxation of one candidate that the first did not rule out."""
 
 _MOST_UNDECIDED = 16
 """With so many undecided candidates for one S the search goes on to the next: without a limit on R
@@ -203,7 +200,7 @@ class CandidateSolver:
         if self._strategy is Strategy.PAPER or not step.tried:
             return False
         self._deadline.check()
-        seconds = min(_MOST_BOUND_SECONDS, self._deadline.seconds or _MOST_BOUND_SECONDS)
+        seconds = min(THOROUGH_SECONDS, self._deadline.seconds or THOROUGH_SECONDS)
         bound = self._ledger.tighten(candidate.steps, seconds)
         return candidate.bandwidth < bound
 

@@ -25,12 +25,12 @@ from syncoll.ledger.request import Strategy
 from syncoll.ledger.sizes import Size
 from syncoll.model import Collective
 from syncoll.results.frontier import Frontier
-from syncoll.searching.agenda import OUT_OF_MEMORY, SEEDS, STOPPING_SECONDS, Work
+from syncoll.searching.agenda import OUT_OF_MEMORY, SAVE_SECONDS, SEEDS, STOPPING_SECONDS, Work
 from syncoll.searching.compositions import Compositions
 from syncoll.searching.parts import Part, PartRequests, PartSearch, SearchTask, same_problem
 from syncoll.searching.search import Search, bounds_until
 
-__all__ = ["CompositionSearch", "share_of_first_look"]
+__all__ = ["CompositionSearch"]
 
 COMPOSITIONS = "compositions"
 """The name of its row."""
@@ -42,14 +42,15 @@ _FAR = 2
 """So many times the bound is far from it."""
 
 _FIRST_LOOK_SECONDS = 2.0
-"""For a quick seed on a wide network, on a busy machine."""
+"""At least so long a wide network's seeds have their first look: a quick one needs it on a busy
+machine (torus(8,8) allreduce)."""
 
 _COMPOSING_SECONDS = 0.4
 """What was found at the last moment gets so long to be composed."""
 
-_SAVE_SECONDS, _TIMES_COMPOSING = 5.0, 10.0
-"""While parts are searched what is known of them is composed so often, and the next time so many
-times as long later as it took."""
+_TIMES_COMPOSING = 10.0
+"""While parts are searched what is known of them is composed so many times as long later as it took
+the last time."""
 
 
 class CompositionSearch:
@@ -62,7 +63,7 @@ class CompositionSearch:
     """
 
     def __init__(
-        self, search: Search, frontiers: PartSearch, *, save_seconds: float = _SAVE_SECONDS
+        self, search: Search, frontiers: PartSearch, *, save_seconds: float = SAVE_SECONDS
     ) -> None:
         self._search, self._frontiers = search, frontiers
         self._ledger, self._deadline = search.ledger, search.deadline
@@ -98,7 +99,8 @@ class CompositionSearch:
         turns, again = search.turns(), search.turns()
         look = shares.whole
         if self._is_wide:
-            look = min(look, share_of_first_look(self._deadline.left()))
+            seconds = max(_FIRST_LOOK_SECONDS, self._deadline.left())
+            look = min(look, max(shares.first_look, _FIRST_LOOK_SECONDS / seconds))
         bound = Work(BOUNDS, self._bound, lambda: timed, share=shares.first_bound)
         first = [Work(SEEDS, turns.first, share=look)]
         if self._is_wide:  # in the background they go on by themselves
@@ -202,7 +204,7 @@ class CompositionSearch:
         for row in self._search.background_rows(self._search.turns(), lists=False):
             if row.is_ready:
                 self._agenda.turn(row)
-        for point in self._composed(parts, self._deadline.sooner(_SAVE_SECONDS)):
+        for point in self._composed(parts, self._deadline.sooner(SAVE_SECONDS)):
             ledger.record(point, COMPOSITIONS)
         if ledger.points is not points:
             scope, ledger.scope = ledger.scope, self._scope([_in_words(way)])
@@ -304,8 +306,3 @@ class CompositionSearch:
 
 def _in_words(way: Sequence[Collective]) -> str:
     return " then ".join(part.name for part in way)
-
-
-def share_of_first_look(seconds: float) -> float:
-    """The part of a time limit of `seconds` in which seeds begin on a wide network."""
-    return max(0.12, _FIRST_LOOK_SECONDS / max(_FIRST_LOOK_SECONDS, seconds))

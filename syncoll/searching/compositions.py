@@ -22,6 +22,7 @@ from syncoll.model import Algorithm, Collective, Instance, OrbitAlgorithm
 from syncoll.results.frontier import Point
 from syncoll.searching.decompose import composed
 from syncoll.searching.parts import Part
+from syncoll.searching.shares import NEAR
 
 __all__ = ["Compositions", "Room"]
 
@@ -46,9 +47,6 @@ class Room:
 
 _LEAST_CHUNKS = 4
 """Parts are not cut into fewer chunks at a node to keep room."""
-
-_NEAR = Fraction(1005, 1000)
-"""What costs no more than so many times what it promised keeps others from being made."""
 
 
 class Compositions:
@@ -107,7 +105,7 @@ class Compositions:
             if not self._admits(point):
                 continue
             share, promised = Fraction(point.rounds, instance.num_chunks), _share_of_rounds(choice)
-            self._made.append((point.steps, promised if share <= _NEAR * promised else share))
+            self._made.append((point.steps, promised if share <= NEAR * promised else share))
             yield point
         if late:
             raise OutOfTimeError("there was no time for every composition")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from syncoll.model import Collective, Topology
 from syncoll.plugins import OptionValue, Proposal, SeedLimits, SeedRecord
@@ -37,17 +37,19 @@ class HeuristicState:
     Attributes:
         turns: its proposals; None before its first turn.
         begun: whether it has been asked for the first of them.
+        has_found: whether it had an algorithm within the limits.
         ended: whether it has come to its end, or failed.
         stopped_after: seconds of the turn in which it was stopped; 0 where it was not.
         in_background: whether it works in a process of its own.
     """
 
     seed: ChosenSeed
-    turns: Proposals | None = None
-    begun: bool = False
-    ended: bool = False
-    stopped_after: float = 0.0
-    in_background: bool = False
+    turns: Proposals | None = field(default=None, init=False)
+    begun: bool = field(default=False, init=False)
+    has_found: bool = field(default=False, init=False)
+    ended: bool = field(default=False, init=False)
+    stopped_after: float = field(default=0.0, init=False)
+    in_background: bool = field(default=False, init=False)
 
     def stop(self, seconds: float) -> None:
         """Ends its turn at once: its work is lost, and one that resumes may begin anew, once."""

@@ -24,35 +24,24 @@ from syncoll.ledger.ledger import Ledger
 from syncoll.ledger.request import SearchRequest
 from syncoll.ledger.sizes import Size, size_of
 from syncoll.plugins import SeedLimits
-from syncoll.searching.heuristics import BUSY, Found, Heuristics
+from syncoll.searching.heuristics import BUSY, LONG_SECONDS, Found, Heuristics
 from syncoll.searching.shares import shares_of
 
 __all__ = ["HeuristicTurns"]
 
-_LONG_SECONDS, _SHARE_OF_PATIENCE = 10.0, 0.15
-"""A search of so many seconds is long: seeds work in the background of one that combines data, or
-whose network is not of the smallest (torus(4,4) allreduce in `benchmarks/allreduce.py`).  A seed's
-work until its first algorithm may take as long, or this part of the time."""
+_SHORT_SECONDS = 4.0
+"""With less time no seed works in the background: its process needs most of that to begin."""
 
-_SHORT_SECONDS, _LATE_SECONDS = 4.0, 1.5
-"""With less time no seed works in the background: a process needs most of it to begin, and ends so
-long before the deadline that its last proposals still come in time."""
+_LATE_SECONDS = 1.5
+"""The last proposals come so long before the deadline, and what is left is for the proof of claims.
+"""
 
-_SHARE_OF_WAIT = 0.3
-"""The part of the time in which proposals from the background are waited for in the beginning."""
+_QUESTION_SECONDS = 2.0
+"""A solver that had so long without settling an S finds its questions hard, and none is begun with
+where less is left after the seeds had their time."""
 
-_CLAIM_SECONDS, _SHARE_OF_CLAIMS = 1.0, 0.1
-"""Kept free in the end to prove claims: so long, or so much of a short search."""
-
-_TURN_SECONDS = 2.0
-"""When the solver had so long without settling an S it is the seeds' turn."""
-
-_ROUND_SECONDS, _IDLE = 10.0, 0.1
-"""The first turn of seeds after the solver, of which every further one takes twice as long; when
-they use only this part of one, and find nothing, they have come to their end."""
-
-_ASKING_SECONDS = 2.0
-"""With less left after the seeds' turn in the background no solver is begun with."""
+_IDLE = 0.1
+"""When seeds use only this part of a turn, and find nothing, they have come to their end."""
 
 
 class HeuristicTurns:
@@ -83,16 +72,17 @@ class HeuristicTurns:
     ) -> None:
         self.seeds, self._request, self._deadline = seeds, request, deadline
         self._alone, self._proving, self._asked = alone, proving, asked
-        self._claims = deadline.before(min(_CLAIM_SECONDS, deadline.left() * _SHARE_OF_CLAIMS))
+        self._shares = shares_of(request.topology)
+        self._claims = deadline.before(min(_LATE_SECONDS, deadline.left() * self._shares.claims))
         self._asked_before = 0.0
-        self._round_seconds = _ROUND_SECONDS
+        self._round_seconds = LONG_SECONDS
         self.exhausted = self.waited = False
         seeds.shows_families = shows_families(request)
 
     @property
     def are_due(self) -> bool:
         """Whether the solver had time without settling an S since their last turn."""
-        return bool(self.seeds.waiting) and self._asked() - self._asked_before >= _TURN_SECONDS
+        return bool(self.seeds.waiting) and self._asked() - self._asked_before >= _QUESTION_SECONDS
 
     def first(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """Their points before any solver is asked."""
@@ -107,12 +97,12 @@ class HeuristicTurns:
         seconds = self._asked() - self._asked_before
         self._asked_before += seconds
         self._announce(ledger)
-        return self._next(seconds, until.sooner(BUSY * seconds))
+        return self._next(seconds, until.sooner(BUSY * seconds), 0.0)
 
     def more(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """Another turn with all the time until then."""
         self._announce(ledger)
-        return self._next(until.left(), until)
+        return self._next(until.left(), until, 0.0)
 
     def arrivals(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """The proposals that have come from the background by now."""
@@ -124,12 +114,13 @@ class HeuristicTurns:
         Raises:
             OutOfTimeError: when too little time is left for the solver.
         """
+        known = ledger.points
         yield from self.go_on(ledger, until)
-        if self.exhausted:
+        if ledger.points is known:
             self._claims.check()
-            self.exhausted, self.waited, self._round_seconds = False, True, _ROUND_SECONDS
+            self.exhausted, self.waited, self._round_seconds = False, True, LONG_SECONDS
             if ledger.gaps_are_open():
-                self._deadline.before(_ASKING_SECONDS).check()
+                self._deadline.before(_QUESTION_SECONDS).check()
 
     def go_on(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """A turn with the time that is left, of twice the seconds of the one before.
@@ -157,7 +148,7 @@ class HeuristicTurns:
         self.exhausted = self._deadline.is_never or idle
 
     def _first(self, within: Deadline) -> Iterator[Found]:
-        request, ends, shares = self._request, self._deadline, shares_of(self._request.topology)
+        request, ends, shares = self._request, self._deadline, self._shares
         alone, small = self._alone, size_of(request.topology) <= Size.SMALL
         combining, seeds = request.collective.combining, self.seeds
         left = max(0.0, within.left())
@@ -173,22 +164,24 @@ class HeuristicTurns:
                 work = min(max(work, low * left), high * left)
         limits = self._limits(work, until)
         soon = not alone and small
-        most = shares.seed_seconds if soon else _LONG_SECONDS
-        patience = min(most, left * _SHARE_OF_PATIENCE)
+        most = shares.seed_seconds if soon else LONG_SECONDS
+        patience = min(most, left * shares.patience)
         hard = combining or size_of(request.topology) > Size.TINY
-        hard = hard and _LONG_SECONDS <= ends.left() < math.inf
+        hard = hard and LONG_SECONDS <= ends.left() < math.inf
         warm = bool(seeds.warm_starts) and _SHORT_SECONDS < ends.left() < math.inf
         short = not seeds.in_background and ends.left() < _SHORT_SECONDS
         if alone or not self._proving or short or (soon and not (hard or warm)):
-            return seeds.turn(limits, patience, slowest)
+            # A solver is as fast there: with time enough the others wait until it is stuck.
+            tiny = soon and not combining and size_of(request.topology) == Size.TINY
+            return seeds.turn(limits, patience, slowest, one_alone=tiny and ends.is_never)
         wait = 0.0
         if not seeds.in_background and (hard or not soon):
-            most = shares.seed_seconds if soon and not combining else _LONG_SECONDS
-            wait = min(most, within.left(), ends.left() * _SHARE_OF_WAIT)
+            most = shares.seed_seconds if soon and not combining else LONG_SECONDS
+            wait = min(most, within.left(), ends.left() * shares.waiting)
         background = ends.before(_LATE_SECONDS)
         return seeds.turn(limits, patience, slowest, background=background, wait=wait)
 
-    def _next(self, work: float, until: Deadline, wait: float = 0.0) -> Iterator[Found]:
+    def _next(self, work: float, until: Deadline, wait: float) -> Iterator[Found]:
         """Another turn, of so many seconds of work for all together."""
         limits = self._limits(work, until)
         self.seeds.go_to_background(limits, self._deadline.before(_LATE_SECONDS))

@@ -45,7 +45,7 @@ from syncoll.trust import require_valid
 from syncoll.trust.counted import as_counted
 from syncoll.trust.families import require_family
 
-__all__ = ["BUSY", "Found", "Heuristics", "Seeding"]
+__all__ = ["BUSY", "LONG_SECONDS", "Found", "Heuristics", "Seeding"]
 
 _QUICK_SECONDS = 0.1
 """A seed that promises its first algorithm so soon is not lost to a busy machine: it may work for
@@ -54,13 +54,14 @@ five times as long (the first point of `pareto dgx1 allgather` on a machine with
 BUSY = 3.0
 """Work may take so many times its seconds on the wall, as on a machine with three at work."""
 
-_ASKING_SECONDS = 2.0
-"""For the question whether a seed has an idea, in the background; one that needs longer is asked
-again in its turn."""
+LONG_SECONDS = 10.0
+"""A long turn of seeds, and the time of a long search."""
 
 _SOON_SECONDS, _TAKING_SECONDS = 0.5, 2.0
 """After one proposal from the background another is waited for so long, and proposals are taken in
-for so long at a time: millions of sends take seconds to verify (torus(16,16) in `exchanges`)."""
+for so long at a time: millions of sends take seconds to verify (torus(16,16) in `exchanges`).  The
+question whether a seed has an idea may take as long; after it the seed is asked again in its turn.
+"""
 
 _UNITS_PER_SEND = 1e-6
 """Work units for constructing and verifying a send."""
@@ -144,7 +145,7 @@ class Heuristics:
         for state in self._states:
             if state.turns is None and not state.ended:
                 with self._guarded(state):
-                    self._fits(state, limits.until.sooner(_ASKING_SECONDS))
+                    self._fits(state, limits.until.sooner(_TAKING_SECONDS))
 
     def turn(
         self,
@@ -154,6 +155,7 @@ class Heuristics:
         *,
         background: Deadline | None = None,
         wait: float = 0.0,
+        one_alone: bool = False,
     ) -> Iterator[Found]:
         """Verified points and families of one turn, as they come.
 
@@ -166,11 +168,15 @@ class Heuristics:
                 after the turns of the quick ones; None for turns here.
             wait: seconds to wait for proposals from the background; those that have come by now
                 are taken in any case.
+            one_alone: whether after the first seed that has an algorithm only those have a turn
+                that a user named.
 
         Raises:
             PluginError: when a seed that a user named is broken; others are reported.
         """
-        return chain.from_iterable(self._turns(limits, patience, slowest, background, wait))
+        return chain.from_iterable(
+            self._turns(limits, patience, slowest, background, wait, one_alone)
+        )
 
     def _turns(
         self,
@@ -179,6 +185,7 @@ class Heuristics:
         slowest: float,
         background: Deadline | None,
         wait: float,
+        one_alone: bool,
     ) -> Iterator[Iterator[Found]]:
         """The turn of each seed, then the proposals from the background."""
         ends = limits.deadline()
@@ -197,10 +204,12 @@ class Heuristics:
                 self.go_to_background(limits, background)
             if state.in_background:
                 continue
+            if one_alone and not state.seed.named and any(other.has_found for other in states[:i]):
+                continue
             if replace(ends, works=None).passed:
                 return  # even to import another seed would take too long
             weights = [other.seed.record.weight for other in states[i:]]
-            first = share = _share(ends, weights)
+            first = share = _share(ends, weights, 0.0)
             if state.turns is None:
                 first = _share(ends, weights, patience)
                 if quick and not ends.is_never:
@@ -345,6 +354,7 @@ class Heuristics:
                         yield found
                     elif within(found, limits):
                         late.clear()
+                        state.has_found = True
                         yield found
                         until = share
                 if until.passed:
@@ -514,7 +524,7 @@ class Seeding:
             self._on_message(text)
 
 
-def _share(ends: Deadline, weights: Sequence[float], least: float = 0.0) -> Deadline:
+def _share(ends: Deadline, weights: Sequence[float], least: float) -> Deadline:
     """The share of the first of some seeds: its part of the work that is left, and of the time.
 
     Args:

@@ -32,16 +32,14 @@ from syncoll.results import Solution
 from syncoll.results.frontier import Point
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.candidate_solver import solved_point
-from syncoll.searching.symmetric import SHARE_OF_GROUP
-from syncoll.symmetry import Action, FreeGroup, free_symmetry
+from syncoll.searching.symmetric import found_group
+from syncoll.searching.time_schedule import QUICK_SECONDS
+from syncoll.symmetry import Action, FreeGroup
 
 __all__ = ["LargeNeighbourhoods", "Window"]
 
 _NARROWEST = 3
 """Steps; narrower windows have had next to nothing to give."""
-
-_SECONDS = 5.0
-"""For each window, which is as much as for a candidate in the second phase."""
 
 _MOST_SENDS, _MOST_WHOLE = 100_000, 1_000_000
 """Chunks times links times steps of a window, counted by orbits, and without orbits: most of these
@@ -150,7 +148,7 @@ class LargeNeighbourhoods:
         if not points:
             return
         one = points[0].instance
-        group = free_symmetry(one.topology, one.table, until.share(SHARE_OF_GROUP), thorough=True)
+        group = found_group(one.topology, one.table, until)
         waiting = [_incumbent(p.instance, p.algorithm, group) for p in points]
         while waiting and not until.passed:
             incumbent = waiting.pop(0)
@@ -238,7 +236,9 @@ class LargeNeighbourhoods:
         candidate = Candidate(instance.steps, instance.rounds - 1, instance.chunks)
         self._ledger.log.trying(candidate)
         assert window.instance is not None
-        pending = self._answers.ask(window.instance, _SECONDS, until=until, groups=incumbent.groups)
+        pending = self._answers.ask(
+            window.instance, QUICK_SECONDS, until=until, groups=incumbent.groups
+        )
         try:
             solution = pending.result()
         except UnlabelledError:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from fractions import Fraction
 
 from syncoll.deadline import NEVER, Deadline
 from syncoll.ledger.bounds_table import BoundsTable, in_turn
@@ -26,7 +25,7 @@ from syncoll.searching.candidate_solver import CandidateSolver
 from syncoll.searching.heuristic_turns import HeuristicTurns
 from syncoll.searching.heuristics import Heuristics
 from syncoll.searching.large_neighbourhood import LargeNeighbourhoods
-from syncoll.searching.shares import shares_of
+from syncoll.searching.shares import NEAR, shares_of
 from syncoll.searching.symmetric import SymmetricSearch
 
 __all__ = ["PointBounds", "Search", "bounds_until"]
@@ -40,10 +39,6 @@ for (torus(8,8) alltoall in `benchmarks/scale.py`)."""
 
 _PROOF_SECONDS = 10.0
 """For all bounds of a frontier for which no solver is asked."""
-
-_NEAR = Fraction(1005, 1000)
-"""Points so near to a bound have one for their own S only after others: with many steps it takes
-long."""
 
 
 class Search:
@@ -259,6 +254,6 @@ class PointBounds:
     def _next(self, ledger: Ledger) -> int:
         waiting = [point for point in ledger.points if point.steps not in self._bounded]
         known = ledger.bounds.known
-        far = [p for p in waiting if p.bandwidth > known(p.steps) * _NEAR]
+        far = [p for p in waiting if p.bandwidth > known(p.steps) * NEAR]
         among = {point.steps for point in far or waiting}
         return next(s for s in in_turn(p.steps for p in ledger.points) if s in among)

@@ -12,7 +12,7 @@ from typing import cast
 from syncoll.plugins import Proposal
 from syncoll.results.family import Family
 from syncoll.results.frontier import Point
-from syncoll.searching.heuristics import Heuristics
+from syncoll.searching.heuristics import LONG_SECONDS, Heuristics
 from syncoll.searching.worker_messages import (
     FamilyFound,
     Finished,
@@ -47,7 +47,7 @@ def main(lifeline: int | None = None) -> None:
         tell(failure(error))
 
 
-def construct(request: SeedRequest, tell: Send, turn: float = 10.0) -> None:
+def construct(request: SeedRequest, tell: Send, turn: float = LONG_SECONDS) -> None:
     """Gives the seeds one turn after the other, until they have ended or the time has.
 
     A turn ends where its work is done, and nothing is lost at its end: only the end of all time
@@ -78,9 +78,9 @@ def construct(request: SeedRequest, tell: Send, turn: float = 10.0) -> None:
 class _Size:
     """The least costs of a proposal that was not looked at."""
 
+    steps: int
+    rounds: int
     chunks: int
-    steps: int = 0
-    rounds: int = 0
 
 
 class _PassingOn(Heuristics):
@@ -100,7 +100,7 @@ class _PassingOn(Heuristics):
     def _accepted(self, name: str, proposal: Proposal, seconds: float) -> tuple[Point]:
         number = self._number(proposal.family)
         self._tell(Proposed(name, replace(proposal, family=None), seconds, number))
-        return (cast("Point", _Size(proposal.chunks)),)
+        return (cast("Point", _Size(0, 0, proposal.chunks)),)
 
     def _number(self, family: Family | None) -> int | None:
         """The number of a family, which is sent when it comes up for the first time."""

@@ -16,6 +16,7 @@ from math import lcm
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.errors import LocatedError, ModelError, UsageError
 from syncoll.ledger.events import Event
+from syncoll.ledger.incumbents import MOST_SENDS
 from syncoll.ledger.ledger import INTERRUPTED, Ledger
 from syncoll.ledger.request import SearchRequest
 from syncoll.model import Algorithm, Collective, Instance, recut
@@ -31,9 +32,6 @@ __all__ = ["SumSearch"]
 
 _SECONDS = 10.0
 """For each term in a turn without a limit of time."""
-
-_MOST_SENDS = 1 << 20
-"""Terms whose C have no small multiple in common are cut alike where more sends would be listed."""
 
 Solved = tuple[Instance, Algorithm]
 
@@ -137,13 +135,13 @@ def _cut_alike(choice: Sequence[Point], whole: Collective, nodes: int) -> list[S
     None where that takes too many sends."""
     common = lcm(*(point.chunks for point in choice))
     sends = sum(Fraction(point.algorithm.num_sends, point.chunks) for point in choice)
-    if common * sends > _MOST_SENDS:
+    if common * sends > MOST_SENDS:
         # What is moved can be cut otherwise; what is added up has the C that it has.
         fixed = [point.chunks for point in choice if point.instance.combining]
         common = lcm(*fixed, whole.least_chunks(nodes) or 1)
-        while 2 * common * sends <= _MOST_SENDS:
+        while 2 * common * sends <= MOST_SENDS:
             common *= 2
-    if common * sends > _MOST_SENDS or not whole.admits(nodes, common):
+    if common * sends > MOST_SENDS or not whole.admits(nodes, common):
         return None
     parts = []
     for term, point in zip(whole.terms, choice, strict=True):

@@ -30,15 +30,15 @@ from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.events import Event
 from syncoll.ledger.ledger import Ledger
 from syncoll.ledger.request import Candidate
+from syncoll.model import Topology
+from syncoll.model.rows import RelationTable
 from syncoll.results.proof import Refuted
 from syncoll.searching.answers import AnswerSource, PendingAnswer
 from syncoll.searching.candidate_solver import solved_point
+from syncoll.searching.shares import shares_of
 from syncoll.symmetry import FreeGroup, free_symmetry
 
-__all__ = ["SHARE_OF_GROUP", "SymmetricSearch"]
-
-SHARE_OF_GROUP = 0.1
-"""The part of an engine's time that finding a group may take."""
+__all__ = ["SymmetricSearch", "found_group"]
 
 
 class _Level(NamedTuple):
@@ -53,6 +53,7 @@ class _Level(NamedTuple):
     sends: int
 
 
+# From seconds for torus(4,4) alltoall to the largest formulas of `benchmarks/exchanges.py`.
 _LEVELS = (_Level(1.0, 5_000), _Level(4.0, 20_000), _Level(15.0, 60_000), _Level(40.0, 150_000))
 
 _MANY_SENDS, _MOST_SENDS = 10_000, 1_500_000
@@ -74,9 +75,9 @@ class _Turn:
     """
 
     steps: int
-    level: int = 0
+    level: int = field(default=0, init=False)
     failed: dict[int, int] = field(default_factory=dict)
-    asked: int = 0
+    asked: int = field(default=0, init=False)
 
 
 class _Asked(NamedTuple):
@@ -113,8 +114,7 @@ class SymmetricSearch:
         if self._sends(source.least_chunks, source.least_steps) > _MOST_SENDS:
             return
         topology = source.bounds.topology
-        group = free_symmetry(topology, self._table, until.share(SHARE_OF_GROUP), thorough=True)
-        groups = tuple(group.chain())
+        groups = tuple(found_group(topology, self._table, until).chain())
         if not groups:
             return
         asked: deque[_Asked] = deque()
@@ -200,3 +200,9 @@ class SymmetricSearch:
         instance = bounds.instance(candidate.chunks, candidate.steps, candidate.rounds)
         hint = self._ledger.warm_starts.nearest(instance)
         return _Asked(turn, candidate, self._answers.ask(instance, seconds, hint, until, groups))
+
+
+def found_group(topology: Topology, table: RelationTable, until: Deadline) -> FreeGroup:
+    """The largest free group that is found in an engine's share of the time for that."""
+    own = until.share(shares_of(topology).group)
+    return free_symmetry(topology, table, own, thorough=True)

@@ -15,10 +15,11 @@ from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.ledger import StepState
 from syncoll.ledger.request import Candidate, Strategy
 
-__all__ = ["Phase", "phases"]
+__all__ = ["QUICK_SECONDS", "Phase", "phases"]
 
-_FIRST_SECONDS, _QUICK_SECONDS, _THOROUGH_SECONDS = 2.0, 5.0, 30.0
-"""For each candidate in the first phase, the second and the last two."""
+_FIRST_SECONDS, QUICK_SECONDS, _THOROUGH_SECONDS = 2.0, 5.0, 30.0
+"""For each candidate in the first phase, the second and the last two (dgx1 and a100(boxes=2) in
+`benchmarks/paper_tables.py`)."""
 
 _FEW_MULTIPLES = 4
 """Few chunks are so many times the least C at most."""
@@ -52,8 +53,8 @@ def _second(source: CandidateSource, step: StepState) -> Passes:
     if limit is None and step.cheapest is not None:
         # A stronger bound may have ruled it out meanwhile.
         again = _undecided(source, step)
-        yield [c for c in again if c == step.cheapest], 2 * _QUICK_SECONDS
-    yield _untried(source, step), limit or _QUICK_SECONDS
+        yield [c for c in again if c == step.cheapest], 2 * QUICK_SECONDS
+    yield _untried(source, step), limit or QUICK_SECONDS
 
 
 def _few_chunks_again(source: CandidateSource, step: StepState) -> Passes:
@@ -76,7 +77,7 @@ def _last(source: CandidateSource, step: StepState) -> Passes:
     most = max((c.bandwidth for c in step.undecided), default=Fraction(0))
     rest = takewhile(lambda c: c.bandwidth <= most, source.candidates(step.steps, step.best))
     larger = (c for c in rest if step.is_larger(c))
-    yield (c for c in larger if c not in step.tried), limit or _QUICK_SECONDS
+    yield (c for c in larger if c not in step.tried), limit or QUICK_SECONDS
 
 
 def phases(strategy: Strategy) -> tuple[Phase, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import takewhile
-from math import inf
 from random import Random
 
 import networkx as nx
@@ -21,7 +20,6 @@ from syncoll.plugins.options import resolve_options
 from syncoll.routing import as_topology
 from syncoll.scheduling.arborescence import cheapest_arborescence
 from syncoll.searching import AnswerSource, ChosenSeed, Seeding, search
-from syncoll.searching.composition_search import share_of_first_look
 from syncoll.spec import SpecLibrary
 from syncoll.symmetry import small_symmetry
 from syncoll.testing.instances import connected_topology, random_topology
@@ -221,12 +219,9 @@ def packed(machine: AllreduceNetwork, steps: int) -> PairPacking:
 
 
 def test_a_search_has_the_fewest_steps_at_once() -> None:
-    """Searches wait for quick seeds, however busy the machine is; a short one at least 2 s."""
+    """Searches wait for quick seeds, however busy the machine is."""
     assert EXCHANGE.by_default
     assert EXCHANGE.first_seconds <= 0.1
-    assert [share_of_first_look(seconds) for seconds in (1.0, 8.0, 60.0, inf)] == [
-        *(1.0, 0.25, 0.12, 0.12)
-    ]
     seeding = Seeding([ChosenSeed(EXCHANGE, {}, named=True)])
     request = SearchRequest(on("torus(8,8)"), SPECS.collective("allreduce"), max_steps=8)
     frontier = search(request, AnswerSource(None, seeding=seeding))
