@@ -14,7 +14,6 @@ from math import floor
 
 from syncoll.errors import UsageError
 from syncoll.model.fabric import Fabric
-from syncoll.routing.flow import FlowNetwork
 from syncoll.routing.optimality import Bottleneck, network_of
 from syncoll.routing.reduction import find_groups
 
@@ -65,25 +64,13 @@ def _violated(
     # A node that no link reaches at this scale is a group of its own; other vertices without
     # links are put into a last group that belongs to no cut.
     groups += [[v] for v in network.terminals if v not in grouped]
-    position = [len(groups)] * network.num_vertices
-    for i, group in enumerate(groups):
-        for v in group:
-            position[v] = i
-    small = network.quotient(position, len(groups) + 1)
-    links = list(small.links())
-    roots = [i for i, d in enumerate(small.demand) if d]
-    source = len(groups)
-    flow = FlowNetwork(
-        len(groups) + 1,
-        [u for u, _, _ in links] + [source] * len(roots),
-        [v for _, v, _ in links] + roots,
-        [min(c, network.total) for _, _, c in links] + [small.demand[i] for i in roots],
-    )
-    for sink in sorted(
-        (v for v in small.terminals if v < source), key=lambda v: sum(small.into[v].values())
-    ):
-        if flow.maximum(source, sink) < network.total:
-            return frozenset(v for i in flow.source_side() if i != source for v in groups[i])
+    small, _ = network.quotient(groups)
+    flow, _ = small.root_flow()
+    sinks = (v for v in small.terminals if v < len(groups))
+    for sink in sorted(sinks, key=lambda v: sum(small.into[v].values())):
+        if flow.maximum(small.num_vertices, sink) < network.total:
+            side = (i for i in flow.source_side() if i < len(groups))
+            return frozenset(v for i in side for v in groups[i])
     return None
 
 

@@ -38,11 +38,7 @@ def pack_by_groups(network: Network, groups: Groups, pack: Packer) -> ForestPack
         groups: a partition of its terminals into tight, robust and single ones.
         pack: packs a smaller network, on physical paths.
     """
-    position = [len(groups)] * network.num_vertices
-    for i, group in enumerate(groups):
-        for v in group:
-            position[v] = i
-    outer = pack(network.quotient(position, len(groups) + 1))
+    outer = pack(network.quotient(groups)[0])
     arcs: list[Arc] = [
         (network.home[path[0]], network.home[path[-1]], path) for _, _, path in outer.arcs
     ]

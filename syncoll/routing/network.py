@@ -151,13 +151,17 @@ class Network:
         count = self.num_vertices
         self.out, self.into, self.pieces = other.out[:count], other.into[:count], other.pieces
 
-    def quotient(self, group_of: Sequence[int], num_groups: int) -> Network:
+    def quotient(self, groups: Sequence[Sequence[int]]) -> tuple[Network, list[int]]:
         """The network whose vertices are groups of this one's; links within a group vanish.
 
-        Args:
-            num_groups: groups are ``0 … num_groups-1``.
+        Returns:
+            the network, and the group of each vertex; those in no group form one more, the last.
         """
-        demand = [0] * num_groups
+        group_of = [len(groups)] * self.num_vertices
+        for i, group in enumerate(groups):
+            for v in group:
+                group_of[v] = i
+        demand = [0] * (len(groups) + 1)
         for v, d in enumerate(self.demand):
             demand[group_of[v]] += d
         small = Network(
@@ -166,7 +170,7 @@ class Network:
         for (u, v), pieces in self.pieces.items():
             if group_of[u] != group_of[v]:
                 small.add(group_of[u], group_of[v], pieces)
-        return small
+        return small, group_of
 
     @classmethod
     def of_capacities(

@@ -242,12 +242,8 @@ class _Search:
         """Lets each compute node's flow find the cuts that are worse."""
         need = self._need()
         groups = find_groups(self.network, need)
-        position = [len(groups)] * self.network.num_vertices
-        for i, group in enumerate(groups):
-            for v in group:
-                position[v] = i
-        small = self.network.quotient(position, len(groups) + 1)
-        source = len(groups) + 1
+        small, _ = self.network.quotient(groups)
+        source = small.num_vertices
         flow, capacities = small.root_flow()
         num_links = sum(1 for _ in small.links())
         enough = 0

@@ -44,13 +44,9 @@ def remove_switches(network: Network, *, guess: bool = True) -> Groups:
         groups += [[v] for v in group] if alone else [group]
     if not any(len(g) > 1 for g in groups) or len(groups) < 2:
         return _remove_all(network, guess, lambda _: 0)[1]
-    position = [len(groups)] * network.num_vertices
-    rank = [0] * network.num_vertices
-    for i, group in enumerate(groups):
-        for place, v in enumerate(group):
-            position[v], rank[v] = i, place
-    small = network.quotient(position, len(groups) + 1)
-    loops, larger = _remove_all(small, guess, lambda v: rank[network.home[v]])
+    rank = {v: place for group in groups for place, v in enumerate(group)}
+    small, position = network.quotient(groups)
+    loops, larger = _remove_all(small, guess, lambda v: rank.get(network.home[v], 0))
     _put_back(network, small, loops, position)
     trusted: Groups = [
         sorted(v for i in one for v in groups[i] if network.is_terminal[v]) for one in larger
@@ -268,16 +264,11 @@ def _remove_inside(
     network: Network, groups: Groups, group: Sequence[int], frail: set[int], guess: bool
 ) -> None:
     """Removes a group's switches with the robust groups around it contracted."""
-    position = [-1] * network.num_vertices
-    count = 0
+    parts: Groups = []
     for other in groups:
         apart = other is group or not frail.isdisjoint(other)
-        for v in other:
-            position[v] = count
-            count += apart
-        count += not apart
-    position = [count if p < 0 else p for p in position]
-    local = network.quotient(position, count + 1)
-    outside = set(range(count)).difference(position[v] for v in group)
+        parts += [[v] for v in other] if apart else [other]
+    local, position = network.quotient(parts)
+    outside = set(range(len(parts))).difference(position[v] for v in group)
     loops, _ = _remove_all(local, guess, lambda _: 0, outside)
     _put_back(network, local, loops, position)
