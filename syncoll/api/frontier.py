@@ -26,9 +26,7 @@ from syncoll.api.base import (
     session_of,
     verb,
 )
-from syncoll.documents import StoredAlgorithm, StoredFile, frontier_document
-from syncoll.documents.document import digest
-from syncoll.documents.record import written
+from syncoll.documents import StoredAlgorithm, StoredFile
 from syncoll.errors import SyncollError, UsageError, VerificationError
 from syncoll.model import Algorithm, Collective, Instance
 from syncoll.pages import Page
@@ -251,8 +249,11 @@ class FrontierResult(Saved, Frontier):
 
     def document(self, *, log: bool = False) -> dict[str, Any]:
         """What `save` writes, with the log and the engines of the search where asked."""
-        document = frontier_document(self)
+        document = documents.frontier_document(self)
         if log:
+            from syncoll.documents.document import digest
+            from syncoll.documents.record import written
+
             document |= written({"log": self.log, "engines": self.engines})
             document["digest"] = digest(document)
         return document

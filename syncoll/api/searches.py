@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from syncoll import documents
 from syncoll.api.base import (
     What,
     Where,
@@ -27,13 +28,7 @@ from syncoll.api.base import (
 from syncoll.api.frontier import FrontierResult
 from syncoll.clock import now
 from syncoll.deadline import Deadline, Reserve, interrupted_at
-from syncoll.documents import (
-    StoredAlgorithm,
-    frontier_document,
-    require_writable,
-    write_document,
-)
-from syncoll.documents.written_problem import rows_written
+from syncoll.documents import StoredAlgorithm
 from syncoll.errors import OutOfTimeError, UsageError
 from syncoll.ledger import Aim, Observer, SearchRequest, Strategy
 from syncoll.ledger.events import Log
@@ -233,7 +228,7 @@ def _require_possible(
 ) -> None:
     """Passes what can be written, before anything is searched."""
     if output is not None:
-        require_writable(Path(output))
+        documents.require_writable(Path(output))
     if proofs is not None and Path(proofs).is_file():
         raise UsageError(f"{argument('proofs', str(proofs))}: that is a file; name a folder")
     if not isinstance(progress, Observer) and progress not in _STYLES:
@@ -279,6 +274,8 @@ def searched(
 
     def rows_of(frontier: Frontier) -> int:
         """Rows in the file; each algorithm is looked at once."""
+        from syncoll.documents.written_problem import rows_written
+
         for point in frontier.points:
             one = point.algorithm
             if id(one) not in rows:
@@ -289,7 +286,7 @@ def searched(
         if output is None:
             return
         try:
-            write_document(Path(output), frontier_document(frontier))
+            documents.write_document(Path(output), documents.frontier_document(frontier))
         except UsageError as error:
             if str(error) not in failures:
                 session.tell(str(error))

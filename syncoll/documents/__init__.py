@@ -25,11 +25,10 @@ if TYPE_CHECKING:
         algorithm_document as algorithm_document,
         outcome_document as outcome_document,
     )
-    from syncoll.documents.stored import (
+    from syncoll.documents.stored import load_text as load_text, read_file as read_file
+    from syncoll.documents.stored_file import (
         StoredAlgorithm as StoredAlgorithm,
         StoredFile as StoredFile,
-        load_text as load_text,
-        read_file as read_file,
     )
     from syncoll.documents.written_frontier import frontier_document as frontier_document
 else:

@@ -2,72 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from syncoll.documents.document import KINDS, Document, digest, parse_document, read_document
+from syncoll.documents.document import KINDS, Document, parse_document, read_document
 from syncoll.documents.frontier import frontier_of
 from syncoll.documents.problem import algorithm_of, instance_of, topology_of
+from syncoll.documents.stored_file import StoredAlgorithm, StoredFile
 from syncoll.errors import FileFormatError, ModelError, VerificationError
-from syncoll.model import Algorithm, Instance, Topology
-from syncoll.results.frontier import Costs, Frontier
+from syncoll.model import Instance
 from syncoll.trust import require_valid
 
-__all__ = ["StoredAlgorithm", "StoredFile", "load_text", "read_file"]
-
-
-@dataclass(frozen=True, eq=False)
-class StoredAlgorithm(Costs):
-    """A verified algorithm out of a file.
-
-    Args:
-        instance: what it solves.
-        algorithm: passed the verifier.
-        where: its place in the file, such as ``points[1]``.
-    """
-
-    instance: Instance
-    algorithm: Algorithm
-    where: str
-
-
-@dataclass(frozen=True, eq=False)
-class StoredFile:
-    """A file whose algorithms all passed the verifier.
-
-    Args:
-        kind: ``frontier``, ``outcome``, ``algorithm`` or ``refutation``.
-        topology: the interconnect in the file.
-        collective: its name.
-        algorithms: in the order of the file; empty for an outcome that is not sat.
-        instances: the problems, those without an algorithm included.
-        document: everything as read.
-        frontier: for a frontier.
-    """
-
-    kind: str
-    topology: Topology
-    collective: str
-    algorithms: tuple[StoredAlgorithm, ...]
-    instances: tuple[Instance, ...]
-    document: Mapping[str, Any]
-    frontier: Frontier | None = None
-
-    def claims(self) -> Frontier:
-        """The frontier, whose claims `syncoll.trust.claims.check_claims` checks.
-
-        Raises:
-            VerificationError: when the file is something else, or was changed by accident.
-        """
-        if self.frontier is None:
-            raise VerificationError(
-                f"this is not a frontier but an {self.kind}; it makes no claim to check"
-            )
-        if self.document.get("digest", digest(self.document)) != digest(self.document):
-            raise VerificationError("the file was changed after it was written: its digest differs")
-        return self.frontier
+__all__ = ["load_text", "read_file"]
 
 
 def read_file(path: Path, kinds: Sequence[str] = KINDS, taker: str = "") -> StoredFile:

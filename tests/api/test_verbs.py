@@ -201,7 +201,7 @@ def test_a_full_disk_does_not_cost_the_frontier(
     def full(*_: object) -> None:
         raise UsageError("no space left")
 
-    monkeypatch.setattr("syncoll.api.searches.write_document", full)
+    monkeypatch.setattr("syncoll.documents.write_document", full)
     assert syncoll.pareto(*RING, output=tmp_path / "f.json", progress="none")
     assert caplog.text.count("no space left") == 1
 
@@ -212,7 +212,7 @@ def test_a_frontier_that_takes_long_to_save_is_saved_in_the_end_alone(
 ) -> None:
     saved: list[Path] = []
     monkeypatch.setattr("syncoll.api.searches._SECONDS_A_SEND", seconds_a_send)
-    monkeypatch.setattr("syncoll.api.searches.write_document", lambda path, _: saved.append(path))
+    monkeypatch.setattr("syncoll.documents.write_document", lambda path, _: saved.append(path))
     found = syncoll.pareto(*RING, output=tmp_path / "f.json", progress="none", time_limit=60.0)
     assert found
     assert min(len(saved), 2) == least
