@@ -54,9 +54,8 @@ def _paint_frontier(figure: Figure, frontier: Frontier) -> None:
     costs = [float(point.bandwidth) for point in frontier.points]
     last = steps[-1] + 1
     axes.set_title(f"{frontier.collective} on {frontier.topology.name}", fontsize=10)
-    bounds = _bounds(frontier)
-    if bounds:
-        known, least = zip(*bounds, strict=True)
+    if frontier.bounds:
+        known, least = zip(*frontier.bounds, strict=True)
         axes.step(
             [*known, last],
             [*map(float, least), float(frontier.least_bandwidth)],
@@ -83,12 +82,6 @@ def _paint_frontier(figure: Figure, frontier: Frontier) -> None:
     axes.set_xlim(min(frontier.least_steps, steps[0]) - 0.5, last)
     axes.set_ylim(bottom=0, top=max(costs) * 1.15)
     axes.legend(frameon=False)
-
-
-def _bounds(frontier: Frontier) -> list[tuple[int, Fraction]]:
-    if frontier.evidence is not None:
-        return [(proof.steps, proof.bound) for proof in frontier.evidence.proofs]
-    return [(p.steps, p.bound) for p in frontier.points if p.bound is not None]
 
 
 def draw(plan: Plan, title: str, sizes: tuple[int, int] | None = None) -> Picture:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -118,10 +117,6 @@ def _algorithm(entry: ReportEntry) -> dict[str, Any]:
 
 
 def _frontier(frontier: Frontier) -> dict[str, Any]:
-    proofs = () if frontier.evidence is None else frontier.evidence.proofs
-    bounds: list[tuple[int, Fraction]] = [(proof.steps, proof.bound) for proof in proofs]
-    if not proofs:
-        bounds = [(p.steps, p.bound) for p in frontier.points if p.bound is not None]
     families = []
     for family in frontier.families:
         last = family.first + _MOST_MEMBERS
@@ -134,6 +129,6 @@ def _frontier(frontier: Frontier) -> dict[str, Any]:
     return {
         "least_steps": frontier.least_steps,
         "least_cost": str(frontier.least_bandwidth),
-        "bounds": [(steps, str(bound)) for steps, bound in bounds],
+        "bounds": [(steps, str(bound)) for steps, bound in frontier.bounds],
         "families": families,
     }

@@ -17,7 +17,16 @@ from syncoll.errors import UsageError
 from syncoll.model import Topology
 from syncoll.pages.design import design_notes, machine_table
 from syncoll.pages.families import optimal_for
-from syncoll.reporting.markup import Markup, element, items, joined, paragraph, table, text
+from syncoll.reporting.markup import (
+    Markup,
+    facts,
+    items,
+    joined,
+    paragraph,
+    shell_commands,
+    table,
+    text,
+)
 from syncoll.reporting.page import filled, hidden
 from syncoll.reporting.subject import state_of
 from syncoll.reporting.times import ASSUMED_ALPHA, ASSUMED_BANDWIDTH
@@ -52,6 +61,7 @@ def design_report(design: Design) -> str:
         "title": text(title),
         "kind": kind,
         "summary": _summary(design, every),
+        "scripted": "The pictures and sorting need",
         "machines": _machines(design, shown),
         "behind": _behind(design, shown),
         "proved": _proved(design, shown),
@@ -69,20 +79,15 @@ _Shown = Sequence[tuple[Assessed, Assessed | None]]
 def _summary(design: Design, every: _Shown) -> Markup:
     front = sum(ahead is None for _, ahead in every)
     found = sum(len(_points(one, name)) for one, _ in every for name in design.collectives)
-    facts: list[tuple[str, object]] = [
-        ("machines", len(every)),
-        ("behind no other", front),
-    ]
+    entries: list[tuple[str, object]] = [("machines", len(every)), ("behind no other", front)]
     if design.question.searching is not None:
-        facts.append(("verified algorithms", found))
-    cards = (element("div", element("dt", noun), element("dd", value)) for noun, value in facts)
+        entries.append(("verified algorithms", found))
     words = "No algorithm on a machine can go below its bounds, however clever. " + (
         "One machine is behind no other: " if front == 1 else "Behind no other: "
     )
     names = [one.candidate.name for one, ahead in every if ahead is None]
     more = f" and {len(names) - 6} more" if len(names) > 6 else ""
-    headline = f"{words}{', '.join(names[:6])}{more}."
-    return joined([element("dl", *cards, class_="facts"), paragraph(headline, class_="headline")])
+    return facts(entries, f"{words}{', '.join(names[:6])}{more}.")
 
 
 def _machines(design: Design, shown: _Shown) -> Markup:
@@ -164,17 +169,12 @@ def _commands(design: Design) -> Markup:
     if question.searching is not None:
         words.append(f"--synthesise --search-limit {question.searching:g}s")
     words += ["-o proofs", "--report design.html"]
-    lines = [" ".join(words), "syncoll check proofs"]
     note = (
         "A machine or a collective out of a spec file of your own is named as FILE:NAME. What a "
         "search finds in a given time depends on the machine it runs on."
     )
-    return joined(
-        [
-            element("pre", element("code", "\n".join(lines)), tabindex=0),
-            paragraph(note, class_="note"),
-        ]
-    )
+    lines = shell_commands([" ".join(words), "syncoll check proofs"])
+    return joined([lines, paragraph(note, class_="note")])
 
 
 def _content(design: Design, title: str, shown: _Shown) -> dict[str, Any]:

@@ -7,7 +7,18 @@ from html import escape
 
 from syncoll.pages.page import visible
 
-__all__ = ["Markup", "code", "element", "items", "joined", "paragraph", "table", "text"]
+__all__ = [
+    "Markup",
+    "code",
+    "element",
+    "facts",
+    "items",
+    "joined",
+    "paragraph",
+    "shell_commands",
+    "table",
+    "text",
+]
 
 
 _MANY_ROWS = 24
@@ -53,6 +64,17 @@ def paragraph(*inside: object, class_: str | None = None) -> Markup:
 def code(value: object) -> Markup:
     """A piece of code, or a name."""
     return element("code", value)
+
+
+def facts(entries: Iterable[tuple[str, object]], headline: str) -> Markup:
+    """Facts, each a noun with its value, and a sentence about them."""
+    cards = (element("div", element("dt", noun), element("dd", value)) for noun, value in entries)
+    return joined([element("dl", *cards, class_="facts"), paragraph(headline, class_="headline")])
+
+
+def shell_commands(lines: Iterable[str]) -> Markup:
+    """Commands, each in a line."""
+    return element("pre", element("code", "\n".join(lines)), tabindex=0)
 
 
 def items(entries: Iterable[object]) -> Markup:

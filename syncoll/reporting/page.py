@@ -42,6 +42,7 @@ _SCRIPTS = (
 """In the order in which they need one another."""
 
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
+_SECTION = re.compile(r'<section id="(\w+)" data-nav="([^"]+)"(\{\{\w+\}\})?>')
 
 
 def page(subject: Subject, times: Times) -> str:
@@ -51,6 +52,7 @@ def page(subject: Subject, times: Times) -> str:
         "title": text(subject.title),
         "kind": _kind(subject),
         "summary": summary(subject),
+        "scripted": "The pictures need",
         "points": points(subject),
         "assumptions": assumptions(subject, times),
         "commands": commands(subject, times),
@@ -62,7 +64,7 @@ def page(subject: Subject, times: Times) -> str:
 
 
 def filled(
-    template: str,
+    sections: str,
     styles: Sequence[str],
     scripts: Sequence[str],
     places: Mapping[str, str],
@@ -71,7 +73,8 @@ def filled(
     """A page of HTML that loads nothing.
 
     Args:
-        template: the name of the asset with a place ``{{name}}`` for each that is filled.
+        sections: the name of the asset with the page's sections, each with its name in the
+            navigation; it has a place ``{{name}}`` for what is filled, as has ``shell.html``.
         styles: names of assets.
         scripts: names of assets, in the order in which they need one another.
         places: what comes where; HTML.
@@ -83,6 +86,10 @@ def filled(
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
         "base-uri 'none'; form-action 'none'"
     )
+    whole = _asset("shell.html").replace("{{sections}}", _asset(sections))
+    found = _SECTION.findall(whole)
+    links = (f'<a href="#{name}"{is_hidden}>{words}</a>' for name, words, is_hidden in found)
+    whole = whole.replace("{{nav}}", "\n    ".join(links)).replace("{{first}}", found[0][0])
     every = {
         **places,
         "policy": escape(policy),
@@ -92,7 +99,7 @@ def filled(
         "data": _json(data),
     }
     # In one pass: what is put in is not looked at again.
-    return _PLACE.sub(lambda match: every[match[1]], _asset(template))
+    return _PLACE.sub(lambda match: every[match[1]], whole)
 
 
 def _kind(subject: Subject) -> str:

@@ -12,9 +12,11 @@ from syncoll.reporting.markup import (
     Markup,
     code,
     element,
+    facts,
     items,
     joined,
     paragraph,
+    shell_commands,
     table,
 )
 from syncoll.reporting.subject import Subject
@@ -50,25 +52,20 @@ _OPTIONS = (
 def summary(subject: Subject) -> Markup:
     """The facts that somebody reads who reads nothing else."""
     topology, frontier = subject.topology, subject.frontier
-    facts: list[tuple[str, object]] = [
+    found: list[tuple[str, object]] = [
         ("nodes", topology.num_nodes),
         ("directed links", len(topology.links)),
     ]
     if frontier is not None:
         if frontier.scope != BOUNDS_ALONE:
-            facts.append(("verified points", len(frontier.points)))
+            found.append(("verified points", len(frontier.points)))
         if frontier.families:
-            facts.append(("pipelines", len(frontier.families)))
+            found.append(("pipelines", len(frontier.families)))
         if frontier.least_steps:
-            facts.append(("steps, at least", frontier.least_steps))
+            found.append(("steps, at least", frontier.least_steps))
         if frontier.least_bandwidth:
-            facts.append(("R/C, at least", frontier.least_bandwidth))
-    cards = element(
-        "dl",
-        *(element("div", element("dt", noun), element("dd", value)) for noun, value in facts),
-        class_="facts",
-    )
-    return joined([cards, paragraph(_headline(subject), class_="headline")])
+            found.append(("R/C, at least", frontier.least_bandwidth))
+    return facts(found, _headline(subject))
 
 
 def _headline(subject: Subject) -> str:
@@ -219,7 +216,7 @@ def commands(subject: Subject, times: Times) -> Markup:
     alpha, beta = times.model.alpha * 10**9, times.model.bandwidth / 10**9
     model = f"--alpha {float(alpha):g}ns --beta {float(beta):g}GB/s"
     lines.append(f"syncoll report {shlex.quote(file)} {model} -o report.html")
-    parts = [element("pre", element("code", "\n".join(lines)), tabindex=0)]
+    parts = [shell_commands(lines)]
     if not is_named:
         what = f"{subject.topology.name} is no name of the library, as where "
         parts.append(paragraph(what, code("syncoll repair"), " made the file.", class_="note"))

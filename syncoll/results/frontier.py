@@ -169,6 +169,13 @@ class Frontier:
             return None
         return self.evidence.max_chunks
 
+    @property
+    def bounds(self) -> list[tuple[int, Fraction]]:
+        """The proved bounds on R/C by S, ascending; those of the points without evidence."""
+        if self.evidence is not None and self.evidence.proofs:
+            return [(proof.steps, proof.bound) for proof in self.evidence.proofs]
+        return [(p.steps, p.bound) for p in self.points if p.bound is not None]
+
     def proof(self, point: Point) -> Proof | None:
         """What is proved about algorithms of at most as many steps as the point has."""
         return None if self.evidence is None else self.evidence.proof(point.steps)
