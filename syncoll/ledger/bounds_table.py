@@ -30,29 +30,25 @@ from syncoll.model.reach import Reach
 from syncoll.results import Point
 from syncoll.wording import counted
 
-__all__ = ["LARGEST_LEAST_CHUNKS", "THOROUGH_SECONDS", "BoundsTable", "in_turn"]
+__all__ = ["LARGEST_LEAST_CHUNKS", "MORE", "THOROUGH_SECONDS", "BoundsTable", "in_turn"]
 
 LARGEST_LEAST_CHUNKS = 100_000
 """Where the search for the least C gives up."""
 
-THOROUGH_SECONDS = 20.0
+THOROUGH_SECONDS, MORE = 20.0, 2
+"""For one bound, so that the others of a frontier come too; and one that was late has another try
+where it may take so many times as long as before."""
 
-_SHARE_OF_REST = 0.4
-"""The part of the time that is left which one bound may take."""
-
-_HURRY, _MORE = 0.5, 4
-"""A bound that had fewer seconds, and proves nothing of its S, is looked for again where there are
-so many times as many."""
-
-_LATE = 0.8
-"""One that took this part of its seconds may prove more in a search that begins again."""
+_SHARE_OF_REST, _HURRY = 0.4, 0.5
+"""The part of the time that is left which one bound may take; with fewer seconds than the second
+one that proves nothing of its S has another try as soon as there is more."""
 
 _NEAR_STEPS, _NEAR_MULTIPLES = (64, 24), (3, 5)
 """Up to so many steps (of collectives that move data, and of those that combine it), and so many
-times the least, each has a bound of its own."""
+times the least, each has a bound of its own: a matter of time and memory."""
 
 _FEWEST = 6
-"""So many S are bounded in their order."""
+"""So many S are bounded in their order; a frontier has its most useful points there."""
 
 _SHARE_OF_TREES = 0.5
 """The part of the time that goes to trees, which prove more than flows where few steps are left."""
@@ -70,7 +66,7 @@ class BoundsTable:
     Attributes:
         left_out: C for which the collective is said to be defined but makes no sense.
         skipped: S (None: any) for whose bound there was no time.
-        late: S of which `tighten` may prove more in more time.
+        late: S of which more may be proved in more time.
     """
 
     def __init__(
@@ -88,11 +84,12 @@ class BoundsTable:
         self.late: set[int | None] = set()
         self._admits: dict[int, bool] = {}
         self._bounds: dict[int | None, RoundsBound] = {}
-        self._thorough: set[int | None] = set()
         self._hurried: dict[int | None, float] = {}
-        """The seconds of those that proved nothing of their S in so few."""
-        self._took_all: dict[int | None, float] = {}
-        """The seconds of those that took all of them."""
+        """The seconds after which a quick bound has another try with more."""
+        self._late: dict[int | None, float] = {}
+        """The same in a search that begins again."""
+        self._thorough: dict[int | None, float] = {}
+        """The seconds after which a thorough one has another try with more."""
         self._found: list[tuple[int, Fraction]] = []
         self._points: dict[int, Point] = {}
         self._memory = BoundsMemory()
@@ -166,8 +163,8 @@ class BoundsTable:
     def again(self, deadline: Deadline) -> None:
         """The same for a search that begins again, with more time: what was late may prove more."""
         self.until(deadline)
-        self._hurried |= self._took_all
-        self._took_all.clear()
+        self._hurried |= self._late
+        self._late.clear()
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
@@ -236,17 +233,12 @@ class BoundsTable:
             bounds += [self._bounds[s] for s in sorted(more, reverse=True)]
         return Certificate(self.shape, max([*bounds, *own], key=lambda bound: bound.rounds))
 
-    def tighten(self, steps: int | None, seconds: float | None = THOROUGH_SECONDS) -> Fraction:
+    def tighten(self, steps: int | None, seconds: float = THOROUGH_SECONDS) -> Fraction:
         """The same bound after spending up to about `seconds` on the larger relaxation."""
-        if steps is not None and self.is_far(steps):
-            return self.bandwidth(steps)
-        if steps not in self._thorough or steps in self.late:
-            self._thorough.add(steps)
-            self.late.discard(steps)
-            began = now()
-            self._keep(steps, self._rounds(steps, seconds=seconds))
-            if seconds is not None and now() - began >= seconds:
-                self.late.add(steps)
+        far = steps is not None and self.is_far(steps)
+        if not far and seconds >= MORE * self._thorough.get(steps, 0.0):
+            self._keep(steps, self._rounds(steps, seconds, thorough=True))
+            self._thorough[steps] = seconds if steps in self.late else math.inf
         return self.bandwidth(steps)
 
     def is_far(self, steps: int) -> bool:
@@ -259,21 +251,19 @@ class BoundsTable:
         if steps is not None and self.is_far(steps):
             steps = None
         seconds = min(THOROUGH_SECONDS, self.deadline.left() * _SHARE_OF_REST)
-        if steps not in self._bounds or seconds > _MORE * self._hurried.get(steps, math.inf):
+        if steps not in self._bounds or seconds > MORE * self._hurried.get(steps, math.inf):
             if self.deadline.passed:
                 self.skipped.add(steps)
                 return self._cut
-            known = self._known
-            if self._met(known, steps):
-                self._bounds[steps] = known
-                return known
-            began = now()
-            found = self._rounds(steps, thorough=False, seconds=seconds)
+            if self._met(self._known, steps):
+                self._bounds[steps] = self._known
+                return self._known
+            found = self._rounds(steps, seconds, thorough=False)
             self._keep(steps, found)
             if steps is not None and found.steps is None and seconds < _HURRY:
                 self._hurried[steps] = seconds
-            elif now() - began > _LATE * seconds:
-                self._took_all[steps] = seconds
+            elif steps in self.late:
+                self._late[steps] = seconds
         return self._bounds[steps]
 
     def _keep(self, steps: int | None, found: RoundsBound) -> None:
@@ -293,16 +283,18 @@ class BoundsTable:
         """The quick bound for any number of steps."""
         return bound_at_once(self.topology, self.shape)
 
-    def _rounds(
-        self,
-        steps: int | None,
-        *,
-        thorough: bool = True,
-        seconds: float | None = THOROUGH_SECONDS,
-    ) -> RoundsBound:
-        shape, prove = self.shape, self._prove
-        if thorough:
-            prove = partial(prove, left_out=lambda: self.late.add(steps))
+    def _rounds(self, steps: int | None, seconds: float, *, thorough: bool) -> RoundsBound:
+        """A bound in so many seconds; where more may be proved in more, its S is late."""
+        began = now()
+        self.late.discard(steps)
+        found = self._proved(steps, seconds, thorough)
+        if now() - began >= seconds:
+            self.late.add(steps)
+        return found
+
+    def _proved(self, steps: int | None, seconds: float, thorough: bool) -> RoundsBound:
+        shape = self.shape
+        prove = partial(self._prove, left_out=lambda: self.late.add(steps))
         where, reading = self.topology, DemandView.MOVING
         if not shape.combining:
             demands = shape.demands(reading)
@@ -328,7 +320,7 @@ class BoundsTable:
             where, reading = where.reversed(), DemandView.INVERSE
             demands = shape.demands(reading)
         if thorough:
-            share = (THOROUGH_SECONDS if seconds is None else seconds) * _SHARE_OF_TREES
+            share = seconds * _SHARE_OF_TREES
             known = (
                 (point.instance.table, point.algorithm)
                 for point in self._points.values()

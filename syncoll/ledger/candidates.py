@@ -20,15 +20,15 @@ from syncoll.ledger.bounds_table import LARGEST_LEAST_CHUNKS, BoundsTable
 from syncoll.ledger.request import Candidate, SearchRequest, Strategy
 from syncoll.wording import argument, counted
 
-__all__ = ["CandidateSource"]
+__all__ = ["STEPS_BEYOND", "CandidateSource"]
 
-_DEFAULT_STEPS_BEYOND = 3
+STEPS_BEYOND = 3
 """How many steps beyond the distance bound a search goes when no limit is given."""
 
 _DEFAULT_MULTIPLES = 24
-"""The default limit on C, in multiples of the least C for which the collective is defined."""
+"""The default limit on C, in multiples of the least C: as many as solvers look through soon."""
 
-_MOST_MULTIPLES = 96
+_MOST_MULTIPLES = 4 * _DEFAULT_MULTIPLES
 """The limit on a C that is tried because the bound's denominator asks for it."""
 
 
@@ -47,7 +47,7 @@ class CandidateSource:
         self.least_steps = bounds.least_steps
         if self.least_steps == 0 and request.max_chunks is None:
             self.max_chunks = self.least_chunks  # everything is in place
-        self.max_steps = self.least_steps + _DEFAULT_STEPS_BEYOND
+        self.max_steps = self.least_steps + STEPS_BEYOND
         if request.max_steps is not None:
             self.max_steps = request.max_steps
         self.k = request.k

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -101,7 +102,7 @@ class Entry:
         return f"{self.collective}: {what}, by {self.engine}"
 
 
-@dataclass
+@dataclass(frozen=True)
 class EngineRecord:
     """What one engine did in a search.
 
@@ -116,13 +117,13 @@ class EngineRecord:
     """
 
     engine: str
-    turns: int = 0
-    seconds: float = 0.0
-    found: int = 0
-    kept: int = 0
-    proved: int = 0
-    refuted: int = 0
-    undecided: int = 0
+    turns: int
+    seconds: float
+    found: int
+    kept: int
+    proved: int
+    refuted: int
+    undecided: int
 
 
 class Log(Observer):
@@ -140,7 +141,8 @@ class Log(Observer):
         self._began = time.perf_counter()
         self.entries: list[Entry] = []
         self.collective, self._engine = "", ""
-        self._turns: dict[str, EngineRecord] = {}
+        self._turns: Counter[str] = Counter()
+        self._seconds: Counter[str] = Counter()
 
     @classmethod
     def of(cls, observer: Observer | None) -> Log:
@@ -154,20 +156,14 @@ class Log(Observer):
         Turns may be nested; the time of the inner one is not that of the outer one.
         """
         before, self._engine = self._engine, engine
+        self._turns[engine] += engine != before
         began = time.perf_counter()
         try:
             yield
         finally:
-            self._engine = before
-            self.worked(engine, time.perf_counter() - began, turns=1)
-            if before:
-                self.worked(before, began - time.perf_counter())
-
-    def worked(self, engine: str, seconds: float, turns: int = 0) -> None:
-        """Adds time to an engine, of a turn or in the background."""
-        record = self._turns.setdefault(engine, EngineRecord(engine))
-        record.seconds += seconds
-        record.turns += turns
+            self._engine, spent = before, time.perf_counter() - began
+            self._seconds[engine] += spent
+            self._seconds[before] -= spent
 
     def enter(
         self,
@@ -204,18 +200,25 @@ class Log(Observer):
         Args:
             frontier: of the search; its points are counted for those that found them first.
         """
-        records = {name: replace(record) for name, record in self._turns.items()}
-        ends = {(point.steps, point.bandwidth): point for point in frontier.points}
-        for entry in self.entries:
-            record = records.setdefault(entry.engine, EngineRecord(entry.engine))
-            name = "found" if entry.kind is Kind.FAMILY else str(entry.kind)
-            setattr(record, name, getattr(record, name) + 1)
+        names = dict.fromkeys([*self._turns, *(entry.engine for entry in self.entries)])
+        count = Counter((entry.engine, entry.kind) for entry in self.entries)
+        ends = {(point.steps, point.bandwidth): point.backend for point in frontier.points}
+        for entry in reversed(self.entries):  # whoever found a point first has the last word
             costs = entry.steps or 0, entry.bandwidth
             if entry.kind is Kind.FOUND and entry.collective == frontier.collective:
-                record.kept += ends.pop(costs, None) is not None
-        for point in ends.values():  # turned round, or from before
-            records.setdefault(point.backend, EngineRecord(point.backend)).kept += 1
-        engines = tuple(records.values())
+                ends |= {costs: entry.engine} if costs in ends else {}
+        kept = Counter(ends.values())
+        engines = tuple(
+            EngineRecord(
+                name,
+                self._turns[name],
+                self._seconds[name],
+                count[name, Kind.FOUND] + count[name, Kind.FAMILY],
+                kept[name],
+                *(count[name, kind] for kind in (Kind.PROVED, Kind.REFUTED, Kind.UNDECIDED)),
+            )
+            for name in dict.fromkeys([*names, *kept])
+        )
         self._observer.ended(engines)
         return engines
 
@@ -235,14 +238,6 @@ class Log(Observer):
     def settled(self, candidate: Candidate, verdict: Verdict, seconds: float) -> None:
         """See `Observer.settled`."""
         self._observer.settled(candidate, verdict, seconds)
-
-    def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
-        """See `Observer.bounded`: of what no ledger keeps."""
-        self._observer.bounded(steps, bandwidth)
-
-    def found(self, points: tuple[Point, ...]) -> None:
-        """See `Observer.found`: of what no ledger keeps."""
-        self._observer.found(points)
 
 
 def _entry(event: Event, engine: str) -> Entry:

@@ -23,12 +23,10 @@ __all__ = [
     "within",
 ]
 
-_LOOKED_AT = 64
-"""Up to so many steps members are compared one by one; beyond it what R/C comes near to counts."""
-
 FEW_STEPS, MOST_LISTED = 12, 128
 """Members of up to so many steps are points, and what is proved is said for each of these S; and up
-to so many, within its limits, of a search that shows no families."""
+to so many, within its limits, of a search that shows no families.  Families are compared member by
+member up to the latter; beyond it what R/C comes near to counts."""
 
 MOST_SENDS = 1 << 20
 """Sends of an algorithm that is listed although others would do: a file of more has tens of
@@ -49,7 +47,7 @@ def belonging(
     for family in sorted(families, key=_in_the_end):
         if _is_matched(family, points):
             continue
-        if not kept or any(_is_new(family, steps, kept) for steps in range(1, _LOOKED_AT + 1)):
+        if not kept or any(_is_new(family, steps, kept) for steps in range(1, MOST_LISTED + 1)):
             kept.append(family)
     return tuple(kept)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
+from contextlib import suppress
 
 from syncoll.bounding import rounds_bound
 from syncoll.certificates import RoundsBound
 from syncoll.clock import is_counted
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError
-from syncoll.ledger.bounds_table import BoundsTable
-from syncoll.ledger.candidates import CandidateSource
+from syncoll.ledger.bounds_table import MORE, THOROUGH_SECONDS, BoundsTable
+from syncoll.ledger.candidates import STEPS_BEYOND, CandidateSource
 from syncoll.ledger.proof_state import evidence_of
 from syncoll.ledger.request import SearchRequest
 from syncoll.model import Collective, Topology
@@ -20,14 +20,8 @@ from syncoll.wording import argument, counted
 
 __all__ = ["lower_bounds"]
 
-_SECONDS = 20
-"""For one bound."""
-
-_MORE = 2
-"""A bound that was late has another try where it may take so many times as long."""
-
-_MOST_NODES_AT_LENGTH, _SECONDS_BEYOND = 128, 5
-"""The same on machines with more nodes, for collectives that combine: relaxations of one node's
+_MOST_NODES_AT_LENGTH, _SECONDS_BEYOND = 128, 5.0
+"""For one bound on machines with more nodes, of collectives that combine: relaxations of one node's
 data are far from symmetric, and prove something for the least steps only."""
 
 
@@ -61,15 +55,14 @@ def lower_bounds(
     collective.require_regular()
     table = BoundsTable(topology, collective, prove, until, chunks)
     chunks, least = table.shape.chunks, table.least_steps  # whatever the time
-    last = least + 3 if max_steps is None else max_steps
+    last = least + STEPS_BEYOND if max_steps is None else max_steps
     if num_steps is not None:
         last = least + num_steps - 1
     asked: list[int | None] = [None, *range(least, last + 1)]
-    most = _SECONDS
+    most = THOROUGH_SECONDS
     if collective.combining and topology.num_nodes > _MOST_NODES_AT_LENGTH:
         most = _SECONDS_BEYOND
-    proving = _Proving(table, most)
-    proving.bound(asked)
+    late, interrupted = _prove(table, asked, most)
     table.until(NEVER.sooner(0.0))  # from now on as far as it is known
     source = CandidateSource(SearchRequest(topology, collective, max_chunks=chunks), table)
     steps = [s for s in asked if s is not None]
@@ -85,62 +78,46 @@ def lower_bounds(
         tuple((s, table.certificate(s).bound) for s in steps),
         last,
         evidence_of(source, nothing, steps),
-        _in_words(proving.late),
-        proving.interrupted,
-        f"each bound had {share}at most {most} s",
+        _in_words(late),
+        interrupted,
+        f"each bound had {share}at most {most:g} s",
     )
 
 
-class _Proving:
-    """Bounds for one C after the other, as far as there is time.
+def _prove(
+    table: BoundsTable, asked: list[int | None], most: float
+) -> tuple[set[int | None], bool]:
+    """Bounds each S; those that were late have another try in the time that is left.
 
-    Attributes:
-        late: numbers of steps (None: any) of which more might be proved in more time.
-        interrupted: whether a person stopped it.
+    Args:
+        asked: any number of steps (None) first, then ascending.
+        most: seconds for one bound.
+
+    Returns:
+        The S of which more might be proved in more time, and whether a person stopped it.
     """
-
-    def __init__(self, table: BoundsTable, most: float) -> None:
-        self._table, self._most = table, most
-        self._had: dict[int | None, float] = {}
-        self.late: set[int | None] = set()
-        self.interrupted = False
-
-    def bound(self, asked: list[int | None]) -> None:
-        """Bounds each S; those that were late have another try in the time that is left."""
-        until, any_steps = self._table.deadline, None
-        for i, steps in enumerate(asked):
-            found = self._tighten(steps, len(asked) - 1 - i)
-            any_steps = found if steps is None else any_steps
-            if steps is not None and found == any_steps and steps not in self.late:
-                break  # what so few steps reach, more do
-        while self.late and not (self.interrupted or until.is_never or until.passed):
-            each = self._seconds(len(self.late) - 1)
-            again = [one for one in asked if one in self.late and each >= _MORE * self._had[one]]
-            if not again:
-                return
-            for i, steps in enumerate(again):
-                self._tighten(steps, len(again) - 1 - i)
-
-    def _tighten(self, steps: int | None, others: int) -> Fraction | None:
-        """The bound on R/C for one S, before so many others; None where it did not come."""
-        self._had[steps] = self._seconds(others)
-        self.late.discard(steps)
-        found = None
-        try:
-            if not self.interrupted:
-                self._table.deadline.check()
-                found = self._table.tighten(steps, self._had[steps])
-        except OutOfTimeError:
-            pass
-        except KeyboardInterrupt:
-            self.interrupted = True
-        if found is None or steps in self._table.late:
-            self.late.add(steps)
-        return found
-
-    def _seconds(self, others: int) -> float:
-        until = self._table.deadline
-        return min(self._most, max(0.0, until.left()) / (others + 1))
+    until, waiting, late = table.deadline, list(asked), set[int | None]()
+    had: dict[int | None, float] = {}
+    try:
+        while waiting:
+            steps, found = waiting[0], None
+            had[steps] = min(most, max(0.0, until.left()) / len(waiting))
+            with suppress(OutOfTimeError):
+                until.check()
+                found = table.tighten(steps, had[steps])
+            late.discard(steps)
+            if found is None or steps in table.late:
+                late.add(steps)
+            elif steps is not None and found == table.bandwidth():
+                late -= set(waiting)
+                waiting.clear()  # what so few steps reach, more do
+            waiting = waiting[1:]
+            if not (waiting or until.is_never or until.passed):
+                each = min(most, until.left() / max(1, len(late)))
+                waiting = [one for one in asked if one in late and each >= MORE * had[one]]
+    except KeyboardInterrupt:
+        return late | set(waiting), True
+    return late, False
 
 
 def _in_words(late: set[int | None]) -> tuple[str, ...]:
