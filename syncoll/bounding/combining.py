@@ -19,24 +19,23 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from syncoll.bounding.branching import divided
 from syncoll.bounding.first_completion import find_completions
 from syncoll.bounding.partition import find_partition
-from syncoll.bounding.quotient import LEAST_NODES
+from syncoll.bounding.quotient import keeps_records
 from syncoll.bounding.rounds import BoundsMemory, rounds_bound
 from syncoll.bounding.shared_steiner_trees import find_gossip
 from syncoll.bounding.switches import find_switch_prices
 from syncoll.certificates.certificate import RoundsBound
-from syncoll.certificates.chunk_classes import ChunkClasses, Demand, DemandList, DemandView
+from syncoll.certificates.chunk_classes import ChunkClasses, DemandList, DemandView
 from syncoll.certificates.priced import Priced
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
-from syncoll.linear.colour_refinement import Graph, hashes, mix, refine
 from syncoll.model import RelationTable, Topology
-from syncoll.symmetry import free_symmetry
+from syncoll.symmetry.candidates import automorphism_generators
+from syncoll.symmetry.fixing import least_of_orbits
+from syncoll.symmetry.structure import Structure
 
-__all__ = ["combining_rounds_bound", "signature"]
+__all__ = ["combining_rounds_bound"]
 
 _Found = tuple[Fraction, Priced] | None
 
@@ -76,17 +75,12 @@ def combining_rounds_bound(
     """
     deadline, memory = Deadline.after(seconds), memory or BoundsMemory()
     shape = table if isinstance(table, ChunkClasses) else ChunkClasses.of(table, 1, combining=True)
-    if shape.ends_alone:
-        readings: list[tuple[DemandView, int | None]] = [(DemandView.INVERSE, None)]
-    else:
-        nodes = _unlike(topology, shape, deadline)
-        readings = [(r, n) for r in (DemandView.SPREAD, DemandView.COLLECT) for n in nodes]
     best = known or _counting_sends(topology, shape, steps, deadline.share(_SHARES[0]))
     if steps is not None and topology.counts_copies:
         found = find_switch_prices(topology, shape, steps, deadline, best.rounds)
         if found is not None:
             best = RoundsBound(found[0], steps, found[1])
-    most: dict[int, float] = {}
+    most: dict[tuple[DemandView, int | None], float] = {}
     leader: _Question | None = None
 
     def ask(question: _Question, larger: bool, until: Deadline) -> bool:
@@ -105,13 +99,13 @@ def combining_rounds_bound(
         )
         if steps is not None:
             flows = memory.flows(question.where, question.demands)
-            most[question.like] = flows.ceiling(steps)
+            most[question.about] = flows.ceiling(steps)
         if bound.rounds <= best.rounds:
             return False
         best = bound
         return True
 
-    for question in _questions(topology, shape, readings, memory.ratings, deadline):
+    for question in _questions(topology, shape, memory.ratings, deadline):
         if ask(question, thorough, deadline):
             leader = question
     if leader is not None and steps is not None and not (thorough or deadline.passed):
@@ -120,9 +114,9 @@ def combining_rounds_bound(
         fewer = memory.flows(leader.where, leader.demands).copies_prove(steps)
         if fewer is None or (fewer[1] - 1) * (fewer[0] / steps) ** _FALLS > _LITTLE:
             ask(leader, True, until)
-        most |= dict.fromkeys((like for like in most if like != leader.like), 0.0)
+        most |= dict.fromkeys((about for about in most if about != leader.about), 0.0)
     if best.rounds:
-        memory.ratings |= {like: value / float(best.rounds) for like, value in most.items()}
+        memory.ratings |= {about: value / float(best.rounds) for about, value in most.items()}
     if steps is None or shape.ends_alone or deadline.passed or topology.counts_copies:
         return best
     return _of_whole_chunks(topology, shape, steps, best, thorough, enough, deadline, memory)
@@ -134,39 +128,54 @@ class _Question:
 
     Args:
         where: the topology, or the reversed one.
-        like: the same for nodes that a symmetry exchanges, see `signature`.
     """
 
     reading: DemandView
     node: int | None
     where: Topology
     demands: DemandList
-    like: int
+
+    @property
+    def about(self) -> tuple[DemandView, int | None]:
+        """Its reading and node."""
+        return self.reading, self.node
 
 
 def _questions(
     topology: Topology,
     shape: ChunkClasses,
-    readings: Sequence[tuple[DemandView, int | None]],
-    ratings: Mapping[int, float],
+    ratings: Mapping[tuple[DemandView, int | None], float],
     deadline: Deadline,
 ) -> Sequence[_Question]:
-    """One of each kind of node, as far as there is time to tell kinds; those first of which most
-    could be proved for other S."""
-    try:
-        with interrupted_at(deadline):
-            reversed_topology = topology.reversed()
-    except OutOfTimeError:
-        return []
-    found: dict[int, _Question] = {}
-    for reading, node in readings:
-        if deadline.passed:
-            break
-        where = reversed_topology if reading.mirrored else topology
-        demands = shape.demands(reading, node)
-        like = 0 if reading is DemandView.INVERSE else signature(where, demands)
-        found.setdefault(like, _Question(reading, node, where, demands, like))
-    return sorted(found.values(), key=lambda one: -ratings.get(one.like, 1.0))
+    """One of each orbit of nodes, as far as there is time; those first of which most could be
+    proved for other S."""
+    found: dict[tuple[bool, DemandList], _Question] = {}
+    with suppress(OutOfTimeError), interrupted_at(deadline):
+        turned = topology.reversed()
+        is_alike = turned.same_as(topology)  # then trees into a node are as dear as those out of it
+        readings: list[tuple[DemandView, int | None]] = [(DemandView.INVERSE, None)]
+        if not shape.ends_alone:
+            nodes = _representatives(topology, shape, deadline)
+            readings = [(r, n) for r in (DemandView.SPREAD, DemandView.COLLECT) for n in nodes]
+        for reading, node in readings:
+            demands = shape.demands(reading, node)
+            where = turned if reading.mirrored else topology
+            key = reading.mirrored and not is_alike, demands
+            found.setdefault(key, _Question(reading, node, where, demands))
+    return sorted(found.values(), key=lambda one: -ratings.get(one.about, 1.0))
+
+
+def _representatives(topology: Topology, shape: ChunkClasses, deadline: Deadline) -> list[int]:
+    """The least node of each orbit under the automorphisms that are found in the time."""
+    with suppress(OutOfTimeError), interrupted_at(deadline.share(_SHARES[1])):
+        structure = Structure(topology)
+        automorphisms = [
+            images
+            for images in automorphism_generators(structure)
+            if structure.keeps(images) and keeps_records(images, shape.classes)
+        ]
+        return sorted(set(least_of_orbits(topology.num_nodes, automorphisms).tolist()))
+    return list(range(topology.num_nodes))
 
 
 def _of_whole_chunks(
@@ -204,20 +213,6 @@ def _of_whole_chunks(
     return best
 
 
-def _unlike(topology: Topology, shape: ChunkClasses, deadline: Deadline) -> list[int]:
-    """Nodes of which no two are exchanged by the automorphisms that were found."""
-    nodes = topology.num_nodes
-    everywhere = tuple(range(nodes))
-    if shape.classes.sets != (everywhere,):
-        return list(everywhere)
-    if topology.num_nodes < LEAST_NODES:
-        return list(everywhere)
-    with suppress(OutOfTimeError), interrupted_at(deadline):
-        group = free_symmetry(topology, until=deadline.share(0.2))
-        return [int(node) for node in group.representatives]
-    return list(everywhere)
-
-
 def _counting_sends(
     topology: Topology, shape: ChunkClasses, steps: int | None, deadline: Deadline
 ) -> RoundsBound:
@@ -227,35 +222,3 @@ def _counting_sends(
     if found is None:
         return RoundsBound(Fraction(0), steps, None)
     return RoundsBound(found[0], None, found[1])
-
-
-def signature(topology: Topology, demands: Sequence[Demand]) -> int:
-    """The same number for problems that differ in the numbers of nodes only.
-
-    Nodes that symmetries of the topology exchange have equal bounds, so one linear program serves
-    all of them.  Different problems that colour refinement cannot tell apart may share a signature
-    too (two triangles and a hexagon, say, but for the distances from where chunks start).  So a
-    bound may be transferred neither as a number nor as a proof: a signature is a reason to expect
-    no more from solving a problem again.
-    """
-    nodes, links, bounds = topology.num_nodes, len(topology.links), len(topology.bounds)
-    first_bound, first_demand = nodes + links, nodes + links + bounds
-    pairs: list[tuple[int, int, int]] = []  # one end, other end, what they are to each other
-    for i, (source, destination) in enumerate(topology.links):
-        pairs += [(source, nodes + i, 1), (destination, nodes + i, 2)]
-    for j, members in enumerate(topology.bound_links):
-        pairs += [(nodes + i, first_bound + j, 3) for i in members.tolist()]
-    starts: set[int] = set()
-    for k, demand in enumerate(demands):
-        starts.update(demand.sources)
-        pairs += [(n, first_demand + k, 4) for n in demand.sources]
-        pairs += [(n, first_demand + k, 5) for n in demand.destinations]
-    table = np.array(pairs, dtype=np.int64).reshape(-1, 3)
-    roles = np.stack([table[:, 2], table[:, 2] + 8])  # as one end, and as the other sees it
-    graph = Graph.of(first_demand + len(demands), table[:, :2], roles)
-    far = topology.distances[sorted(starts)].min(axis=0) if starts else np.zeros(nodes)
-    kinds = [f"node {d}" for d in far.tolist()] + ["link"] * links
-    kinds += [f"bound {bound.chunks_per_round} {bound.counts}" for bound in topology.bounds]
-    kinds += [f"demand {demand.count}" for demand in demands]
-    *_, colours = refine(graph, hashes(kinds))
-    return int(mix(colours).sum(dtype=np.uint64))

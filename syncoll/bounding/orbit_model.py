@@ -64,18 +64,13 @@ class OrbitModel:
     @classmethod
     def of(cls, topology: Topology, shape: ChunkClasses, steps: int) -> OrbitModel:
         """Modulo the automorphisms that keep each class of chunks."""
-        structure, classes = Structure(topology), list(shape.classes)
-        kept = [
+        structure, sets = Structure(topology), [list(some) for some in shape.classes.sets]
+        automorphisms = [
             images
             for images in automorphism_generators(structure)
-            if structure.keeps(images)
-            and all(
-                {*images[list(some)].tolist()} == {*some}
-                for one in classes
-                for some in (one.pre, one.post)
-            )
+            if structure.keeps(images) and all({*images[some].tolist()} == {*some} for some in sets)
         ]
-        return cls(topology, steps, kept, classes)
+        return cls(topology, steps, automorphisms, list(shape.classes))
 
     @property
     def generators(self) -> tuple[tuple[int, ...], ...]:

@@ -17,14 +17,14 @@ from functools import cached_property
 import numpy as np
 
 from syncoll.arrays import IntArray
-from syncoll.certificates.chunk_classes import Demand, DemandList
+from syncoll.certificates.chunk_classes import ClassList, Demand, DemandList
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import Rows
 from syncoll.model import Topology, ranges
 from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
 from syncoll.symmetry.structure import Structure
 
-__all__ = ["LEAST_NODES", "Capacities", "Quotient"]
+__all__ = ["LEAST_NODES", "Capacities", "Quotient", "keeps_records"]
 
 
 LEAST_NODES = 12
@@ -59,7 +59,7 @@ class Quotient:
         group = free_symmetry(topology, until=until)
         kept = FreeGroup.trivial(topology.num_nodes)
         for images in group.generators:
-            if _keeps(images, demands):
+            if keeps_records(images, demands):
                 kept = kept.with_generator(images) or kept
         if kept.order == 1:
             return None
@@ -72,12 +72,6 @@ class Quotient:
         maps = [structure.link_map(images) for images in self.group.elements]
         assert all(one is not None for one in maps)
         return np.array(maps, dtype=np.int64)
-
-    @cached_property
-    def orbit_sizes(self) -> IntArray:
-        """How many bounds each orbit has."""
-        orbit = self.orbits.orbit
-        return np.bincount(orbit[orbit >= 0], minlength=len(self.orbits.bounds))
 
     @cached_property
     def positions(self) -> dict[tuple[tuple[int, ...], tuple[int, ...]], int]:
@@ -141,8 +135,8 @@ class Capacities:
         program.add(at, np.repeat(columns, counts), self._weight[pair])
 
 
-def _keeps(images: IntArray, demands: DemandList) -> bool:
-    """Whether a permutation of the nodes takes demands to demands with equal counts."""
+def keeps_records(images: IntArray, demands: DemandList | ClassList) -> bool:
+    """Whether a permutation of the nodes takes demands, or classes, to such with equal counts."""
     places = {nodes: i for i, nodes in enumerate(demands.sets)}
     moved = [
         places.get(tuple(np.sort(images[np.array(nodes, dtype=np.int64)]).tolist()), -1)

@@ -39,7 +39,7 @@ from syncoll.certificates.chunk_classes import Demand, DemandList
 from syncoll.certificates.priced import Priced
 from syncoll.certificates.ways import Ways
 from syncoll.deadline import NEVER, Deadline
-from syncoll.linear import LinearProgram, Rows
+from syncoll.linear import Rows
 
 __all__ = [
     "Commodity",
@@ -178,10 +178,6 @@ class Relaxation:
         """Whether its flows share sends, and each destination has a flow of its own."""
         return self.kind is RelaxationKind.COPIES and len(demand.destinations) > 1
 
-    def linear_program(self) -> LinearProgram:
-        """The relaxation as a linear program."""
-        return FlowProgram(self, NEVER).rows.program()
-
     def solve(
         self,
         seconds: float | None = None,
@@ -206,20 +202,18 @@ class Relaxation:
         optimum = program.rows.program().minimise(deadline.seconds, most_columns)
         if optimum is None:
             return None
-        topology = self.network.topology
-        steps = self.network.steps
         if optimum.value <= at_least * (1 + NEAR) + 1e-12:
-            nothing = Priced(steps, {}, Ways(()))
-            return SolvedRelaxation(optimum.value, nothing, Fraction(0), optimum.solved_columns)
+            nothing = Priced(self.network.steps, {}, Ways(()))
+            return SolvedRelaxation(optimum.value, nothing, Fraction(0))
         found = rationalise(
             optimum.row_duals,
             optimum.value,
             lambda rounding: prices_of(program, optimum.row_duals, rounding),
-            lambda proof: proof.check(topology, self.demands),
+            lambda proof: proof.check(self.network.topology, self.demands),
             deadline,
         )
         assert found is not None
-        return SolvedRelaxation(optimum.value, found[1], found[0], optimum.solved_columns)
+        return SolvedRelaxation(optimum.value, found[1], found[0])
 
 
 @dataclass(frozen=True)
@@ -230,13 +224,11 @@ class SolvedRelaxation:
         value: the optimum of the linear program, a float.
         certificate: prices.
         proved: what the exact check of the certificate says; this alone counts.
-        solved_columns: how many variables the solver saw.
     """
 
     value: float
     certificate: Priced
     proved: Fraction
-    solved_columns: int
 
 
 class FlowProgram:

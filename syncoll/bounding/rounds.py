@@ -49,12 +49,12 @@ class BoundsMemory:
     """What the bounds of one search tell those for other S: where nothing more can be proved.
 
     Attributes:
-        ratings: by `combining.signature`, the part of the best bound that a node proved last.
+        ratings: the part of the best bound that a reading of a node could prove last.
         late_gossip: the least S for which gossip had no time, and the seconds of a turn.
     """
 
     def __init__(self) -> None:
-        self.ratings: dict[int, float] = {}
+        self.ratings: dict[tuple[DemandView, int | None], float] = {}
         self.late_gossip: tuple[int, float] | None = None
         self._flows: dict[tuple[int, DemandList], FlowBounds] = {}
 
