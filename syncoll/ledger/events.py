@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -142,7 +142,7 @@ class Log(Observer):
         self.entries: list[Entry] = []
         self.collective, self._engine = "", ""
         self._turns: Counter[str] = Counter()
-        self._seconds: Counter[str] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
 
     @classmethod
     def of(cls, observer: Observer | None) -> Log:
