@@ -90,7 +90,12 @@ CORE = sorted((ROOT / "syncoll").rglob("*.py"))
 def test_the_core_imports_no_plugin_and_no_solver(file: Path) -> None:
     solvers = {"gurobipy", "highspy", "ortools", "pysat", "z3"}
     # Two of them are also the libraries for linear and integer programs, and for flows in graphs.
-    libraries = {"linear": {"highspy"}, "scheduling": {"highspy"}, "routing": {"ortools"}}
+    libraries = {
+        "linear": {"highspy"},
+        "packing": {"ortools"},
+        "routing": {"ortools"},
+        "scheduling": {"highspy"},
+    }
     solvers -= libraries.get(file.parent.name, set())
     names = {module.partition(".")[0] for module in imports(file)}
     assert not {name for name in names if name.startswith("syncoll_")}
@@ -113,8 +118,8 @@ FORMATS = [path for path in PACKAGES if path.parent.name in ("exporters", "impor
 
 @pytest.mark.parametrize("package", FORMATS, ids=lambda path: path.name)
 def test_what_reads_or_writes_formats_imports_only_its_own_floors(package: Path) -> None:
-    own = {"exporters": ("runtime", "trust"), "importers": ("importing",)}
-    floors = ("errors", "wording", "model", "plugins", *own[package.parent.name])
+    own = {"exporters": ("runtime", "trust", "documents.record"), "importers": ("importing",)}
+    floors = ("errors", "wording", "arrays", "model", "plugins", *own[package.parent.name])
     require_imports(package, tuple(f"syncoll.{floor}" for floor in floors))
 
 
@@ -141,6 +146,7 @@ def test_a_solver_backend_imports_only_formula_and_plugins(package: Path) -> Non
 def test_a_seed_imports_only_what_lies_under_the_plugins(package: Path) -> None:
     floors = (
         "errors",
+        "arrays",
         "clock",
         "deadline",
         "model",
@@ -149,6 +155,7 @@ def test_a_seed_imports_only_what_lies_under_the_plugins(package: Path) -> None:
         "routing",
         "symmetry",
         "scheduling",
+        "packing",
         "plugins",
         "trust.forest",
     )
