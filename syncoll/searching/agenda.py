@@ -22,7 +22,16 @@ from syncoll.ledger.events import Event
 from syncoll.ledger.ledger import INTERRUPTED, Ledger
 from syncoll.results.frontier import Point
 
-__all__ = ["OUT_OF_MEMORY", "SAVE_SECONDS", "SEEDS", "STOPPING_SECONDS", "Agenda", "Engine", "Work"]
+__all__ = [
+    "OUT_OF_MEMORY",
+    "SAVE_SECONDS",
+    "SEEDS",
+    "SELDOM",
+    "STOPPING_SECONDS",
+    "Agenda",
+    "Engine",
+    "Work",
+]
 
 OUT_OF_MEMORY = "out of memory"
 """Why a search ended before its time, in an open claim."""
@@ -34,9 +43,9 @@ STOPPING_SECONDS = 3.0
 """When a person stops the search of a composition, parts are composed and claims proved in so
 long."""
 
-SAVE_SECONDS = 5.0
-"""How often points are passed on while an engine with many of them has its turn; a file of them may
-take as long to write (torus(16,16) in `benchmarks/exchanges.py`)."""
+SAVE_SECONDS, SELDOM = 5.0, 10.0
+"""How often points are passed on while an engine with many of them has its turn, and how many times
+as long later as that took (torus(16,16) in `benchmarks/exchanges.py`)."""
 
 Engine = Callable[[Ledger, Deadline], Iterable[Event]]
 """Works until a deadline, and yields its events as they come."""
@@ -55,6 +64,7 @@ class Work:
         turns: how many turns it has at most; None for as many as it is ready for.
         solves: whether its points answer candidates: they come one by one, each is reported at
             once, and they are within the limits as they are; those of others may exceed them.
+        quiet: whether another row reports its points.
         thorough: whether its points have bounds of their own when they are reported, which takes
             time; otherwise these come when the same S comes up for a bound.
         lists: whether members of few steps of its families become points.
@@ -73,6 +83,7 @@ class Work:
     seconds: float | None = None
     turns: int | None = 1
     solves: bool = False
+    quiet: bool = False
     thorough: bool = False
     lists: bool = False
     enough: Callable[[Point], bool] = lambda _: False
@@ -112,12 +123,16 @@ class Agenda:
         self._on_point, self._on_stop, self._lost = on_point, on_stop, lost
         self.table: list[Work] = []
         self._rows: Sequence[Work] = ()
-        self._unreported: Work | None = None
-        self._reported = now()
+        self._unreported = False
+        self._save = Deadline.after(SAVE_SECONDS)
 
     def spent(self, *names: str) -> float:
         """Seconds that these engines had so far."""
         return sum(row.spent for row in self.table if row.name in names)
+
+    def gained(self, name: str) -> int:
+        """How often this engine changed what is known."""
+        return sum(row.gained for row in self.table if row.name == name)
 
     def next(self, above: Work | None = None) -> Work | None:
         """The first row that is ready, of all or of those above one."""
@@ -182,9 +197,10 @@ class Agenda:
                     close()
                 del events
         if work.lists and self.ledger.list_members():
-            self._unreported = work
-        if self._unreported is work:
-            self.report()
+            work.gained += 1
+            self._unreported = True
+        if self._unreported and not work.quiet:
+            self.report(at_once=not work.thorough)
 
     def _admits(self, event: Event, work: Work) -> bool:
         """Whether an event is one of the search; points beyond its limits are warm starts alone."""
@@ -199,19 +215,20 @@ class Agenda:
         work.gained += 1
         if not isinstance(event, Point):
             return False
-        self._unreported = work
+        self._unreported = True
         self._on_point()
-        if work.solves or (self.ledger.on_points and now() >= self._reported + SAVE_SECONDS):
+        if work.solves or (self.ledger.on_points and self._save.passed):
             self.report(at_once=True)
         return work.enough(event)
 
-    def report(self, *, at_once: bool = False) -> None:
+    def report(self, *, at_once: bool) -> None:
         """Shows and saves what is known.
 
         Args:
             at_once: without bounds that take time.
         """
-        thorough = self._unreported is not None and self._unreported.thorough and not at_once
-        with nullcontext() if thorough else self.ledger.bounds.at_once():
+        began = now()
+        with self.ledger.bounds.at_once() if at_once else nullcontext():
             self.ledger.report()
-        self._unreported, self._reported = None, now()
+        self._unreported = False
+        self._save = Deadline.after(max(SAVE_SECONDS, SELDOM * (now() - began)))

@@ -25,7 +25,14 @@ from syncoll.ledger.request import Strategy
 from syncoll.ledger.sizes import Size
 from syncoll.model import Collective
 from syncoll.results.frontier import Frontier
-from syncoll.searching.agenda import OUT_OF_MEMORY, SAVE_SECONDS, SEEDS, STOPPING_SECONDS, Work
+from syncoll.searching.agenda import (
+    OUT_OF_MEMORY,
+    SAVE_SECONDS,
+    SEEDS,
+    SELDOM,
+    STOPPING_SECONDS,
+    Work,
+)
 from syncoll.searching.compositions import Compositions
 from syncoll.searching.parts import Part, PartRequests, PartSearch, SearchTask, same_problem
 from syncoll.searching.search import Search, bounds_until
@@ -47,10 +54,6 @@ machine (torus(8,8) allreduce)."""
 
 _COMPOSING_SECONDS = 0.4
 """What was found at the last moment gets so long to be composed."""
-
-_TIMES_COMPOSING = 10.0
-"""While parts are searched what is known of them is composed so many times as long later as it took
-the last time."""
 
 
 class CompositionSearch:
@@ -102,10 +105,10 @@ class CompositionSearch:
             seconds = max(_FIRST_LOOK_SECONDS, self._deadline.left())
             look = min(look, max(shares.first_look, _FIRST_LOOK_SECONDS / seconds))
         bound = Work(BOUNDS, self._bound, lambda: timed, share=shares.first_bound)
-        first = [Work(SEEDS, turns.first, share=look)]
+        first = [Work(SEEDS, turns.first, share=look, quiet=True)]
         if self._is_wide:  # in the background they go on by themselves
             near = lambda: timed and not (seeds.in_background or self._is_far())  # noqa: E731
-            first.append(Work(SEEDS, turns.more, near, share=shares.whole - look))
+            first.append(Work(SEEDS, turns.more, near, share=shares.whole - look, quiet=True))
         if not search.small:
             first.append(Work(BOUNDS, search.bounds.run, lambda: timed, share=shares.bounds))
         # On a small network the first point comes sooner than a linear program.
@@ -113,7 +116,7 @@ class CompositionSearch:
         rows = search.background_rows(turns, lists=False) + rows
         rows.append(Work(COMPOSITIONS, self.run, lambda: bool(self._ways), turns=None))
         if search.alone or not ledger.request.collective.combining:
-            rows.append(Work(SEEDS, again.first))
+            rows.append(Work(SEEDS, again.first, quiet=True))
         if search.alone:
             rows.append(Work(BOUNDS, search.proofs))
         aside = lambda: seeds.in_background and search.bounds.is_ready  # noqa: E731
@@ -212,7 +215,7 @@ class CompositionSearch:
             ledger.scope = scope
         ledger.complete = complete
         spent = now() - began
-        self._again = Deadline.after(max(self._save_seconds, _TIMES_COMPOSING * spent))
+        self._again = Deadline.after(max(self._save_seconds, SELDOM * spent))
 
     def _composed(self, parts: Sequence[Part], deadline: Deadline) -> Iterator[Event]:
         """The points that can be composed of what is known of the parts.

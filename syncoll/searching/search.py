@@ -6,7 +6,7 @@ sums and compositions come before them (`sum_search`, `composition_search`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 
 from syncoll.deadline import NEVER, Deadline
@@ -67,6 +67,7 @@ class Search:
         self.proving = proving or self.small
         self.agenda = Agenda(ledger, deadline, answers.begin, answers.cancel_all, answers.lost)
         self.bounds = PointBounds(ledger)
+        self._claimed = 0
         ledger.bounds.again(deadline)
         seeds.log_turn = ledger.log.turn
 
@@ -101,7 +102,7 @@ class Search:
     def background_rows(self, turns: HeuristicTurns, *, lists: bool) -> list[Work]:
         """First of all: the seeds' proposals that have come meanwhile."""
         ready = lambda: self.seeds.have_arrived  # noqa: E731
-        return [Work(SEEDS, turns.arrivals, ready, turns=None, lists=lists)]
+        return [Work(SEEDS, turns.arrivals, ready, turns=None, lists=lists, quiet=True)]
 
     def rows(self, source: CandidateSource | None = None, *, begun: bool = False) -> list[Work]:
         """The table of engines for a collective as it stands.
@@ -110,11 +111,12 @@ class Search:
             source: the candidates that solvers are asked for; None for those of the ledger.
             begun: whether seeds had a turn before.
         """
-        ledger, seeds, bounds = self.ledger, self.seeds, self.bounds
+        ledger, seeds = self.ledger, self.seeds
         source = source or ledger.source
         turns, certified = self.turns(), source.request.strategy is Strategy.CERTIFIED
         warm, asks = bool(seeds.warm_starts), self.proving and not self.alone
-        aside = lambda: seeds.in_background and self.proving and bounds.is_ready  # noqa: E731
+        solver = CandidateSolver(ledger, source, self.answers, self.deadline)
+        solving = Work(self.answers.backend_name, solver.run, solves=True)
 
         def wanted() -> bool:
             families = ledger.families
@@ -132,42 +134,60 @@ class Search:
             rows.append(Work(BOUNDS, lambda *_: [self.cut()]))
         # On a small network a solver may be as fast once they had their time.
         first = turns.arrivals if begun and self.small and not self.alone else turns.first
-        thorough = self.proving and not (self.small or self.alone)
-        rows.append(Work(SEEDS, first, thorough=thorough, lists=True, enough=enough))
-        if not self.small:
-            rows.append(Work(BOUNDS, bounds.run, aside, turns=None))
+        rows.append(Work(SEEDS, first, lists=True, quiet=True, enough=enough))
+
+        def before() -> bool:
+            return solving.had == 0
+
+        rows += self._claim_rows(lambda: before() and not self.small, before)
         rows.append(Work(BOUNDS, self._any_steps))
         if asks:
             for_seeds = self.size > (Size.TINY if warm else Size.WIDE)
-            rows.append(
-                Work(
-                    SEEDS,
-                    turns.wait,
-                    lambda: for_seeds and seeds.in_background and not turns.waited and wanted(),
-                    turns=None,
-                    thorough=not warm,
-                    lists=True,
-                    enough=enough,
-                )
+            waits = lambda: (  # noqa: E731
+                for_seeds and seeds.in_background and not turns.waited and wanted()
             )
-            solver = CandidateSolver(ledger, source, self.answers, self.deadline)
+            rows.append(
+                Work(SEEDS, turns.wait, waits, turns=None, lists=True, quiet=True, enough=enough)
+            )
             if certified:
                 rows += self._stuck_rows(solver, source, turns)
-            rows.append(Work(self.answers.backend_name, solver.run, solves=True))
+            rows.append(solving)
         if certified:
-            rows.append(Work(BOUNDS, bounds.run, aside, turns=None))
+            rows += self._claim_rows(lambda: True, lambda: True)
+            goes_on = lambda: bool(seeds.waiting) and not turns.exhausted and wanted()  # noqa: E731
             rows.append(
-                Work(
-                    SEEDS,
-                    turns.go_on,
-                    lambda: bool(seeds.waiting) and not turns.exhausted and wanted(),
-                    turns=None,
-                    thorough=not warm,
-                    lists=True,
-                    enough=enough,
-                )
+                Work(SEEDS, turns.go_on, goes_on, turns=None, lists=True, quiet=True, enough=enough)
             )
         return rows
+
+    def _claim_rows(self, bounds: Callable[[], bool], claims: Callable[[], bool]) -> list[Work]:
+        """What follows a turn of seeds: bounds of their points while they go on in the background,
+        and a report.
+
+        Args:
+            bounds: whether such bounds are wanted now, and `claims` whether a report is.
+        """
+
+        def aside() -> bool:
+            return bounds() and self.seeds.in_background and self.proving and self.bounds.is_ready
+
+        def due() -> bool:
+            return claims() and self.agenda.gained(SEEDS) > self._claimed
+
+        return [
+            Work(BOUNDS, self.bounds.run, aside, turns=None),
+            Work(BOUNDS, self._claim, due, turns=None),
+        ]
+
+    def _claim(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
+        """Reports the points of seeds, with bounds of their own unless better points come soon."""
+        soon = not self.proving or (self.small and not self.alone)
+        if self._claimed:
+            soon = bool(self.seeds.warm_starts)
+        self._claimed = self.agenda.gained(SEEDS)
+        self.proofs(ledger, until)
+        self.agenda.report(at_once=soon)
+        return iter(())
 
     def _stuck_rows(
         self, solver: CandidateSolver, source: CandidateSource, turns: HeuristicTurns
@@ -179,8 +199,8 @@ class Search:
             lambda: solver.is_stuck and turns.are_due,
             share=self.shares.again,
             turns=None,
-            thorough=True,
             lists=True,
+            thorough=True,
         )
         if not source.request.symmetric:
             return [again]
