@@ -154,48 +154,12 @@ def wide_parts(network: Network, thresholds: Sequence[int] = ()) -> Iterable[lis
 
 
 def strong_components(network: Network, threshold: int) -> list[list[int]]:
-    """Strong components of two vertices or more over links of at least some capacity (Tarjan)."""
-    onward = [[v for v, c in heads.items() if c >= threshold] for heads in network.out]
-    index = [0] * len(onward)  # 0: not seen yet
-    low = [0] * len(onward)
-    settled = [False] * len(onward)
-    counter = 0
-    path: list[int] = []
-    found: list[list[int]] = []
-    for root in range(len(onward)):
-        if index[root] or not onward[root]:
-            continue
-        counter += 1
-        index[root] = low[root] = counter
-        path.append(root)
-        work = [(root, iter(onward[root]))]
-        while work:
-            v, heads = work[-1]
-            for u in heads:
-                if not index[u]:
-                    counter += 1
-                    index[u] = low[u] = counter
-                    path.append(u)
-                    work.append((u, iter(onward[u])))
-                    break
-                if not settled[u] and index[u] < low[v]:
-                    low[v] = index[u]
-            else:
-                work.pop()
-                if work:
-                    parent = work[-1][0]
-                    low[parent] = min(low[parent], low[v])
-                if low[v] == index[v]:
-                    part = []
-                    while True:
-                        u = path.pop()
-                        settled[u] = True
-                        part.append(u)
-                        if u == v:
-                            break
-                    if len(part) > 1:
-                        found.append(sorted(part))
-    return sorted(found)
+    """Strong components of two vertices or more over links of at least some capacity."""
+    import igraph
+
+    links = [(u, v) for u, v, capacity in network.links() if capacity >= threshold]
+    graph = igraph.Graph(network.num_vertices, links, directed=True)
+    return sorted(sorted(part) for part in graph.connected_components() if len(part) > 1)
 
 
 def is_robust(

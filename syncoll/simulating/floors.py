@@ -98,15 +98,10 @@ def _ways(instance: Instance, latencies: FloatArray) -> FloatArray:
     if latencies.min() == latencies.max():
         seconds = topology.distances * latencies[0]
         return np.where(topology.distances == UNREACHABLE, np.inf, seconds)
-    tails, heads = np.array(topology.links, dtype=np.int64).reshape(-1, 2).T
-    away = np.full((topology.num_nodes, topology.num_nodes), np.inf)
-    np.fill_diagonal(away, 0.0)
-    while True:
-        nearer = away.copy()
-        np.minimum.at(nearer.T, heads, (away[:, tails] + latencies).T)
-        if np.array_equal(nearer, away):
-            return away
-        away = nearer
+    import igraph
+
+    graph = igraph.Graph(topology.num_nodes, topology.links, directed=True)
+    return np.array(graph.distances(weights=latencies.tolist()))
 
 
 def _agreement(network: PhysicalNetwork) -> float:
