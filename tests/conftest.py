@@ -16,6 +16,15 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
     signal.signal(signal.SIGHUP, lambda *_: None)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _both_checkers() -> Iterator[None]:
+    """What `syncoll check` accepts in any test, and nothing else, syncoll_check accepts too."""
+    from .both_checkers import compared
+
+    with compared():
+        yield
+
+
 @pytest.fixture
 def counted_work() -> Iterator[Callable[[], float]]:
     """Work is counted: a limit of seconds is one of work, the same on every machine whatever else

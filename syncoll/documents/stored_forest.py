@@ -197,14 +197,18 @@ def _trees(trees: Collection[TreeRecord], inward: bool, empty: Forest) -> Forest
                     f"tree {number}: the path {list(path)} does not lead from {sender} to "
                     f"{receiver}"
                 )
-            vertex, above = (sender, receiver) if inward else (receiver, sender)
-            if above != tree.root and (
-                above not in columns or entering[number, columns[above]] < 0
-            ):
-                raise VerificationError(
-                    f"tree {number} goes on from {fabric.vertex_name(above)} before it reaches it"
-                )
+            vertex = sender if inward else receiver
             if vertex == tree.root or entering[number, columns[vertex]] >= 0:
                 raise VerificationError(f"tree {number} reaches {fabric.vertex_name(vertex)} twice")
             entering[number, columns[vertex]] = routes.setdefault(path, len(routes))
+    for number, tree in enumerate(trees):
+        reached = {tree.root}
+        for sender, receiver, _ in tree.edges:
+            vertex, above = (sender, receiver) if inward else (receiver, sender)
+            if above not in reached:
+                raise VerificationError(
+                    f"tree {number} goes on from {fabric.vertex_name(above)} without having "
+                    "reached it"
+                )
+            reached.add(vertex)
     return replace(forest, routes=tuple(routes), entering=entering)
