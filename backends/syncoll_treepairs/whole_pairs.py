@@ -142,11 +142,8 @@ def rounded_off(packing: AllreducePacking, most_chunks: int) -> DealtChunks[Pair
 def _least_lost(
     choice: ColumnChoice[Pair], times: Iterable[int], order: int
 ) -> DealtChunks[Pair] | None:
-    losses = choice.losses(times)
-    if not losses:
-        return None
-    best = min(losses, key=lambda one: losses[one])
-    return choice.dealt(choice.rounded(best), order * best)
+    best = choice.least_lost(times)
+    return None if best is None else choice.dealt(choice.rounded(best), order * best)
 
 
 def algorithm_of(network: AllreduceNetwork, dealt: DealtChunks[Pair]) -> Algorithm:

@@ -10,7 +10,7 @@ the facility location problem).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -184,6 +184,36 @@ class TreeFinder:
         self._reach(wanted & (reached > 0), prices, [], reached)
         return reached
 
+    def grown(
+        self,
+        demand: TreeDemand,
+        prices: FloatArray,
+        begun: Iterable[Send],
+        taken: Callable[[Send], None],
+        *,
+        shuffled: bool = False,
+    ) -> TimedTree | None:
+        """A tree that begins with some sends, as far as they follow; None if steps do not suffice.
+
+        Args:
+            demand: where from, where to.
+            prices: ``[S, L]``, above 0; `taken` may change them.
+            begun: sends in the order of their steps.
+            taken: called for each send of the tree.
+            shuffled: whether nodes are reached in random order, not the nearest first.
+        """
+        reached = self._reached(demand.sources)
+        sends: list[Send] = []
+        for link, step in begun:
+            if reached[self._source[link]] <= step:
+                self._take([(link, step)], sends, reached)
+                taken((link, step))
+        wanted = np.zeros(self.num_nodes, dtype=bool)
+        wanted[list(demand.destinations)] = True
+        missing = wanted & (reached > self.steps)
+        done = self._reach(missing, prices, sends, reached, taken, shuffled=shuffled)
+        return self._tree(demand, sends) if done else None
+
     def _completed(
         self, demand: TreeDemand, prices: FloatArray, sends: list[Send], reached: IntArray
     ) -> TimedTree | None:
@@ -194,16 +224,29 @@ class TreeFinder:
         return self._tree(demand, sends) if done else None
 
     def _reach(
-        self, missing: BoolArray, prices: FloatArray, sends: list[Send], reached: IntArray
+        self,
+        missing: BoolArray,
+        prices: FloatArray,
+        sends: list[Send],
+        reached: IntArray,
+        taken: Callable[[Send], None] | None = None,
+        *,
+        shuffled: bool = False,
     ) -> bool:
         """Adds the cheapest way to the nearest missing node, again and again; whether all are."""
         while missing.any():
             costs = self._costs(reached, prices)
             left = np.where(missing, costs[self.steps], np.inf)
+            if shuffled:
+                left = np.where(np.isfinite(left), self.random.random(len(left)), np.inf)
             node = int(left.argmin())
             if not np.isfinite(left[node]):
                 return False
-            self._take(self._way(costs, prices, node, self.steps, reached), sends, reached)
+            way = self._way(costs, prices, node, self.steps, reached)
+            self._take(way, sends, reached)
+            if taken is not None:
+                for send in way:
+                    taken(send)
             missing &= reached > self.steps
         return True
 

@@ -176,6 +176,19 @@ class ColumnChoice(Generic[C]):
         """For each number of units the rounds for one of them, where shares are just rounded."""
         return {one: Fraction(self.rounds(self.rounded(one)), one) for one in units}
 
+    def least_lost(self, units: Iterable[int], slack: Fraction = Fraction(0)) -> int | None:
+        """The number of units with the least loss; None where there are none.
+
+        Args:
+            units: ascending.
+            slack: a larger number must lose less by this part.
+        """
+        best: tuple[Fraction, int] | None = None
+        for one, cost in self.losses(units).items():
+            if best is None or cost < best[0] * (1 - slack):
+                best = cost, one
+        return None if best is None else best[1]
+
     def kept(self, keep: npt.NDArray[np.bool_]) -> ColumnChoice[C]:
         """Some of the columns, ``[T]``; every demand keeps one."""
         demand = np.repeat(np.arange(len(self.sizes)), self.sizes)

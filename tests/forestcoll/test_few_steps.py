@@ -14,6 +14,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import GrowingProgram
 from syncoll.model import Algorithm, Topology
 from syncoll.model.counting import bound_loads
+from syncoll.packing.turns import Turn
 from syncoll.plugins import SeedLimits
 from syncoll.routing import as_topology
 from syncoll.scheduling import StreamClass
@@ -23,10 +24,6 @@ from tests.forestcoll.test_branching import boxes, fabric_of, nvls
 from tests.forestcoll.test_seed_copies import SPECS
 
 FUNNEL = [(0, 4, 3), (1, 4, 1), (2, 4, 1), (4, 5, 2), (3, 5, 1)]
-
-
-def forever() -> Iterator[Deadline]:
-    return itertools.repeat(NEVER)
 
 
 def timed_trees(topology: Topology, steps: int) -> Iterator[Algorithm]:
@@ -67,16 +64,13 @@ def test_no_mixture_of_trees_takes_fewer_rounds(topology: Topology, steps: int) 
     assert program.run()
     (kind,) = StreamClass.of(SPECS.collective("broadcast").tabulate(topology.num_nodes, 1))
     forest = TimedForest(topology, kind, steps)
-    trees, parts = forest.packed(NEVER)
+    dealt = forest.packed(NEVER, 1, 512)
+    assert dealt is not None
     assert forest.settled
-    assert parts.sum() == pytest.approx(1)
-    rate = np.array([float(bound.chunks_per_round) for bound in topology.bounds])
-    work = sum(
-        part * bound_loads(topology, forest.algorithm([tree], np.array([1]), np.array([0])))
-        for tree, part in zip(trees, parts.tolist(), strict=True)
-    )
-    rounds = (work / rate[:, None]).max(axis=0).sum()
-    assert rounds == pytest.approx(program.optimum().value)
+    assert forest.packing.value == pytest.approx(program.optimum().value)
+    assert forest.packing.value - 1e-9 <= float(dealt.bandwidth)
+    algorithm = forest.algorithm(dealt, np.arange(dealt.chunks))
+    assert dealt.rounds <= algorithm.rounds <= max(dealt.rounds, steps)
 
 
 def test_two_boxes_in_three_steps_come_to_what_is_proved() -> None:
@@ -98,8 +92,7 @@ def test_it_becomes_better_in_turns_and_ends() -> None:
     few = FewSteps(topology, asked, SeedLimits(), idle=False)
     best: dict[int, Fraction] = {}
     for _ in range(60):
-        now = iter([Deadline.after(0.01)] * 3)
-        for one in few.turn(now):
+        for one in few.turn(Turn(SeedLimits(until=Deadline.after(0.04)))):
             algorithm = one.algorithm
             cost = Fraction(algorithm.rounds, one.chunks)
             assert algorithm.steps not in best or cost < best[algorithm.steps]
@@ -113,13 +106,13 @@ def test_it_becomes_better_in_turns_and_ends() -> None:
     assert few.ended
     assert sorted(best) == [2, 3, 4]
     assert best[2] > best[3] > best[4]
-    assert not list(few.turn(forever()))
+    assert not list(few.turn(Turn(SeedLimits())))
 
 
 def test_limits_and_what_it_is_not_for() -> None:
     topology, asked = as_topology(boxes(2)), SPECS.collective("broadcast")
     for limits in (SeedLimits(max_steps=2), SeedLimits(max_chunks=2), SeedLimits(max_rounds=2)):
-        for one in FewSteps(topology, asked, limits, idle=False).turn(forever()):
+        for one in FewSteps(topology, asked, limits, idle=False).turn(Turn(SeedLimits())):
             assert one.algorithm.steps <= (limits.max_steps or 9)
             assert one.algorithm.rounds <= (limits.max_rounds or 999)
             assert one.chunks <= (limits.max_chunks or 999)
@@ -128,4 +121,4 @@ def test_limits_and_what_it_is_not_for() -> None:
         FewSteps(topology, SPECS.collective("allgather"), SeedLimits(), idle=False),
     ):
         assert few.ended
-        assert not list(few.turn(forever()))
+        assert not list(few.turn(Turn(SeedLimits())))
