@@ -19,13 +19,13 @@ from fractions import Fraction
 
 import networkx as nx
 
+from benchmarks.papers.single_tree import simple_bounds
 from syncoll.model import Topology
 from syncoll.model.fabric import Fabric
 from syncoll.plugins import PluginManager, SeedLimits
 from syncoll.spec import SpecLibrary
 from syncoll.trust import require_valid
 from syncoll_treepacking import RECORD
-from syncoll_treepacking.bounds import simple_bounds
 from syncoll_treepacking.certificate import PartitionCertificate
 from syncoll_treepacking.links import LinkSystem
 from syncoll_treepacking.oracle import ArborescenceOracle, SpanningTreeOracle

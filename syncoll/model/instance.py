@@ -137,16 +137,6 @@ class Instance:
         return _frozen(result)
 
     @cached_property
-    def distance_to_complete(self) -> IntArray:
-        """``[G, P]``: the fewest steps after which node n can have all of chunk c.
-
-        The distance from the nearest node of pre, or for a combining instance from the farthest.
-        """
-        if not self.combining:
-            return self.distance_from_pre
-        return _frozen(self._reach.distances[self.table.starts.number])
-
-    @cached_property
     def distance_to_post(self) -> IntArray:
         """``[G, P]``: links from node n to the nearest node that must still get chunk c."""
         distances = self.topology.distances

@@ -11,12 +11,12 @@ from itertools import combinations, pairwise, product
 import networkx as nx
 import pytest
 
+from benchmarks.papers.single_tree import simple_bounds
 from syncoll.errors import ModelError, VerificationError
 from syncoll.model import Topology
 from syncoll.model.fabric import Fabric
 from syncoll.plugins import PluginManager
 from syncoll.spec import SpecLibrary
-from syncoll_treepacking.bounds import simple_bounds
 from syncoll_treepacking.certificate import PartitionCertificate, PriceCertificate
 from syncoll_treepacking.links import LinkSystem
 from syncoll_treepacking.oracle import ArborescenceOracle, SpanningTreeOracle
