@@ -39,9 +39,9 @@ THOROUGH_SECONDS, MORE = 20.0, 2
 """For one bound, so that the others of a frontier come too; and one that was late has another try
 where it may take so many times as long as before."""
 
-_SHARE_OF_REST, _HURRY = 0.4, 0.5
-"""The part of the time that is left which one bound may take; with fewer seconds than the second
-one that proves nothing of its S has another try as soon as there is more."""
+_SHARE = 0.4
+"""The part of the time that is left which one bound may take; and of its time that goes to trees,
+which prove more than flows where few steps are left."""
 
 _NEAR_STEPS, _NEAR_MULTIPLES = (64, 24), (3, 5)
 """Up to so many steps (of collectives that move data, and of those that combine it), and so many
@@ -49,9 +49,6 @@ times the least, each has a bound of its own: a matter of time and memory."""
 
 _FEWEST = 6
 """So many S are bounded in their order; a frontier has its most useful points there."""
-
-_SHARE_OF_TREES = 0.5
-"""The part of the time that goes to trees, which prove more than flows where few steps are left."""
 
 
 class BoundsTable:
@@ -85,9 +82,9 @@ class BoundsTable:
         self._admits: dict[int, bool] = {}
         self._bounds: dict[int | None, RoundsBound] = {}
         self._hurried: dict[int | None, float] = {}
-        """The seconds after which a quick bound has another try with more."""
+        """The seconds after which a quick bound, that proved nothing of its S, has another try."""
         self._late: dict[int | None, float] = {}
-        """The same in a search that begins again."""
+        """The same of others, in a search that begins again."""
         self._thorough: dict[int | None, float] = {}
         """The seconds after which a thorough one has another try with more."""
         self._found: list[tuple[int, Fraction]] = []
@@ -250,7 +247,7 @@ class BoundsTable:
     def _bound(self, steps: int | None) -> RoundsBound:
         if steps is not None and self.is_far(steps):
             steps = None
-        seconds = min(THOROUGH_SECONDS, self.deadline.left() * _SHARE_OF_REST)
+        seconds = min(THOROUGH_SECONDS, self.deadline.left() * _SHARE)
         if steps not in self._bounds or seconds > MORE * self._hurried.get(steps, math.inf):
             if self.deadline.passed:
                 self.skipped.add(steps)
@@ -260,10 +257,9 @@ class BoundsTable:
                 return self._known
             found = self._rounds(steps, seconds, thorough=False)
             self._keep(steps, found)
-            if steps is not None and found.steps is None and seconds < _HURRY:
-                self._hurried[steps] = seconds
-            elif steps in self.late:
-                self._late[steps] = seconds
+            if steps in self.late:
+                proves_nothing = steps is not None and found.steps is None
+                (self._hurried if proves_nothing else self._late)[steps] = seconds
         return self._bounds[steps]
 
     def _keep(self, steps: int | None, found: RoundsBound) -> None:
@@ -320,7 +316,7 @@ class BoundsTable:
             where, reading = where.reversed(), DemandView.INVERSE
             demands = shape.demands(reading)
         if thorough:
-            share = seconds * _SHARE_OF_TREES
+            share = seconds * _SHARE
             known = (
                 (point.instance.table, point.algorithm)
                 for point in self._points.values()
