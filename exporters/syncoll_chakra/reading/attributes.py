@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from syncoll.errors import VerificationError
 
 __all__ = ["Attributes"]
 
+_Typed = TypeVar("_Typed", str, bool)
 Value = bool | int | float | str | bytes | list[Any] | None
 
 
@@ -37,40 +38,39 @@ class Attributes:
         if name not in self._values:
             if default is not None:
                 return default
-            raise VerificationError(f"{self._where}: attribute {name} is missing")
+            raise self._wrong(f"attribute {name} is missing")
         value = self._values[name]
         if isinstance(value, bool) or not isinstance(value, int):
-            raise VerificationError(f"{self._where}: attribute {name} is not an integer")
+            raise self._wrong(f"attribute {name} is not an integer")
         if not low <= value <= high:
-            raise VerificationError(
-                f"{self._where}: attribute {name} is {value}; expected {low} to {high}"
-            )
+            raise self._wrong(f"attribute {name} is {value}; expected {low} to {high}")
         return value
 
     def integers(self, name: str, *, below: int) -> list[int]:
         """A list of integers from 0 on, each once; empty where it is missing."""
         value = self._values.get(name, [])
         if not isinstance(value, list) or any(type(one) is not int for one in value):
-            raise VerificationError(f"{self._where}: attribute {name} is not a list of integers")
+            raise self._wrong(f"attribute {name} is not a list of integers")
         for one in value:
             if not 0 <= one < below:
-                raise VerificationError(
-                    f"{self._where}: attribute {name} has {one}; expected 0 to {below - 1}"
-                )
+                raise self._wrong(f"attribute {name} has {one}; expected 0 to {below - 1}")
         if len(set(value)) < len(value):
-            raise VerificationError(f"{self._where}: attribute {name} has a number twice")
+            raise self._wrong(f"attribute {name} has a number twice")
         return value
 
     def text(self, name: str) -> str:
         """A text."""
-        value = self._values.get(name)
-        if not isinstance(value, str):
-            raise VerificationError(f"{self._where}: there is no text as attribute {name}")
-        return value
+        return self._typed(name, str, "text")
 
     def boolean(self, name: str) -> bool:
         """Yes or no."""
+        return self._typed(name, bool, "boolean")
+
+    def _typed(self, name: str, kind: type[_Typed], word: str) -> _Typed:
         value = self._values.get(name)
-        if not isinstance(value, bool):
-            raise VerificationError(f"{self._where}: there is no boolean as attribute {name}")
+        if not isinstance(value, kind):
+            raise self._wrong(f"there is no {word} as attribute {name}")
         return value
+
+    def _wrong(self, message: str) -> VerificationError:
+        return VerificationError(f"{self._where}: {message}")
