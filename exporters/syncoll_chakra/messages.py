@@ -32,7 +32,7 @@ _MESSAGES: dict[str, Fields] = {
         "string_val": (29, "string", False),
     },
     "GlobalMetadata": {"version": (1, "string", False), "attr": (2, "AttributeProto", True)},
-    "MessageNode": {
+    "Node": {
         "id": (1, "uint64", False),
         "name": (2, "string", False),
         "type": (3, "int32", False),  # an enumeration, which is the same on the wire
@@ -49,8 +49,8 @@ def new_metadata() -> Any:
 
 
 def new_node() -> Any:
-    """An empty ``MessageNode``."""
-    return _CLASSES["MessageNode"]()
+    """An empty ``Node``."""
+    return _CLASSES["Node"]()
 
 
 def set_attribute(message: Any, name: str, kind: str, value: object) -> None:

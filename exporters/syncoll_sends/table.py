@@ -18,8 +18,6 @@ __all__ = [
     "SendRow",
     "checked",
     "require_columns",
-    "require_sane",
-    "require_solves",
 ]
 
 NUMBERS = ("step", "rounds", "chunk", "source", "destination")
@@ -43,6 +41,10 @@ class SendRow:
     destination: int
     contributors: tuple[int, ...]
 
+    def wrong(self, message: str) -> VerificationError:
+        """An error in this row, to be raised."""
+        return VerificationError(f"{self.line}: {message}")
+
 
 def require_columns(names: Sequence[str], where: str = "") -> None:
     """Passes when a table has the columns that it must have, and each once."""
@@ -59,42 +61,31 @@ def require_columns(names: Sequence[str], where: str = "") -> None:
             raise VerificationError(f"{where}there is no column {name}")
 
 
-def require_sane(rows: Sequence[SendRow]) -> None:
-    """Passes when the rows are sends, whatever they solve.
-
-    Raises:
-        VerificationError: on a send to itself, one that is there twice, rounds of a step that
-            differ, and contributors in some rows only.
-    """
+def _require_sane(rows: Sequence[SendRow]) -> None:
+    """Passes when the rows are sends, whatever they solve."""
     rounds: dict[int, int] = {}
     seen: dict[tuple[int, ...], str] = {}
     for row in rows:
         if row.source == row.destination:
-            raise VerificationError(f"{row.line}: node {row.source} sends to itself")
+            raise row.wrong(f"node {row.source} sends to itself")
         if rounds.setdefault(row.step, row.rounds) != row.rounds:
-            raise VerificationError(
-                f"{row.line}: step {row.step} has {row.rounds} rounds here and {rounds[row.step]} "
-                "above"
+            raise row.wrong(
+                f"step {row.step} has {row.rounds} rounds here and {rounds[row.step]} above"
             )
         if len(set(row.contributors)) < len(row.contributors):
-            raise VerificationError(f"{row.line}: a contributor is named twice")
+            raise row.wrong("a contributor is named twice")
         if bool(row.contributors) != bool(rows[0].contributors):
-            raise VerificationError(
-                f"{row.line}: contributors in some rows and none in others; expected all or none"
-            )
+            raise row.wrong("contributors in some rows and none in others; expected all or none")
         key = (row.step, row.chunk, row.source, row.destination, *sorted(row.contributors))
         if key in seen:
-            raise VerificationError(f"{row.line}: the same send as in {seen[key]}")
+            raise row.wrong(f"the same send as in {seen[key]}")
         seen[key] = row.line
 
 
-def require_solves(rows: Sequence[SendRow], instance: Instance) -> None:
-    """Passes when the rows are a valid algorithm of an instance.
+def _require_solves(rows: Sequence[SendRow], instance: Instance) -> None:
+    """Passes when the rows are a valid algorithm of an instance; see `syncoll.trust`.
 
     Steps without sends get the rounds that are left over, which changes nothing.
-
-    Raises:
-        VerificationError: when they are not; see `syncoll.trust`.
     """
     nodes = instance.topology.num_nodes
     if rows and bool(rows[0].contributors) != instance.combining:
@@ -103,13 +94,11 @@ def require_solves(rows: Sequence[SendRow], instance: Instance) -> None:
     rounds: dict[int, int] = {}
     for row in rows:
         if row.step >= instance.steps:
-            raise VerificationError(
-                f"{row.line}: step {row.step}; there are {instance.steps}, from 0 on"
-            )
+            raise row.wrong(f"step {row.step}; there are {instance.steps}, from 0 on")
         rounds[row.step] = row.rounds
         for node in row.contributors:
             if node >= nodes:
-                raise VerificationError(f"{row.line}: contributor {node}; there are {nodes} nodes")
+                raise row.wrong(f"contributor {node}; there are {nodes} nodes")
     sends = np.array(
         [(row.chunk, row.source, row.destination, row.step) for row in rows], dtype=np.int64
     ).reshape(-1, 4)
@@ -131,10 +120,16 @@ def _rounds_per_step(rounds: dict[int, int], instance: Instance) -> tuple[int, .
     return tuple(result)
 
 
-def checked(
-    rows: Sequence[SendRow], kind: str, collective: str, instance: Instance | None
-) -> CheckedExport:
-    """What is known about a table that passed."""
+def checked(rows: Sequence[SendRow], kind: str, instance: Instance | None) -> CheckedExport:
+    """What is known about a table whose rows are sends, and solve an instance if there is one.
+
+    Raises:
+        VerificationError: on a send to itself, one that is there twice, rounds of a step that
+            differ, contributors in some rows only, or rows that are no valid algorithm.
+    """
+    _require_sane(rows)
+    if instance is not None:
+        _require_solves(rows, instance)
     nodes = {node for row in rows for node in (row.source, row.destination, *row.contributors)}
     facts: dict[str, int | str] = {
         "sends": len(rows),
@@ -146,7 +141,7 @@ def checked(
         facts["solves"] = "not checked, as a table of sends does not say what is to be done"
     return CheckedExport(
         kind,
-        "not stated" if instance is None else collective,
+        "not stated" if instance is None else instance.collective,
         max(nodes, default=-1) + 1 if instance is None else instance.topology.num_nodes,
         None,
         facts,

@@ -25,7 +25,7 @@ _SCALARS += " bool string bytes"
 _ATTRIBUTE = {"name": (1, "string", False), "doc_string": (2, "string", False)}
 _MESSAGES: dict[str, Fields] = {
     "GlobalMetadata": {"version": (1, "string", False), "attr": (2, "Attribute", True)},
-    "MessageNode": {
+    "Node": {
         "id": (1, "uint64", False),
         "name": (2, "string", False),
         "type": (3, "int32", False),  # an enumeration, which is the same on the wire
@@ -76,7 +76,7 @@ def split(content: bytes, where: str) -> Iterator[bytes]:
 
 
 def read_message(name: str, content: bytes, where: str) -> Any:
-    """A ``GlobalMetadata`` or a ``MessageNode``.
+    """A ``GlobalMetadata`` or a ``Node``.
 
     Raises:
         VerificationError: when it is something else, cut off, or has a field twice.

@@ -81,7 +81,7 @@ def read_trace(content: bytes, where: str, rank: int, num_ranks: int) -> Trace:
 
 
 def _node(content: bytes, place: str, where: str, rank: int, num_ranks: int) -> MessageNode:
-    message = read_message("MessageNode", content, place)
+    message = read_message("Node", content, place)
     number, kind = message.id, message.type
     place = f"{where}: rank {rank}, node {number}"
     if kind not in _KINDS:
