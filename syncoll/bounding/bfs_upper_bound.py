@@ -14,7 +14,7 @@ import numpy as np
 
 from syncoll.bounding.quotient import Capacities, Quotient
 from syncoll.certificates.chunk_classes import Demand, DemandList
-from syncoll.linear import Rows
+from syncoll.linear import ProgramRows
 from syncoll.model import Topology
 from syncoll.model.topology import UNREACHABLE
 
@@ -54,7 +54,7 @@ def eager_rounds(
     steps = int(step.max()) + 1
     assert steps < UNREACHABLE
     pairs, pair = np.unique(source * nodes + receiver, return_inverse=True)
-    program, capacities = Rows(), Capacities(topology, quotient)
+    program, capacities = ProgramRows(), Capacities(topology, quotient)
     rounds, flow = program.columns(steps, 1.0), program.columns(len(source))
     capacities.load(program, capacities.rows(program, rounds), flow, link, step)
     needed = counts[pairs // nodes]

@@ -31,7 +31,7 @@ from syncoll.certificates.completions import (
 from syncoll.certificates.link_prices import LinkPrices, Place, Prices
 from syncoll.certificates.priced import Priced
 from syncoll.deadline import NEVER, Deadline
-from syncoll.linear import Rows
+from syncoll.linear import ProgramRows
 from syncoll.model import Topology
 
 __all__ = ["CaseAt", "CaseProgram", "find_completions"]
@@ -150,7 +150,7 @@ class CaseProgram:
         prices: FloatArray | None = None,
     ) -> None:
         self.model, self._prices = model, prices
-        self.rows = Rows()
+        self.rows = ProgramRows()
         self._ends = np.array(model.topology.links, dtype=np.int64).reshape(-1, 2)
         self._step = np.arange(model.steps)[:, None]
         self._sent: list[IntArray] = []

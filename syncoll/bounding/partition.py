@@ -23,7 +23,7 @@ from syncoll.certificates.link_prices import LinkPrices
 from syncoll.certificates.parts import Parts, sends_between
 from syncoll.certificates.priced import Priced
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError
-from syncoll.linear import Rows
+from syncoll.linear import ProgramRows
 from syncoll.model import Counting, Topology
 from syncoll.model.boxes import connected_by
 
@@ -153,7 +153,7 @@ class _Search:
 
     def price(self, parts: Sequence[int], seconds: float | None) -> Priced | None:
         """The prices for these parts that leave the least room."""
-        links, program = self._between(parts), Rows()
+        links, program = self._between(parts), ProgramRows()
         if not len(links):
             return None
         prices = program.columns(len(self._rates), [float(rate) for rate in self._rates])
@@ -169,7 +169,7 @@ class _Search:
         something is moved from what the cheapest way costs to each node.  All of it together pays
         at least 1, and what a round has room for is to be as little as possible.
         """
-        program, nodes = Rows(), self.topology.num_nodes
+        program, nodes = ProgramRows(), self.topology.num_nodes
         prices = program.columns(len(self._rates), [float(rate) for rate in self._rates])
         least = program.columns(1)
         ways = {source: program.columns(nodes) for source in sorted({s for s, _ in self.moved})}
@@ -195,7 +195,9 @@ class _Search:
         rounded = self._rounded(parts, found / one)
         return rounded and _moving(rounded)
 
-    def _link_rows(self, program: Rows, links: IntArray, prices: IntArray, low: float) -> IntArray:
+    def _link_rows(
+        self, program: ProgramRows, links: IntArray, prices: IntArray, low: float
+    ) -> IntArray:
         """Rows which say that these links cost at least so much.
 
         Args:

@@ -19,7 +19,7 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.certificates.chunk_classes import ClassList, Demand, DemandList
 from syncoll.deadline import NEVER, Deadline
-from syncoll.linear import Rows
+from syncoll.linear import ProgramRows
 from syncoll.model import Topology, ranges
 from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
 from syncoll.symmetry.structure import Structure
@@ -117,7 +117,7 @@ class Capacities:
         self._bound, self._weight = bound[order], weight[order]
         self._start = np.searchsorted(links[order], np.arange(self._orbit.max(initial=-1) + 2))
 
-    def rows(self, program: Rows, rounds: IntArray) -> IntArray:
+    def rows(self, program: ProgramRows, rounds: IntArray) -> IntArray:
         """``[S, B]``: rows ``loads of a bound in a step - b * rounds of the step <= 0``."""
         rows = program.rows(len(rounds) * len(self.rates), -np.inf, 0.0)
         rows = rows.reshape(len(rounds), -1)
@@ -125,7 +125,12 @@ class Capacities:
         return rows
 
     def load(
-        self, program: Rows, rows: IntArray, columns: IntArray, link: IntArray, step: IntArray
+        self,
+        program: ProgramRows,
+        rows: IntArray,
+        columns: IntArray,
+        link: IntArray,
+        step: IntArray,
     ) -> None:
         """Counts columns, sends over these links in these steps, in rows ``[S, B]``."""
         first = self._start[self._orbit[link]]

@@ -39,7 +39,7 @@ from syncoll.certificates.chunk_classes import Demand, DemandList
 from syncoll.certificates.priced import Priced
 from syncoll.certificates.ways import Ways
 from syncoll.deadline import NEVER, Deadline
-from syncoll.linear import Rows
+from syncoll.linear import ProgramRows
 
 __all__ = [
     "Commodity",
@@ -242,7 +242,7 @@ class FlowProgram:
 
     def __init__(self, relaxation: Relaxation, deadline: Deadline) -> None:
         self.relaxation, self.network = relaxation, relaxation.network
-        self.capacities, self.rows = relaxation.capacities, Rows()
+        self.capacities, self.rows = relaxation.capacities, ProgramRows()
         self._rounds = self.rows.columns(self.network.layers, 1.0)
         self.capacity_rows: dict[int | None, IntArray] = {}
         self.copy_rows: list[tuple[Commodity, IntArray, IntArray]] = []

@@ -30,7 +30,7 @@ from syncoll.certificates.link_prices import Place
 from syncoll.certificates.priced import Priced
 from syncoll.certificates.ways import Share, Ways
 from syncoll.deadline import Deadline
-from syncoll.linear import GrowingProgram, Rows
+from syncoll.linear import GrowingProgram, ProgramRows
 
 __all__ = ["TimedCut", "TimedCuts"]
 
@@ -201,7 +201,7 @@ class TimedCuts:
         From a corner of them the next cuts would cut off next to nothing.
         """
         rooms = np.array([*self._rooms, np.ones(self.network.layers)])
-        program = Rows()
+        program = ProgramRows()
         rounds = program.columns(self.network.layers, 1.0)
         row, column = np.nonzero(rooms)
         low = np.array([*self._amounts, least])

@@ -93,11 +93,7 @@ class Completions(SumsArgument):
     words = "prices on the links, whichever node knows a sum first"
 
     def costs(self, prices: LinkPrices, classes: Sequence[ChunkClass]) -> dict[int, Fraction]:
-        """What a chunk costs in its cheapest case.
-
-        Raises:
-            VerificationError: when a rule is broken, or a case is missing.
-        """
+        """What a chunk costs in its cheapest case."""
         topology, steps = prices.topology, len(prices.wholes)
         orbit = prices.orbits(classes, self.automorphisms).nodes
         least: dict[int, Fraction] = {}

@@ -43,12 +43,7 @@ class Cut(Argument):
         return Priced(None, {(i, 0): Fraction(1) for i in sorted(cover)}, cls(tuple(nodes)))
 
     def pays(self, prices: LinkPrices, asked: Sequence[Demand]) -> Fraction:
-        """The number of chunks that must cross.
-
-        Raises:
-            VerificationError: when a node does not exist or is named twice, or a link from X to
-                outside costs less than 1.
-        """
+        """The number of chunks that must cross."""
         inside = frozenset(self.nodes)
         for i in inside:
             if not 0 <= i < prices.topology.num_nodes:

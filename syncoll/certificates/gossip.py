@@ -82,11 +82,7 @@ class Gossip(SumsArgument):
     words = "prices on the links, paid by trees that share sends"
 
     def costs(self, prices: LinkPrices, classes: Sequence[ChunkClass]) -> dict[int, Fraction]:
-        """What a chunk of each class costs.
-
-        Raises:
-            VerificationError: when a rule is broken.
-        """
+        """What a chunk of each class costs."""
         orbits = prices.orbits(classes, self.automorphisms)
         seen: set[tuple[int, int, bool]] = set()
         cost: dict[int, Fraction] = {}

@@ -68,12 +68,7 @@ class Parts(Argument):
         return Priced(None, {(i, 0): price for i, price in prices.items()}, cls(parts, moved))
 
     def pays(self, prices: LinkPrices, asked: Sequence[ChunkClass]) -> Fraction:
-        """What all chunks pay together.
-
-        Raises:
-            VerificationError: when not every node has a part, or a link between parts costs less
-                than 1.
-        """
+        """What all chunks pay together."""
         topology, parts = prices.topology, self.parts
         if len(parts) != topology.num_nodes:
             raise VerificationError(

@@ -51,11 +51,7 @@ class Switches(Argument):
     every_send = False
 
     def pays(self, prices: LinkPrices, asked: Sequence[ChunkClass]) -> Fraction:
-        """What all sums that their contributors need cost together.
-
-        Raises:
-            VerificationError: when there are none, or no steps, or copies are not counted apart.
-        """
+        """What all sums that their contributors need cost together."""
         sizes, topology = summed(asked), prices.topology
         if not sizes:
             raise VerificationError("no two nodes contribute to what the same ones need")

@@ -30,10 +30,6 @@ class Trees(Argument):
     words = "prices on the links, paid by trees"
 
     def pays(self, prices: LinkPrices, asked: Sequence[Demand]) -> Fraction:
-        """The sum of the cheapest trees of all chunks.
-
-        Raises:
-            VerificationError: when there is no tree, or a chunk has too many destinations.
-        """
+        """The sum of the cheapest trees of all chunks."""
         costs = (tree_cost(prices, demand) * demand.count for demand in asked)
         return sum(costs, Fraction(0))

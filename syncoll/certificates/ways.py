@@ -78,11 +78,7 @@ class Ways(Argument):
     every_send = False
 
     def pays(self, prices: LinkPrices, asked: Sequence[Demand]) -> Fraction:
-        """The sum of the cheapest ways of all demands.
-
-        Raises:
-            VerificationError: when shares break one of their rules, or no way is there.
-        """
+        """The sum of the cheapest ways of all demands."""
         demands = DemandList.of(asked)
         tables: dict[int, _Table] = {}
         for share in self.shares:

@@ -1,6 +1,6 @@
 """Linear programs: flat arrays in, flat arrays out, with HiGHS in between."""
 
 from syncoll.linear.program import GrowingProgram, LinearProgram, Optimum
-from syncoll.linear.rows import Rows
+from syncoll.linear.rows import ProgramRows
 
-__all__ = ["GrowingProgram", "LinearProgram", "Optimum", "Rows"]
+__all__ = ["GrowingProgram", "LinearProgram", "Optimum", "ProgramRows"]

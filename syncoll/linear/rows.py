@@ -1,4 +1,4 @@
-"""Rows: a linear program assembled from blocks of variables, rows and entries."""
+"""ProgramRows: a linear program assembled from blocks of variables, rows and entries."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy.typing as npt
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.linear.program import LinearProgram
 
-__all__ = ["Rows"]
+__all__ = ["ProgramRows"]
 
 
-class Rows:
+class ProgramRows:
     """Minimise costs of variables at least 0, under rows."""
 
     def __init__(self) -> None:
