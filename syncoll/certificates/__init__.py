@@ -3,36 +3,23 @@
 Nothing here searches or solves; what finds them is in `syncoll.bounding`.
 """
 
-from syncoll.certificates.certificate import Certificate, RoundsBound
-from syncoll.certificates.chunk_classes import ChunkClass, ChunkClasses, Demand, DemandView, demands
-from syncoll.certificates.completions import CompletionCase, Completions, Way
-from syncoll.certificates.cut import Cut
-from syncoll.certificates.gossip import Gossip, GossipTree
-from syncoll.certificates.parts import Parts
-from syncoll.certificates.priced import Argument, Priced
-from syncoll.certificates.switches import Switches
-from syncoll.certificates.trees import Trees
-from syncoll.certificates.ways import Share, Ways
-
-__all__ = [
-    "Argument",
-    "Certificate",
-    "ChunkClass",
-    "ChunkClasses",
-    "CompletionCase",
-    "Completions",
-    "Cut",
-    "Demand",
-    "DemandView",
-    "Gossip",
-    "GossipTree",
-    "Parts",
-    "Priced",
-    "RoundsBound",
-    "Share",
-    "Switches",
-    "Trees",
-    "Way",
-    "Ways",
-    "demands",
-]
+from syncoll.certificates.certificate import *
+from syncoll.certificates.chunk_classes import (
+    ChunkClass as ChunkClass,
+    ChunkClasses as ChunkClasses,
+    Demand as Demand,
+    DemandView as DemandView,
+    demands as demands,
+)
+from syncoll.certificates.completions import (
+    CompletionCase as CompletionCase,
+    Completions as Completions,
+    Way as Way,
+)
+from syncoll.certificates.cut import Cut as Cut
+from syncoll.certificates.gossip import *
+from syncoll.certificates.parts import Parts as Parts
+from syncoll.certificates.priced import Argument as Argument, Priced as Priced
+from syncoll.certificates.switches import Switches as Switches
+from syncoll.certificates.trees import Trees as Trees
+from syncoll.certificates.ways import *

@@ -6,35 +6,10 @@ that is imported here or, in a plugin, by whatever needs it.
 """
 
 # isort: off
-from syncoll.lowerings import order, big_m, rows, clauses  # in this order where costs are equal
+# In this order where costs are equal.
+from syncoll.lowerings import order as order, big_m as big_m, rows as rows, clauses as clauses
 
 # isort: on
-from syncoll.lowerings.chain import Lowered, Stage, lower, plan
-from syncoll.lowerings.lowering import (
-    LOWERINGS,
-    AnswerMap,
-    Applied,
-    KeepFirst,
-    Lowering,
-    registered,
-)
-from syncoll.lowerings.quotient import Split, merged
-
-__all__ = [
-    "LOWERINGS",
-    "AnswerMap",
-    "Applied",
-    "KeepFirst",
-    "Lowered",
-    "Lowering",
-    "Split",
-    "Stage",
-    "big_m",
-    "clauses",
-    "lower",
-    "merged",
-    "order",
-    "plan",
-    "registered",
-    "rows",
-]
+from syncoll.lowerings.chain import *
+from syncoll.lowerings.lowering import *
+from syncoll.lowerings.quotient import *
