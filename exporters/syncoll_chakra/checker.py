@@ -30,15 +30,9 @@ class ChakraChecker:
         options: Mapping[str, OptionValue],
         instance: Instance | None = None,
     ) -> CheckedExport:
-        """Plays the traces of all ranks.
-
-        Args:
-            files: ``PREFIX.RANK.et`` for every rank; what does not end in ``.et`` is left aside.
-            instance: what they must do; None for what their metadata say, or, where these say
-                nothing, for no more than that all ranks end and all messages are received.
-
-        Raises:
-            VerificationError: see `syncoll_chakra.reading` and `syncoll_messages`.
+        """See `syncoll.plugins.ExportChecker`; what does not end in ``.et`` is left aside.  Of
+        traces that do not say what they are for, only that all ranks end and all messages are
+        received.
         """
         traces = _read(files)
         expected = expected_of_traces(traces)

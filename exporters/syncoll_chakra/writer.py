@@ -49,14 +49,7 @@ class ChakraExporter:
     """Writes ``NAME.RANK.et`` for every rank."""
 
     def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
-        """The traces of an algorithm.
-
-        Args:
-            request: the algorithm; whether it is in place makes no difference.
-
-        Raises:
-            ExportError: when the message has fewer bytes than chunks.
-        """
+        """See `syncoll.plugins.Exporter`; whether it is in place makes no difference."""
         lowered = lower(replace(request, in_place=False))
         sizes = MessageSizes.of(lowered.layout, request, int(options["size"]))
         strict = options["steps"] == "strict"

@@ -34,14 +34,8 @@ class GoalChecker:
         options: Mapping[str, OptionValue],
         instance: Instance | None = None,
     ) -> CheckedExport:
-        """Plays the ranks of a schedule.
-
-        Args:
-            instance: what it must do; None for what its comments say, or, where these say nothing,
-                for no more than that all ranks end and all messages are received.
-
-        Raises:
-            VerificationError: see `syncoll_goal.reading` and `syncoll_messages`.
+        """See `syncoll.plugins.ExportChecker`; of a schedule that does not say what it is for, only
+        that all ranks end and all messages are received.
         """
         ((where, content),) = files.items()
         schedule = read_schedule(content, where)

@@ -39,15 +39,7 @@ class GoalExporter:
     """Writes ``NAME.goal``."""
 
     def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
-        """The schedule of all ranks.
-
-        Args:
-            request: the algorithm; whether it is in place makes no difference.
-
-        Raises:
-            ExportError: when the message has fewer bytes than chunks, or a rank more peers than
-                there are numbers for network interfaces.
-        """
+        """See `syncoll.plugins.Exporter`; whether it is in place makes no difference."""
         lowered = lower(replace(request, in_place=False))
         sizes = MessageSizes.of(lowered.layout, request, int(options["size"]))
         writer = _Writer(

@@ -25,12 +25,7 @@ class CsvChecker:
         options: Mapping[str, OptionValue],
         instance: Instance | None = None,
     ) -> CheckedExport:
-        """Replays the sends of a table, or checks that they are sends where there is no instance.
-
-        Raises:
-            VerificationError: when it is not such a table, or the sends do not solve the instance;
-                the message names the line.
-        """
+        """See `syncoll.plugins.ExportChecker`; without an instance the rows must merely be sends."""
         (content,) = files.values()
         return checked(_read(content), "CSV", instance)
 

@@ -29,13 +29,8 @@ class ParquetChecker:
         options: Mapping[str, OptionValue],
         instance: Instance | None = None,
     ) -> CheckedExport:
-        """Replays the sends of a table, for what its metadata say where there is no instance.
-
-        Where these say nothing either, it checks that the rows are sends.
-
-        Raises:
-            VerificationError: when it is not such a table, or the sends do not solve the instance;
-                the message names the row.
+        """See `syncoll.plugins.ExportChecker`; without an instance, what its metadata say counts,
+        and where they say nothing the rows must merely be sends.
         """
         (content,) = files.values()
         try:

@@ -29,11 +29,7 @@ class NodeLinkImporter:
     """Reads node-link JSON."""
 
     def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
-        """The machine; see `syncoll.plugins.Importer`.
-
-        Raises:
-            ImportFormatError: when the text is no such graph, or its bandwidths make no sense.
-        """
+        """See `syncoll.plugins.Importer`."""
         data = parse_topology(text, label)
         return _imported(node_link_graph(data, label), label, options)
 
@@ -42,11 +38,7 @@ class GraphmlImporter:
     """Reads GraphML."""
 
     def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
-        """The machine; see `syncoll.plugins.Importer`.
-
-        Raises:
-            ImportFormatError: when the text is no such graph, or its bandwidths make no sense.
-        """
+        """See `syncoll.plugins.Importer`."""
         return _imported(graphml_graph(text, label), label, options)
 
 

@@ -36,11 +36,7 @@ class MscclTopologyImporter:
     """Reads topology JSON of msccl-tools."""
 
     def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
-        """The machine; see `syncoll.plugins.Importer`.
-
-        Raises:
-            ImportFormatError: when the text is no such topology.
-        """
+        """See `syncoll.plugins.Importer`."""
         data = parse_topology(text, label)
         if not isinstance(data, dict) or data.get("msccl_type") != "topology":
             found = data.get("msccl_type") if isinstance(data, dict) else None

@@ -50,12 +50,7 @@ class NcclXmlImporter:
     """Reads topology XML of NCCL and RCCL."""
 
     def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
-        """The machine; see `syncoll.plugins.Importer`.
-
-        Raises:
-            ImportFormatError: when the file is no topology, or holds too little.
-            OptionError: when a bandwidth among the options is none.
-        """
+        """See `syncoll.plugins.Importer`."""
         other = foreign_text(text)
         if other:
             raise complaint(label, f"it is {other}")

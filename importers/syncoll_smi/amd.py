@@ -29,13 +29,7 @@ class AmdSmiImporter:
     """Reads the tables, or the JSON, of ``amd-smi topology``."""
 
     def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
-        """The machine that the tables describe.
-
-        Raises:
-            ImportFormatError: when there is no whole table of link types, or nothing joins all
-                GPUs.
-            OptionError: when an option is not a bandwidth.
-        """
+        """See `syncoll.plugins.Importer`."""
         pcie = pcie_option(options, _OWNER)
         speed = link_speed(options, _OWNER)
         found = tables_of_json(text, label) if is_json(text) else _printed(text, label)

@@ -46,15 +46,7 @@ class NvidiaSmiImporter:
     """Reads the matrix of ``nvidia-smi topo -m``."""
 
     def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
-        """The machine that a matrix describes.
-
-        Args:
-            text: what ``nvidia-smi topo -m`` printed.
-
-        Raises:
-            ImportFormatError: when it is no whole matrix, or leaves out how GPUs are joined.
-            OptionError: when an option is no bandwidth.
-        """
+        """See `syncoll.plugins.Importer`."""
         pcie = pcie_option(options, _OWNER)
         speed = link_speed(options, _OWNER)
         lines = lines_of(text)

@@ -26,13 +26,7 @@ class RocmSmiImporter:
     """Reads the matrices of ``rocm-smi --showtopo`` or ``--showtopotype``."""
 
     def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
-        """The machine that the matrices describe.
-
-        Raises:
-            ImportFormatError: when there is no whole matrix of link types, or nothing joins all
-                GPUs.
-            OptionError: when an option is not a bandwidth.
-        """
+        """See `syncoll.plugins.Importer`."""
 
         def title_of(line: Line) -> tuple[str, str] | None:
             title = _TITLE.search(line.text)

@@ -124,6 +124,7 @@ class Importer(Protocol):
         Raises:
             ImportFormatError: when the text is not what it should be, is truncated, or does not
                 hold enough to know the links between the compute nodes; it says what to do.
+            OptionError: when an option is no bandwidth and should be.
         """
 
 
