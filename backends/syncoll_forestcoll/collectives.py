@@ -167,11 +167,7 @@ def _check_root(fabric: Fabric, root: int, what: str) -> None:
 
 
 def _check_reduction(fabric: Fabric, root: int | None) -> None:
-    """Complains in terms of the network itself, before it is turned round.
-
-    Raises:
-        ModelError: when a node cannot reach the root, or another node, or a switch is unbalanced.
-    """
+    """Complains in terms of the network itself, before it is turned round."""
     require_balanced(fabric, fabric.reduce)
     if root is None:
         fabric.require_reachable(range(fabric.num_nodes))

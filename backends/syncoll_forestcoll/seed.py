@@ -257,11 +257,7 @@ class _Forests:
 
 
 def _trees(forest: Forest, topology: Topology) -> list[StepTree]:
-    """The trees between compute nodes, which must be links of the topology.
-
-    Raises:
-        ModelError: when one is none.
-    """
+    """The trees between compute nodes, which must be links of the topology."""
     nodes = topology.num_nodes
     trees = [StepTree(tree.root, tree.weight, tree.sends(nodes)) for tree in forest.trees()]
     for parent, child in {edge for tree in trees for edge in tree.edges}:

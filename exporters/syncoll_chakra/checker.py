@@ -45,11 +45,7 @@ class ChakraChecker:
 
 
 def _read(files: Mapping[str, bytes]) -> list[Trace]:
-    """The traces in order of ranks.
-
-    Raises:
-        VerificationError: when they are not those of all ranks of one algorithm.
-    """
+    """The traces in order of ranks."""
     found: dict[str, dict[int, str]] = {}
     for name in files:
         if not name.endswith(".et"):

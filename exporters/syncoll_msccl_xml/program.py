@@ -136,11 +136,7 @@ def _fitted(
 
 
 def _require_blocks(program: XmlProgram, runtime: Runtime, instances: int, spread: int) -> None:
-    """Passes a program whose channels and thread blocks are not too many.
-
-    Raises:
-        ExportError: naming the limit.
-    """
+    """Passes a program whose channels and thread blocks are not too many."""
     why = []
     if spread > 1:
         why.append(

@@ -85,11 +85,7 @@ def _followed(plan: ExecutionPlan, spec: Promise | None) -> tuple[Promise | None
 
 
 def _assumed(plan: ExecutionPlan, instance: Instance) -> Promise:
-    """What a plan does that does not say it, if its chunks lie in the order of their numbers.
-
-    Raises:
-        UncheckedError: when it does not do that, as it may be meant in another order.
-    """
+    """What a plan does that does not say it, if its chunks lie in the order of their numbers."""
     asked = OwnSpecification.of_instance(instance)
     try:
         if asked.num_ranks != len(plan.gpus):

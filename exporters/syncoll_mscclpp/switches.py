@@ -104,11 +104,7 @@ def switch_programs(request: ExportRequest, layout: Layout) -> tuple[list[RankPl
 
 
 def _ways(instance: Instance, algorithm: Algorithm) -> list[_Way]:
-    """How each chunk goes.
-
-    Raises:
-        ExportError: naming a chunk that does not go through switches.
-    """
+    """How each chunk goes."""
     if isinstance(algorithm, OrbitAlgorithm):
         algorithm = algorithm.expanded()
     found: list[_Way] = []

@@ -120,11 +120,7 @@ def _exported(
 
 
 def _through_switches(request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
-    """A plan by switch channels: alone, or, where there are several boxes, within each.
-
-    Raises:
-        ExportError: when it cannot be said so.
-    """
+    """A plan by switch channels: alone, or, where there are several boxes, within each."""
     if options["packets"] == "yes":
         raise ExportError("packets go over memory channels only")
     layout = layout_of(request.instance, in_place=request.in_place)
@@ -173,11 +169,7 @@ def _in_stages(
 def _program(
     request: ExportRequest, channels: Channels, options: Mapping[str, OptionValue]
 ) -> tuple[PlanProgram, Packets | None]:
-    """The program, and how it is done by packets; None if it is not.
-
-    Raises:
-        ExportError: when packets were asked for over port channels, or a limit is exceeded.
-    """
+    """The program, and how it is done by packets; None if it is not."""
     wanted, most = options["packets"], int(options["blocks"])
     if wanted == "yes":
         channels.require_packets()

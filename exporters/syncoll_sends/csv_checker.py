@@ -25,7 +25,7 @@ class CsvChecker:
         options: Mapping[str, OptionValue],
         instance: Instance | None = None,
     ) -> CheckedExport:
-        """See `syncoll.plugins.ExportChecker`; without an instance the rows must merely be sends."""
+        """See `syncoll.plugins.ExportChecker`; without an instance the rows must be sends."""
         (content,) = files.values()
         return checked(_read(content), "CSV", instance)
 

@@ -40,11 +40,7 @@ class AmdSmiImporter:
 
 
 def _printed(text: str, label: str) -> dict[str, DeviceMatrix]:
-    """The tables that are needed, of a text as people read it, by the words of their titles.
-
-    Raises:
-        ImportFormatError: when the one of link types is missing, or one is cut off or there twice.
-    """
+    """The tables that are needed, of a text as people read it, by the words of their titles."""
 
     def title_of(line: Line) -> tuple[str, str] | None:
         kind = _title(line)

@@ -204,11 +204,7 @@ def _refuse_rows_without_column(
     ends: Callable[[Line], bool],
     again: str,
 ) -> None:
-    """Refuses rows of further devices after a matrix that seems complete.
-
-    Raises:
-        ImportFormatError: when there is one.
-    """
+    """Refuses rows of further devices after a matrix that seems complete."""
     for line in lines:
         if not line.words:
             continue

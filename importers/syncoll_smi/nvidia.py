@@ -115,11 +115,7 @@ def _devices(line: Line) -> tuple[str, ...]:
 
 
 def _matrix(lines: Sequence[Line], label: str) -> DeviceMatrix:
-    """The cells between GPUs, and beside them those of network cards.
-
-    Raises:
-        ImportFormatError: when there is no whole matrix, or more than one.
-    """
+    """The cells between GPUs, and beside them those of network cards."""
     headers = [i for i, line in enumerate(lines) if _devices(line)]
     if not headers:
         rows = [line for line in lines if line.words and _GPU.fullmatch(line.words[0])]
@@ -173,11 +169,7 @@ def _matrix(lines: Sequence[Line], label: str) -> DeviceMatrix:
 def _cells(
     matrix: DeviceMatrix, label: str
 ) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], Level]]:
-    """NVLinks of the pairs that have some, and where the others meet.
-
-    Raises:
-        ImportFormatError: when a cell is unknown, or not the same in both directions.
-    """
+    """NVLinks of the pairs that have some, and where the others meet."""
     counts: dict[tuple[int, int], int] = {}
     levels: dict[tuple[int, int], Level] = {}
     for a, row in enumerate(matrix.cells):
@@ -210,10 +202,6 @@ def _hides_nvlinks(lines: Sequence[Line], matrix: DeviceMatrix, label: str, pcie
 
     Returns:
         Empty where the matrix is known to show all there is.
-
-    Raises:
-        ImportFormatError: when the text is known to hide NVLinks, and its user has not said that
-            PCIe is to be taken.
     """
     legend = {line.words[0] for line in lines if len(line.words) > 2 and line.words[1] == "="}
     if "NV#" in legend:
@@ -240,12 +228,7 @@ def _hides_nvlinks(lines: Sequence[Line], matrix: DeviceMatrix, label: str, pcie
 
 
 def _sockets(matrix: DeviceMatrix, label: str) -> tuple[str, ...]:
-    """The CPU affinity of each GPU; empty where the matrix has none, or does not know one.
-
-    Raises:
-        ImportFormatError: when one is cut off: it is missing, no list of CPUs, or shares CPUs with
-            another and is not the same.
-    """
+    """The CPU affinity of each GPU; empty where the matrix has none, or does not know one."""
     found = tuple(rest[0] if rest else "" for rest in matrix.rest)
     if "N/A" in found or not any(found):
         return ()
@@ -287,9 +270,6 @@ def _cards(
         matrix: with their columns beside.
         legend: their names as the system has them.
         above: for each level the vertices above the GPUs, where PCIe is in the machine.
-
-    Raises:
-        ImportFormatError: when a cell does not say how near.
     """
     cards = []
     for name, cells in matrix.beside:

@@ -146,9 +146,6 @@ def _groups(
         level: the highest of interest.
         hidden: whether pairs about which nothing is known are taken to meet there, unless their
             sockets differ or others of their groups meet higher up.
-
-    Raises:
-        ImportFormatError: when two GPUs of a group meet higher up than its others.
     """
     above = list(range(len(names)))
 

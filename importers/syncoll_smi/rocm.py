@@ -60,12 +60,7 @@ class RocmSmiImporter:
 
 
 def _sockets(lines: Sequence[Line], types: DeviceMatrix, label: str) -> tuple[str, ...]:
-    """The NUMA node of each GPU; empty where the text has none, or one that is not known (-1).
-
-    Raises:
-        ImportFormatError: when some GPUs of the matrix have one and others do not, or GPUs that
-            the matrix does not have.
-    """
+    """The NUMA node of each GPU; empty where the text has none, or one that is not known (-1)."""
     numa = {f"GPU{int(m[1])}": m[2] for line in lines if (m := _NUMA.search(line.text))}
     odd = set(numa) ^ set(types.names) if numa else set()
     if odd:

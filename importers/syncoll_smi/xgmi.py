@@ -172,11 +172,7 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie, label: str) -> Impor
 
 
 def _rates(table: DeviceMatrix | None, label: str) -> dict[tuple[int, int], Fraction]:
-    """GB/s of the pairs with both directions in the table; cells are MB/s, least-most.
-
-    Raises:
-        ImportFormatError: when a cell is cut off.
-    """
+    """GB/s of the pairs with both directions in the table; cells are MB/s, least-most."""
     rates: dict[tuple[int, int], Fraction] = {}
     for a, b in table.pairs if table is not None else ():
         assert table is not None
@@ -194,11 +190,7 @@ def _rates(table: DeviceMatrix | None, label: str) -> dict[tuple[int, int], Frac
 def _pairs(
     report: SmiReport, label: str
 ) -> tuple[list[tuple[int, int]], dict[tuple[int, int], Level], list[tuple[int, int]]]:
-    """Pairs with an xGMI link, where those without meet, and pairs joined over other GPUs.
-
-    Raises:
-        ImportFormatError: when a cell is unknown, or not the same in both directions.
-    """
+    """Pairs with an xGMI link, where those without meet, and pairs joined over other GPUs."""
     kinds = _checked(report.types, label, _kind, "XGMI or PCIE")
     hops = report.hops and _checked(report.hops, label, _whole, "a whole number")
     weights = report.weights and _checked(report.weights, label, _whole, "a whole number")

@@ -102,11 +102,7 @@ def recognised(importers: Mapping[str, ImporterRecord], file: str) -> list[str]:
 
 
 def _check(imported: Imported, label: str) -> None:
-    """Refuses machines that are too small, too large, or in pieces.
-
-    Raises:
-        ImportFormatError: with the reason.
-    """
+    """Refuses machines that are too small, too large, or in pieces."""
     machine = imported.machine
     nodes = machine.num_nodes
     names = imported.names or [f"node {n}" for n in range(nodes)]
@@ -188,11 +184,7 @@ def import_spec(
 
 
 def _read_back(spec: str, label: str, name: str, imported: Imported) -> None:
-    """Reads a spec and compares.
-
-    Raises:
-        ImportFormatError: when the language has no room for it: a number is too large.
-    """
+    """Reads a spec and compares."""
     machine = imported.machine
     if isinstance(machine, Topology) and machine.fabric is not None:
         machine = machine.fabric
