@@ -34,8 +34,10 @@ from syncoll.searching.agenda import (
     Work,
 )
 from syncoll.searching.compositions import Compositions
+from syncoll.searching.heuristics import SOON_SECONDS
 from syncoll.searching.parts import Part, PartRequests, PartSearch, SearchTask, same_problem
 from syncoll.searching.search import Search, bounds_until
+from syncoll.searching.shares import SHORT_SECONDS
 
 __all__ = ["CompositionSearch"]
 
@@ -47,13 +49,6 @@ _DIRECT_MULTIPLES = 12
 
 _FAR = 2
 """So many times the bound is far from it."""
-
-_FIRST_LOOK_SECONDS = 2.0
-"""At least so long a wide network's seeds have their first look: a quick one needs it on a busy
-machine (torus(8,8) allreduce)."""
-
-_COMPOSING_SECONDS = 0.4
-"""What was found at the last moment gets so long to be composed."""
 
 
 class CompositionSearch:
@@ -102,8 +97,8 @@ class CompositionSearch:
         turns, again = search.turns(), search.turns()
         look = shares.whole
         if self._is_wide:
-            seconds = max(_FIRST_LOOK_SECONDS, self._deadline.left())
-            look = min(look, max(shares.first_look, _FIRST_LOOK_SECONDS / seconds))
+            seconds = max(SHORT_SECONDS, self._deadline.left())
+            look = min(look, max(shares.first_look, SHORT_SECONDS / seconds))
         bound = Work(BOUNDS, self._bound, lambda: timed, share=shares.first_bound)
         first = [Work(SEEDS, turns.first, share=look, quiet=True)]
         if self._is_wide:  # in the background they go on by themselves
@@ -144,7 +139,7 @@ class CompositionSearch:
         else:
             self._done.append(_in_words(way))
             ledger.scope = self._scope(self._done)
-            late = self._deadline.before(-_COMPOSING_SECONDS)
+            late = self._deadline.before(-SOON_SECONDS)  # for what came at the last moment
             if interrupted:
                 late = late.sooner(STOPPING_SECONDS)
             yield from self._composed(parts, late)

@@ -24,21 +24,17 @@ from syncoll.ledger.ledger import Ledger
 from syncoll.ledger.request import SearchRequest
 from syncoll.ledger.sizes import Size, size_of
 from syncoll.plugins import SeedLimits
-from syncoll.searching.heuristics import BUSY, LONG_SECONDS, Found, Heuristics
-from syncoll.searching.shares import shares_of
+from syncoll.searching.heuristics import BUSY, Found, Heuristics
+from syncoll.searching.shares import LONG_SECONDS, SHORT_SECONDS, shares_of
 
 __all__ = ["HeuristicTurns"]
 
-_SHORT_SECONDS = 4.0
+_PROCESS_SECONDS = 4.0
 """With less time no seed works in the background: its process needs most of that to begin."""
 
 _LATE_SECONDS = 1.5
 """The last proposals come so long before the deadline, and what is left is for the proof of claims.
 """
-
-_QUESTION_SECONDS = 2.0
-"""A solver that had so long without settling an S finds its questions hard, and none is begun with
-where less is left after the seeds had their time."""
 
 _IDLE = 0.1
 """When seeds use only this part of a turn, and find nothing, they have come to their end."""
@@ -82,7 +78,7 @@ class HeuristicTurns:
     @property
     def are_due(self) -> bool:
         """Whether the solver had time without settling an S since their last turn."""
-        return bool(self.seeds.waiting) and self._asked() - self._asked_before >= _QUESTION_SECONDS
+        return bool(self.seeds.waiting) and self._asked() - self._asked_before >= SHORT_SECONDS
 
     def first(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """Their points before any solver is asked."""
@@ -120,7 +116,7 @@ class HeuristicTurns:
             self._claims.check()
             self.exhausted, self.waited, self._round_seconds = False, True, LONG_SECONDS
             if ledger.gaps_are_open():
-                self._deadline.before(_QUESTION_SECONDS).check()
+                self._deadline.before(SHORT_SECONDS).check()
 
     def go_on(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """A turn with the time that is left, of twice the seconds of the one before.
@@ -168,8 +164,8 @@ class HeuristicTurns:
         patience = min(most, left * shares.patience)
         hard = combining or size_of(request.topology) > Size.TINY
         hard = hard and LONG_SECONDS <= ends.left() < math.inf
-        warm = bool(seeds.warm_starts) and _SHORT_SECONDS < ends.left() < math.inf
-        short = not seeds.in_background and ends.left() < _SHORT_SECONDS
+        warm = bool(seeds.warm_starts) and _PROCESS_SECONDS < ends.left() < math.inf
+        short = not seeds.in_background and ends.left() < _PROCESS_SECONDS
         if alone or not self._proving or short or (soon and not (hard or warm)):
             # A solver is as fast there: with time enough the others wait until it is stuck.
             tiny = soon and not combining and size_of(request.topology) == Size.TINY

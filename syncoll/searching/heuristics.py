@@ -32,6 +32,7 @@ from syncoll.results.family import Family
 from syncoll.results.frontier import Point
 from syncoll.searching.heuristic_state import ChosenSeed, HeuristicState, Proposals
 from syncoll.searching.seed_process import SeedProcess
+from syncoll.searching.shares import SHORT_SECONDS
 from syncoll.searching.worker_messages import (
     Failed,
     FamilyFound,
@@ -45,7 +46,7 @@ from syncoll.trust import require_valid
 from syncoll.trust.counted import as_counted
 from syncoll.trust.families import require_family
 
-__all__ = ["BUSY", "LONG_SECONDS", "Found", "Heuristics", "Seeding"]
+__all__ = ["BUSY", "SOON_SECONDS", "Found", "Heuristics", "Seeding"]
 
 _QUICK_SECONDS = 0.1
 """A seed that promises its first algorithm so soon is not lost to a busy machine: it may work for
@@ -54,14 +55,8 @@ five times as long (the first point of `pareto dgx1 allgather` on a machine with
 BUSY = 3.0
 """Work may take so many times its seconds on the wall, as on a machine with three at work."""
 
-LONG_SECONDS = 10.0
-"""A long turn of seeds, and the time of a long search."""
-
-_SOON_SECONDS, _TAKING_SECONDS = 0.5, 2.0
-"""After one proposal from the background another is waited for so long, and proposals are taken in
-for so long at a time: millions of sends take seconds to verify (torus(16,16) in `exchanges`).  The
-question whether a seed has an idea may take as long; after it the seed is asked again in its turn.
-"""
+SOON_SECONDS = 0.5
+"""After one proposal from the background another is waited for so long."""
 
 _UNITS_PER_SEND = 1e-6
 """Work units for constructing and verifying a send."""
@@ -145,7 +140,7 @@ class Heuristics:
         for state in self._states:
             if state.turns is None and not state.ended:
                 with self._guarded(state):
-                    self._fits(state, limits.until.sooner(_TAKING_SECONDS))
+                    self._fits(state, limits.until.sooner(SHORT_SECONDS))
 
     def turn(
         self,
@@ -174,49 +169,44 @@ class Heuristics:
         Raises:
             PluginError: when a seed that a user named is broken; others are reported.
         """
-        return chain.from_iterable(
-            self._turns(limits, patience, slowest, background, wait, one_alone)
-        )
 
-    def _turns(
-        self,
-        limits: SeedLimits,
-        patience: float,
-        slowest: float,
-        background: Deadline | None,
-        wait: float,
-        one_alone: bool,
-    ) -> Iterator[Iterator[Found]]:
-        """The turn of each seed, then the proposals from the background."""
-        ends = limits.deadline()
-        self._seconds = ends.left()
-        states = [
-            state
-            for state in self._states
-            if not (state.ended or state.in_background)
-            and (state.seed.named or state.seed.record.first_seconds <= slowest)
-            and self._seconds >= state.stopped_after
-        ]
-        for i, state in enumerate(states):
-            record = state.seed.record
-            quick = record.first_seconds <= _QUICK_SECONDS
-            if background is not None and not quick:
-                self.go_to_background(limits, background)
-            if state.in_background:
-                continue
-            if one_alone and not state.seed.named and any(other.has_found for other in states[:i]):
-                continue
-            if replace(ends, works=None).passed:
-                return  # even to import another seed would take too long
-            weights = [other.seed.record.weight for other in states[i:]]
-            first = share = _share(ends, weights, 0.0)
-            if state.turns is None:
-                first = _share(ends, weights, patience)
-                if quick and not ends.is_never:
-                    least = max(patience, ends.left() / len(weights), 5 * _QUICK_SECONDS)
-                    first = replace(ends, works=None).working(least)
-            yield self._turn(state, limits, first, share)
-        yield self.arrivals(limits, wait)
+        def turns() -> Iterator[Iterator[Found]]:
+            """The turn of each seed, then the proposals from the background."""
+            ends = limits.deadline()
+            self._seconds = ends.left()
+            states = [
+                state
+                for state in self._states
+                if not (state.ended or state.in_background)
+                and (state.seed.named or state.seed.record.first_seconds <= slowest)
+                and self._seconds >= state.stopped_after
+            ]
+            for i, state in enumerate(states):
+                record = state.seed.record
+                quick = record.first_seconds <= _QUICK_SECONDS
+                if background is not None and not quick:
+                    self.go_to_background(limits, background)
+                if state.in_background:
+                    continue
+                if (
+                    one_alone
+                    and not state.seed.named
+                    and any(other.has_found for other in states[:i])
+                ):
+                    continue
+                if replace(ends, works=None).passed:
+                    return  # even to import another seed would take too long
+                weights = [other.seed.record.weight for other in states[i:]]
+                first = share = _share(ends, weights, 0.0)
+                if state.turns is None:
+                    first = _share(ends, weights, patience)
+                    if quick and not ends.is_never:
+                        least = max(patience, ends.left() / len(weights), 5 * _QUICK_SECONDS)
+                        first = replace(ends, works=None).working(least)
+                yield self._turn(state, limits, first, share)
+            yield self.arrivals(limits, wait)
+
+        return chain.from_iterable(turns())
 
     def go_to_background(self, limits: SeedLimits, until: Deadline) -> None:
         """Starts a process for the seeds that resume, where that is possible; otherwise they have
@@ -247,9 +237,9 @@ class Heuristics:
         """Points and families from the background: those that have come, and those that come in so
         many seconds, or soon after another.
         """
-        until, enough = limits.until.sooner(wait), Deadline.after(wait + _TAKING_SECONDS)
+        until, enough = limits.until.sooner(wait), Deadline.after(wait + SHORT_SECONDS)
         while self._process is not None and not enough.passed:
-            message = self._process.next(max(0.0, until.left()))
+            message = self._process.poll(max(0.0, until.left()))
             match message:
                 case SeedProcess.NOTHING:
                     return
@@ -260,7 +250,7 @@ class Heuristics:
                         elif within(found, limits):
                             self._proposes(message.seed)
                             yield found
-                            until = until.sooner(_SOON_SECONDS)
+                            until = until.sooner(SOON_SECONDS)
                 case FamilyFound():
                     self._sent.append(message.family)
                 case Message():
@@ -275,19 +265,15 @@ class Heuristics:
                 case _:
                     self._lose(message)
 
-    def _verified(self, message: Proposed) -> tuple[Found, ...]:
+    def _verified(self, message: Proposed) -> list[Found]:
         """A proposal from the background; nothing where it is wrong or a family beats it."""
-        name = message.seed
-        try:
-            with calling(f"seed {name}"):
-                family = None if message.family is None else self._sent[message.family]
-                proposal = replace(message.proposal, family=family)
-                return self._accepted(name, proposal, message.seconds)
-        except VerificationError as error:
-            self._report(f"seed {name} proposed what is not an algorithm: {error}")
-        except SyncollError as error:
-            self._report(f"seed {name}: {error}")
-        return ()
+        name, found = message.seed, list[Found]()
+        state = next(state for state in self._states if state.seed.record.name == name)
+        with self._guarded(state), calling(f"seed {name}"):
+            family = None if message.family is None else self._sent[message.family]
+            proposal = replace(message.proposal, family=family)
+            found += self._accepted(name, proposal, message.seconds)
+        return found
 
     def _lose(self, message: object) -> None:
         """The process has ended before the seeds did.
@@ -297,7 +283,7 @@ class Heuristics:
         """
         process, lost = self._process, [s for s in self._states if s.in_background and not s.ended]
         assert process is not None
-        why = message.message if isinstance(message, Failed) else process.ending()
+        why = message.message if isinstance(message, Failed) else process.exit_description()
         self.close()
         text = f"the process of {'+'.join(s.seed.record.name for s in lost)} failed: {why}"
         if any(state.seed.named for state in lost) and isinstance(message, Failed):
@@ -316,7 +302,7 @@ class Heuristics:
         with self.log_turn(record.name), self._guarded(state) as late:
             cut_short = until
             if record.resumes:  # then it keeps its state, and is trusted with the clock
-                some = None if until.is_never else BUSY * (until.left() + _TAKING_SECONDS)
+                some = None if until.is_never else BUSY * (until.left() + SHORT_SECONDS)
                 cut_short = limits.until.sooner(some)
             began = time.perf_counter()
             if state.turns is None:

@@ -25,7 +25,7 @@ from syncoll.searching.candidate_solver import CandidateSolver
 from syncoll.searching.heuristic_turns import HeuristicTurns
 from syncoll.searching.heuristics import Heuristics
 from syncoll.searching.large_neighbourhood import LargeNeighbourhoods
-from syncoll.searching.shares import NEAR, shares_of
+from syncoll.searching.shares import LONG_SECONDS, NEAR, shares_of
 from syncoll.searching.symmetric import SymmetricSearch
 
 __all__ = ["PointBounds", "Search", "bounds_until"]
@@ -36,9 +36,6 @@ NEIGHBOURHOODS, SYMMETRIC = "large neighbourhoods", "symmetric"
 _NEIGHBOUR_SECONDS = 120.0
 """For symmetric algorithms and for large neighbourhoods at most, before all algorithms are asked
 for (torus(8,8) alltoall in `benchmarks/scale.py`)."""
-
-_PROOF_SECONDS = 10.0
-"""For all bounds of a frontier for which no solver is asked."""
 
 
 class Search:
@@ -235,7 +232,7 @@ class Search:
     def proofs(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """Limits the time of all further bounds where no solver's time is saved by them."""
         if self.alone:
-            ledger.bounds.until(self.deadline.sooner(_PROOF_SECONDS))
+            ledger.bounds.until(self.deadline.sooner(LONG_SECONDS))
         return iter(())
 
 

@@ -12,7 +12,8 @@ from typing import cast
 from syncoll.plugins import Proposal
 from syncoll.results.family import Family
 from syncoll.results.frontier import Point
-from syncoll.searching.heuristics import LONG_SECONDS, Heuristics
+from syncoll.searching.heuristics import Heuristics
+from syncoll.searching.shares import LONG_SECONDS
 from syncoll.searching.worker_messages import (
     FamilyFound,
     Finished,

@@ -8,7 +8,21 @@ from fractions import Fraction
 from syncoll.ledger.sizes import Size, size_of
 from syncoll.model import Topology
 
-__all__ = ["LARGE", "NEAR", "SMALL", "Shares", "shares_of"]
+__all__ = [
+    "LARGE",
+    "LONG_SECONDS",
+    "NEAR",
+    "SHORT_SECONDS",
+    "SMALL",
+    "Shares",
+    "shares_of",
+]
+
+SHORT_SECONDS, LONG_SECONDS = 2.0, 10.0
+"""A short while on a busy machine: for a quick seed, for proposals of millions of sends to be taken
+in, for a solver to decide an easy candidate (torus(16,16) in `benchmarks/exchanges.py`).  And a
+long one: a turn of seeds once a solver is stuck, and all bounds where no solver is asked.
+"""
 
 NEAR = Fraction(1005, 1000)
 """Costs of at most so many times others are near them: no time is spent on the difference."""

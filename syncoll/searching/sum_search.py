@@ -26,12 +26,10 @@ from syncoll.results.frontier import Frontier, Point
 from syncoll.searching.agenda import Work
 from syncoll.searching.parts import PartSearch, SearchTask
 from syncoll.searching.search import Search
+from syncoll.searching.shares import LONG_SECONDS
 from syncoll.trust import require_valid
 
 __all__ = ["SumSearch"]
-
-_SECONDS = 10.0
-"""For each term in a turn without a limit of time."""
 
 Solved = tuple[Instance, Algorithm]
 
@@ -56,7 +54,7 @@ class SumSearch:
         request, frontiers = ledger.request, self._frontiers()
         terms, interrupted = request.collective.terms, False
         if until.is_never:
-            until = until.sooner(_SECONDS * len(terms))
+            until = until.sooner(LONG_SECONDS * len(terms))
         found: list[Sequence[Point]] = []
         for i, term in enumerate(terms):
             frontier = _searched(frontiers, request, term, until.share(1 / (len(terms) - i)))

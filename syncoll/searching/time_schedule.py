@@ -14,11 +14,12 @@ from itertools import takewhile
 from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.ledger import StepState
 from syncoll.ledger.request import Candidate, Strategy
+from syncoll.searching.shares import SHORT_SECONDS
 
 __all__ = ["QUICK_SECONDS", "Phase", "phases"]
 
-_FIRST_SECONDS, QUICK_SECONDS, _THOROUGH_SECONDS = 2.0, 5.0, 30.0
-"""For each candidate in the first phase, the second and the last two (dgx1 and a100(boxes=2) in
+QUICK_SECONDS, _THOROUGH_SECONDS = 5.0, 30.0
+"""For each candidate in the second phase and the last two (dgx1 and a100(boxes=2) in
 `benchmarks/paper_tables.py`)."""
 
 _FEW_MULTIPLES = 4
@@ -43,8 +44,8 @@ def _first(source: CandidateSource, step: StepState) -> Passes:
         yield source.candidates(step.steps, step.best), limit
         return
     step.cheapest = next(source.candidates(step.steps, step.best), None)
-    yield [] if step.cheapest is None else [step.cheapest], limit or _FIRST_SECONDS
-    yield _untried(source, step, _FEW_MULTIPLES), limit or _FIRST_SECONDS
+    yield [] if step.cheapest is None else [step.cheapest], limit or SHORT_SECONDS
+    yield _untried(source, step, _FEW_MULTIPLES), limit or SHORT_SECONDS
 
 
 def _second(source: CandidateSource, step: StepState) -> Passes:
