@@ -221,7 +221,8 @@ class FlowBounds:
             if steps is not None:
                 self._ceilings.append((steps, value))
                 self._copied[steps] = value
-            yield bound
+            if bound.rounds > best.rounds:
+                yield bound
 
     @property
     def _spans(self) -> bool:
@@ -267,8 +268,9 @@ class FlowBounds:
             solved = self._solved(relaxation, (THOROUGH[0], inf), best, deadline)
             if solved is not None:
                 values.append(solved[0])
-                best = max(best, solved[1], key=_rounds)
-                yield solved[1]
+                if solved[1].rounds > best.rounds:
+                    best = solved[1]
+                    yield best
         if steps is not None and len(values) == len(relaxations):
             self._together[steps] = max(values)
 
