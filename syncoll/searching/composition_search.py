@@ -102,8 +102,15 @@ class CompositionSearch:
         bound = Work(BOUNDS, self._bound, lambda: timed, share=shares.first_bound)
         first = [Work(SEEDS, turns.first, share=look, quiet=True)]
         if self._is_wide:  # in the background they go on by themselves
-            near = lambda: timed and not (seeds.in_background or self._is_far())  # noqa: E731
-            first.append(Work(SEEDS, turns.more, near, share=shares.whole - look, quiet=True))
+            first.append(
+                Work(
+                    SEEDS,
+                    turns.more,
+                    lambda: timed and not (seeds.in_background or self._is_far()),
+                    share=shares.whole - look,
+                    quiet=True,
+                )
+            )
         if not search.small:
             first.append(Work(BOUNDS, search.bounds.run, lambda: timed, share=shares.bounds))
         # On a small network the first point comes sooner than a linear program.
@@ -114,8 +121,14 @@ class CompositionSearch:
             rows.append(Work(SEEDS, again.first, quiet=True))
         if search.alone:
             rows.append(Work(BOUNDS, search.proofs))
-        aside = lambda: seeds.in_background and search.bounds.is_ready  # noqa: E731
-        rows.append(Work(BOUNDS, search.bounds.run, aside, turns=None))
+        rows.append(
+            Work(
+                BOUNDS,
+                search.bounds.run,
+                lambda: seeds.in_background and search.bounds.is_ready,
+                turns=None,
+            )
+        )
         if ledger.request.collective.combining and not search.alone:
             rows.append(Work(BOUNDS, self._claim))
         return rows

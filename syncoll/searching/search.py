@@ -98,8 +98,16 @@ class Search:
 
     def background_rows(self, turns: HeuristicTurns, *, lists: bool) -> list[Work]:
         """First of all: the seeds' proposals that have come meanwhile."""
-        ready = lambda: self.seeds.have_arrived  # noqa: E731
-        return [Work(SEEDS, turns.arrivals, ready, turns=None, lists=lists, quiet=True)]
+        return [
+            Work(
+                SEEDS,
+                turns.arrivals,
+                lambda: self.seeds.have_arrived,
+                turns=None,
+                lists=lists,
+                quiet=True,
+            )
+        ]
 
     def rows(self, source: CandidateSource | None = None, *, begun: bool = False) -> list[Work]:
         """The table of engines for a collective as it stands.
@@ -111,7 +119,7 @@ class Search:
         ledger, seeds = self.ledger, self.seeds
         source = source or ledger.source
         turns, certified = self.turns(), source.request.strategy is Strategy.CERTIFIED
-        warm, asks = bool(seeds.warm_starts), self.proving and not self.alone
+        asks = self.proving and not self.alone
         solver = CandidateSolver(ledger, source, self.answers, self.deadline)
         solving = Work(self.answers.backend_name, solver.run, solves=True)
 
@@ -139,21 +147,33 @@ class Search:
         rows += self._claim_rows(lambda: before() and not self.small, before)
         rows.append(Work(BOUNDS, self._any_steps))
         if asks:
-            for_seeds = self.size > (Size.TINY if warm else Size.WIDE)
-            waits = lambda: (  # noqa: E731
-                for_seeds and seeds.in_background and not turns.waited and wanted()
-            )
+            for_seeds = self.size > (Size.TINY if seeds.warm_starts else Size.WIDE)
             rows.append(
-                Work(SEEDS, turns.wait, waits, turns=None, lists=True, quiet=True, enough=enough)
+                Work(
+                    SEEDS,
+                    turns.wait,
+                    lambda: for_seeds and seeds.in_background and not turns.waited and wanted(),
+                    turns=None,
+                    lists=True,
+                    quiet=True,
+                    enough=enough,
+                )
             )
             if certified:
                 rows += self._stuck_rows(solver, source, turns)
             rows.append(solving)
         if certified:
             rows += self._claim_rows(lambda: True, lambda: True)
-            goes_on = lambda: bool(seeds.waiting) and not turns.exhausted and wanted()  # noqa: E731
             rows.append(
-                Work(SEEDS, turns.go_on, goes_on, turns=None, lists=True, quiet=True, enough=enough)
+                Work(
+                    SEEDS,
+                    turns.go_on,
+                    lambda: bool(seeds.waiting) and not turns.exhausted and wanted(),
+                    turns=None,
+                    lists=True,
+                    quiet=True,
+                    enough=enough,
+                )
             )
         return rows
 
@@ -204,9 +224,15 @@ class Search:
         symmetric = SymmetricSearch(self.ledger, source, self.answers)
         neighbourhoods = LargeNeighbourhoods(self.ledger, source, self.answers)
         shares, combining = self.shares, source.request.collective.combining
-        ready = lambda: symmetric.is_large or solver.is_stuck  # noqa: E731
         return [
-            Work(name, run, ready, share=share, seconds=_NEIGHBOUR_SECONDS, solves=True)
+            Work(
+                name,
+                run,
+                lambda: symmetric.is_large or solver.is_stuck,
+                share=share,
+                seconds=_NEIGHBOUR_SECONDS,
+                solves=True,
+            )
             for name, run, share in (
                 (NEIGHBOURHOODS, neighbourhoods.run, shares.neighbourhoods),
                 (
