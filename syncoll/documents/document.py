@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from msgspec import UNSET
-
 from syncoll.documents.garbage import collected_later
 from syncoll.documents.json_text import JsonTextError, compact_text, parse_json
 from syncoll.documents.problem import VERSION
 from syncoll.documents.record import read_record
+from syncoll.documents.versions import brought
 from syncoll.errors import FileFormatError
 
 __all__ = [
@@ -139,7 +138,7 @@ def parse_document(text: str, name: str, kinds: Sequence[str] = KINDS, taker: st
     kind, version = _kind(entries, name, kinds, taker)
     _require_shallow(entries, name)
     record = read_record(entries, _record(kind), name)
-    newer = [one for one in _brought(kind, record) if one[0] > version] if version < 5 else []
+    newer = [one for one in brought(kind, record) if one[0] > version] if version < 5 else []
     if newer:
         brings, what = min(newer, key=lambda one: one[0])
         raise FileFormatError(
@@ -147,57 +146,6 @@ def parse_document(text: str, name: str, kinds: Sequence[str] = KINDS, taker: st
             f"syncoll/{kind}/{brings}"
         )
     return Document(kind, entries, record)
-
-
-def _brought(kind: str, record: Any) -> Iterator[tuple[int, str]]:
-    """What a record has that only files from a version on have: the version, and what it is."""
-    for where, problem in _problems(kind, record).items():
-        algorithm = getattr(problem, "algorithm", None)
-        if algorithm is not None:
-            if algorithm.carriers is not UNSET:
-                yield 2, f"{where}algorithm has carriers"
-            if any(isinstance(x, list) for one in algorithm.contributions or () for x in one):
-                yield 2, f"{where}contributions has runs of nodes"
-            if any(type(row[0]) is not int for row in algorithm.sends):
-                yield 5, f"{where}algorithm has runs of chunks"
-        if _has_runs(problem.chunk_classes):
-            yield 2, f"{where}chunk_classes has runs of nodes"
-        if any(type(c) is not int for one in problem.chunk_classes for c in one.chunks):
-            yield 5, f"{where}chunk_classes has runs of chunks"
-    network = record.interconnect
-    if any(one.counts is not UNSET for one in network.bounds):
-        yield 3, "interconnect.bounds has counts"
-    if network.fabric and (network.fabric.multicast or network.fabric.reduce):
-        yield 3, "interconnect.fabric has switches that copy or add up"
-    evidence = getattr(record, "evidence", UNSET)
-    for i, shape in enumerate(() if evidence is UNSET else evidence.shapes):
-        if any(one.each is not UNSET for one in shape.classes):
-            yield 2, f"evidence.shapes[{i}] has classes with each"
-        if _has_runs(shape.classes):
-            yield 2, f"evidence.shapes[{i}] has runs of nodes"
-    for i, one in enumerate(() if evidence is UNSET else evidence.certificates):
-        if getattr(one, "moved", UNSET) is not UNSET:
-            yield 5, f"evidence.certificates[{i}] has moved"
-
-
-def _problems(kind: str, record: Any) -> dict[str, Any]:
-    """What the algorithms of a file are for, by the place in it."""
-    if kind != "frontier":
-        return {"": record}
-    parts = {f"points[{i}].": one for i, one in enumerate(record.points)}
-    for i, family in enumerate(record.families or ()):
-        named = (("wave", family.wave), ("head", family.head), ("tail", family.tail))
-        parts |= {f"families[{i}].{name}.": part for name, part in named if part}
-    return parts
-
-
-def _has_runs(classes: Iterable[Any]) -> bool:
-    return any(
-        isinstance(entry, list)
-        for one in classes
-        for named in (one.pre, one.post)
-        for entry in named
-    )
 
 
 def _kind(document: object, name: str, kinds: Sequence[str], taker: str) -> tuple[str, int]:

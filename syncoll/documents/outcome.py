@@ -13,12 +13,12 @@ from syncoll.documents.problem import (
     ProblemFileRecord,
     ProblemRecord,
 )
-from syncoll.documents.record import ClosedRecord, Count, Nodes, Seconds, written
+from syncoll.documents.record import ClosedRecord, Count, Nodes, Seconds
+from syncoll.documents.versions import versioned
 from syncoll.documents.written_problem import (
     algorithm_record,
     file_entries,
     problem_entries,
-    version_of_chunks,
 )
 from syncoll.formula import StopReason
 from syncoll.model import Algorithm, Instance
@@ -172,7 +172,7 @@ class RefutationRecord(ProblemFileRecord, frozen=True, kw_only=True, forbid_unkn
 
 
 def outcome_document(solution: Solution) -> dict[str, Any]:
-    """A solution as the document ``syncoll/outcome/1``, see `file_entries`."""
+    """A solution as a document ``syncoll/outcome/N``."""
     instance, outcome, size = solution.instance, solution.outcome, solution.size
     found: dict[str, Any] = {"algorithm": None}
     if solution.algorithm is not None:
@@ -183,13 +183,7 @@ def outcome_document(solution: Solution) -> dict[str, Any]:
     if solution.restriction is not None:
         found["symmetry"] = solution.restriction.order
     record = _RECORDS[outcome.verdict](
-        **file_entries(
-            "outcome",
-            instance.topology,
-            instance.collective,
-            () if solution.algorithm is None else (solution.algorithm,),
-            version_of_chunks(instance, solution.algorithm),
-        ),
+        **file_entries(instance.topology, instance.collective),
         **problem_entries(instance),
         reason=str(outcome.reason),
         message=outcome.message,
@@ -199,26 +193,21 @@ def outcome_document(solution: Solution) -> dict[str, Any]:
         phases={name: round(value, 6) for name, value in solution.seconds.items()},
         **found,
     )
-    return written(record)
+    return versioned("outcome", record)
 
 
 def algorithm_document(instance: Instance, algorithm: Algorithm) -> dict[str, Any]:
-    """An algorithm with its problem as the document ``syncoll/algorithm/1``, see `file_entries`.
+    """An algorithm with its problem as a document ``syncoll/algorithm/N``.
 
     Raises:
         VerificationError: when the algorithm does not solve the instance.
     """
     require_valid(instance, algorithm)
-    return written(
+    return versioned(
+        "algorithm",
         AlgorithmFileRecord(
-            **file_entries(
-                "algorithm",
-                instance.topology,
-                instance.collective,
-                (algorithm,),
-                version_of_chunks(instance, algorithm),
-            ),
+            **file_entries(instance.topology, instance.collective),
             **problem_entries(instance),
             algorithm=algorithm_record(algorithm),
-        )
+        ),
     )

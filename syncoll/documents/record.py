@@ -20,6 +20,7 @@ __all__ = [
     "ClosedRecord",
     "Count",
     "Exact",
+    "Json",
     "Node",
     "Nodes",
     "PositiveCount",

@@ -18,14 +18,12 @@ from syncoll.documents.frontier import (
     PointRecord,
 )
 from syncoll.documents.garbage import collected_later
-from syncoll.documents.record import written
+from syncoll.documents.versions import versioned
 from syncoll.documents.written_problem import (
     algorithm_record,
     file_entries,
     problem_entries,
-    version_of_chunks,
 )
-from syncoll.results.evidence import Evidence
 from syncoll.results.frontier import Frontier, Point
 
 __all__ = ["frontier_document"]
@@ -33,17 +31,12 @@ __all__ = ["frontier_document"]
 
 @collected_later()
 def frontier_document(frontier: Frontier) -> dict[str, Any]:
-    """A frontier as the document ``syncoll/frontier/1``, see `file_entries`."""
+    """A frontier as a document ``syncoll/frontier/N``."""
     evidence, nodes = frontier.evidence, frontier.topology.num_nodes
     at_points = {point.steps for point in frontier.points}
-    algorithms = [point.algorithm for point in frontier.points]
-    version = 4 if frontier.families and frontier.counts_members else 1
-    if _may_have_runs(frontier):
-        runs = [version_of_chunks(x.instance, x.algorithm) for x in frontier.points]
-        version = max([version, *runs, 5 if _has_moved(evidence) else 1])
     record = FrontierRecord.of(
         frontier,
-        **file_entries("frontier", frontier.topology, frontier.collective, algorithms, version),
+        **file_entries(frontier.topology, frontier.collective),
         bounds=BoundsRecord(frontier.least_steps, frontier.least_bandwidth, frontier.max_chunks),
         search={**frontier.settings, "scope": frontier.scope},
         points=tuple(_point_record(point, frontier) for point in frontier.points),
@@ -64,20 +57,14 @@ def frontier_document(frontier: Frontier) -> dict[str, Any]:
         ),
         evidence=UNSET if evidence is None else evidence_record(evidence, nodes),
     )
-    document = written(record)
+    counted = bool(frontier.families) and frontier.counts_members
+    document = versioned("frontier", record, 4 if counted else 1)
     return {**document, "digest": digest(document)}
 
 
 def _may_have_runs(frontier: Frontier) -> bool:
     """Whether the version that brings them says no more than this frontier does."""
     return not frontier.families or frontier.counts_members
-
-
-def _has_moved(evidence: Evidence | None) -> bool:
-    """Whether a certificate says what the version brings."""
-    certified = () if evidence is None else evidence.certificates
-    arguments = (getattr(one.bound.certificate, "argument", None) for one in certified)
-    return any(getattr(argument, "moved", False) for argument in arguments)
 
 
 def _point_record(point: Point, frontier: Frontier) -> PointRecord:

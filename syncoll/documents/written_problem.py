@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -13,7 +12,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, replace
 
 from syncoll.arrays import IntArray
-from syncoll.documents.node_set import MOST_LISTED_NODES, NodeEntry, set_entries
+from syncoll.documents.node_set import NodeEntry, set_entries
 from syncoll.documents.problem import (
     AlgorithmRecord,
     BoundRecord,
@@ -34,7 +33,6 @@ __all__ = [
     "interconnect_record",
     "problem_entries",
     "rows_written",
-    "version_of_chunks",
 ]
 
 
@@ -42,29 +40,10 @@ _MOST_LISTED = 100_000
 """Sends, or chunks, up to which files list every one, and are of version 1 for that matter."""
 
 
-def file_entries(
-    kind: str,
-    topology: Topology,
-    collective: str,
-    algorithms: Iterable[Algorithm] = (),
-    version: int = 1,
-) -> dict[str, Any]:
-    """What every file begins with.
-
-    Files are of version 1, which older syncolls read, unless they have carriers or runs of nodes;
-    of version 3 where switches copy or add up, of version 4 where claims count what families have,
-    of version 5 where they have runs of chunks.
-
-    Args:
-        algorithms: those in the file.
-        version: the least that brings what else is in it.
-    """
-    runs = topology.num_nodes > MOST_LISTED_NODES
-    new = runs or any(isinstance(one, OrbitAlgorithm) for one in algorithms)
-    fabric = topology.fabric
-    copied = topology.counts_copies or (fabric is not None and fabric.copies)
+def file_entries(topology: Topology, collective: str) -> dict[str, Any]:
+    """What every file begins with; `versioned` fills in the schema."""
     return {
-        "schema": f"syncoll/{kind}/{max(version, 3 if copied else 2 if new else 1)}",
+        "schema": "",
         "version": __version__,
         "topology": topology.name,
         "collective": collective,
@@ -98,7 +77,7 @@ def problem_entries(instance: Instance, *, runs: bool = True) -> dict[str, Any]:
     """C, S, R, whether it combines, and the chunks in classes of equal pre and post.
 
     Args:
-        runs: whether there may be runs of chunks, see `version_of_chunks`.
+        runs: whether there may be runs of chunks, which only files of version 5 have.
     """
     starts, ends, runs = instance.table.starts, instance.table.ends, runs and _are_in_runs(instance)
     pre, post = (
@@ -149,12 +128,6 @@ def _lists(table: npt.NDArray[np.bool_], runs: bool) -> list[list[NodeEntry]]:
 
 
 # Runs of chunks ----------------------------------------------------------------------------------
-
-
-def version_of_chunks(instance: Instance, algorithm: Algorithm | None = None) -> int:
-    """The version that brings what `problem_entries` and `algorithm_record` write of chunks."""
-    runs = _are_in_runs(instance) or (algorithm is not None and _sends_in_runs(algorithm))
-    return 5 if runs else 1
 
 
 def _are_in_runs(instance: Instance) -> bool:

@@ -40,11 +40,11 @@ from syncoll.documents.problem import (
     topology_of,
 )
 from syncoll.documents.record import written
+from syncoll.documents.versions import versioned
 from syncoll.documents.written_problem import (
     file_entries,
     interconnect_record,
     problem_entries,
-    version_of_chunks,
 )
 from syncoll.errors import FileFormatError, ModelError, SyncollError, UsageError, VerificationError
 from syncoll.formula import Feature, Formula, FormulaBuilder
@@ -216,12 +216,7 @@ def refutation_document(
         formula_file: the name of the DIMACS file.
     """
     record = RefutationRecord(
-        **file_entries(
-            "refutation",
-            instance.topology,
-            instance.collective,
-            version=version_of_chunks(instance),
-        ),
+        **file_entries(instance.topology, instance.collective),
         **problem_entries(instance),
         encoding=clauses.encoding,
         encoding_options=dict(clauses.options),
@@ -238,7 +233,7 @@ def refutation_document(
         ),
         digest="",
     )
-    document = written(record)
+    document = versioned("refutation", record)
     return {**document, "digest": digest(document)}
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import os
 import re
 import tempfile
 import time
@@ -19,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from syncoll.deadline import Deadline
-from syncoll.documents.atomic import remove_empty, write_document
+from syncoll.documents.atomic import remove_empty, write_atomically, write_document
 from syncoll.documents.document import digest, read_document
 from syncoll.documents.problem import instance_of, topology_of
 from syncoll.errors import (
@@ -194,7 +193,7 @@ def refute_with_proof(
             parts = [f"backend {prover.name}", prover.installed().reason]
             parts += [f"{name}={value}" for name, value in own_options.items()]
             described = ", ".join(part for part in (*parts, outcome.message) if part)
-            _write(instance, clauses, described, proof, Path(own), target, base)
+            _write(instance, clauses, described, proof, target, base)
             spent["write"] = time.perf_counter() - written_from
     except OSError as error:
         raise UsageError(f"cannot write into {folder}: {error.strerror or error}") from error
@@ -236,28 +235,23 @@ def _write(
     clauses: Clauses,
     solver: str,
     proof: bytes,
-    own: Path,
     target: Path,
     base: str,
 ) -> None:
     """Proof, and formula for other checkers, first: the document never names what is not there."""
     # The proof's own hash: another process may write another proof of the same question.
     proof_name = f"{base}-{hashlib.sha256(proof).hexdigest()[:8]}.drat"
-    proof_name = _put(proof, own, target.parent, proof_name)
-    formula_name = _put(clauses.dimacs(), own, target.parent, f"{base}.cnf")
+    proof_name = _put(proof, target.parent, proof_name)
+    formula_name = _put(clauses.dimacs(), target.parent, f"{base}.cnf")
     document = refutation_document(instance, clauses, solver, proof, proof_name, formula_name)
     write_document(target, document)
 
 
-def _put(content: bytes, own: Path, folder: Path, name: str) -> str:
-    """Writes a file under its name at once, gzipped when it is large; the name it got."""
+def _put(content: bytes, folder: Path, name: str) -> str:
+    """Writes a file at once, gzipped when it is large; the name it got."""
     if len(content) >= _ZIPPED_FROM:
         name, content = f"{name}.gz", gzip.compress(content, mtime=0)
-    with (own / name).open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    (own / name).replace(folder / name)
+    write_atomically(folder / name, content)
     return name
 
 

@@ -111,7 +111,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Json]:
         made[name] = json.loads(path.read_text("utf-8"))
     with pytest.MonkeyPatch.context() as patch:  # what else only large machines have
         patch.setattr(orbit_algorithm, "MOST_PLAIN", 0)
-        for module in (written_problem, node_set, evidence):
+        for module in (node_set, evidence):
             patch.setattr(module, "MOST_LISTED_NODES", 0)
         for name in LARGE:
             assert main(["pareto", *name.split(), "--backend", "bfb", "-o", str(path)]) == 0
