@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from syncoll.formula import Feature, Formula, FormulaBuilder
 from syncoll.lowerings import lower
-from syncoll.lowerings._template import Group, SumShape, Template
+from syncoll.lowerings._template import LiteralGroup, SumShape, Template
 from syncoll.lowerings._totalizer import TotalizerTooLargeError, totalizer
 from syncoll.lowerings.clauses import encode
 
@@ -36,8 +36,8 @@ def row_shapes() -> Iterator[tuple[str, SumShape]]:
             )
     for m in (8, 40):
         groups = (
-            Group(tuple(range(m, 0, -1)), True),
-            Group(tuple(-i for i in range(1, m + 1)), True),
+            LiteralGroup(tuple(range(m, 0, -1)), True),
+            LiteralGroup(tuple(-i for i in range(1, m + 1)), True),
         )
         yield f"place x <= place y of {m}", SumShape(0, m * (m + 1) // 2, (), (), groups)
     yield "24 coefficients 3^i", SumShape(0, 3**23, tuple((3**i, 1) for i in range(24)))
