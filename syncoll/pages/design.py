@@ -44,7 +44,8 @@ def machine_table(
         shown: candidates, and another one that each is behind.
         machine: the name of the first column.
         refused: what stands in place of bounds where a collective makes no sense.
-        in_full: also bounds by S, points that were found, and why machines were not searched.
+        in_full: also bounds by S, points that were found, and why machines were not searched; else
+            every column says which collective it is about, since rows are sorted by any of them.
     """
     names, question = design.collectives, design.question
     wide = _states_bandwidth(design)
@@ -52,13 +53,14 @@ def machine_table(
     by_steps = in_full and bool(question.steps)
     searched = in_full and question.searching is not None
     more = [">R/C >= by S"] * by_steps + ["found"] * searched
+    cost = ">R/C >=" if in_full else ">{}: R/C >="
     columns = [
         machine,
         *[">pairs alike"] * images,
         *(">nodes", ">ports", ">links"),
         *[">bandwidth"] * wide,
         *[">GB/s a chunk"] * units,
-        *(c for name in names for c in (f">{name}: S >=", ">R/C >=", *more)),
+        *(c for name in names for c in (f">{name}: S >=", cost.format(name), *more)),
         "behind",
     ]
     rows: list[tuple[object, ...]] = []

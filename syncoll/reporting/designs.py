@@ -93,6 +93,7 @@ def _summary(design: Design, every: _Shown) -> Markup:
 def _machines(design: Design, shown: _Shown) -> Markup:
     """Costs and bounds; a row can be chosen."""
     columns, rows = machine_table(design, shown, "machine", "see the notes")
+    columns = [column.replace(">=", "≥") for column in columns]
     caption = "Machines, what each costs, and what is proved; a head sorts, a row is chosen"
     return table(columns, rows, caption, rows_are="machine")
 
