@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
-from syncoll_chakra.protobuf import Fields, message_classes
+from syncoll.protobuf import Fields, message_classes
 
 __all__ = ["NodeType", "delimited", "new_metadata", "new_node", "set_attribute"]
 
@@ -40,7 +40,7 @@ _MESSAGES: dict[str, Fields] = {
         "attr": (10, "AttributeProto", True),
     },
 }
-_CLASSES = message_classes("ChakraProtoMsg", _MESSAGES, "AttributeProto", 1)
+_CLASSES = message_classes("ChakraProtoMsg", _MESSAGES, union="AttributeProto", last_common=1)
 
 
 def new_metadata() -> Any:

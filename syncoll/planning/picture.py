@@ -9,16 +9,26 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from syncoll.documents import write_atomically
 from syncoll.errors import UsageError
+from syncoll.units import format_size, format_time
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Picture", "PictureFormat", "picture_format", "require_matplotlib"]
+__all__ = [
+    "Picture",
+    "PictureFormat",
+    "picture_format",
+    "require_matplotlib",
+    "show_sizes",
+    "show_times",
+]
 
 PictureFormat = Literal["png", "svg"]
 
@@ -97,3 +107,20 @@ def require_matplotlib(what: str) -> None:
         raise UsageError(
             f"cannot draw {what}: matplotlib is not installed; `pip install 'syncoll[plot]'`"
         ) from None
+
+
+def show_sizes(axes: Axes, low: float, high: float) -> None:
+    """Lets a picture's x-axis be sizes in bytes from one to another, in powers of two."""
+    axes.set_xscale("log", base=2)
+    axes.set_xlim(low, high)
+    axes.xaxis.set_major_formatter(lambda size, _: format_size(Fraction(size)))
+
+
+def show_times(axes: Axes) -> None:
+    """Lets a picture's y-axis be times in seconds, in powers of ten."""
+    axes.set_yscale("log")
+    axes.set_ylabel("time")
+    # A float of a power of ten may be a little below it: 1 us, and not 1000 ns.
+    axes.yaxis.set_major_formatter(
+        lambda seconds, _: format_time(Fraction(seconds).limit_denominator(10**15))
+    )

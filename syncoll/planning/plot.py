@@ -14,7 +14,7 @@ import numpy as np
 
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError
-from syncoll.planning.picture import Picture, require_matplotlib
+from syncoll.planning.picture import Picture, require_matplotlib, show_sizes, show_times
 from syncoll.planning.plan import Plan
 from syncoll.results import Frontier
 from syncoll.units import format_size
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw", "draw_frontier"]
+__all__ = ["cost_label", "draw", "draw_frontier"]
 
 _USUAL_SIZES = (1 << 10, 1 << 30)
 _AROUND_A_CROSSOVER = 16
@@ -123,16 +123,12 @@ def _paint(figure: Figure, plan: Plan, title: str, sizes: tuple[int, int]) -> No
         colours,
         lambda size, seconds: _float(seconds and per_node * size / seconds),
     )
-    time.set_yscale("log")
-    time.set_ylabel("time")
-    time.yaxis.set_major_formatter(_time_label)
+    show_times(time)
     rate.set_ylabel("algorithm bandwidth, GB/s")
     rate.set_ylim(bottom=0)
-    rate.set_xscale("log", base=2)
-    rate.set_xlim(low, high)
+    show_sizes(rate, low, high)
     rate.set_xticks(_ticks(low, high))
     rate.minorticks_off()
-    rate.xaxis.set_major_formatter(lambda size, _: format_size(Fraction(size)))
     words = (
         "" if plan.message.per_node == 1 else f"; a message has {plan.message.per_node} times it"
     )
@@ -177,13 +173,13 @@ def _curves(
         axes.plot(xs, ys, color=colour, linewidth=0.8)
         inside = [best.low <= size and (best.high is None or size <= best.high) for size in grid]
         thick = np.where(inside, np.array(ys), np.nan)
-        label = _name(best.algorithm) if number < _MOST_NAMED else None
+        label = cost_label(best.algorithm) if number < _MOST_NAMED else None
         axes.plot(xs, thick, color=colour, linewidth=2.4, label=label)
 
 
-def _name(one: StoredAlgorithm) -> str:
-    cost = Fraction(one.algorithm.rounds, one.instance.chunks)
-    return f"S = {one.algorithm.steps}, R/C = {cost}"
+def cost_label(one: StoredAlgorithm) -> str:
+    """What a picture calls an algorithm."""
+    return f"S = {one.steps}, R/C = {one.bandwidth}"
 
 
 def _colours(count: int) -> list[Any]:
@@ -200,13 +196,6 @@ def _ticks(low: int, high: int) -> list[float]:
         return [float(low), float(high)]
     stride = max(1, -(-(last - first + 1) // _MOST_TICKS))
     return [float(1 << power) for power in range(first, last + 1, stride)]
-
-
-def _time_label(seconds: float, _: object) -> str:
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
-        if seconds * factor >= 0.999:
-            return f"{seconds * factor:g} {unit}"
-    return f"{seconds * 1e9:g} ns"
 
 
 def _float(value: Fraction) -> float:

@@ -6,7 +6,6 @@ Drawn with matplotlib (`pip install 'syncoll[plot]'`); the same values give the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,11 +15,18 @@ from syncoll.arrays import FloatArray
 from syncoll.errors import UsageError
 from syncoll.model import Topology
 from syncoll.model.counting import bound_loads
-from syncoll.planning import Picture, PictureFormat, draw_frontier, require_matplotlib
+from syncoll.planning import (
+    Picture,
+    PictureFormat,
+    cost_label,
+    draw_frontier,
+    require_matplotlib,
+    show_sizes,
+    show_times,
+)
 from syncoll.reporting.layout import lay_out
 from syncoll.reporting.subject import ReportEntry, Subject
 from syncoll.reporting.times import Rival, Times
-from syncoll.units import format_size, format_time
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
@@ -74,7 +80,7 @@ def _times(figure: Figure, subject: Subject, times: Times) -> None:
     sizes: Sequence[float] = np.geomspace(1 << 10, 1 << 30, 81).tolist()
     if simulated is not None:
         sizes = simulated.sizes
-    ours = [Rival(_name(one), (one.stored,), False) for one in subject.entries]
+    ours = [Rival(cost_label(one.stored), (one.stored,), False) for one in subject.entries]
     classics = 0
     # Solid lines in the order of steps; classics are dashed, each in its own way.
     for i, one in enumerate([*ours, *times.rivals]):
@@ -89,18 +95,10 @@ def _times(figure: Figure, subject: Subject, times: Times) -> None:
         axes.plot(sizes, values, label=one.name if i < 12 or one.classic else None, **style)
     how = "simulated" if simulated is not None else "by S alpha + (R/C) L beta"
     axes.set_title(f"{subject.title}, {how}", fontsize=10)
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xlim(sizes[0], sizes[-1])
-    axes.xaxis.set_major_formatter(lambda size, _: format_size(int(size)))
+    show_sizes(axes, sizes[0], sizes[-1])
     axes.set_xlabel("size of one node's data")
-    axes.yaxis.set_major_formatter(lambda seconds, _: format_time(Fraction(seconds)))
-    axes.set_ylabel("time")
+    show_times(axes)
     axes.legend(fontsize=7, frameon=False)
-
-
-def _name(entry: ReportEntry) -> str:
-    return f"S = {entry.stored.steps}, R/C = {entry.stored.bandwidth}"
 
 
 def _networks(subject: Subject) -> dict[str, Picture]:
@@ -137,7 +135,7 @@ def _steps(
     for axes in grid[len(steps) :]:
         axes.set_axis_off()
     figure.suptitle(
-        f"{entry.stored.instance.collective} on {topology.name}: {_name(entry)}\n"
+        f"{entry.stored.instance.collective} on {topology.name}: {cost_label(entry.stored)}\n"
         "darker: more of the tightest limit of a link is used; orange: all of it",
         fontsize=9,
     )

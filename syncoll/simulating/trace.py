@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ import numpy.typing as npt
 
 from syncoll.errors import UsageError
 from syncoll.model import OrbitAlgorithm
+from syncoll.protobuf import Fields, message_classes
 from syncoll.simulating.simulation import Simulation
 
 __all__ = ["MOST_PASSAGES", "trace_content"]
@@ -38,39 +38,38 @@ _BEGIN, _END, _COUNTER = 1, 2, 4
 _EXPLICIT = 3
 _NANOSECONDS = 1e9
 
-_FIELDS: Mapping[str, Mapping[str, tuple[int, str]]] = {
-    "CounterDescriptor": {"unit_name": (6, "string")},
+_MESSAGES: Mapping[str, Fields] = {
+    "CounterDescriptor": {"unit_name": (6, "string", False)},
     "TrackDescriptor": {
-        "uuid": (1, "uint64"),
-        "name": (2, "string"),
-        "parent_uuid": (5, "uint64"),
-        "counter": (8, "CounterDescriptor"),
-        "child_ordering": (11, "int32"),
-        "sibling_order_rank": (12, "int32"),
+        "uuid": (1, "uint64", False),
+        "name": (2, "string", False),
+        "parent_uuid": (5, "uint64", False),
+        "counter": (8, "CounterDescriptor", False),
+        "child_ordering": (11, "int32", False),
+        "sibling_order_rank": (12, "int32", False),
     },
     "DebugAnnotation": {
-        "int_value": (4, "int64"),
-        "double_value": (5, "double"),
-        "name": (10, "string"),
+        "int_value": (4, "int64", False),
+        "double_value": (5, "double", False),
+        "name": (10, "string", False),
     },
     "TrackEvent": {
-        "debug_annotations": (4, "repeated DebugAnnotation"),
-        "type": (9, "int32"),
-        "track_uuid": (11, "uint64"),
-        "name": (23, "string"),
-        "double_counter_value": (44, "double"),
-        "flow_ids": (47, "repeated fixed64"),
-        "terminating_flow_ids": (48, "repeated fixed64"),
+        "debug_annotations": (4, "DebugAnnotation", True),
+        "type": (9, "int32", False),
+        "track_uuid": (11, "uint64", False),
+        "name": (23, "string", False),
+        "double_counter_value": (44, "double", False),
+        "flow_ids": (47, "fixed64", True),
+        "terminating_flow_ids": (48, "fixed64", True),
     },
     "TracePacket": {
-        "timestamp": (8, "uint64"),
-        "trusted_packet_sequence_id": (10, "uint32"),
-        "track_event": (11, "TrackEvent"),
-        "track_descriptor": (60, "TrackDescriptor"),
+        "timestamp": (8, "uint64", False),
+        "trusted_packet_sequence_id": (10, "uint32", False),
+        "track_event": (11, "TrackEvent", False),
+        "track_descriptor": (60, "TrackDescriptor", False),
     },
-    "Trace": {"packet": (1, "repeated TracePacket")},
+    "Trace": {"packet": (1, "TracePacket", True)},
 }
-"""Message to field to number and type; an enumeration is written as the integer that it is."""
 
 
 def trace_content(simulations: Mapping[str, Simulation]) -> bytes:
@@ -91,34 +90,9 @@ def trace_content(simulations: Mapping[str, Simulation]) -> bytes:
     return writer.content()
 
 
-@cache
-def _messages() -> dict[str, Any]:
-    """The classes of the messages."""
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-    kind = descriptor_pb2.FieldDescriptorProto
-    file = descriptor_pb2.FileDescriptorProto(name="syncoll_trace.proto", package="syncoll")
-    for message, fields in _FIELDS.items():
-        one = file.message_type.add(name=message)
-        for name, (number, described) in fields.items():
-            *repeated, base = described.split()
-            field = one.field.add(name=name, number=number)
-            field.label = kind.LABEL_REPEATED if repeated else kind.LABEL_OPTIONAL
-            if base in _FIELDS:
-                field.type, field.type_name = kind.TYPE_MESSAGE, f".syncoll.{base}"
-            else:
-                field.type = kind.Type.Value(f"TYPE_{base.upper()}")
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return {
-        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"syncoll.{name}"))
-        for name in _FIELDS
-    }
-
-
 class _Writer:
     def __init__(self) -> None:
-        self._trace = _messages()["Trace"]()
+        self._trace = message_classes("syncoll_trace", _MESSAGES, syntax="proto2")["Trace"]()
         self._tracks = 0
         self._flows = 0
 

@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from syncoll.errors import VerificationError
-from syncoll_chakra.protobuf import Fields, message_classes
+from syncoll.protobuf import Fields, message_classes
 
 __all__ = ["read_message", "split"]
 
@@ -45,7 +45,7 @@ for _i, _kind in enumerate(_SCALARS.split()):
     _ATTRIBUTE[f"{_kind}_list"] = (4 + 2 * _i, f"List_{_kind}", False)
 
 
-_CLASSES = message_classes("read", _MESSAGES, "Attribute", 2)
+_CLASSES = message_classes("read", _MESSAGES, union="Attribute", last_common=2)
 
 
 def split(content: bytes, where: str) -> Iterator[bytes]:

@@ -7,9 +7,7 @@ same schema in one process.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from typing import Any, Literal
 
 __all__ = ["Fields", "message_classes"]
 
@@ -18,17 +16,26 @@ Fields = Mapping[str, tuple[int, str, bool]]
 
 
 def message_classes(
-    package: str, messages: Mapping[str, Fields], union: str, last_common: int
+    package: str,
+    messages: Mapping[str, Fields],
+    *,
+    syntax: Literal["proto2", "proto3"] = "proto3",
+    union: str = "",
+    last_common: int = 0,
 ) -> dict[str, Any]:
     """The classes of some messages by their names.
 
     Args:
-        messages: types of fields are scalars, or names of other messages.
-        union: the message of whose fields only one is set, but for the common ones.
+        messages: types of fields are scalars, or names of other messages; an enumeration is written
+            as the ``int32`` that it is.
+        syntax: the schema's own; by proto2 a 0 that was set is written, too.
+        union: the message of whose fields only one is set, but for the common ones; empty for none.
         last_common: the largest number of a common field.
     """
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
     kinds = descriptor_pb2.FieldDescriptorProto
-    file = descriptor_pb2.FileDescriptorProto(name=package, package=package, syntax="proto3")
+    file = descriptor_pb2.FileDescriptorProto(name=package, package=package, syntax=syntax)
     for name, fields in messages.items():
         message = file.message_type.add(name=name)
         if name == union:
