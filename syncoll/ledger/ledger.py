@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from syncoll.clock import limit_in_words
@@ -25,7 +25,7 @@ from syncoll.ledger.proof_state import gaps_are_open, with_claims
 from syncoll.ledger.request import Candidate, SearchRequest
 from syncoll.ledger.warm_starts import WarmStarts
 from syncoll.results.family import Family
-from syncoll.results.frontier import Frontier, Point
+from syncoll.results.frontier import Frontier, OpenClaim, Point
 from syncoll.results.known import known_cost
 from syncoll.results.proof import Refuted
 from syncoll.wording import counted
@@ -295,6 +295,18 @@ class Ledger:
                     source.bounds.bandwidth(one)
         reason = "; ".join(dict.fromkeys([why, *self.losses]))
         return self._entered(with_claims(found, source, steps, lambda _: reason))
+
+    def ruled_out(self) -> Frontier | None:
+        """A frontier without points, where distances and cuts prove that no algorithm keeps the
+        limits on S and R.
+        """
+        why = self.source.impossible
+        if not why:
+            return None
+        with self.bounds.at_once():
+            found = self.frontier()
+        claim = OpenClaim(found.least_steps, None, found.least_bandwidth, None, why)
+        return replace(found, open=(claim,), impossible=why)
 
     def _entered(self, frontier: Frontier) -> Frontier:
         """The same, with those of its bounds entered that say more than the ones before."""

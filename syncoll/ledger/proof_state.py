@@ -17,7 +17,7 @@ from syncoll.results.frontier import Frontier, OpenClaim, Point
 from syncoll.results.known import better_left, known_cost, open_regions
 from syncoll.results.proof import Proof, Refuted, Scope, covers, most_covered
 
-__all__ = ["evidence_of", "gaps_are_open", "with_claims", "without_algorithms"]
+__all__ = ["evidence_of", "gaps_are_open", "with_claims"]
 
 _NO_BOUND = "no time for a bound of its own"
 _ONLY_CUTS = "no time for a bound beyond cuts"
@@ -82,22 +82,6 @@ def evidence_of(
         Distance.of(bounds.reach),
         (bounds.certificate(),),
         tuple(proofs),
-    )
-
-
-def without_algorithms(frontier: Frontier, source: CandidateSource) -> Frontier:
-    """A frontier without points, with the bounds by distances and cuts as evidence."""
-    bounds, least = source.bounds, source.least_steps
-    with bounds.at_once():
-        evidence, low = evidence_of(source, frontier, ()), source.least_bandwidth
-    return replace(
-        frontier,
-        open=(OpenClaim(least, None, low, None, source.impossible),),
-        least_steps=least,
-        least_bandwidth=low,
-        left_out=source.left_out,
-        evidence=evidence,
-        impossible=source.impossible,
     )
 
 

@@ -160,10 +160,6 @@ class AnswerSource:
         theirs.add_done_callback(take)
         return PendingAnswer(result, lambda: pool.cancel(theirs))
 
-    def decide(self, instance: Instance, seconds: float | None) -> Solution:
-        """Asks, and waits for the answer."""
-        return self.ask(instance, seconds).result()
-
     def lost(self, what: str) -> None:
         """Remembers why something was not decided, see `Outcome.losses`."""
         self.losses.setdefault(what.partition(":")[0], what)

@@ -12,7 +12,6 @@ for.
 from __future__ import annotations
 
 import re
-import time
 from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
@@ -21,10 +20,8 @@ from functools import cache
 from syncoll.clock import counting, is_counted
 from syncoll.deadline import Deadline
 from syncoll.ledger.bounds_table import BoundsTable
-from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.events import Log
 from syncoll.ledger.ledger import Ledger, OnPoints
-from syncoll.ledger.proof_state import without_algorithms
 from syncoll.ledger.request import Observer, SearchRequest
 from syncoll.model import Collective
 from syncoll.results.family import Family
@@ -72,9 +69,16 @@ def search(
     with counting() if counts else nullcontext():
         if deadline is None:
             deadline = Deadline.after(request.time_limit if request.work is None else request.work)
-        return _ruled_out(request, source) or _Frontiers(source, Log.of(observer)).search(
-            SearchTask(request, deadline, on_points)
+        log, bounds = (
+            Log.of(observer),
+            BoundsTable(request.topology, request.collective, source.prove),
         )
+        if request.max_steps is not None or request.max_rounds is not None:
+            found = Ledger(request, source.asked, bounds, log).ruled_out()
+            if found is not None:
+                return found
+        task = SearchTask(request, deadline, on_points, bounds=bounds)
+        return _Frontiers(source, log).search(task)
 
 
 def _require_room(request: SearchRequest) -> None:
@@ -83,33 +87,6 @@ def _require_room(request: SearchRequest) -> None:
     least = collective.least_chunks(nodes)
     if least is not None:
         collective.tabulate(nodes, least).starts.require_dense()
-
-
-def _ruled_out(request: SearchRequest, answers: AnswerSource) -> Frontier | None:
-    """A frontier without points if no algorithm keeps the limits, proved before any search."""
-    if request.max_steps is None and request.max_rounds is None:
-        return None
-    began = time.perf_counter()
-    source = CandidateSource(
-        request, BoundsTable(request.topology, request.collective, answers.prove)
-    )
-    if not source.impossible:
-        return None
-    found = Frontier(
-        request.topology,
-        request.collective.name,
-        (),
-        (),
-        source.scope,
-        request.settings(
-            answers.asked,
-            k=request.k,
-            max_steps=request.max_steps,
-            max_chunks=request.max_chunks,
-        ),
-    )
-    found = without_algorithms(found, source)
-    return replace(found, seconds=time.perf_counter() - began)
 
 
 class _Frontiers(Decomposition[SearchTask, Frontier]):
@@ -160,14 +137,11 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
         """
         request, answers = task.request, self.answers
         self.log.began(request.collective.name)
-        if known is None:
-            bounds = BoundsTable(request.topology, request.collective, answers.prove)
-        else:
-            bounds = known.bounds
+        bounds = task.bounds if known is None else known.bounds
         ledger = Ledger(
             request,
             answers.asked,
-            bounds,
+            bounds or BoundsTable(request.topology, request.collective, answers.prove),
             self.log,
             on_points=task.on_points,
             points=() if known is None else known.points,

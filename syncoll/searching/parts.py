@@ -32,12 +32,14 @@ class SearchTask:
 
     Args:
         proving: whether it matters what is proved for each S.
+        bounds: of the collective, where some may be known.
     """
 
     request: SearchRequest
     deadline: Deadline
     on_points: OnPoints | None = None
     proving: bool = True
+    bounds: BoundsTable | None = None
 
 
 class PartSearch(Protocol):
