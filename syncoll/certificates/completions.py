@@ -132,8 +132,7 @@ def _cost(prices: LinkPrices, chunks: ChunkClass, case: CompletionCase) -> Fract
     units, rest = prices.finer(part for share in shares for part in share.values())
     never = sum(max(row, default=0) for row in rest.tolist()) * topology.num_nodes + 1
     # Sums of a cost of a way for each pair of nodes fit machine words, or Python's integers do.
-    rest = in_words(np.append(rest.ravel(), never), topology.num_nodes**2)[:-1]
-    rest = rest.reshape(steps, links)
+    rest = in_words(rest, never * topology.num_nodes**2)
     tables: Table = np.zeros((len(shares), steps, links), dtype=rest.dtype)
     for table, share in zip(tables, shares, strict=True):
         for (link, step), part in share.items():

@@ -62,12 +62,14 @@ def in_units(values: Iterable[Fraction]) -> tuple[int, list[Any]]:
     return one, [value.numerator * (one // value.denominator) for value in listed]
 
 
-def in_words(table: Table, terms: int = 1) -> Table:
-    """The table in machine words where sums of this number of its entries are exact in them."""
-    entries = table.ravel().tolist()
-    whole = all(isinstance(entry, int) for entry in entries)
-    exact = whole and max(entries, default=0) * terms < LARGEST
-    return table.astype(np.int64 if exact else object)
+def in_words(table: Table, most: Any) -> Table:
+    """The table, of Python's numbers where sums up to this size do not fit machine words."""
+    return table if table.dtype == np.int64 and most < LARGEST else table.astype(object)
+
+
+def _kind(most: Any) -> type:
+    """What holds numbers up to this one; a fraction is none for machine words."""
+    return np.int64 if isinstance(most, int) and most < LARGEST else object
 
 
 def total(amounts: Iterable[Any]) -> int | Fraction:
@@ -125,10 +127,10 @@ class LinkPrices:
                 raise VerificationError(f"bound {i} has the negative price {price}")
             rooms[step] += topology.bounds[i].chunks_per_round * price
         units, amounts = in_units(prices.values())
-        wholes = np.zeros((len(rooms), len(topology.links)), dtype=object)
+        wholes: Table = np.zeros((len(rooms), len(topology.links)), dtype=_kind(sum(amounts)))
         for (i, step), amount in zip(prices, amounts, strict=True):
             wholes[step, topology.bound_links[i]] += amount
-        return cls(topology, steps, units, in_words(wholes), prices, rooms)
+        return cls(topology, steps, units, wholes, prices, rooms)
 
     def floats(self) -> FloatArray:
         """``[S, L]``, about what sends cost."""
@@ -153,9 +155,11 @@ class LinkPrices:
                 raise VerificationError(f"a round of step {step} costs {total}, more than 1")
 
     def finer(self, parts: Iterable[Fraction]) -> tuple[int, Table]:
-        """Units of which these parts are multiples, too, and the prices in them, as objects."""
+        """Units of which these parts are multiples, too, and the prices in them."""
         units = lcm(self.units, *{part.denominator for part in parts})
-        return units, self.wholes.astype(object) * (units // self.units)
+        times = units // self.units
+        most = max(1, *self.wholes.ravel().tolist(), 0) * times
+        return units, in_words(self.wholes, most) * times
 
     def price(self, link: int, step: int) -> Fraction:
         """What a send costs."""
@@ -180,10 +184,10 @@ class LinkPrices:
         """
         self.require_parts(parts)
         units, amounts = in_units(parts.values())
-        wholes = np.zeros(self.wholes.shape, dtype=object)
+        wholes: Table = np.zeros(self.wholes.shape, dtype=_kind(sum(amounts)))
         for (link, step), amount in zip(parts, amounts, strict=True):
             wholes[step, link] = amount
-        return replace(self, units=units, wholes=in_words(wholes))
+        return replace(self, units=units, wholes=wholes)
 
     @cached_property
     def _unit_of_sends(self) -> Fraction:

@@ -54,7 +54,7 @@ def tree_cost(prices: LinkPrices, demand: Demand, *, into: bool = False) -> Frac
     topology, wholes = prices.topology, prices.wholes
     # No tree has more sends than there are nodes and steps: small sums fit machine words.
     most = max(wholes.ravel().tolist(), default=0) * (topology.num_nodes * len(wholes) + 1)
-    exact = in_words(wholes, 4 * (topology.num_nodes * len(wholes) + 1))
+    exact = in_words(wholes, 4 * most)
     if into:
         exact, topology = backwards(topology, exact), topology.reversed()
     never = max(NEVER, 4 * most)

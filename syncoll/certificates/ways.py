@@ -171,7 +171,7 @@ class Ways(Argument):
         units, wholes = prices.finer(Fraction(1, table.units) for table in own)
         # No price, and no sum of shares, is above this.
         most = max(table.most * (units // table.units) for table in own) * max(map(len, alike))
-        price = in_words(np.append(wholes.ravel(), most))[:-1]
+        price = in_words(wholes.ravel(), most)
         for together, k in alike.items():
             spent = np.zeros_like(price)
             for i in together:
@@ -202,8 +202,9 @@ class _Table:
         prices.require_parts(parts)
         links = prices.wholes.shape[1]
         places = np.array([step * links + link for link, step in parts], dtype=np.int64)
-        units, wholes = in_units(parts.values())
-        return cls(places, units, in_words(np.array(wholes, dtype=object)))
+        units, amounts = in_units(parts.values())
+        kind = np.int64 if all(type(x) is int and x < LARGEST for x in amounts) else object
+        return cls(places, units, np.array(amounts, dtype=kind))
 
     @property
     def most(self) -> Any:

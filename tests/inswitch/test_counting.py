@@ -275,15 +275,15 @@ def test_what_is_left_of_a_damaged_box_still_adds_up() -> None:
 
 
 def test_a_page_has_what_limits_count(written: Path) -> None:
-    from syncoll.reporting.packing import Room
+    from syncoll.reporting.packing import ByteRoom
     from syncoll.reporting.traffic import traffic
 
     point = syncoll.load(written)[0]
-    found = traffic(point.instance, point.algorithm, Room(1 << 20))
+    found = traffic(point.instance, point.algorithm, ByteRoom(1 << 20))
     assert found["counted"] is not None
     plain = syncoll.topology("dgx_h100(nvls=true)").conservative
     assert (
-        traffic(replace(point.instance, topology=plain), point.algorithm, Room(9))["counted"]
+        traffic(replace(point.instance, topology=plain), point.algorithm, ByteRoom(9))["counted"]
         is None
     )
 
