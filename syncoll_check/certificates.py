@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, product
 from math import ceil, gcd, inf, lcm
 from typing import Any
@@ -49,22 +49,15 @@ def ways(machine: Machine, goal: int, table: Table, steps: int | None) -> list[A
         steps: the way has at most so many; None: any number, at the prices of step 0.
     """
     cost: list[Any] = [inf] * machine.nodes
-    if steps is None:
-        turned, queue = machine.reversed, [(0, goal)]
-        while queue:
-            now, node = heapq.heappop(queue)
-            if cost[node] == inf:
-                cost[node] = now
-                for _, other in turned.onward[node]:
-                    price = table[0][machine.number[other, node]]
-                    heapq.heappush(queue, (now + price, other))
-        return cost
     cost[goal] = 0
-    for prices in reversed(table[:steps]):
+    # No cheapest way takes a node twice.
+    for prices in [table[0]] * machine.nodes if steps is None else reversed(table[:steps]):
         before = cost[:]
         for (v, w), price in zip(machine.links, prices, strict=True):
             if cost[w] + price < before[v]:
                 before[v] = cost[w] + price
+        if steps is None and before == cost:
+            break
         cost = before
     return cost
 
@@ -150,22 +143,15 @@ class Certificate:
         if self.method in ("trees", "completions", "gossip", "sends"):
             priced = (machine.counting[one["bound"]] for one in written["prices"])
             require(not any(priced), "a price for sends that may count as one")
-        methods: dict[str, Callable[[], Total]] = {
-            "prices": self._prices,
-            "trees": self._trees,
-            "cut": self._cut,
-            "sends": self._sends,
-            "completions": self._completions,
-            "gossip": self._gossip,
-            "switches": self._switches,
-            "nothing": lambda: 0,
-        }
-        proved = methods[self.method]()
+        proved: Total = getattr(self, f"_{self.method}")()
         require(proved == self.rounds, f"it proves R >= {proved}, not R >= {self.rounds}")
 
     def speaks_of(self, steps: int | None) -> bool:
         """Whether it is about algorithms of at most so many steps (None: of any number)."""
         return self.steps is None or (steps is not None and self.steps >= steps)
+
+    def _nothing(self) -> Total:
+        return 0
 
     def _link_prices(self) -> Prices:
         """Rules 1 and 2 of `prices`: the price of each link in each step."""
@@ -240,13 +226,14 @@ class Certificate:
         turned, paid = machine.reversed, Fraction(0)
         back = {(turned.number[b, a], 0): price[k, 0] for k, (a, b) in enumerate(machine.links)}
         scale, table = tabulated(turned, back, 1)
+        far = cache(lambda source: ways(turned, source, table, None))
         for (pre, post), n in self.shape.counts.items():
             if pre and post:
                 given, needed = ({parts[x] for x in nodes} for nodes in (pre, post))
                 costs = [Fraction(len(given) + len(needed) - 2 + (moved and not given & needed))]
                 if moved and len(pre) == 1:
-                    far = ways(turned, pre[0], table, None)
-                    costs += [Fraction(far[d], scale) for d in post if far[d] < inf]
+                    some = (far(pre[0])[d] for d in post)
+                    costs += [Fraction(one, scale) for one in some if one < inf]
                 paid += n * max(costs)
         return _over(paid, sum(machine.room[i] * value for (i,), value in each.items()))
 

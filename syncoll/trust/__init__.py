@@ -1,4 +1,4 @@
-"""Everything that has to be trusted, apart from what finds algorithms, bounds and answers.
+"""Checks what searches, bounds and solvers find, with code of its own.
 
 The verifier replays an algorithm against its instance (`replay`, `holdings`, `sums`), `data` runs
 it on data, `claims` checks what a frontier says is proved, `drat` a solver's proof that no

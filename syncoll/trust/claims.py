@@ -10,7 +10,8 @@ algorithms and certificates, and must be the one that the file states:
   ruled out;
 * what is said to be open.
 
-The code is apart from the one that makes the claims, `syncoll.ledger.proof_state`.
+What follows from proofs is in `syncoll.results.known`, for searches as well; a checker that shares
+no code with them is the package `syncoll_check`.
 
 What a file alone cannot prove is named as unchecked: that its chunks are in proportion for every C,
 what a C asks for that no point has, or that the collective is not defined for it (the definition
