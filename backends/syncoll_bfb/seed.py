@@ -87,7 +87,7 @@ class BreadthFirstSeed:
             )
         arriving = list(receptions(topology, group, sources))
         steps = 1 + max(one.step for one in arriving)
-        if limits.max_steps is not None and steps > limits.max_steps:
+        if not limits.allow(steps=steps):
             return
         most = limits.max_chunks or least * _MOST_CHUNKS
         most_sends = min(_MOST_SENDS, _MOST_OWN_SENDS * group.order)

@@ -165,16 +165,9 @@ class Ask:
         yield from self._within(demand, self.router.algorithm(demand, logical, carried), note)
 
     def _admits(self, chunks: int, steps: int) -> bool:
-        limits = self.limits
-        return (
-            self.collective.admits(self.nodes, chunks)
-            and (limits.max_chunks is None or chunks <= limits.max_chunks)
-            and (limits.max_steps is None or steps <= limits.max_steps)
-        )
+        within = self.limits.allow(steps=steps, chunks=chunks)
+        return within and self.collective.admits(self.nodes, chunks)
 
     def _within(self, demand: ClassicDemand, algorithm: Algorithm, note: str) -> Iterator[Proposal]:
-        limits = self.limits
-        if (limits.max_steps is None or algorithm.steps <= limits.max_steps) and (
-            limits.max_rounds is None or algorithm.rounds <= limits.max_rounds
-        ):
+        if self.limits.allow(steps=algorithm.steps, rounds=algorithm.rounds):
             yield Proposal(demand.chunks, algorithm, note)

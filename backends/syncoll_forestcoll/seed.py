@@ -18,7 +18,6 @@ from syncoll.errors import ModelError, UsageError
 from syncoll.model import Collective, Fabric, Forest, RelationTable, Topology
 from syncoll.packing.turns import Turn
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
-from syncoll.results import Family
 from syncoll.routing import bottleneck
 from syncoll.routing.optimality import imbalance
 from syncoll.scheduling import StepTree, schedule_trees
@@ -135,7 +134,9 @@ class ForestSeed:
         if topology.counts_copies:  # elsewhere seed `pipelines` has waves of better trees
             trees = forests.of(ks[-1])
             family = best_waves(topology, collective, trees, limits.max_chunks) if trees else None
-            if family is not None and _is_within(family, limits):
+            if family is not None and limits.allow(
+                steps=family.steps.at(family.first), rounds=family.rounds_needed.at(family.first)
+            ):
                 first = family.member(family.first)
                 note = f"k = {ks[-1]}, waves"
                 yield Proposal(first.chunks, first.algorithm, note, family)
@@ -168,14 +169,6 @@ class ForestSeed:
             if shapes or not few.ended:
                 yield None
                 forests.go_on()
-
-
-def _is_within(family: Family, limits: SeedLimits) -> bool:
-    """Whether the first member of a family keeps the limits on S and R."""
-    steps, rounds = family.steps.at(family.first), family.rounds_needed.at(family.first)
-    return (limits.max_steps is None or steps <= limits.max_steps) and (
-        limits.max_rounds is None or rounds <= limits.max_rounds
-    )
 
 
 def _shapes(ks: Sequence[int], max_chunks: int | None, most: int) -> list[tuple[int, int]]:

@@ -421,13 +421,8 @@ def _improves(
 ) -> bool:
     """Whether it is within the limits and nothing found before is as good; remembers it if so."""
     cost = Fraction(rounds, chunks)
-    for most, value in (
-        (limits.max_steps, steps),
-        (limits.max_rounds, rounds),
-        (limits.max_chunks, chunks),
-    ):
-        if most is not None and value > most:
-            return False
+    if not limits.allow(steps=steps, rounds=rounds, chunks=chunks):
+        return False
     if any(s <= steps and r <= cost for s, r in found):
         return False
     found.append((steps, cost))

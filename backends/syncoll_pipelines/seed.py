@@ -242,9 +242,7 @@ def _proposals(
     assert last is not None
     for m in range(family.first, last + 1):
         rounds, chunks = family.rounds_needed.at(m), family.chunks.at(m)
-        if limits.max_chunks is not None and chunks > limits.max_chunks:
-            return
-        if limits.max_rounds is not None and rounds > limits.max_rounds:
+        if not limits.allow(rounds=rounds, chunks=chunks):
             return
         note = f"{len(waves.wave)} trees, {m} waves"
         yield Proposal(chunks, family.member(m).algorithm, note, family)

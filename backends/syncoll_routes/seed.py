@@ -233,10 +233,10 @@ def _waves(
     family = waves_of_streams(topology, collective, streams, chunks)
     if family is None:
         return None
-    first = family.first
-    costs = family.steps.at(first), family.rounds_needed.at(first), family.chunks.at(first)
-    most = limits.max_steps, limits.max_rounds, limits.max_chunks
-    if any(top is not None and cost > top for cost, top in zip(costs, most, strict=True)):
+    first, rounds = family.first, family.rounds_needed.at(family.first)
+    if not limits.allow(
+        steps=family.steps.at(first), rounds=rounds, chunks=family.chunks.at(first)
+    ):
         return None
     member = family.member(first)
     table, own = collective.table_on(topology, member.chunks), member.instance

@@ -268,6 +268,12 @@ class SeedLimits:
     known: tuple[Proposal, ...] = ()
     is_part: bool = False
 
+    def allow(self, *, steps: int = 0, rounds: int = 0, chunks: int = 0) -> bool:
+        """Whether these are within the limits on S, R and C."""
+        most = self.max_steps, self.max_rounds, self.max_chunks
+        costs = steps, rounds, chunks
+        return all(top is None or cost <= top for cost, top in zip(costs, most, strict=True))
+
     def deadline(self) -> Deadline:
         """For a seed that begins now: both limits of time in one."""
         return self.until.working(self.seconds)
