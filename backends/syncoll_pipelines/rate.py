@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.errors import OutOfTimeError
-from syncoll.linear import LinearProgram
+from syncoll.linear import ProgramRows
 from syncoll.model import Topology
 
 __all__ = ["best_rate"]
@@ -26,41 +26,31 @@ def best_rate(topology: Topology, root: int, seconds: float | None = None) -> Fr
     nodes, count = topology.num_nodes, len(topology.links)
     ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     others = np.array([node for node in range(nodes) if node != root], dtype=np.int64)
-    # Variable 0 is the rate, 1 ... L what links carry, then what each node takes in over each.
-    width = 1 + count * (1 + len(others))
-    room = [float(bound.chunks_per_round) for bound in topology.bounds]
-    sizes = [len(members) for members in topology.bound_links]
-    link, block = np.arange(count), 1 + count * (1 + np.arange(len(others)))
-    taken = (block[:, None] + link).ravel()
-    carried = len(room) + np.arange(len(taken))
-    # Of each node's flow what comes into another one leaves it, or is its own.
-    balance = len(room) + len(taken) + nodes * np.arange(len(others))
-    rows = [
-        np.repeat(np.arange(len(room)), sizes),
-        *(carried, carried),
-        *((balance[:, None] + ends[:, side]).ravel() for side in (1, 0)),
-        balance + others,
-    ]
-    columns = [
-        1 + np.concatenate([*topology.bound_links, np.zeros(0, dtype=np.int64)]),
-        *(taken, np.tile(1 + link, len(others))),
-        *(taken, taken),
-        np.zeros(len(others), dtype=np.int64),
-    ]
-    values = [1.0, 1.0, -1.0, 1.0, -1.0, -1.0]
-    free = np.full(nodes, 0.0)
-    free[root] = np.inf  # what leaves it follows from all others
-    some = len(taken)
-    program = LinearProgram(
-        np.concatenate([[-1.0], np.zeros(width - 1)]),
-        np.concatenate(rows).astype(np.int64),
-        np.concatenate(columns).astype(np.int64),
-        np.concatenate([np.full(len(r), v) for r, v in zip(rows, values, strict=True)]),
-        np.concatenate([np.full(len(room) + some, -np.inf), np.tile(-free, len(others))]),
-        np.concatenate([room, np.zeros(some), np.tile(free, len(others))]),
+    everyone = np.arange(len(others))
+    program = ProgramRows()
+    rate_of_all = program.columns(1, -1.0)
+    carried = program.columns(count)  # over each link, and what each node takes in of that
+    taken = program.columns(count * len(others)).reshape(len(others), count)
+    room = program.rows(
+        len(topology.bounds), -np.inf, [float(one.chunks_per_round) for one in topology.bounds]
     )
+    within = program.rows(taken.size, -np.inf, 0.0).reshape(taken.shape)
+    free = np.zeros(nodes)
+    free[root] = np.inf  # what leaves it follows from all others
+    balance = program.rows(
+        nodes * len(others), np.tile(-free, len(others)), np.tile(free, len(others))
+    ).reshape(len(others), nodes)
+    sizes = [len(members) for members in topology.bound_links]
+    members = np.concatenate([*topology.bound_links, np.zeros(0, dtype=np.int64)])
+    program.add(np.repeat(room, sizes), carried[members])
+    program.add(within, taken)
+    program.add(within, carried, -1.0)
+    # Of each node's flow what comes into another one leaves it, or is its own.
+    program.add(balance[:, ends[:, 1]], taken)
+    program.add(balance[:, ends[:, 0]], taken, -1.0)
+    program.add(balance[everyone, others], rate_of_all, -1.0)
     try:
-        optimum = program.minimise(seconds)
+        optimum = program.program().minimise(seconds)
     except OutOfTimeError:
         return None
     if optimum is None:

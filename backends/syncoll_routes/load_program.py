@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.deadline import Deadline, OutOfTimeError
-from syncoll.linear import LinearProgram
+from syncoll.linear import ProgramRows
 from syncoll.scheduling.link_sets import LinkSets
 
 __all__ = ["Balance", "LeastLoad", "least_load"]
@@ -58,24 +58,22 @@ def least_load(
         link: ``[columns]``, the link that each of them loads.
         costs: of one of each column, beside the load.
     """
-    count, needed = len(link), len(balance.amounts)
+    program = ProgramRows()
+    program.columns(len(link), costs)
+    load = program.columns(1, 1.0)
+    needed = program.rows(len(balance.amounts), balance.amounts, balance.amounts)
+    within = program.rows(sets.size, -np.inf, 0.0)
+    program.add(balance.rows, balance.columns, balance.values)
     of_link = sets.of_link[link]
     column, place = np.nonzero(of_link < sets.size)
-    every = np.arange(sets.size)
     used = of_link[column, place]
-    program = LinearProgram(
-        np.append(np.broadcast_to(np.asarray(costs, dtype=np.float64), count), 1.0),
-        np.concatenate([balance.rows, needed + used, needed + every]),
-        np.concatenate([balance.columns, column, np.full(sets.size, count)]),
-        np.concatenate([balance.values, sets.rounds_per_send[used], np.full(sets.size, -1.0)]),
-        np.concatenate([balance.amounts, np.full(sets.size, -np.inf)]),
-        np.concatenate([balance.amounts, np.zeros(sets.size)]),
-    )
+    program.add(within[used], column, sets.rounds_per_send[used])
+    program.add(within, load, -1.0)
     try:
-        optimum = program.minimise(until.seconds)
+        optimum = program.program().minimise(until.seconds)
     except OutOfTimeError:
         return None
     if optimum is None:
         return None
-    prices = np.append(np.maximum(-optimum.row_duals[needed:], 0), 0.0)
+    prices = np.append(np.maximum(-optimum.row_duals[len(needed) :], 0), 0.0)
     return LeastLoad(np.maximum(optimum.columns[:-1], 0), prices)
