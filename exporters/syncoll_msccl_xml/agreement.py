@@ -42,12 +42,9 @@ _Name = Slot | tuple[int, Slot]
 
 @dataclass
 class Apart:
-    """Messages at whose receiver something is not fused, since the two ends could not agree.
-
-    Args:
-        stored: stored before they are sent on.
-        added: stored before they are added.
-        unlike: not sent on by the same step since it has one slot, and the ends have others.
+    """Messages at whose receiver something is not fused, since the two ends could not agree: stored
+    before they are sent on, stored before they are added, or not sent on by the same step since it
+    has one slot and the ends have others.
     """
 
     stored: set[int] = field(default_factory=set)
@@ -96,10 +93,8 @@ def apart_of(ranks: Sequence[Sequence[XmlInstruction]]) -> Apart:
 
 
 def stated_of(ranks: Sequence[Sequence[XmlInstruction]], messages: int) -> list[tuple[Slot, Slot]]:
-    """Source and destination of each message, as both ends state them.
-
-    Args:
-        ranks: of each the instructions, with scratch numbered as in the file; nothing is apart.
+    """Source and destination of each message, as both ends state them, by the instructions of each
+    rank with scratch numbered as in the file and nothing apart.
     """
     nowhere = Slot(Buffer.INPUT, -1)
     result = [(nowhere, nowhere)] * messages

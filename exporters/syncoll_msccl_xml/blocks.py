@@ -35,12 +35,8 @@ class BlockStep:
 
 @dataclass(eq=False)
 class ThreadBlock:
-    """A thread block.
-
-    Args:
-        incoming: the connection that it receives on.
-        outgoing: the one that it sends on, on the same channel.
-        spare: scratch for copies that are made for their barrier only; None without any.
+    """A thread block: the connections that it receives and sends on, of one channel, its steps, and
+    scratch for copies that are made for their barrier only (None without any).
     """
 
     incoming: Connection | None

@@ -71,11 +71,8 @@ class XmlInstruction:
 def instructions_of(
     operations: Sequence[Operation], *, fuse: bool, apart: Collection[int] = ()
 ) -> list[XmlInstruction]:
-    """The instructions of a rank in an order that is right.
-
-    Args:
-        fuse: whether to reduce what is received as it comes.
-        apart: messages that are not.
+    """The instructions of a rank in an order that is right; what is received is reduced as it comes
+    if `fuse` says so, but for the messages `apart`.
     """
     absorbed = _reductions(operations) if fuse else {}
     absorbed = {
@@ -141,11 +138,8 @@ def _reductions(operations: Sequence[Operation]) -> dict[int, int]:
 def forward(
     instructions: Sequence[XmlInstruction], leads: Callable[[int, int], bool]
 ) -> list[XmlInstruction]:
-    """Fuses what is received with the send that passes it on.
-
-    Args:
-        instructions: of a rank, in order.
-        leads: whether one thread block receives the first message and sends the second.
+    """Fuses what is received with the send that passes it on, where one thread block does both, as
+    `leads` says of two messages.
     """
     result: list[XmlInstruction | None] = list(instructions)
     uses: dict[Slot, list[int]] = {}

@@ -28,12 +28,8 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True)
 class Order:
-    """An order, as far as there is one.
-
-    Args:
-        places: what can be done, in this order.
-        blocked: of the rest what has all that it needs but a message or room for one; empty when
-            there is no rest.
+    """What can be done, in this order, and of the rest what has all that it needs but a message or
+    room for one; empty when there is no rest.
     """
 
     places: tuple[Place, ...]
@@ -45,11 +41,8 @@ def order_of(
     waits: Sequence[Sequence[tuple[int, ...]]],
     connections: Sequence[Connection],
 ) -> Order:
-    """The order of all, or of those before which the rest waits for one another.
-
-    Args:
-        ranks: the instructions of each.
-        waits: for each instruction the earlier ones of its rank that must be done before.
+    """The order of all ranks' instructions, or of those before which the rest waits for one
+    another; `waits` has for each the earlier ones of its rank that must be done before.
     """
     followers: dict[Place, list[Place]] = defaultdict(list)
     missing: dict[Place, int] = {}

@@ -200,11 +200,8 @@ def _assemble(
 
 
 class _Fusion:
-    """The instructions of all ranks, fused as a plan says.
-
-    Attributes:
-        pairs: incoming connections that share a block with an outgoing one.
-        apart: messages at whose receiver something is not fused.
+    """The instructions of all ranks, fused as a plan says, the incoming connections that share a
+    block with an outgoing one, and the messages at whose receiver something is not fused.
     """
 
     def __init__(

@@ -45,13 +45,8 @@ __all__ = ["PlanProgram", "RankPlan", "program_of"]
 
 @dataclass(frozen=True)
 class RankPlan:
-    """What one rank does.
-
-    Args:
-        peers: the other end of each of its channels, by their kind.
-        semaphores: how many.
-        scripts: one for each thread block.
-        switches: its multicast groups, each with the buffer that it binds.
+    """What one rank does: the other ends of its channels by their kind, how many semaphores it has,
+    a script for each thread block, and its multicast groups, each with the buffer that it binds.
     """
 
     peers: Mapping[str, Sequence[int]]

@@ -33,12 +33,8 @@ LETTERS = {Buffer.INPUT: "i", Buffer.OUTPUT: "o", Buffer.SCRATCH: "s"}
 
 @dataclass(frozen=True)
 class Move:
-    """Chunks that lie side by side go where they lie side by side too.
-
-    Args:
-        peer: the rank where the target is; -1 for the own one.
-        channel: to the block there; None for none.
-        size: chunks.
+    """So many chunks that lie side by side go where they lie side by side too: to a rank over a
+    channel to the block there, or with peer -1 and no channel elsewhere at the own one.
     """
 
     peer: int

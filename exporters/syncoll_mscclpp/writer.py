@@ -87,12 +87,8 @@ def _exported(
     in_switches: bool = False,
     split: bool = False,
 ) -> Exported:
-    """The file of a program.
-
-    Args:
-        scratch: chunks of each rank.
-        more_notes: beside those of all plans.
-        split: whether limits asked for more thread blocks than were wanted.
+    """The file of a program; `split` says that limits asked for more thread blocks than were
+    wanted.
     """
     room = max(scratch) * (2 if packets else 1)
     sizes = Sizes(layout, room, request, int(options["alignment"]))
