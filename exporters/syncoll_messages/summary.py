@@ -17,7 +17,7 @@ def summary(
     expected: Expected | None,
     more: Mapping[str, int | str] | None = None,
 ) -> CheckedExport:
-    """What was found out about ranks that were played and, where files say what they do, followed."""
+    """What was found out about ranks that were played, and followed where files say what to do."""
     nodes = [node for graph in graphs for node in graph.nodes.values()]
     sends = [node for node in nodes if node.kind is NodeKind.SEND]
     followed = expected is not None
