@@ -2,7 +2,7 @@
 
 The prices stay those of a certificate for whole cases.  Under these each case is a linear program
 of its own; the cheapest is divided by a send of which its solution makes a part, the one that makes
-both parts dearest of a few that are tried, until no case is cheaper than is of use.
+both parts dearest of a few that are tried, until every case costs what an algorithm has.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def divided(
         _Divisible(model, (case.chunks, case.node, case.after), prices, deadline, numbers)
         for case in whole.cases
     ]
-    open_cases = [_Part(*one.solved((), deadline), one) for one in programs]
+    open_cases = [one.part((), deadline) for one in programs]
     heapq.heapify(open_cases)
     while len(open_cases) < _MOST_CASES and not deadline.passed:
         least = open_cases[0].value
@@ -83,7 +83,7 @@ def divided(
         heapq.heapreplace(open_cases, parts[0])
         heapq.heappush(open_cases, parts[1])
     on_links = exact.by_place()
-    cases = tuple(one.case(on_links) for one in open_cases)
+    cases = tuple(one.program.case(one, on_links) for one in open_cases)
     better = replace(certificate, argument=replace(whole, cases=cases))
     proved = better.check(topology, classes)
     return (proved, better) if proved > certificate.check(topology, classes) else None
@@ -107,9 +107,6 @@ class _Part:
     duals: FloatArray = field(compare=False)
     program: _Divisible = field(compare=False)
 
-    def case(self, on_links: Prices) -> CompletionCase:
-        return self.program.case(self, on_links)
-
 
 class _Divisible:
     """The linear program of one case under fixed prices.
@@ -132,10 +129,8 @@ class _Divisible:
         self._rows: IntArray = self._program.divisible()
         self._highs = GrowingProgram.of(self._program.rows.program())
 
-    def solved(
-        self, sends: tuple[Send, ...], deadline: Deadline
-    ) -> tuple[float, int, tuple[Send, ...], FloatArray, FloatArray]:
-        """Of a part of the case what `_Part` says of it, up to the program."""
+    def part(self, sends: tuple[Send, ...], deadline: Deadline) -> _Part:
+        """The part of the case in which these sends are made or not."""
         for link, step, made in sends:
             low, high = (1.0, np.inf) if made else (0.0, 0.0)
             self._highs.change_row(int(self._rows[step, link]), low, high)
@@ -146,13 +141,13 @@ class _Divisible:
         if optimum is None:
             nothing = np.zeros(self._rows.shape)
             value = inf if not self._highs.was_stopped else 0.0
-            return value, number, sends, nothing, np.zeros(int(self._rows.max()) + 1)
+            return _Part(value, number, sends, nothing, np.zeros(int(self._rows.max()) + 1), self)
         sent = self._program.sent(optimum.columns)
-        return optimum.value, number, sends, sent, optimum.row_duals
+        return _Part(optimum.value, number, sends, sent, optimum.row_duals, self)
 
     def case(self, part: _Part, on_links: Prices) -> CompletionCase:
         """With the shares of the dual solution."""
-        if part.value >= inf:  # some node cannot be told: it needs no shares to see that
+        if part.value >= inf:  # no way leads to some node, with or without shares
             k, node, after = self._at
             one = self._model.classes[k]
             ways = tuple(Way(u, d, {}) for u in one.pre for d in one.post if u != d)
@@ -174,7 +169,7 @@ def _halves(part: _Part, deadline: Deadline) -> Sequence[_Part]:
         halves = []
         for made in (False, True):
             sends = (*part.sends, (link, step, made))
-            halves.append(_Part(*part.program.solved(sends, deadline), part.program))
+            halves.append(part.program.part(sends, deadline))
         if deadline.passed:
             break
         gain = 1.0

@@ -69,7 +69,7 @@ def combining_rounds_bound(
         seconds: time limit of all of it; None for none.  What is proved by then counts.
         prove: computes bounds, as `rounds_bound` does.
         known: the bound already proved for any number of steps, if any.
-        enough: what an algorithm of so many steps has; where the bound is below that, cases are
+        enough: R of an algorithm of S steps; where the bound is below that, cases are
             divided, which takes long.
         memory: what bounds for other S found; it is added to.
     """
@@ -188,7 +188,7 @@ def _of_whole_chunks(
     deadline: Deadline,
     memory: BoundsMemory,
 ) -> RoundsBound:
-    """A bound for so many steps, or a better one from what the sends of a chunk are together."""
+    """A bound for S steps, or a better one from all sends of a chunk together."""
 
     def divide(until: Deadline, more: Fraction) -> _Found:
         whole = best.certificate

@@ -54,12 +54,12 @@ def find_completions(
     more_than: Fraction = Fraction(0),
     thorough: bool = False,
 ) -> tuple[Fraction, Priced] | None:
-    """The best bound of this kind for at most so many steps, with its certificate.
+    """The best bound of this kind for at most S steps, with its certificate.
 
     Args:
         shape: what has to be combined.
         deadline: when the solver has to be done.
-        more_than: only a bound above this is of use.
+        more_than: a bound up to this is not returned.
         thorough: whether the program may take ten seconds.
 
     Returns:

@@ -38,7 +38,7 @@ class TimeExpandedNetwork:
 
     @classmethod
     def of(cls, topology: Topology, steps: int | None) -> TimeExpandedNetwork:
-        """The topology's own network, or its expansion over so many steps."""
+        """The topology's own network, or its expansion over S steps."""
         ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
         links, nodes = np.arange(len(ends)), np.arange(topology.num_nodes)
         if steps is None:

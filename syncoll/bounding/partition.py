@@ -97,7 +97,7 @@ class _Search:
     """Partitions of the nodes, and prices for them.
 
     Attributes:
-        moved: the chunks that are moved from one node to another, beside others that are added up;
+        moved: the chunks that are moved from one node to another, besides others that are added up;
             empty where there are no such, or too many for their ways to be looked at.
     """
 
@@ -108,7 +108,7 @@ class _Search:
         self._rates = [bound.chunks_per_round for bound in topology.bounds]
         counting = [bound.counts is Counting.SENDS for bound in topology.bounds]
         self._counting = np.flatnonzero(counting).tolist()
-        # A part of the cheapest bound with each link: a round has room for at least so many sends.
+        # A part of the cheapest bound with each link: a round has room for this number of sends.
         self._share = Covers(topology, np.array(counting, dtype=bool)).share
         own, to = classes.first_node, classes.second_node
         moving = (own >= 0) & (to >= 0) & (own != to)

@@ -120,7 +120,7 @@ class Relaxation:
         return [self._useful(commodity) for commodity in self.commodities]
 
     def fits(self, most_columns: float, deadline: Deadline = NEVER) -> bool:
-        """Whether the linear program has about so many variables at most; nothing is built.
+        """Whether the linear program has about this number of variables at most; nothing is built.
 
         Raises:
             OutOfTimeError: at the deadline.

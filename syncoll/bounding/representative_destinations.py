@@ -48,7 +48,7 @@ class Payers:
 
 
 def payers(topology: Topology, demands: DemandList) -> Iterator[Payers]:
-    """For each destination the demands of it, beside each other one at the node that is farthest
+    """For each destination the demands of it, and each other one at the node that is farthest
     from where it starts; what comes to the same only once."""
     needs = np.zeros((len(demands.sets), topology.num_nodes), dtype=bool)
     for row, nodes in zip(needs, demands.sets, strict=True):

@@ -88,7 +88,7 @@ def rounds_bound(
         seconds: time limit of all of it; None for none.  What is proved by then counts.
         reading: what the demands are, for the record.
         node: what the demands are about, for the record.
-        more_than: only a bound above this is of use: others are not looked for.
+        more_than: bounds up to this are not looked for.
         left_out: called when a program is skipped that more time would solve.
         memory: what bounds for other S found; it is added to.
     """
@@ -117,7 +117,7 @@ class FlowBounds:
         self._began = False
         self._quotient: Quotient | None = None
         self._ceilings: list[tuple[int, float]] = []
-        """From so many steps on no relaxation proves more than this."""
+        """(S, R): from S steps on no relaxation proves more than R."""
         self._together: dict[int, float] = {}
         """For each S what flows together need."""
         self._copied: dict[int, float] = {}
@@ -168,13 +168,13 @@ class FlowBounds:
         self._began = True
 
     def ceiling(self, steps: int | None) -> float:
-        """Above this no relaxation proves anything for so many steps."""
+        """Above this no relaxation proves anything for S steps."""
         reached = [value for s, value in self._ceilings if steps is None or s <= steps]
         return min(reached, default=inf)
 
     def copies_prove(self, steps: int) -> tuple[int, float] | None:
         """How many times as much the larger relaxation proved as the smaller one, after the S of
-        which that is said: the largest below so many for which both were solved."""
+        which that is said: the largest below `steps` for which both were solved."""
         both = [s for s in self._copied if s < steps and self._together.get(s)]
         last = max(both, default=None)
         return None if last is None else (last, self._copied[last] / self._together[last])
@@ -384,10 +384,10 @@ def with_trees(
     seconds: float,
     known: Iterable[tuple[RelationTable, Algorithm]] = (),
 ) -> RoundsBound:
-    """A bound, or a better one for so many steps that trees prove within the time.
+    """A bound, or a better one for S steps that trees prove within the time.
 
     Args:
-        known: algorithms of at most so many steps, and where their chunks start and must end; their
+        known: algorithms of at most S steps, and where their chunks start and must end; their
             trees are a warm start.
     """
     if steps is None or topology.counts_copies:

@@ -59,7 +59,7 @@ def find_gossip(
 
     Args:
         shape: what has to be combined.
-        more_than: only a bound above this is of use.
+        more_than: a bound up to this is not returned.
         memory: keeps the least S for which there was no time.
 
     Returns:

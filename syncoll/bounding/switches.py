@@ -32,12 +32,12 @@ def find_switch_prices(
     deadline: Deadline = NEVER,
     more_than: Fraction = Fraction(0),
 ) -> tuple[Fraction, Priced] | None:
-    """The best bound of this kind for at most so many steps, with its certificate.
+    """The best bound of this kind for at most S steps, with its certificate.
 
     Args:
         shape: what has to be combined.
         deadline: when the prices found so far have to do.
-        more_than: only a bound above this is of use.
+        more_than: a bound up to this is not returned.
 
     Returns:
         None where no nodes contribute to what they need together, or no switch copies for all of
@@ -86,7 +86,7 @@ def _best_prices(
     they cost together.
 
     Args:
-        sizes: how many sums have so many contributors.
+        sizes: number of contributors to the number of sums.
     """
     counts = list(sizes.values())
     master = Master([float(room) for room in rooms], counts, steps)

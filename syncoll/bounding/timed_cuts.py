@@ -44,15 +44,16 @@ class TimedCut:
     """Nodes that everything from some of them to a destination has to leave in some step.
 
     Args:
-        inside: ``[S + 1, P]``, the nodes on the side of where it starts, after so many steps; once
-            there a node stays there, for waiting costs nothing.  One layer where there is no time.
+        inside: ``[S + 1, P]``, the nodes on the side of where it starts, after each number of
+            steps; once there a node stays there, for waiting costs nothing.  One layer where there
+            is no time.
     """
 
     destination: int
     inside: BoolArray
 
     def lengthened(self, layer: int, times: int) -> TimedCut:
-        """The cut for so many steps more that is the same in all of them as after this one."""
+        """The cut for more steps that is the same in the new ones as after this one."""
         return TimedCut(
             self.destination,
             np.insert(self.inside, [layer] * times, self.inside[layer], axis=0),
@@ -64,7 +65,7 @@ class TimedCuts:
 
     Args:
         destinations: those that are looked at.
-        known: cuts for so many steps, or for fewer.
+        known: cuts for S steps, or for fewer.
 
     Attributes:
         tight: the cuts that the last bound rests on.

@@ -112,7 +112,7 @@ def best_prices(
     Args:
         oracles: of the demands of the master.
         prices: to begin with.
-        more_than: no value up to this is of use.
+        more_than: give up where no prices prove more than this.
         is_late: whether to give up; asked in the first turn after each oracle, with how many
             were asked.
 

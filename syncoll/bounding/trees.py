@@ -38,10 +38,10 @@ def find_tree_prices(
     """The best bound of this kind found in the time, with its certificate.
 
     Args:
-        demands: what must get where, within reach in so many steps.
+        demands: what must get where, within reach in S steps.
         until: what is proved by then counts.
-        more_than: only a bound above this is of use, above what flows prove for instance; end
-            early when no prices can prove so much.
+        more_than: a bound up to this, which flows prove for instance, is not returned; end early
+            when no prices can prove more.
         known: trees to begin with, each with the position of its demand.
 
     Returns:

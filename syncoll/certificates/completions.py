@@ -7,7 +7,7 @@ of steps after which some node v holds all contributions for the first time.  Th
   to be a tree into v: each node waits for what it sends on, so they enter other nodes than v in the
   first t - 1 steps only;
 * no node knew everything before, so each node but v that needs the sum is sent something in step t
-  or later that completes it.  These sends are none of the tree's;
+  or later that completes it.  The tree has none of these sends;
 * from every contributor a way leads to every node that needs the sum.
 
 Each send has to pay, from its own price, its shares for the ways that
@@ -189,7 +189,7 @@ def _require_ends(chunks: ChunkClass, case: CompletionCase) -> None:
 
 def _is_all(divided: Sequence[tuple[Send, ...]]) -> bool:
     """Whether these are all ways to make some sends or not."""
-    left = [(divided, 0)]  # those that agree in so many first sends
+    left = [(divided, 0)]  # sends that agree up to a depth
     while left:
         alike, depth = left.pop()
         if any(len(sends) == depth for sends in alike):

@@ -1,8 +1,8 @@
 """The cheapest tree that informs many nodes, by dynamic programming over sets of informed nodes.
 
 Let cost(t, A) be the least price of sends before step t after which the nodes of A have the chunk,
-beside those where it starts.  What is sent in a step comes from nodes that have the chunk before
-it, so that
+besides the nodes where it starts.  Sends of a step come from nodes that have the chunk before it,
+so that
 
     cost(t + 1, B) = least, over A within B, of cost(t, A) + sum over v in B - A of p(t, A, v)
 
@@ -10,7 +10,7 @@ with p(t, A, v) the price of the cheapest link to v from a node that has the chu
 that lack it at first these are 3^n sums for each step, whatever the number of destinations; trees
 by sets of destinations (`trees`) take P * 3^k for k of them.
 
-Where only trees below some cost are of use, a set counts no further when its cost, and the least
+Where only trees below some cost count, a set is kept no further when its cost, and the least
 that each missing destination will cost, make up as much.
 """
 
@@ -54,7 +54,7 @@ class InformedSets:
             cost the same, and one of each is looked at.
 
     Attributes:
-        cost: of a cheapest tree; `never` where there is none, or none below `below`.
+        cost: of a cheapest tree; `never` where no tree costs less than `below`.
     """
 
     def __init__(

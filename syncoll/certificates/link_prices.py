@@ -68,7 +68,7 @@ def in_words(table: Table, most: Any) -> Table:
 
 
 def _kind(most: Any) -> type:
-    """What holds numbers up to this one; a fraction is none for machine words."""
+    """The type for whole numbers up to this one; a fraction does not fit machine words."""
     return np.int64 if isinstance(most, int) and most < LARGEST else object
 
 

@@ -1,4 +1,4 @@
-"""Sums in switches that copy and add up: what any way to form one in so many steps has to pay.
+"""Sums in switches that copy and add up: what any way to form one in S steps pays.
 
 Where switches do that (`syncoll.model.counting`), what leaves a node and what enters one are priced
 apart: different values, and those of different nodes, count apart on cables towards switches, and
@@ -72,7 +72,7 @@ class Switches(Argument):
 
 
 def summed(classes: Iterable[ChunkClass]) -> dict[int, int]:
-    """How many chunks have so many contributors, at least 2, which are those that need the sum."""
+    """By number of contributors, at least 2, the chunks whose sum the contributors need."""
     sizes: Counter[int] = Counter()
     for one in classes:
         if one.pre == one.post and len(one.pre) > 1:

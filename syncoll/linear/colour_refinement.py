@@ -1,4 +1,4 @@
-"""Colour refinement: which vertices of a graph cannot be told apart by what they see.
+"""Colour refinement: which vertices of a graph see the same.
 
 Refinement (Weisfeiler & Leman 1968; the first step of every canonical labelling, see McKay &
 Piperno 2014) gives a vertex a new colour by its own and the colours of its neighbours, until no

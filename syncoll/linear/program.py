@@ -151,7 +151,7 @@ class GrowingProgram:
 
     @property
     def columns(self) -> FloatArray | None:
-        """The variables of the best solution of the last run; None where there is none."""
+        """The variables of the best solution of the last run; None where it found none."""
         feasible = self._highs.SolutionStatus.kSolutionStatusFeasible
         if int(self._solver.getInfo().primal_solution_status) != int(feasible):
             return None
@@ -171,7 +171,7 @@ class GrowingProgram:
         return columns, [i for i, status in enumerate(found.row_status) if status != basic]
 
     def minimise(self, seconds: float | None = None) -> Optimum | None:
-        """An optimum, or None when HiGHS finds none, within so many seconds if they are given.
+        """An optimum, or None when HiGHS finds none, within this time if one is given.
 
         Raises:
             OutOfTimeError: when the deadline of the whole computation is over.
