@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -11,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from syncoll.formula import Verdict
 from syncoll.ledger import Candidate, Observer
-from syncoll.ledger.events import EngineRecord, Entry
-from syncoll.results import Point
-from syncoll.wording import counted, nearness
+from syncoll.ledger.events import EngineRecord, Entry, Kind
+from syncoll.wording import nearness
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -59,63 +59,39 @@ def counting(style: str) -> Iterator[Callable[[int, int, str], None]]:
     yield line if style == "plain" else lambda *_: None
 
 
-class _Standing:
-    """What is known of one collective: how far what was found for each S is from what is proved."""
+class _Known:
+    """What is known of one collective: for each S the least R/C found and the largest proved."""
 
     def __init__(self) -> None:
-        self.points: tuple[Point, ...] = ()
-        self._bounds: dict[int | None, Fraction] = {}
+        self._found: dict[int | None, Fraction] = {}
+        self._proved: dict[int | None, Fraction] = {}
 
-    def bounded(self, steps: int | None, bandwidth: Fraction) -> bool:
-        """Takes note of a bound; whether it is new."""
-        before = self._bounds.get(steps, Fraction(-1))
-        self._bounds[steps] = max(bandwidth, before)
-        return bandwidth > before
-
-    def of(self, point: Point) -> str:
-        """A point with its gap, in a few characters: ``(3, 7/6, within 1.3 %)``."""
-        text = f"{point.steps}, {point.bandwidth}"
-        bound = self._proved(point.steps)
-        return f"({text})" if bound is None else f"({text}, {nearness(point.bandwidth, bound)})"
+    def add(self, entry: Entry) -> None:
+        """Takes note of what was found or proved."""
+        if entry.kind is Kind.FOUND:
+            known = self._found.get(entry.steps, entry.bandwidth)
+            self._found[entry.steps] = min(entry.bandwidth, known)
+        elif entry.kind is Kind.PROVED:
+            self._proved[entry.steps] = entry.bandwidth
 
     def rows(self, most: int) -> list[tuple[str, str, str, str]]:
         """For each S of which something is known S, the least R/C found with at most so many steps,
         what is proved, and how near they are; of more than there is room for those in the middle
         are left out.
         """
-        every = sorted({p.steps for p in self.points} | {s for s in self._bounds if s is not None})
+        every = sorted(s for s in {*self._found, *self._proved} if s is not None)
         if len(every) > most:
             every = every[: most - most // 2] + every[len(every) - most // 2 :]
         return [self._row(s) for s in every]
 
     def _row(self, steps: int) -> tuple[str, str, str, str]:
-        found = min((p.bandwidth for p in self.points if p.steps <= steps), default=None)
-        proved = self._proved(steps)
+        """Points of fewer steps count, and bounds for more."""
+        found = min((b for s, b in self._found.items() if s and s <= steps), default=None)
+        holding = (b for s, b in self._proved.items() if s is None or s >= steps)
+        proved = max(holding, default=None)
         gap = "" if found is None or proved is None else nearness(found, proved)
         cost, bound = ("-" if one is None else str(one) for one in (found, proved))
         return str(steps), cost, bound, gap
-
-    def _proved(self, steps: int) -> Fraction | None:
-        """The best bound for at most so many steps: one for more steps holds, too."""
-        known = (b for s, b in self._bounds.items() if s is None or s >= steps)
-        return max(known, default=None)
-
-
-class _Standings:
-    """That of the collective that is being searched, and of those before: parts and the whole."""
-
-    def __init__(self) -> None:
-        self._all: dict[str, _Standing] = {}
-        self.name = ""
-
-    def began(self, collective: str) -> None:
-        """The search turns to this one, perhaps again."""
-        self.name = collective.removesuffix(", directly")
-
-    @property
-    def now(self) -> _Standing:
-        """That of the one that is being searched."""
-        return self._all.setdefault(self.name, _Standing())
 
 
 class _Silent(Observer):
@@ -139,36 +115,29 @@ _WORDS = {
 }
 
 
-class _Plain(_Silent):
-    """A line for each event; for logs."""
+class _Lines(_Silent):
+    """A line for each event, with the engine and the gap."""
 
     def __init__(self) -> None:
         self._began = time.perf_counter()
-        self._known = _Standings()
 
     def _line(self, text: str) -> None:
         elapsed = time.perf_counter() - self._began
-        sys.stderr.write(f"[{elapsed:7.1f} s] {text}\n")
+        sys.stderr.write(f"[{elapsed:8.2f} s] {text}\n")
         sys.stderr.flush()
 
+    def logged(self, entry: Entry) -> None:
+        self._line(str(entry))
+
+
+class _Plain(_Lines):
+    """Lines for whatever goes on."""
+
     def began(self, collective: str) -> None:
-        self._known.began(collective)
         self._line(f"searching {collective}")
 
     def seeding(self, seeds: tuple[str, ...]) -> None:
         self._line(f"seeds at work: {', '.join(seeds)}")
-
-    def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
-        if not self._known.now.bounded(steps, bandwidth):
-            return
-        where = "with any number of steps" if steps is None else f"with {counted(steps, 'step')}"
-        below = f"has a bandwidth cost below {bandwidth}"
-        self._line(f"{self._known.name}: no algorithm {where} {below}")
-
-    def found(self, points: tuple[Point, ...]) -> None:
-        self._known.now.points = points
-        told = ", ".join(map(self._known.now.of, points))
-        self._line(f"{self._known.name}: frontier of (S, R/C): {told}")
 
     def settled(self, candidate: Candidate, verdict: Verdict, seconds: float) -> None:
         self._line(
@@ -177,12 +146,8 @@ class _Plain(_Silent):
         )
 
 
-class _Log(_Silent):
-    """A line for each event with the engine and the gap, and a table of the engines in the end."""
-
-    def logged(self, entry: Entry) -> None:
-        sys.stderr.write(f"[{entry.seconds:8.2f} s] {entry}\n")
-        sys.stderr.flush()
+class _Log(_Lines):
+    """Lines for events alone, and a table of the engines in the end."""
 
     def ended(self, engines: Sequence[EngineRecord]) -> None:
         from syncoll.pages.page import Page
@@ -222,8 +187,9 @@ class _Live(_Silent):
         self._began = time.perf_counter()
         self._current = "computing bounds"
         self._bound = ""
-        self._known = _Standings()
-        self._counts = dict.fromkeys(Verdict, 0)
+        self._known: defaultdict[str, _Known] = defaultdict(_Known)
+        self._name = ""
+        self._counts: Counter[Kind] = Counter()
         self._console = Console(stderr=True, highlight=False, markup=False)
         self._live = Live(  # which may render at once
             get_renderable=self._render,
@@ -245,14 +211,11 @@ class _Live(_Silent):
 
         columns = self._console.width
         elapsed = f"{time.perf_counter() - self._began:6.1f} s  "
-        counts = (
-            f"found {self._counts[Verdict.SAT]}, refuted {self._counts[Verdict.UNSAT]}, "
-            f"undecided {self._counts[Verdict.UNKNOWN]}"
-        )
-        name = self._known.name
+        kinds = (Kind.FOUND, Kind.REFUTED, Kind.UNDECIDED)
+        counts = ", ".join(f"{kind} {self._counts[kind]}" for kind in kinds)
         first, *rest = _fitted(
             (f"{elapsed}{self._current}", self._bound),
-            (counts, f"frontier of {name}:" if name else ""),
+            (counts, f"frontier of {self._name}:" if self._name else ""),
             columns=columns - 2,  # before it turns the spinner
             indent=" " * len(elapsed),
         )
@@ -266,7 +229,8 @@ class _Live(_Silent):
         from rich.table import Table
         from rich.text import Text
 
-        rows = self._known.now.rows(max(2, min(_MOST_ROWS, self._console.height - _OTHER_LINES)))
+        most = max(2, min(_MOST_ROWS, self._console.height - _OTHER_LINES))
+        rows = self._known[self._name].rows(most)
         if not rows:
             return Padding(Text("nothing so far"), (0, 0, 0, len(indent) + 2))
         table = Table(box=None, pad_edge=False, show_edge=False, padding=(0, 3, 0, 0))
@@ -278,20 +242,16 @@ class _Live(_Silent):
 
     def began(self, collective: str) -> None:
         self._current, self._bound = f"searching {collective}", ""
-        self._known.began(collective)
+        self._name = collective.removesuffix(", directly")
 
     def seeding(self, seeds: tuple[str, ...]) -> None:
         self._current = f"seeds: {', '.join(seeds)}"
 
-    def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
-        self._known.now.bounded(steps, bandwidth)
-        self._bound = f"(bandwidth cost at least {bandwidth})"
-
     def trying(self, candidate: Candidate) -> None:
         self._current = f"trying {_name(candidate)}, bandwidth cost {candidate.bandwidth}"
 
-    def settled(self, candidate: Candidate, verdict: Verdict, seconds: float) -> None:
-        self._counts[verdict] += 1
-
-    def found(self, points: tuple[Point, ...]) -> None:
-        self._known.now.points = points
+    def logged(self, entry: Entry) -> None:
+        self._known[entry.collective].add(entry)
+        self._counts[entry.kind] += 1
+        if entry.kind is Kind.PROVED:
+            self._bound = f"(bandwidth cost at least {entry.bandwidth})"

@@ -9,12 +9,10 @@ from fractions import Fraction
 import pytest
 
 from syncoll.cli.output import print_table, print_text
-from syncoll.model import Algorithm
-from syncoll.results import Point
-from syncoll.session.progress import _fitted, _Standings
+from syncoll.ledger.events import Entry, Kind
+from syncoll.session.progress import _fitted, _Known
 from syncoll.wording import counted
 from tests.cli.conftest import Run
-from tests.oracles.classics import allgather, ring
 
 
 @pytest.mark.parametrize(
@@ -99,23 +97,14 @@ def test_progress_fits(columns: int) -> None:
 
 
 def test_progress_shows_for_each_number_of_steps_what_is_known() -> None:
-    known = _Standings()
-    known.began("allreduce")
-    known.now.bounded(None, Fraction(1))
-    for steps, bound in ((2, 3), (4, 2)):
-        known.now.bounded(steps, Fraction(bound))
-    assert known.now.rows(9) == [("2", "-", "3", ""), ("4", "-", "2", "")]
-    topology = ring(4)
-    instance = allgather().instantiate(topology, chunks=1, steps=3, rounds=3)
-    point = Point(instance, Algorithm((1, 1, 1), []), "test", "test", 0.0)
-    known.now.points = (point,)
-    assert known.now.of(point) == "(3, 3, within 50 %)"
-    assert known.now.rows(9)[1:] == [("3", "3", "2", "within 50 %"), ("4", "3", "2", "within 50 %")]
-    assert [row[0] for row in known.now.rows(2)] == ["2", "4"]
-    known.began("allgather")
-    assert known.now.rows(9) == []
-    known.began("allreduce, directly")
-    assert known.now.points == (point,)
+    known = _Known()
+    for steps, bound in ((None, 1), (2, 3), (4, 2)):
+        known.add(Entry(0.0, "bounds", "allreduce", Kind.PROVED, steps, Fraction(bound)))
+    assert known.rows(9) == [("2", "-", "3", ""), ("4", "-", "2", "")]
+    for cost in (3, 4):
+        known.add(Entry(0.0, "z3", "allreduce", Kind.FOUND, 3, Fraction(cost)))
+    assert known.rows(9)[1:] == [("3", "3", "2", "within 50 %"), ("4", "3", "2", "within 50 %")]
+    assert [row[0] for row in known.rows(2)] == ["2", "4"]
 
 
 def test_numbers_and_nouns_agree() -> None:
