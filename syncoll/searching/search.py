@@ -64,7 +64,7 @@ class Search:
         self.proving = proving or self.small
         self.agenda = Agenda(ledger, deadline, answers.begin, answers.cancel_all, answers.lost)
         self.bounds = PointBounds(ledger)
-        self._claimed = 0
+        self._claimed, self._limited = 0, False
         ledger.bounds.again(deadline)
         seeds.log_turn = ledger.log.turn
 
@@ -256,8 +256,9 @@ class Search:
             ledger.bounds.until(NEVER.sooner(0.0))
 
     def proofs(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
-        """Limits the time of all further bounds where no solver's time is saved by them."""
-        if self.alone:
+        """Limits the time of all further bounds, once, where no solver's time is saved by them."""
+        if self.alone and not self._limited:
+            self._limited = True
             ledger.bounds.until(self.deadline.sooner(LONG_SECONDS))
         return iter(())
 

@@ -14,7 +14,7 @@ import pytest
 from syncoll.clock import counting, took
 from syncoll.deadline import Deadline
 from syncoll.errors import OutOfTimeError
-from syncoll.ledger import BoundsTable, Candidate, Observer, SearchRequest
+from syncoll.ledger import BoundsTable, Candidate, Observer, SearchRequest, Strategy
 from syncoll.ledger.events import Bound, Event, Log, Undecided
 from syncoll.ledger.ledger import Ledger, StepState
 from syncoll.model import Algorithm
@@ -23,6 +23,8 @@ from syncoll.results import Frontier, Point
 from syncoll.results.proof import Refuted
 from syncoll.searching import AnswerSource, ChosenSeed, Seeding, search
 from syncoll.searching.agenda import OUT_OF_MEMORY, Agenda, Work
+from syncoll.searching.search import Search
+from syncoll.solving import Solver
 from tests.oracles.classics import broadcast, ring
 
 REQUEST = SearchRequest(ring(4), broadcast(), max_steps=3)
@@ -206,6 +208,23 @@ def test_ctrl_c_while_a_point_is_reported_loses_nothing() -> None:
     agenda(ledger).run([row])
     assert ledger.stopped == "interrupted"
     assert [p.steps for p in ledger.frontier().points] == [3]
+
+
+def test_the_papers_strategy_is_a_fixed_agenda(solver: Solver) -> None:
+    """Once the solver was asked nothing follows; it is never suspended for other engines."""
+    tables = []
+    for strategy in Strategy:
+        request = SearchRequest(ring(4), broadcast(), strategy)
+        answers = AnswerSource(solver)
+        bounds = BoundsTable(request.topology, request.collective)
+        ledger = Ledger(request, answers.asked, bounds, Log())
+        seeds = answers.seeding.run(request.topology, request.collective)
+        rows = Search(ledger, answers, seeds, Deadline.after(10.0)).rows()
+        tables.append([row.name for row in rows if row.name not in ("bounds", "seeds")])
+    certified, paper = tables
+    assert paper == [solver.backend_name]
+    stuck = ["large neighbourhoods", "symmetric", "large neighbourhoods"]
+    assert certified == [*stuck, solver.backend_name]
 
 
 def test_the_frames_between_a_seed_and_the_frontier_are_few() -> None:
