@@ -1,9 +1,9 @@
 """Chakra execution traces: one file per rank, which ASTRA-sim plays as a custom collective.
 
-The writer is in `syncoll_chakra.writer` and uses the protobuf library with the part of Chakra's
-schema that it needs (`syncoll_chakra.messages`).  The checker, in `syncoll_chakra.checker`, reads
-with that library too, by a schema of its own (`syncoll_chakra.reading.messages`), and shares no
-code with the writer.
+The writer, `syncoll_chakra.writer`, has the part of Chakra's schema that it needs
+(`syncoll_chakra.messages`), and the checker, `syncoll_chakra.checker`, reads by a schema of its own
+(`syncoll_chakra.reading.messages`).  Both make the protobuf library's classes of their schemas with
+`syncoll_chakra.protobuf` and share no other code.
 """
 
 from __future__ import annotations
