@@ -3,7 +3,7 @@
 The writer, `syncoll_chakra.writer`, has the part of Chakra's schema that it needs
 (`syncoll_chakra.messages`), and the checker, `syncoll_chakra.checker`, reads by a schema of its own
 (`syncoll_chakra.reading.messages`).  Both make the protobuf library's classes of their schemas with
-`syncoll_chakra.protobuf` and share no other code.
+`syncoll.protobuf` and share no other code.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ FLOORS = (
     "lazy",
     "version",
     "arrays",
+    "protobuf",
     "cores",
     "interrupts",
     "clock",
