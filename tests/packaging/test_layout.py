@@ -118,7 +118,10 @@ FORMATS = [path for path in PACKAGES if path.parent.name in ("exporters", "impor
 
 @pytest.mark.parametrize("package", FORMATS, ids=lambda path: path.name)
 def test_what_reads_or_writes_formats_imports_only_its_own_floors(package: Path) -> None:
-    own = {"exporters": ("protobuf", "runtime", "trust", "documents.record"), "importers": ("importing",)}
+    own = {
+        "exporters": ("protobuf", "runtime", "trust", "documents.record"),
+        "importers": ("importing",),
+    }
     floors = ("errors", "wording", "arrays", "model", "plugins", *own[package.parent.name])
     require_imports(package, tuple(f"syncoll.{floor}" for floor in floors))
 
