@@ -14,7 +14,7 @@ QUICK = ("ring(2)", "ring(3)", "ring(4)", "line(2)", "fully_connected(3)", "hub(
 
 OTHERS = (
     *("ring(5)", "ring(6)", "line(3)", "line(4)", "line(5)", "star(3)", "star(4)", "star(5)"),
-    *("fully_connected(4)", "fully_connected(5)", "hub(5)", "mesh(2,3)", "mesh(3,3)"),
+    *("fully_connected(4)", "fully_connected(5)", "hub(5)", "mesh(2,3)", "hub(6)"),
     *("torus(3,3)", "hypercube(3)", "generalised_kautz(5,2)", "generalised_de_bruijn(6,2)"),
     *("p3_16xlarge", "dgx1"),
 )
@@ -28,8 +28,9 @@ ROWS = [
 
 @pytest.mark.parametrize(("machine", "collective"), ROWS)
 def test_both_prove_the_same(machine: str, collective: str) -> None:
-    bounds = syncoll.bounds(machine, collective, work=10)
-    found = syncoll.pareto(machine, collective, work=8, progress="none")
+    bounds = syncoll.bounds(machine, collective, work=3)
+    work = 8 if machine == "hypercube(3)" else 0.5  # until solvers leave the time for trees
+    found = syncoll.pareto(machine, collective, work=work, progress="none")
     assert bounds.steps == found.least_steps
     assert bounds.bandwidth == found.least_bandwidth
     assert found.evidence is not None
