@@ -18,8 +18,7 @@ OTHER_MEANINGS = {
     "pipelines": {"reporting"},  # how many a frontier has
     "highs": {"lowerings"},  # the high bounds of rows
     "syncoll": {  # the project
-        *("cli", "planning", "plugins", "session", "simulating", "solving", "spec", "store"),
-        "testing",
+        *("cli", "planning", "plugins", "session", "solving", "spec", "store", "testing"),
     },
 }
 """Words that name a plugin and something else, with the folders that mean the latter."""
