@@ -44,11 +44,11 @@ _SHARE = 0.4
 which prove more than flows where few steps are left."""
 
 _NEAR_STEPS, _NEAR_MULTIPLES = (64, 24), (3, 5)
-"""Up to so many steps (of collectives that move data, and of those that combine it), and so many
-times the least, each has a bound of its own: a matter of time and memory."""
+"""Each S has a bound of its own up to these limits, in steps and in multiples of the least S, for
+collectives that move data and for those that combine it: a matter of time and memory."""
 
 _FEWEST = 6
-"""So many S are bounded in their order; a frontier has its most useful points there."""
+"""The first S are bounded in their order; a frontier has its most useful points there."""
 
 
 class BoundsTable:
@@ -192,12 +192,12 @@ class BoundsTable:
         return self._met(self._cut, self.least_steps)
 
     def _met(self, bound: RoundsBound, steps: int | None) -> bool:
-        """Whether an algorithm of at most so many steps costs no more than the bound."""
+        """Whether an algorithm of at most `steps` steps costs no more than the bound."""
         cheapest = self._cheapest(steps)
         return cheapest is not None and cheapest <= bound.rounds
 
     def _cheapest(self, steps: int | None) -> Fraction | None:
-        """R of the cheapest algorithm known of at most so many steps."""
+        """R of the cheapest algorithm known of at most `steps` steps."""
         costs = (cost for known, cost in self._found if steps is None or known <= steps)
         return min((cost * self.shape.chunks for cost in costs), default=None)
 
@@ -239,8 +239,8 @@ class BoundsTable:
         return self.bandwidth(steps)
 
     def is_far(self, steps: int) -> bool:
-        """Whether so many steps have no bound of their own: it would say next to nothing more than
-        that for any number of steps, and its linear program grows with them."""
+        """Whether an S has no bound of its own: it would hardly exceed that for any number of steps,
+        and its linear program grows with S."""
         near, times = (of[self.collective.combining] for of in (_NEAR_STEPS, _NEAR_MULTIPLES))
         return steps > max(near, times * self.least_steps)
 
@@ -280,7 +280,7 @@ class BoundsTable:
         return bound_at_once(self.topology, self.shape)
 
     def _rounds(self, steps: int | None, seconds: float, *, thorough: bool) -> RoundsBound:
-        """A bound in so many seconds; where more may be proved in more, its S is late."""
+        """A bound within a time limit; its S is late where more time may prove more."""
         began = now()
         self.late.discard(steps)
         found = self._proved(steps, seconds, thorough)

@@ -128,7 +128,7 @@ class CandidateSource:
 
         Args:
             below: leave out what costs as much or more; None for no such limit.
-            multiples: only C up to so many times the least; None for no such limit.
+            multiples: only C up to this multiple of the least; None for no such limit.
         """
         queue: list[tuple[Fraction, int, int]] = []
         last = self._most_chunks(steps)

@@ -1,7 +1,7 @@
 """The five kinds of event of a search, and the log in which each is entered with its engine.
 
 * `Point`: a verified algorithm; `Family`: verified algorithms for every m.
-* `Bound`: no algorithm of at most so many steps costs less.
+* `Bound`: no algorithm of at most S steps costs less.
 * `Refuted`: a solver proved that a candidate has no algorithm.
 * `Undecided`: a solver gave a candidate up.
 """
@@ -70,8 +70,8 @@ class Entry:
         rounds: R, where the event is about one.
         chunks: C, likewise.
         bandwidth: R/C; for a family what its members come near to.
-        gap: the least R/C found with at most so many steps, over the largest that is proved for
-            them; 1 for what is optimal, None where either is missing.
+        gap: the least R/C found with at most S steps over the largest lower bound; 1 for what is
+            optimal, None where either is missing.
         why: the reason, of an undecided candidate.
     """
 
@@ -129,7 +129,7 @@ class EngineRecord:
 class Log(Observer):
     """The events of a whole search, as they come, with those of its parts.
 
-    Whatever it is told goes on to another observer, each event as `Observer.logged`.
+    It passes everything on to another observer, each event as `Observer.logged`.
 
     Attributes:
         entries: the events so far.
@@ -241,7 +241,7 @@ class Log(Observer):
 
 
 def _entry(event: Event, engine: str) -> Entry:
-    """The entry of an event, without its time and what is known besides."""
+    """The entry of an event, without its time, collective and gap."""
     match event:
         case Point():
             costs = event.steps, event.bandwidth, event.rounds, event.chunks

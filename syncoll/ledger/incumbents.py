@@ -24,9 +24,9 @@ __all__ = [
 ]
 
 FEW_STEPS, MOST_LISTED = 12, 128
-"""Members of up to so many steps are points, and what is proved is said for each of these S; and up
-to so many, within its limits, of a search that shows no families.  Families are compared member by
-member up to the latter; beyond it what R/C comes near to counts."""
+"""Members of up to 12 steps are points, and each of these S has a proof; of a search with limits,
+which shows no families, members of up to 128 steps.  Families are compared member by member up to
+that; beyond it the limit of R/C counts."""
 
 MOST_SENDS = 1 << 20
 """Sends of an algorithm that is listed although others would do: a file of more has tens of
@@ -38,8 +38,7 @@ def belonging(
 ) -> tuple[Family, ...]:
     """The families of which a member is not beaten by those of the others, nor matched by points.
 
-    Of a search that is limited in S, R or C there are none: members beyond any limit are not what
-    was asked for.
+    A search that is limited in S, R or C has no families, which go beyond any limit.
     """
     if not shows_families(request):
         return ()
@@ -90,7 +89,7 @@ def _is_matched(family: Family, points: Sequence[Point]) -> bool:
 
 
 def _is_new(family: Family, steps: int, others: Sequence[Family]) -> bool:
-    """Whether a family has a member of so many steps, and no other one as good."""
+    """Whether a family has a member of `steps` steps, and no other one as good."""
     m = family.within(steps)
     if m is None or family.steps.at(m) != steps:
         return False
@@ -119,8 +118,8 @@ def few_steps(families: Sequence[Family], request: SearchRequest) -> Iterator[Po
     """The members of few steps, or those within the limits of a search that has some; where it has
     none the first of a family that has none so short.
 
-    Of a family's members with very many sends together only the first ones come, and the last; none
-    that has so many by itself, or more chunks than an algorithm may have.
+    Of members with more than `MOST_SENDS` sends together only the first ones come, and the last;
+    none with more by itself, or with more chunks than an algorithm may have.
     """
     limits = request.max_steps, request.max_rounds, request.max_chunks
     limited = any(most is not None for most in (*limits, request.k))

@@ -47,7 +47,7 @@ class StepState:
     """What solvers were asked about one number of steps.
 
     Args:
-        best: the least R/C known with at most so many steps.
+        best: the least R/C known with at most S steps.
         cheapest: the candidate that was tried first.
         tried: the candidates that a solver was asked about.
         undecided: those that it gave up, and why.
@@ -169,7 +169,7 @@ class Ledger:
         return new
 
     def proved(self, steps: int | None) -> Fraction:
-        """The best bound that was entered for at most so many steps (None: any); -1 for none."""
+        """The best bound entered for at most `steps` steps (None: any); -1 for none."""
         holding = (
             bound
             for s, bound in self._proved.items()
@@ -178,7 +178,7 @@ class Ledger:
         return max(holding, default=Fraction(-1))
 
     def _gap(self, steps: int | None) -> Fraction | None:
-        """What is found over what is proved for at most so many steps; None where one is not."""
+        """The least R/C found over the best bound for `steps` steps; None where one is missing."""
         if steps is None:
             ends = [p.bandwidth for p in self.points] + [f.limit for f in self._families]
             found = min(ends, default=None)
@@ -215,7 +215,7 @@ class Ledger:
         return within(point, self.limits) and synchronous
 
     def best(self, steps: int) -> Fraction | None:
-        """The least R/C found with at most so many steps."""
+        """The least R/C found with at most `steps` steps."""
         return min((p.bandwidth for p in self.points if p.steps <= steps), default=None)
 
     def is_of_use(self, steps: int, bandwidth: Fraction) -> bool:
@@ -228,7 +228,7 @@ class Ledger:
         return aim is None or aim.is_of_use(steps, bandwidth, self.points)
 
     def may_serve(self, steps: int) -> bool:
-        """Whether the best that so many steps may cost would be of use for the sizes asked for."""
+        """Whether the least cost that is possible for S would be of use for the sizes asked for."""
         aim = self.request.aim
         if aim is None:
             return True
@@ -247,7 +247,7 @@ class Ledger:
         return gaps_are_open(unbeaten(self.points, families), self.source, families)
 
     def bound(self, steps: int | None) -> Bound:
-        """Bounds R/C for at most so many steps (None: any number), as far as there is time."""
+        """Bounds R/C for at most `steps` steps (None: any number), as far as there is time."""
         with self.log.turn(BOUNDS):
             return Bound(steps, self.bounds.bandwidth(steps))
 

@@ -40,7 +40,7 @@ def lower_bounds(
     Args:
         chunks: C; None for the least for which the collective is defined.
         max_steps: bounds for S up to this; None for 3 beyond the least.
-        num_steps: bounds for so many S, from the least on, instead.
+        num_steps: bounds for this number of S, from the least on, instead.
         until: deadline; a bound for S that is not proved by then is replaced by the bound for any
             number of steps.  Distances and quick bounds are always included.
         prove: see `BoundsTable`.

@@ -127,7 +127,7 @@ class Candidate:
 
 
 class Observer:
-    """Is told of every step of a search; this one ignores everything.  Override what you need."""
+    """Sees every step of a search; this one ignores everything.  Override what you need."""
 
     def logged(self, entry: Entry) -> None:
         """An event of the search, see `syncoll.ledger.events`."""

@@ -75,9 +75,8 @@ class _Known:
             self._proved[entry.steps] = entry.bandwidth
 
     def rows(self, most: int) -> list[tuple[str, str, str, str]]:
-        """For each S of which something is known S, the least R/C found with at most so many steps,
-        what is proved, and how near they are; of more than there is room for those in the middle
-        are left out.
+        """For each known S the least R/C found with at most S steps, the bound, and the gap; where
+        there is no room for all, those in the middle are left out.
         """
         every = sorted(s for s in {*self._found, *self._proved} if s is not None)
         if len(every) > most:
