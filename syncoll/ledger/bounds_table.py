@@ -239,8 +239,8 @@ class BoundsTable:
         return self.bandwidth(steps)
 
     def is_far(self, steps: int) -> bool:
-        """Whether an S has no bound of its own: it would hardly exceed that for any number of steps,
-        and its linear program grows with S."""
+        """Whether an S has no bound of its own, which would hardly exceed that for any number of
+        steps, and whose linear program grows with S."""
         near, times = (of[self.collective.combining] for of in (_NEAR_STEPS, _NEAR_MULTIPLES))
         return steps > max(near, times * self.least_steps)
 
