@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from random import Random
 
 from syncoll_treepacking.links import LinkSystem
-from syncoll_treepacking.oracle import Column, Oracle
+from syncoll_treepacking.oracle import Oracle, TreeColumn
 
 __all__ = ["low_trees"]
 
@@ -19,7 +19,7 @@ _MOST_EDGES = 1 << 14
 _MOST_ROOTS = 64
 
 
-def low_trees(oracle: Oracle, count: int, chance: Random | None = None) -> list[list[Column]]:
+def low_trees(oracle: Oracle, count: int, chance: Random | None = None) -> list[list[TreeColumn]]:
     """Turn by turn a tree for each group; the first W turns are a packing of W parts.
 
     Args:
@@ -31,7 +31,7 @@ def low_trees(oracle: Oracle, count: int, chance: Random | None = None) -> list[
     onward = _onward(system)
     roots = [_centres(onward) if root is None else [root] for root in oracle.roots]
     capacities = [float(c) for c in system.capacities]
-    load = [0.0] * system.num_rows
+    load = [0.0] * len(capacities)
 
     def rank(link: int, share: float) -> float:
         if chance is not None:
@@ -39,7 +39,7 @@ def low_trees(oracle: Oracle, count: int, chance: Random | None = None) -> list[
         uses = system.uses[link]
         return max((load[row] + times * share) / capacities[row] for row, times in uses)
 
-    turns: list[list[Column]] = []
+    turns: list[list[TreeColumn]] = []
     count = min(count, _MOST_EDGES // system.num_nodes)
     for turn in range(max(8, count // len(roots))):
         trees = []
@@ -66,7 +66,7 @@ def low_trees(oracle: Oracle, count: int, chance: Random | None = None) -> list[
                 level = sorted(choices)
             if not system.directed:
                 routes = sorted((min(u, v), max(u, v)) for u, v in routes)
-            trees.append(Column(group, tuple(sorted(links)), tuple(routes)))
+            trees.append(TreeColumn(group, tuple(sorted(links)), tuple(routes)))
         turns.append(trees)
     return turns
 

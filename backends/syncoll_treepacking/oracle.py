@@ -12,39 +12,46 @@ The oracles work on any numbers: floats while searching, integers of any size to
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, Protocol
 
+import networkx as nx
 import numpy as np
 
-from syncoll.arrays import FloatArray
+from syncoll.arrays import IntArray
 from syncoll.scheduling.arborescence import cheapest_arborescence
-from syncoll_treepacking.links import LinkSystem
+from syncoll_treepacking.links import Costs, LinkSystem
 
-__all__ = ["ArborescenceOracle", "Column", "Oracle", "SpanningTreeOracle"]
-
-
-Costs = Sequence[int] | FloatArray
-"""Of one use of each link."""
+__all__ = ["ArborescenceOracle", "Oracle", "SpanningTreeOracle", "TreeColumn"]
 
 
 @dataclass(frozen=True)
-class Column:
+class TreeColumn:
     """A tree, as the linear program sees it.
 
     Args:
         group: whose data goes down it: a position in the oracle's `shares`.
-        links: the links it uses, in order, repeated where used more than once.
+        used: the links it uses, in order, repeated where used more than once.
         routes: for each edge of the tree the vertices on its way, both ends included; for a tree
             with a root, parents first.
     """
 
     group: int
-    links: tuple[int, ...]
+    used: tuple[int, ...]
     routes: tuple[tuple[int, ...], ...]
+
+    @property
+    def links(self) -> IntArray:
+        """``[K]``."""
+        return np.array(self.used, dtype=np.int64)
+
+    @property
+    def steps(self) -> IntArray:
+        """``[K]``: a tree knows no steps."""
+        return np.zeros(len(self.used), dtype=np.int64)
 
 
 class Oracle(Protocol):
@@ -56,13 +63,13 @@ class Oracle(Protocol):
 
     @property
     def shares(self) -> tuple[Fraction, ...]:
-        """How much of the data each group of trees carries; 1 in all."""
+        """The part of the data that each group of trees carries; 1 in all."""
 
     @property
     def roots(self) -> tuple[int | None, ...]:
         """The root of each group's trees; None where any node may be one."""
 
-    def cheapest(self, costs: Costs) -> list[Column]:
+    def cheapest(self, costs: Costs) -> list[TreeColumn]:
         """A cheapest tree of each group.
 
         Args:
@@ -77,36 +84,28 @@ class SpanningTreeOracle:
         self.system = system
         self.shares = (Fraction(1),)
         self.roots: tuple[int | None, ...] = (None,)
-        self._at: list[list[tuple[int, int]]] = [[] for _ in range(system.num_vertices)]
-        for link, (u, v) in enumerate(system.ends):
-            self._at[u].append((link, v))
-            self._at[v].append((link, u))
 
-    def cheapest(self, costs: Costs) -> list[Column]:
+    def cheapest(self, costs: Costs) -> list[TreeColumn]:
         """See `Oracle`."""
-        system = self.system
+        system, ends = self.system, self.system.ends
         if system.num_vertices == system.num_nodes:
-            chosen = self._kruskal(costs, range(system.num_nodes))
-            links = tuple(sorted(chosen))
-            return [Column(0, links, tuple(system.ends[link] for link in links))]
-        distance, nearest, before = self._regions(costs)
-        ends = system.ends
-        met = [distance[u] + costs[link] + distance[v] for link, (u, v) in enumerate(ends)]
+            chosen = tuple(sorted(self._kruskal(costs, range(system.num_nodes))))
+            return [TreeColumn(0, chosen, tuple(ends[link] for link in chosen))]
+        price: Sequence[Any] = costs.tolist() if isinstance(costs, np.ndarray) else costs
+        graph: nx.Graph[int] = nx.Graph()
+        for link, (u, v) in enumerate(ends):
+            graph.add_edge(u, v, cost=price[link], link=link)
+        found: Any = nx.multi_source_dijkstra(graph, {*range(system.num_nodes)}, weight="cost")
+        far, ways = found
+        met = [far[u] + price[link] + far[v] for link, (u, v) in enumerate(ends)]
         used: list[int] = []
         routes = []
-        for link in self._kruskal(met, nearest):
-            halves = []
-            for end in ends[link]:
-                half = [end]
-                while before[half[-1]] is not None:
-                    back, previous = before[half[-1]] or (0, 0)
-                    used.append(back)
-                    half.append(previous)
-                halves.append(half)
-            used.append(link)
-            route = (*reversed(halves[0]), *halves[1])
+        for link in self._kruskal(met, [ways[v][0] for v in range(system.num_vertices)]):
+            u, v = ends[link]
+            route = (*ways[u], *reversed(ways[v]))
+            used += [graph.edges[edge]["link"] for edge in pairwise(route)]
             routes.append(route if route[0] < route[-1] else route[::-1])
-        return [Column(0, tuple(sorted(used)), tuple(sorted(routes)))]
+        return [TreeColumn(0, tuple(sorted(used)), tuple(sorted(routes)))]
 
     def _kruskal(self, costs: Costs, region: Sequence[int]) -> list[int]:
         """Links that join the regions to one, cheapest in all."""
@@ -117,7 +116,6 @@ class SpanningTreeOracle:
         leader = list(range(self.system.num_nodes))
         ends = self.system.ends
         chosen: list[int] = []
-        missing = self.system.num_nodes - 1
         for link in order:
             u, v = ends[link]
             a, b = region[u], region[v]
@@ -130,40 +128,9 @@ class SpanningTreeOracle:
             if a != b:
                 leader[a] = b
                 chosen.append(link)
-                missing -= 1
-                if not missing:
+                if len(chosen) == self.system.num_nodes - 1:
                     break
         return chosen
-
-    def _regions(self, costs: Costs) -> tuple[list[Any], list[int], list[tuple[int, int] | None]]:
-        """For each vertex the cost to the nearest compute node, which that is, and the way to it.
-
-        The way is the next link and vertex; None at compute nodes.
-        """
-        system = self.system
-        nodes, vertices = system.num_nodes, system.num_vertices
-        price: Sequence[Any] = costs.tolist() if isinstance(costs, np.ndarray) else costs
-        distance: list[Any] = [0] * vertices
-        nearest = list(range(nodes)) + [0] * (vertices - nodes)
-        before: list[tuple[int, int] | None] = [None] * vertices
-        done = [False] * vertices
-        queue: list[tuple[Any, int, int, int]] = []  # cost, vertex, link towards, next vertex
-        for node in range(nodes):
-            done[node] = True
-            for link, other in self._at[node]:
-                if other >= nodes:
-                    heapq.heappush(queue, (price[link], other, link, node))
-        while queue:
-            cost, vertex, link, previous = heapq.heappop(queue)
-            if done[vertex]:
-                continue
-            done[vertex] = True
-            distance[vertex], nearest[vertex] = cost, nearest[previous]
-            before[vertex] = (link, previous)
-            for onward, other in self._at[vertex]:
-                if not done[other]:
-                    heapq.heappush(queue, (cost + price[onward], other, onward, vertex))
-        return distance, nearest, before
 
 
 class ArborescenceOracle:
@@ -171,7 +138,7 @@ class ArborescenceOracle:
 
     Args:
         system: directed, without switches.
-        shares: how much of the data starts at each root; 1 in all.
+        shares: the part of the data that starts at each root; 1 in all.
     """
 
     def __init__(self, system: LinkSystem, shares: dict[int, Fraction]) -> None:
@@ -180,26 +147,14 @@ class ArborescenceOracle:
         self.roots: tuple[int | None, ...] = tuple(shares)
         self._starts = tuple(shares)
 
-    def cheapest(self, costs: Costs) -> list[Column]:
+    def cheapest(self, costs: Costs) -> list[TreeColumn]:
         """See `Oracle`."""
         ends, nodes = self.system.ends, self.system.num_nodes
         numbers: list[Any] = costs.tolist() if isinstance(costs, np.ndarray) else list(costs)
         columns = []
         for group, root in enumerate(self._starts):
             edges = [(u, v, numbers[i], i) for i, (u, v) in enumerate(ends)]
-            chosen = cheapest_arborescence(nodes, root, edges)
-            columns.append(Column(group, tuple(sorted(chosen)), _parents_first(root, chosen, ends)))
+            chosen = sorted(cheapest_arborescence(nodes, root, edges))
+            tree: nx.DiGraph[int] = nx.DiGraph([ends[link] for link in chosen])
+            columns.append(TreeColumn(group, tuple(chosen), tuple(nx.bfs_edges(tree, root))))
         return columns
-
-
-def _parents_first(
-    root: int, chosen: Sequence[int], ends: Sequence[tuple[int, int]]
-) -> tuple[tuple[int, int], ...]:
-    children: dict[int, list[int]] = {}
-    for link in sorted(chosen):
-        children.setdefault(ends[link][0], []).append(ends[link][1])
-    ordered, level = [], [root]
-    while level:
-        ordered += [(u, v) for u in level for v in children.get(u, ())]
-        level = [v for u in level for v in children.get(u, ())]
-    return tuple(ordered)

@@ -1,141 +1,195 @@
-"""The search for a packing: floating point proposes, exact arithmetic decides.
+"""Packings of trees whatever the steps: floating point proposes, exact arithmetic decides.
 
-The last program's basis says which trees carry data and which rows are tight; that square system is
-solved in rationals, forwards for the weights and backwards for the prices.  What comes out is
-measured on every row and checked as a certificate, so a packing's cost and its bound are theorems.
-Where both meet the packing is optimal; where they do not (a time limit ended the search, or the
-basis was not the true one), both are reported.
+Minimise C subject to: the trees of each group carry its share of the data, and no row carries more
+than C times its capacity ("Optimal Message Scheduling for Aggregation", problem (2)).  Columns and
+prices are `syncoll.packing`'s.  Two things keep the number of programs small, often at one: the
+first trees come from a greedy packing, each cheapest under prices that grow with the load; and
+every program is answered by several trees, each under prices raised where the ones before it went.
+
+Shares and prices are then made rational.  The shares are measured on every row, and the prices are
+asked for their cheapest trees: whatever trees carry the data, they pay the sum over the rows of
+price times load, so ``C >= sum over groups (share * cheapest tree) / sum over rows (price *
+capacity)``.  A packing's cost and its bound so are theorems; where both meet it is optimal.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
 
 import numpy as np
 
 from syncoll.arrays import FloatArray
-from syncoll_treepacking.certificate import Certificate, PriceCertificate, best_partition
-from syncoll_treepacking.exact_basis import exact_prices, exact_weights
-from syncoll_treepacking.oracle import Column, Oracle
-from syncoll_treepacking.packing import PackedTree, Packing, packing_cost
-from syncoll_treepacking.program import ColumnGeneration, Master
+from syncoll.deadline import NEVER, Deadline
+from syncoll.packing.column_generation import TINY, Packing, Tuning
+from syncoll_treepacking.oracle import Oracle, TreeColumn
 
-__all__ = ["pack"]
+__all__ = ["ExactPacking", "pack", "packing_cost"]
+
+_TUNING = Tuning(kept=0.0, gain=1e-5, patience=40, near=TINY)
+"""Chosen by the tables of benchmarks/results/treepacking.md: optima to the last digit."""
+
+_TREES_PER_PROGRAM = 12
+_MOST_GREEDY = 600
+"""Trees for each program, and before the first one; limits work."""
+
+_LIGHT = 1e-6
+"""The cost of a link, in times of all data on the widest: of equal packings the lightest is best.
+It matters with switches only: elsewhere every spanning tree has as many links."""
+
+_DENOMINATORS, _FINE = (100, 10**4, 10**8), 10**4
+"""Denominators at most of shares and prices; the largest one is common to all prices."""
 
 
-_MOST_ROUNDS = 20
-"""How often the exact check of the prices may find a cheaper tree before the interval is left."""
+@dataclass(frozen=True, eq=False)
+class ExactPacking:
+    """Trees that carry one unit of data together.
 
-_GRAIN = 1 << 32
-"""In how many parts of the largest one weights and prices are rounded to integers."""
+    Args:
+        oracle: what they are packed into.
+        trees: with weights above 0 that add up to the share of each group.
+        cost: C, the time for one unit of data: the most that a row carries for its capacity.
+        prices: of the rows, in whole numbers: only their ratios matter.
+        bound: the lower bound on C that the prices prove.
+        pool: every tree that was generated.
+    """
+
+    oracle: Oracle
+    trees: tuple[tuple[TreeColumn, Fraction], ...]
+    cost: Fraction
+    prices: tuple[int, ...]
+    bound: Fraction
+    pool: tuple[TreeColumn, ...]
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether nothing is cheaper."""
+        return self.cost == self.bound
+
+    @property
+    def loads(self) -> tuple[Fraction, ...]:
+        """Of each row."""
+        return _loads(self.oracle, self.trees)
 
 
-def pack(oracle: Oracle, *, seconds: float | None = None, lightest: bool = False) -> Packing:
-    """Packs trees so that C is least.
+def pack(oracle: Oracle, until: Deadline = NEVER) -> ExactPacking:
+    """The cheapest packing found.
 
     Args:
         oracle: what trees are, and what they are packed into.
-        seconds: when to end the search for better trees; None for no limit.
-        lightest: of all packings of that cost, one whose links carry least in all, as
-            floating point sees it.  It matters with switches only: elsewhere every spanning tree
-            has as many links.
+        until: when to end the search for better trees.
     """
-    began = time.perf_counter()
-    generation = ColumnGeneration(oracle, seconds)
-    master = Master(oracle)
-    search = _Search(oracle)
-    for _ in range(_MOST_ROUNDS):
-        generation.run(master)
-        cheaper = search.settle(master)
-        if search.cost == search.bound or not generation.converged or not master.add(cheaper):
-            break
-    if lightest:
-        again = Master(oracle, search.cost)
-        again.add(master.columns)
-        ColumnGeneration(oracle, seconds).run(again)
-        search.lighten(again)
-    packing = search.packing(generation.programs, master.columns, time.perf_counter() - began)
-    packing.verify()
-    return packing
+    packing = _TreePacking(oracle)
+    for tree in packing.greedy(until):
+        packing.add(tree.group, tree)
+    while not packing.rested and not until.passed:
+        packing.improve(until)
+    shares = packing.master.shares
+    if not len(shares):  # there was no time for a program
+        shares = np.ones(len(packing.columns))
+    weighted = [_weights(oracle, packing.columns, shares, most) for most in _DENOMINATORS]
+    trees = min(weighted, key=lambda some: packing_cost(oracle, some))
+    proofs = [_proof(oracle, packing.prices, most) for most in _DENOMINATORS]
+    bound, prices = max(proofs)
+    return ExactPacking(
+        oracle, trees, packing_cost(oracle, trees), prices, bound, tuple(packing.columns)
+    )
 
 
-class _Search:
-    """The best weights and the best certificate so far."""
+class _TreePacking(Packing[TreeColumn]):
+    """The linear program, and its own oracle for several trees at once."""
 
     def __init__(self, oracle: Oracle) -> None:
-        self._oracle = oracle
-        self._trees: list[PackedTree] = []
-        self.cost: Fraction | None = None
-        self.bound = Fraction(0)
-        self._certificate: Certificate | None = None
+        self.trees, self.system = oracle, oracle.system
+        self._chance = np.random.default_rng(7)
+        shares = [float(share) for share in oracle.shares]
+        super().__init__(self.system, shares, 1, self, _TUNING, timeless=True)
+        self._each = _LIGHT * (self.system.num_vertices > self.system.num_nodes)
 
-    def settle(self, master: Master) -> list[Column]:
-        """Takes what a master found into account; returns trees that its prices call cheaper."""
-        if not master.solved:
-            self._prove([1] * self._oracle.system.num_rows)
-            self._offer(master.columns, self._rounded(master, np.ones(len(master.columns))))
-            return []
-        prices = master.prices()
-        self._prove(np.rint(prices / prices.max() * _GRAIN).astype(np.int64).tolist())
-        self._offer(master.columns, exact_weights(master))
-        if self.cost == self.bound:
-            return []
-        self._offer(master.columns, self._rounded(master, master.weights()))
-        exact = exact_prices(master)
-        if exact is None or self.cost == self.bound:
-            return []
-        self._prove(exact)
-        return self._oracle.cheapest(self._oracle.system.exact_costs(exact))
+    def cost_of(self, column: TreeColumn) -> float:
+        """See `Packing`."""
+        return self._each * len(column.used)
 
-    def lighten(self, master: Master) -> None:
-        """Takes the weights of a master with fixed C, where they are exact."""
-        weights = exact_weights(master) if master.solved else None
-        if weights is None or min(weights) < 0:
-            return
-        if packing_cost(self._oracle, master.columns, weights) == self.cost:
-            self._trees = _packed(master.columns, weights)
+    def cheap(
+        self,
+        prices: FloatArray,
+        pays: FloatArray,
+        shared: Sequence[Sequence[TreeColumn]],
+        until: Deadline,
+    ) -> tuple[list[tuple[int, TreeColumn]], FloatArray]:
+        """See `syncoll.packing.column_generation.Oracle`; the first tree of each group is exact."""
+        costs = np.asarray(self.system.costs(prices[:, 0])) + self._each
+        step = float(costs.mean()) * 0.02
+        raised, found = np.zeros(len(costs)), self.trees.cheapest(costs)
+        least = np.array([costs[tree.links].sum() for tree in found])
+        for _ in range(max(1, _TREES_PER_PROGRAM // len(pays))):
+            noise = self._chance.uniform(0, step, len(costs))
+            more = self.trees.cheapest(costs + step * raised + noise)
+            for tree in more:
+                np.add.at(raised, tree.links, 1.0)
+            found += more
+        limit = pays * (1 - TINY)
+        cheap = [(t.group, t) for t in found if costs[t.links].sum() < limit[t.group]]
+        return cheap, least
 
-    def packing(self, programs: int, pool: Iterable[Column], seconds: float) -> Packing:
-        """What was found."""
-        assert self.cost is not None
-        assert self._certificate is not None
-        return Packing(
-            self._oracle, tuple(self._trees), self.cost, self.bound, self._certificate, programs,
-            tuple(pool), seconds,
-        )  # fmt: skip
-
-    def _offer(self, columns: Sequence[Column], weights: Sequence[Fraction] | None) -> None:
-        if weights is None or min(weights) < 0:
-            return
-        cost = packing_cost(self._oracle, columns, weights)
-        if self.cost is None or cost < self.cost:
-            self.cost, self._trees = cost, _packed(columns, weights)
-
-    def _prove(self, prices: Sequence[int]) -> None:
-        certificate: Certificate
-        if self._oracle.system.is_plain:
-            certificate = best_partition(self._oracle.system, prices)
-        else:
-            certificate = PriceCertificate({row: p for row, p in enumerate(prices) if p})
-        bound = certificate.check(self._oracle)
-        if self._certificate is None or bound > self.bound:
-            self.bound, self._certificate = bound, certificate
-
-    def _rounded(self, master: Master, weights: FloatArray) -> list[Fraction]:
-        """Nearby weights that add up exactly."""
-        shares = self._oracle.shares
-        whole = np.rint(np.maximum(weights, 0.0) * _GRAIN).astype(np.int64).tolist()
-        totals = [0] * len(shares)
-        for tree, weight in zip(master.columns, whole, strict=True):
-            totals[tree.group] += weight
-        return [
-            shares[tree.group] * Fraction(weight, totals[tree.group])
-            for tree, weight in zip(master.columns, whole, strict=True)
-        ]
+    def greedy(self, until: Deadline) -> Iterator[TreeColumn]:
+        """Trees that each avoid what the ones before them loaded."""
+        system, shares = self.system, [float(share) for share in self.trees.shares]
+        load = np.zeros(len(system.rate))
+        for turn in range(max(8, min(2 * len(load) // len(shares), _MOST_GREEDY))):
+            level = load / system.rate
+            sharp = np.exp(np.minimum((level - level.max()) * np.sqrt(turn + 1.0), 0.0))
+            noise = 1 + self._chance.uniform(0, 1e-3, len(system.ends))
+            costs = np.asarray(system.costs((sharp + 1e-9) / system.rate))
+            for tree in self.trees.cheapest(costs * noise):
+                load += shares[tree.group] * system.load(tree.links, tree.steps, 1)[:, 0]
+                yield tree
+            if until.passed:
+                return
 
 
-def _packed(columns: Sequence[Column], weights: Sequence[Fraction]) -> list[PackedTree]:
-    pairs = zip(columns, weights, strict=True)
-    return [PackedTree(weight, tree) for tree, weight in pairs if weight]
+def packing_cost(oracle: Oracle, trees: Sequence[tuple[TreeColumn, Fraction]]) -> Fraction:
+    """C of weighted trees: the most that a row carries for its capacity."""
+    loads = _loads(oracle, trees)
+    return max(x / c for x, c in zip(loads, oracle.system.capacities, strict=True))
+
+
+def _loads(oracle: Oracle, trees: Sequence[tuple[TreeColumn, Fraction]]) -> tuple[Fraction, ...]:
+    total = [Fraction(0)] * len(oracle.system.capacities)
+    for tree, weight in trees:
+        load = oracle.system.load(tree.links, tree.steps, 1)[:, 0]
+        for row in np.flatnonzero(load).tolist():
+            total[row] += int(load[row]) * weight
+    return tuple(total)
+
+
+def _weights(
+    oracle: Oracle, columns: Sequence[TreeColumn], shares: FloatArray, most: int
+) -> tuple[tuple[TreeColumn, Fraction], ...]:
+    """Rational weights near shares that add up to the share of each group."""
+    near = [
+        (tree, Fraction(share).limit_denominator(most))
+        for tree, share in zip(columns, shares.tolist(), strict=False)
+        if share > TINY
+    ]
+    totals = [Fraction(0)] * len(oracle.shares)
+    for tree, weight in near:
+        totals[tree.group] += weight
+    if not all(totals):
+        return _weights(oracle, columns, shares, most * most)
+    return tuple((t, w * oracle.shares[t.group] / totals[t.group]) for t, w in near if w)
+
+
+def _proof(oracle: Oracle, prices: FloatArray, most: int) -> tuple[Fraction, tuple[int, ...]]:
+    """The bound that whole prices near these prove, and these."""
+    near = [Fraction(p).limit_denominator(most) for p in (prices / prices.max()).tolist()]
+    common = most if most > _FINE else lcm(*(price.denominator for price in near))
+    whole = tuple(round(price * common) for price in near)
+    system = oracle.system
+    spent = sum((c * p for c, p in zip(system.capacities, whole, strict=True)), Fraction(0))
+    costs = system.costs(whole)
+    trees = oracle.cheapest(costs)
+    paid = (oracle.shares[t.group] * sum(int(costs[link]) for link in t.used) for t in trees)
+    return sum(paid, Fraction(0)) / spent, whole

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
+from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology
 from syncoll.plugins import OptionValue, Proposal, SeedLimits
@@ -49,7 +50,7 @@ class TreePackingSeed:
             system = LinkSystem.rooted(topology, demand.sources)
             oracle = ArborescenceOracle(system, demand.shares)
         found: list[tuple[int, Fraction]] = []
-        for whole, segments in _turns(oracle, budget, limits.max_chunks):
+        for whole, segments in _turns(oracle, ends, budget, limits.max_chunks):
             if ends.passed:
                 return
             left = replace(limits, seconds=None, until=ends)
@@ -62,12 +63,13 @@ class TreePackingSeed:
 
 
 def _turns(
-    oracle: Oracle, budget: float, most: int | None
+    oracle: Oracle, ends: Deadline, budget: float, most: int | None
 ) -> Iterator[tuple[IntegralPacking, tuple[int, ...]]]:
     """Packings with numbers of segments: what takes few steps first, then what takes few rounds.
 
     Args:
         oracle: what trees are, and what they are packed into.
+        ends: when all must be over.
         budget: seconds for the program, and again for whole trees.
         most: C at most; None for no limit.
     """
@@ -76,9 +78,9 @@ def _turns(
     for whole in low_packings(oracle, turns):
         wholes.append(whole)
         yield whole, SEGMENTS[:1]
-    packing = pack(oracle, seconds=budget)
+    packing = pack(oracle, ends.sooner(budget))
     pool = [tree for turn in (*turns, *low_trees(oracle, 256, Random(7))) for tree in turn]
-    for whole in integral_packings(packing, [*pool, *packing.pool], budget):
+    for whole in integral_packings(packing, [*pool, *packing.pool], ends.sooner(budget)):
         wholes.append(whole)
         yield whole, SEGMENTS[:1]
     # In segments only the cheapest of each height is worth it.

@@ -26,9 +26,6 @@ __all__ = ["TINY", "Column", "Oracle", "Packing", "Tuning"]
 TINY = 1e-9
 """Smaller shares are noise of the solver, and so are smaller savings."""
 
-_NEAR = 1e-4
-"""A packing this near to a lower estimate is at rest: whole chunks lose more."""
-
 
 class Column(Protocol):
     """What one chunk does."""
@@ -85,12 +82,14 @@ class Tuning:
         gain, patience: at rest after `patience` turns in which the value falls by less than `gain`.
         complete: whether the oracle looks at all kinds of columns in a turn; then the least costs
             estimate the optimum, and a turn without new columns is the last one.
+        near: at rest when the value is this near to a lower estimate, relatively.
     """
 
     kept: float
     gain: float
     patience: int
     complete: bool = True
+    near: float = 1e-4
 
 
 class Packing(Generic[C]):
@@ -141,7 +140,7 @@ class Packing(Generic[C]):
         self._prices = np.repeat(start[:, None], self.master.steps, axis=1)
         self._at_estimate = self._prices
         self._turn, self._last_fall = 0, (0, self.value)
-        self._is_smoothed = False
+        self._is_smoothed = True  # the first prices are not those of the program
 
     @property
     def value(self) -> float:
@@ -165,9 +164,13 @@ class Packing(Generic[C]):
         if load.tobytes() in self._known[demand]:
             return False
         self._known[demand].add(load.tobytes())
-        self.master.add(demand, load)
+        self.master.add(demand, load, self.cost_of(column))
         self.columns.append(column)
         return True
+
+    def cost_of(self, column: C) -> float:
+        """The cost of a column besides its prices; the oracle has to count it, too."""
+        return 0.0
 
     def improve(self, until: Deadline) -> None:
         """Asks the oracle once, and solves the program again.
@@ -210,7 +213,7 @@ class Packing(Generic[C]):
         return shared
 
     def _is_at_rest(self, added: int) -> bool:
-        if self.value <= self.estimate * (1 + _NEAR):
+        if self.value <= self.estimate * (1 + self._tuning.near):
             return True
         if self._tuning.complete and not (added or self._is_smoothed):
             return True

@@ -215,12 +215,16 @@ class ColumnChoice(Generic[C]):
                 return numbers // factor, units // factor
         return numbers, units
 
-    def solved(self, numbers: IntArray, seconds: float) -> IntArray:
+    def solved(
+        self, numbers: IntArray, seconds: float, costs: Sequence[int] | None = None
+    ) -> IntArray:
         """Numbers with the same sums by CP-SAT; the given ones where it finds none better in time.
 
         Args:
             numbers: a hint.
             seconds: time limit.
+            costs: ``[T]``, of a chunk on each column, for numbers of equally many rounds; None
+                where these count alone, and a little more of them does not matter.
         """
         from ortools.sat.python import cp_model
 
@@ -245,10 +249,12 @@ class ColumnChoice(Generic[C]):
             rate = self.rates[bound]
             model.add(rate.denominator * total <= rate.numerator * rounds[step])
         model.add(sum(rounds) <= most)
-        model.minimize(sum(rounds))
+        extra = [cost * variable for cost, variable in zip(costs or [], variables, strict=False)]
+        scale = 1 + max(costs or [0]) * int(numbers.sum())
+        model.minimize(scale * sum(rounds) + sum(extra))
         solver = cp_model.CpSolver()
         limit_cp_sat(solver.parameters, max(0.05, seconds))
-        solver.parameters.relative_gap_limit = 0.001
+        solver.parameters.relative_gap_limit = 0.001 if costs is None else 0.0
         status = solver.solve(model)
         took(solver.response_proto.deterministic_time / TICKS_PER_UNIT)
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):

@@ -8,6 +8,7 @@ from fractions import Fraction
 from random import Random
 
 import networkx as nx
+import numpy as np
 import pytest
 
 import syncoll_treepacking
@@ -20,7 +21,7 @@ from syncoll_treepacking.demand import Demand
 from syncoll_treepacking.integral import integral_packings, low_packings, oriented
 from syncoll_treepacking.links import LinkSystem
 from syncoll_treepacking.low_height import low_trees
-from syncoll_treepacking.oracle import ArborescenceOracle, Column, SpanningTreeOracle
+from syncoll_treepacking.oracle import ArborescenceOracle, SpanningTreeOracle, TreeColumn
 from syncoll_treepacking.search import pack
 
 pytestmark = pytest.mark.usefixtures("counted_work")
@@ -145,8 +146,8 @@ def test_integral_packings_get_cheaper_and_count_right(library: SpecLibrary) -> 
     before: Fraction | None = None
     for whole in integral_packings(packing, packing.pool):
         assert sum(count for _, count in whole.trees) == whole.parts
-        links = [link for tree, count in whole.trees for link in tree.links * count]
-        loads = oracle.system.loads(links).tolist()
+        links = np.array([link for tree, count in whole.trees for link in tree.used * count])
+        loads = oracle.system.load(links, np.zeros_like(links), 1)[:, 0].tolist()
         cost = max(
             Fraction(load, whole.parts) / capacity
             for load, capacity in zip(loads, oracle.system.capacities, strict=True)
@@ -161,7 +162,7 @@ def test_integral_packings_get_cheaper_and_count_right(library: SpecLibrary) -> 
 def test_rooted_at_the_centre_a_tree_is_lowest(seed: int) -> None:
     graph: nx.Graph[int] = nx.random_labeled_tree(3 + seed, seed=seed)
     edges = tuple((min(u, v), max(u, v)) for u, v in graph.edges)
-    column = Column(0, tuple(range(len(edges))), edges)
+    column = TreeColumn(0, tuple(range(len(edges))), edges)
     tree = oriented(column, None, 2)
     assert tree.height == nx.radius(graph)
     assert {(min(u, v), max(u, v)) for u, v in tree.edges} == set(edges)
