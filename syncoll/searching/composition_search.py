@@ -37,7 +37,7 @@ from syncoll.searching.compositions import Compositions
 from syncoll.searching.heuristics import SOON_SECONDS
 from syncoll.searching.parts import Part, PartRequests, PartSearch, SearchTask, same_problem
 from syncoll.searching.search import Search, bounds_until
-from syncoll.searching.shares import SHORT_SECONDS
+from syncoll.searching.shares import FAR, SHORT_SECONDS
 
 __all__ = ["CompositionSearch"]
 
@@ -46,9 +46,6 @@ COMPOSITIONS = "compositions"
 
 _DIRECT_MULTIPLES = 12
 """The limit on C of the direct search, in multiples of the least C."""
-
-_FAR = 2
-"""So many times the bound is far from it."""
 
 
 class CompositionSearch:
@@ -268,7 +265,7 @@ class CompositionSearch:
         ledger = self._ledger
         ends = [p.bandwidth for p in ledger.points] + [f.limit for f in ledger.families]
         best = min(ends, default=None)
-        return best is None or best > _FAR * ledger.source.least_bandwidth
+        return best is None or best > FAR * ledger.source.least_bandwidth
 
     @property
     def _is_wide(self) -> bool:

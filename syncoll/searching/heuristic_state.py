@@ -37,7 +37,6 @@ class HeuristicState:
     Attributes:
         turns: its proposals; None before its first turn.
         begun: whether it has been asked for the first of them.
-        has_found: whether it had an algorithm within the limits.
         ended: whether it has come to its end, or failed.
         stopped_after: seconds of the turn in which it was stopped; 0 where it was not.
         in_background: whether it works in a process of its own.
@@ -46,7 +45,6 @@ class HeuristicState:
     seed: ChosenSeed
     turns: Proposals | None = field(default=None, init=False)
     begun: bool = field(default=False, init=False)
-    has_found: bool = field(default=False, init=False)
     ended: bool = field(default=False, init=False)
     stopped_after: float = field(default=0.0, init=False)
     in_background: bool = field(default=False, init=False)

@@ -167,9 +167,7 @@ class HeuristicTurns:
         warm = bool(seeds.warm_starts) and _PROCESS_SECONDS < ends.left() < math.inf
         short = not seeds.in_background and ends.left() < _PROCESS_SECONDS
         if alone or not self._proving or short or (soon and not (hard or warm)):
-            # A solver is as fast there: with time enough the others wait until it is stuck.
-            tiny = soon and not combining and size_of(request.topology) == Size.TINY
-            return seeds.turn(limits, patience, slowest, one_alone=tiny and ends.is_never)
+            return seeds.turn(limits, patience, slowest)
         wait = 0.0
         if not seeds.in_background and (hard or not soon):
             most = shares.seed_seconds if soon and not combining else LONG_SECONDS

@@ -150,7 +150,6 @@ class Heuristics:
         *,
         background: Deadline | None = None,
         wait: float = 0.0,
-        one_alone: bool = False,
     ) -> Iterator[Found]:
         """Verified points and families of one turn, as they come.
 
@@ -163,8 +162,6 @@ class Heuristics:
                 after the turns of the quick ones; None for turns here.
             wait: seconds to wait for proposals from the background; those that have come by now
                 are taken in any case.
-            one_alone: whether after the first seed that has an algorithm only those have a turn
-                that a user named.
 
         Raises:
             PluginError: when a seed that a user named is broken; others are reported.
@@ -187,12 +184,6 @@ class Heuristics:
                 if background is not None and not quick:
                     self.go_to_background(limits, background)
                 if state.in_background:
-                    continue
-                if (
-                    one_alone
-                    and not state.seed.named
-                    and any(other.has_found for other in states[:i])
-                ):
                     continue
                 if replace(ends, works=None).passed:
                     return  # even to import another seed would take too long
@@ -340,7 +331,6 @@ class Heuristics:
                         yield found
                     elif within(found, limits):
                         late.clear()
-                        state.has_found = True
                         yield found
                         until = share
                 if until.passed:

@@ -9,6 +9,7 @@ from syncoll.ledger.sizes import Size, size_of
 from syncoll.model import Topology
 
 __all__ = [
+    "FAR",
     "LARGE",
     "LONG_SECONDS",
     "NEAR",
@@ -24,8 +25,9 @@ in, for a solver to decide an easy candidate (torus(16,16) in `benchmarks/exchan
 long one: a turn of seeds once a solver is stuck, and all bounds where no solver is asked.
 """
 
-NEAR = Fraction(1005, 1000)
-"""Costs of at most so many times others are near them: no time is spent on the difference."""
+NEAR, FAR = Fraction(1005, 1000), Fraction(2)
+"""Costs of at most so many times others are near them: no time is spent on the difference.  Those
+of so many times are far, as of broadcasts in the fewest steps."""
 
 
 @dataclass(frozen=True)
