@@ -109,7 +109,8 @@ class Proof:
         """What the proof rests on."""
         if self.refuted:
             return Method.UNSAT
-        kinds = {one.bound.method for one in self.certificates if one.bound.rounds}
+        bounds = (one.bound for one in self.certificates)
+        kinds = {one.method for one in bounds if one.rounds and one.certificate is not None}
         if not kinds:
             return Method.DISTANCE
         return Method(kinds.pop()) if len(kinds) == 1 else Method.PRICES
