@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from syncoll.documents import stored_forest
-from syncoll.documents.heads import holds_forest
+from syncoll.documents.sniff import holds_forest
 from syncoll.documents.stored import StoredFile
 from syncoll.errors import SyncollError
 from syncoll.trust.claims import check_claims

@@ -16,7 +16,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from syncoll.model import Topology
-from syncoll.model.boxes import boxes_by_width
+from syncoll.model.width_clusters import boxes_by_width
 
 __all__ = ["rings_bound"]
 

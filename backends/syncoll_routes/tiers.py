@@ -26,7 +26,7 @@ import numpy as np
 from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.model import BandwidthBound, Topology
-from syncoll.model.boxes import boxes_by_width
+from syncoll.model.width_clusters import boxes_by_width
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll_routes.congestion import CongestionRouter, Routes, merged
 from syncoll_routes.dealing import dealt, overlaps

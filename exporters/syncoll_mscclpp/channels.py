@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from syncoll.errors import ExportError
-from syncoll.model.boxes import shared_memory_boxes
+from syncoll.model.width_clusters import shared_memory_boxes
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import Kind, kind_of
 

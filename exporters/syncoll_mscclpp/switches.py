@@ -23,7 +23,7 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.errors import ExportError
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm, Topology
-from syncoll.model.boxes import shared_memory_boxes
+from syncoll.model.width_clusters import shared_memory_boxes
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import Buffer, Layout, Slot
 from syncoll_mscclpp.events import Event, Group

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from syncoll.model import Algorithm, Counting, Instance, Topology
-from syncoll.model.boxes import boxes_by_copies, shared_memory_boxes
+from syncoll.model.width_clusters import boxes_by_copies, shared_memory_boxes
 from syncoll.runtime import Buffer, Layout, Slot
 from syncoll_mscclpp.events import Event, Group
 

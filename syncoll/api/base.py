@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     from syncoll.model import Collective, Fabric, Topology
 
 __all__ = [
+    "Displayable",
     "Saved",
-    "Shown",
     "Tabular",
     "What",
     "Where",
+    "as_result",
     "bandwidth_of",
     "bytes_of",
     "choice_of",
@@ -46,7 +47,6 @@ __all__ = [
     "counts_work",
     "data_frame",
     "deadline_of",
-    "dressed",
     "path_of",
     "reading",
     "seconds_of",
@@ -350,7 +350,7 @@ def path_of(name: str, value: object, expected: str = "a path") -> Path:
 _AT_HOME = {"session", "source"}
 
 
-class Shown:
+class Displayable:
     """Has a page, which is its representation: text in a terminal, HTML in a notebook."""
 
     def page(self) -> Page:
@@ -374,7 +374,7 @@ class Shown:
         return {k: None if k in _AT_HOME else v for k, v in state.items() if k in own}
 
 
-class Saved(Shown):
+class Saved(Displayable):
     """Can be written as JSON."""
 
     def document(self) -> dict[str, Any]:
@@ -390,7 +390,7 @@ class Saved(Shown):
         documents.write_document(Path(path), self.document())
 
 
-class Tabular(Shown):
+class Tabular(Displayable):
     """Is a table, whose rows have a value for every column."""
 
     columns: ClassVar[Mapping[str, type]]
@@ -420,7 +420,7 @@ class Tabular(Shown):
         documents.write_atomically(Path(path), content)
 
 
-def dressed(kind: type[_T], value: Any, **more: Any) -> _T:
+def as_result(kind: type[_T], value: Any, **more: Any) -> _T:
     """A frozen value as a subclass of its own type, with the fields that the subclass adds."""
     return kind(**{field.name: getattr(value, field.name) for field in fields(value)}, **more)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from syncoll import documents
-from syncoll.api.base import Shown, What, Where, deadline_of, dressed, session_for, verb
+from syncoll.api.base import Displayable, What, Where, as_result, deadline_of, session_for, verb
 from syncoll.deadline import interrupted_at
 from syncoll.errors import UsageError
 from syncoll.importing import import_spec, read_description
@@ -163,7 +163,7 @@ def discover() -> PluginManager:
 
 @verb
 def show(
-    what: str | Path | Topology | Fabric | Collective | Shown,
+    what: str | Path | Topology | Fabric | Collective | Displayable,
     *,
     nodes: int | None = None,
     chunks: int | None = None,
@@ -183,7 +183,7 @@ def show(
     >>> print(str(show("ring(3)")).splitlines()[2])
     ring(3): 3 nodes, 6 directed links, diameter 1
     """
-    if isinstance(what, Shown):
+    if isinstance(what, Displayable):
         return what.page()
     session, doc = session_for(), ""
     if isinstance(what, str | Path):
@@ -201,7 +201,7 @@ def show(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SymmetryResult(Shown, Symmetry):
+class SymmetryResult(Displayable, Symmetry):
     """The symmetry of a topology, alone or with a collective."""
 
     page = symmetry_page
@@ -229,11 +229,11 @@ def symmetry_of(
     with interrupted_at(until):
         where, what = session.topology(topology), None
         if collective is None:
-            return dressed(SymmetryResult, find_symmetry(where, until=until))
+            return as_result(SymmetryResult, find_symmetry(where, until=until))
         what = session.collective(collective)
         _, chunks = least_size(what, where.num_nodes, None)
         table = what.table_on(where, chunks)
-    return dressed(SymmetryResult, find_symmetry(where, what.name, table, until))
+    return as_result(SymmetryResult, find_symmetry(where, what.name, table, until))
 
 
 @verb

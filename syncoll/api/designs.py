@@ -12,9 +12,9 @@ from syncoll.api.base import (
     Tabular,
     What,
     Where,
+    as_result,
     counts_work,
     deadline_of,
-    dressed,
     reading,
     seconds_of,
     session_for,
@@ -207,7 +207,7 @@ def design(
     executor = ExecutorName.of(session.settings.executor or "local", session.settings.num_jobs)
     with session.limited(), counting(progress) as told:
         task = DesignWork(executor, until, session.search, told, folder, session.tell)
-        result = dressed(DesignResult, run_design(families, question, task))
+        result = as_result(DesignResult, run_design(families, question, task))
     if folder is not None:
         folder.finish(result.document())
     return result

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from syncoll.api.base import Shown, What, Where, bytes_of, session_for, session_of, verb
+from syncoll.api.base import Displayable, What, Where, bytes_of, session_for, session_of, verb
 from syncoll.api.frontier import Source, algorithms_of
 from syncoll.documents import StoredAlgorithm, StoredFile, read_file, remove_empty
 from syncoll.errors import ExportError, UncheckedError, UsageError, VerificationError
@@ -25,7 +25,7 @@ __all__ = ["ExportResult", "export", "verify"]
 
 
 @dataclass(frozen=True, repr=False)
-class ExportResult(Shown, SavedExport):
+class ExportResult(Displayable, SavedExport):
     """Files of a runtime, which its format's checker has executed."""
 
     def page(self) -> Page:

@@ -15,13 +15,13 @@ import numpy.typing as npt
 import syncoll
 from syncoll import documents
 from syncoll.api.base import (
+    Displayable,
     Saved,
-    Shown,
     What,
     Where,
+    as_result,
     data_frame,
     deadline_of,
-    dressed,
     path_of,
     session_of,
     verb,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["CheckedResult", "FrontierResult", "PointResult", "StoredResult", "check", "load"]
 
 
-class AlgorithmVerbs(Shown):
+class AlgorithmVerbs(Displayable):
     """What can be done with a verified algorithm of an instance."""
 
     instance: Instance
@@ -131,7 +131,7 @@ class StoredResult(AlgorithmVerbs, StoredAlgorithm):
 
 
 @dataclass(frozen=True, repr=False)
-class CheckedResult(Shown, Checked):
+class CheckedResult(Displayable, Checked):
     """The claims that were checked and hold; `unchecked` names claims a file alone cannot prove."""
 
     page = check_page
@@ -161,7 +161,7 @@ class FrontierResult(Saved, Frontier):
     @cached_property
     def _points(self) -> tuple[PointResult, ...]:
         return tuple(
-            dressed(PointResult, point, number=i, session=self.session)
+            as_result(PointResult, point, number=i, session=self.session)
             for i, point in enumerate(self.points)
         )
 
@@ -309,11 +309,11 @@ def loaded(path: str | Path, taker: str) -> FrontierResult | StoredResult:
     """As `load`, for another verb, which error messages name."""
     stored = documents.read_file(path_of("path", path), documents.WITH_ALGORITHMS, taker)
     if stored.frontier is not None:
-        return dressed(FrontierResult, stored.claims(), session=session_of(None))
+        return as_result(FrontierResult, stored.claims(), session=session_of(None))
     if not stored.algorithms:
         verdict = stored.document.get("verdict", "no algorithm")
         raise UsageError(f"{path}: it holds no algorithm; its answer is {verdict}")
-    return dressed(StoredResult, stored.algorithms[0])
+    return as_result(StoredResult, stored.algorithms[0])
 
 
 def frontier_of(source: Source, taker: str = "") -> FrontierResult:
@@ -326,7 +326,7 @@ def frontier_of(source: Source, taker: str = "") -> FrontierResult:
     if isinstance(source, str | Path):
         source = documents.read_file(Path(source), ("frontier",), taker)
     if isinstance(source, StoredFile) and source.frontier is not None:
-        source = dressed(FrontierResult, source.frontier, session=session_of(None))
+        source = as_result(FrontierResult, source.frontier, session=session_of(None))
     if not isinstance(source, FrontierResult):
         kind = source.kind if isinstance(source, StoredFile) else "algorithm"
         raise UsageError(
@@ -378,7 +378,7 @@ def check(
     if isinstance(source, LowerBounds):
         source = source.frontier()
     if isinstance(source, Frontier):
-        found = source if isinstance(source, FrontierResult) else dressed(FrontierResult, source)
+        found = source if isinstance(source, FrontierResult) else as_result(FrontierResult, source)
         return found.check(collective, proofs, topology)
     if isinstance(source, StoredFile):
         return _checked(source.claims(), collective, proofs, topology)
@@ -413,4 +413,4 @@ def _checked(
             raise UsageError(f"{argument('proofs')}: there is no folder {folder}")
         witness = FileWitness(folder, session.plugins)
     checked = check_claims(frontier, witness, topology=where, collective=meant, by_name=by_name)
-    return dressed(CheckedResult, checked)
+    return as_result(CheckedResult, checked)

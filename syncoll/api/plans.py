@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from syncoll.api.base import (
-    Shown,
+    Displayable,
+    as_result,
     bandwidth_of,
     bytes_of,
     choice_of,
-    dressed,
     session_of,
     size_range,
     time_of,
@@ -43,7 +43,7 @@ __all__ = ["PlanResult", "plan"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PlanResult(Shown, Plan):
+class PlanResult(Displayable, Plan):
     """Which algorithm of a frontier is the fastest for which size.
 
     Args:
@@ -187,7 +187,7 @@ def plan(
             simulated=times,
         )
     chosen = plan_sizes(algorithms, model, times) if made is None else made.plan
-    found = dressed(
+    found = as_result(
         PlanResult,
         chosen,
         frontier=frontier,

@@ -13,13 +13,13 @@ import numpy.typing as npt
 import syncoll
 from syncoll import documents
 from syncoll.api.base import (
+    Displayable,
     Saved,
-    Shown,
     What,
     Where,
+    as_result,
     counts_work,
     deadline_of,
-    dressed,
     path_of,
     reading,
     session_for,
@@ -158,7 +158,7 @@ class ForestsResult(Saved, Forests):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ExplanationResult(Shown, Explanation):
+class ExplanationResult(Displayable, Explanation):
     """What a solver would be asked."""
 
     page = explanation_page
@@ -228,7 +228,7 @@ def solve(
                 backend=solver.backend_name,
                 seconds={"solve": time.perf_counter() - began},
             )
-    return dressed(SolutionResult, solution, session=session)
+    return as_result(SolutionResult, solution, session=session)
 
 
 def _single(settings: SettingsOptions) -> Session:
@@ -277,7 +277,7 @@ def bounds(
         where, what = session.topology(topology), session.collective(collective)
     with session.limited():
         found = lower_bounds(where, what, chunks=chunks, max_steps=max_steps, until=until)
-    return dressed(BoundsResult, found)
+    return as_result(BoundsResult, found)
 
 
 @verb
@@ -308,14 +308,14 @@ def forest(
     >>> forest("ring(4)").algbw
     Fraction(8, 3)
     """
-    from syncoll.session.packing import pack_forests
+    from syncoll.session.forests import pack_forests
 
     session, until = session_for(), deadline_of(time_limit)
     with reading(until):
         where = session.fabric(topology)  # without its lowering, which takes long if it is large
     with session.limited():
         found = pack_forests(session, where, collective, root, k, backend, until)
-    return dressed(ForestsResult, found)
+    return as_result(ForestsResult, found)
 
 
 @verb
@@ -336,7 +336,7 @@ def load_forest(path: str | Path, topology: Where | None = None) -> ForestsResul
     from syncoll.documents.stored_forest import read_forests
 
     network = None if topology is None else session_for().fabric(topology)
-    return dressed(ForestsResult, read_forests(path_of("path", path), network))
+    return as_result(ForestsResult, read_forests(path_of("path", path), network))
 
 
 @verb

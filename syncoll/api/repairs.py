@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from syncoll.api.base import (
-    Shown,
+    Displayable,
     Tabular,
     What,
+    as_result,
     counts_work,
     data_frame,
     deadline_of,
-    dressed,
     reading,
     seconds_of,
     session_for,
@@ -50,7 +50,7 @@ _LIMITS = ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "work", "
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RepairResult(Shown, Repair):
+class RepairResult(Displayable, Repair):
     """A machine's frontier, and that of the same machine with something broken.
 
     Args:
@@ -259,7 +259,7 @@ def survey(
     with session.limited(), counting(progress) as told:
         task = SurveyWork(session.search, each, until, told, folder)
         found = repair_each(whole, meant, kind, task, session.collective)
-    result = dressed(SurveyResult, found)
+    result = as_result(SurveyResult, found)
     if folder is not None:
         folder.finish(result.document())
     return result

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from syncoll.api.base import Shown, What, Where, bandwidth_of, dressed, session_of, time_of, verb
+from syncoll.api.base import (
+    Displayable,
+    What,
+    Where,
+    as_result,
+    bandwidth_of,
+    session_of,
+    time_of,
+    verb,
+)
 from syncoll.api.frontier import AlgorithmVerbs, FrontierResult, Source
 from syncoll.api.simulations import classics_of
 from syncoll.documents import (
@@ -47,7 +56,7 @@ _SIZES = tuple(1 << power for power in range(10, 31))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReportResult(Shown):
+class ReportResult(Displayable):
     """A report, which a notebook shows in a frame.
 
     Args:
@@ -189,7 +198,7 @@ def _subject(source: Source, collective: What | None, topology: Where | None) ->
         except VerificationError as error:
             raise VerificationError(f"{name}: {error}" if name else str(error)) from error
     if isinstance(source, Frontier):
-        found = source if isinstance(source, FrontierResult) else dressed(FrontierResult, source)
+        found = source if isinstance(source, FrontierResult) else as_result(FrontierResult, source)
         return _of_frontier(found, collective, topology)
     if isinstance(source, Point | AlgorithmVerbs):
         require_valid(source.instance, source.algorithm)
@@ -216,7 +225,7 @@ def _of_file(
     stored: StoredFile, name: str, collective: What | None, topology: Where | None
 ) -> Subject:
     if stored.frontier is not None:
-        frontier = dressed(FrontierResult, stored.claims(), session=session_of(None))
+        frontier = as_result(FrontierResult, stored.claims(), session=session_of(None))
         digest = str(stored.document.get("digest", ""))
         return _of_frontier(frontier, collective, topology, name, digest)
     if stored.algorithms:

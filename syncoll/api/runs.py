@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from syncoll.api.base import Shown, bytes_of, dressed, seconds_of, session_for, sizes_of, verb
+from syncoll.api.base import (
+    Displayable,
+    as_result,
+    bytes_of,
+    seconds_of,
+    session_for,
+    sizes_of,
+    verb,
+)
 from syncoll.api.frontier import Source, algorithms_of
 from syncoll.errors import UsageError
 from syncoll.mpi import Job, MpiComparison, Result, run_job
@@ -25,7 +33,7 @@ _MPI_SECONDS = 120.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ExecutionResult(Shown, Execution):
+class ExecutionResult(Displayable, Execution):
     """What an algorithm did to data, compared with the collective's definition."""
 
     def page(self) -> Page:
@@ -39,7 +47,7 @@ class ExecutionResult(Shown, Execution):
 
 
 @dataclass(frozen=True, repr=False)
-class MpiResult(Shown, MpiComparison):
+class MpiResult(Displayable, MpiComparison):
     """What an algorithm did over MPI, compared with MPI's own collective and timed beside it.
 
     Args:
@@ -114,7 +122,7 @@ def run(
     if via == "memory":
         workload = Workload(bytes_of(_SIZE if size is None else size), kind, operation, seed)
         return [
-            dressed(ExecutionResult, execute(one.instance, one.algorithm, workload))
+            as_result(ExecutionResult, execute(one.instance, one.algorithm, workload))
             for one in algorithms
         ]
     if size is not None and sizes is not None:
@@ -136,4 +144,4 @@ def run(
     seconds = seconds_of(time_limit)
     result = run_job(job, _MPI_SECONDS if seconds is None else seconds, session_for().tell)
     comparisons = () if result is None else result.comparisons
-    return [dressed(MpiResult, one, job=job, result=result) for one in comparisons]
+    return [as_result(MpiResult, one, job=job, result=result) for one in comparisons]

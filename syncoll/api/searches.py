@@ -14,10 +14,10 @@ from syncoll import documents
 from syncoll.api.base import (
     What,
     Where,
+    as_result,
     bandwidth_of,
     counts_work,
     deadline_of,
-    dressed,
     reading,
     seconds_of,
     session_for,
@@ -325,7 +325,7 @@ def searched(
             unproved = f"{error}; the proofs are left out"
             session.tell(unproved)
     keep(found)
-    return dressed(
+    return as_result(
         FrontierResult,
         found,
         session=session,

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from syncoll.api.base import (
-    Shown,
+    Displayable,
     What,
+    as_result,
     bandwidth_of,
     bytes_of,
     choice_of,
-    dressed,
     session_of,
     sizes_of,
     time_of,
@@ -55,7 +55,7 @@ _SIZES = "1KiB..1GiB"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SimulationResult(Shown, Comparison):
+class SimulationResult(Displayable, Comparison):
     """What algorithms take for sizes, and classics beside them.
 
     Args:
@@ -207,7 +207,7 @@ def simulate(
             by_steps=by_steps if semantics.timing is Timing.LOCKSTEP else None,
         ),
     )
-    return dressed(SimulationResult, compared, collective=algorithms[0].instance.collective)
+    return as_result(SimulationResult, compared, collective=algorithms[0].instance.collective)
 
 
 def classics_of(

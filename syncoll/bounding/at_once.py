@@ -23,7 +23,7 @@ from syncoll.certificates.chunk_classes import ChunkClasses, Demand, DemandList,
 from syncoll.certificates.cut import Cut
 from syncoll.certificates.parts import Parts, sends_between
 from syncoll.model import Counting, Topology
-from syncoll.model.boxes import boxes_by_width
+from syncoll.model.width_clusters import boxes_by_width
 
 __all__ = ["bound_at_once", "least_cut"]
 

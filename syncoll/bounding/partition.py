@@ -25,7 +25,7 @@ from syncoll.certificates.priced import Priced
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 from syncoll.linear import ProgramRows
 from syncoll.model import Counting, Topology
-from syncoll.model.boxes import connected_by
+from syncoll.model.width_clusters import connected_by
 
 __all__ = ["find_partition"]
 

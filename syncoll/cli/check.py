@@ -36,7 +36,7 @@ import syncoll
 from syncoll.cli.arguments import add_format, add_meant
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import picked, print_json, print_page
-from syncoll.documents.heads import holds_forest
+from syncoll.documents.sniff import holds_forest
 from syncoll.errors import SpecError, UsageError, VerificationError
 from syncoll.pages import Page
 from syncoll.pages.frontier import machine_words

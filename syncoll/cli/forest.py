@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
-    from syncoll.session.packing import forest_collective  # with numpy, once names are known
+    from syncoll.session.forests import forest_collective  # with numpy, once names are known
 
     json_for_dash(arguments)
     collective = arguments.collective or arguments.named or "allgather"

@@ -27,7 +27,7 @@ from syncoll import documents
 from syncoll.cli.arguments import add_format, count
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import print_json, print_page, width
-from syncoll.documents.heads import holds_forest
+from syncoll.documents.sniff import holds_forest
 from syncoll.errors import UsageError
 from syncoll.session.reference import kind_of
 

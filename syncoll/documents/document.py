@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from syncoll.documents.garbage import collected_later
+from syncoll.documents.gc_pause import collected_later
 from syncoll.documents.json_text import JsonTextError, compact_text, parse_json
 from syncoll.documents.problem import VERSION
 from syncoll.documents.record import read_record
@@ -156,7 +156,7 @@ def _kind(document: object, name: str, kinds: Sequence[str], taker: str) -> tupl
         )
     match = re.fullmatch(r"syncoll/([a-z]+)/([1-9][0-9]{0,8})", document["schema"])
     if match is None or match[1] not in kinds or match[1] not in KINDS:
-        from syncoll.documents.heads import refuse_kind
+        from syncoll.documents.sniff import refuse_kind
 
         refuse_kind(document["schema"], name, kinds, taker)
         known = ", ".join(f"syncoll/{kind}/{VERSION}" for kind in KINDS)

@@ -12,9 +12,9 @@ from msgspec import UNSET
 
 from syncoll.documents.document import read_text
 from syncoll.documents.forest import ForestNetworkRecord, ForestRecord, PhaseRecord, TreeRecord
-from syncoll.documents.heads import refuse_kind
 from syncoll.documents.json_text import JsonTextError, parse_json
 from syncoll.documents.record import read_record
+from syncoll.documents.sniff import refuse_kind
 from syncoll.errors import FileFormatError, ModelError, VerificationError
 from syncoll.model import Fabric, FabricLink
 from syncoll.model.forest import Forest

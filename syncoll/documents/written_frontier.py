@@ -17,7 +17,7 @@ from syncoll.documents.frontier import (
     OpenRecord,
     PointRecord,
 )
-from syncoll.documents.garbage import collected_later
+from syncoll.documents.gc_pause import collected_later
 from syncoll.documents.versions import versioned
 from syncoll.documents.written_problem import (
     algorithm_record,

@@ -6,7 +6,6 @@ from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
     from syncoll.model.algorithm import Algorithm as Algorithm
-    from syncoll.model.carriers import Carriers as Carriers
     from syncoll.model.collective import Collective as Collective
     from syncoll.model.derivation import (
         compose as compose,
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from syncoll.model.forest import Forest as Forest, Tree as Tree
     from syncoll.model.instance import Instance as Instance
     from syncoll.model.orbit_algorithm import OrbitAlgorithm as OrbitAlgorithm
+    from syncoll.model.orbit_carriers import Carriers as Carriers
     from syncoll.model.recutting import recut as recut
     from syncoll.model.rows import (
         RelationTable as RelationTable,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import UsageError
 from syncoll.model.algorithm import Algorithm
-from syncoll.model.carriers import Carriers
+from syncoll.model.orbit_carriers import Carriers
 
 if TYPE_CHECKING:
     from syncoll.model.instance import Instance

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from syncoll.arrays import IntArray
 from syncoll.model import Topology
-from syncoll.model.boxes import connected_by
+from syncoll.model.width_clusters import connected_by
 
 __all__ = ["NetworkLayout", "lay_out"]
 

@@ -15,7 +15,7 @@ from syncoll.errors import (
     VerificationError,
 )
 from syncoll.model import Collective, Instance, Topology
-from syncoll.model.boxes import shared_memory_boxes
+from syncoll.model.width_clusters import shared_memory_boxes
 from syncoll.plugins import CheckedExport, ExporterRecord, PluginManager, resolve_options
 from syncoll.trust.same_problem import require_same_topology
 from syncoll.wording import argument, counted

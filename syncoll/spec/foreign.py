@@ -127,7 +127,7 @@ class ForeignFiles:
             raise span.error(f"there is no file {file}", "an existing file")
         if _is_folder(file):
             raise span.error(f"{file} is a folder", "a file in it")
-        from syncoll.documents.heads import kind_in, noun_of
+        from syncoll.documents.sniff import kind_in, noun_of
 
         ours = noun_of(kind_in(Path(file)))
         if ours:

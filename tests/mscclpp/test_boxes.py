@@ -12,7 +12,7 @@ import pytest
 
 from syncoll.errors import ExportError, VerificationError
 from syncoll.model import Algorithm, Fabric, Instance, Topology
-from syncoll.model.boxes import shared_memory_boxes
+from syncoll.model.width_clusters import shared_memory_boxes
 from syncoll.plugins import ExportRequest, PluginManager
 from syncoll.routing import as_topology
 from syncoll.runtime import export_verified

@@ -1,4 +1,4 @@
-"""Python's collector of garbage, told to wait while millions of lists are made that are none."""
+"""A pause of Python's garbage collector while millions of lists are made that live on."""
 
 from __future__ import annotations
 
