@@ -18,12 +18,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from syncoll.bounding.branching import divided
 from syncoll.bounding.first_completion import find_completions
 from syncoll.bounding.partition import find_partition
 from syncoll.bounding.quotient import keeps_records
-from syncoll.bounding.rounds import BoundsMemory, rounds_bound
+from syncoll.bounding.rounds import BoundsMemory, in_time, rounds_bound
 from syncoll.bounding.shared_steiner_trees import find_gossip
 from syncoll.bounding.switches import find_switch_prices
 from syncoll.certificates.certificate import RoundsBound
@@ -167,7 +168,8 @@ def _questions(
 
 def _representatives(topology: Topology, shape: ChunkClasses, deadline: Deadline) -> list[int]:
     """The least node of each orbit under the automorphisms that are found in the time."""
-    with suppress(OutOfTimeError), interrupted_at(deadline.share(_SHARES[1])):
+
+    def find() -> list[int]:
         structure = Structure(topology)
         automorphisms = [
             images
@@ -175,7 +177,9 @@ def _representatives(topology: Topology, shape: ChunkClasses, deadline: Deadline
             if structure.keeps(images) and keeps_records(images, shape.classes)
         ]
         return sorted(set(least_of_orbits(topology.num_nodes, automorphisms).tolist()))
-    return list(range(topology.num_nodes))
+
+    found = in_time(deadline.share(_SHARES[1]), find)
+    return list(range(topology.num_nodes)) if found is None else found
 
 
 def _of_whole_chunks(
@@ -203,11 +207,7 @@ def _of_whole_chunks(
     )
     for share, find in zip(_SHARES[1:], finders, strict=True):
         until = deadline if deadline.is_never else deadline.share(share)
-        try:
-            with interrupted_at(until):
-                found = find(until, best.rounds)
-        except OutOfTimeError:
-            continue
+        found = in_time(until, partial(find, until, best.rounds))
         if found is not None:
             best = RoundsBound(found[0], steps, found[1])
     return best
@@ -216,9 +216,7 @@ def _of_whole_chunks(
 def _counting_sends(
     topology: Topology, shape: ChunkClasses, steps: int | None, deadline: Deadline
 ) -> RoundsBound:
-    found = None
-    with suppress(OutOfTimeError), interrupted_at(deadline):
-        found = find_partition(topology, shape.classes, deadline)
+    found = in_time(deadline, lambda: find_partition(topology, shape.classes, deadline))
     if found is None:
         return RoundsBound(Fraction(0), steps, None)
     return RoundsBound(found[0], None, found[1])

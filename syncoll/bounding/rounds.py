@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from math import inf
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,11 +23,14 @@ from syncoll.bounding.timed_cuts import TimedCut, TimedCuts
 from syncoll.bounding.trees import find_tree_prices, trees_of
 from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.chunk_classes import Demand, DemandList, DemandView
+from syncoll.certificates.priced import Priced
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.memory import budget, on_refusal
 from syncoll.model import Algorithm, RelationTable, Topology
 
-__all__ = ["BoundsMemory", "rounds_bound", "with_cut", "with_trees"]
+__all__ = ["BoundsMemory", "in_time", "rounds_bound", "with_cut", "with_trees"]
+
+_Found = TypeVar("_Found")
 
 QUICK = (60_000, 3_000)
 """The larger relaxation takes tenths of a second with at most this number of variables when it is
@@ -366,14 +371,11 @@ def with_cut(
     """A bound for any number of steps as a cut, where one proves as much: it is easier to read."""
     if bound.method != "prices" or bound.steps is not None:
         return bound
-    try:
-        with interrupted_at(Deadline.after(seconds)):
-            cut = find_cut(topology, demands, bound.rounds, bound.certificate)
-            if cut is None:
-                return bound
-            return replace(bound, rounds=cut.check(topology, demands), certificate=cut)
-    except OutOfTimeError:
+    until = Deadline.after(seconds)
+    cut = in_time(until, lambda: find_cut(topology, demands, bound.rounds, bound.certificate))
+    if cut is None:
         return bound
+    return replace(bound, rounds=cut.check(topology, demands), certificate=cut)
 
 
 def with_trees(
@@ -393,16 +395,23 @@ def with_trees(
     if steps is None or topology.counts_copies:
         return bound
     until = Deadline.after(seconds)
-    try:
-        with interrupted_at(until):
-            trees = (
-                one
-                for table, algorithm in known
-                for one in trees_of(algorithm, table, topology, demands)
-            )
-            found = find_tree_prices(topology, demands, steps, until, bound.rounds, trees)
-    except OutOfTimeError:
-        return bound
+
+    def find() -> tuple[Fraction, Priced] | None:
+        trees = (
+            one
+            for table, algorithm in known
+            for one in trees_of(algorithm, table, topology, demands)
+        )
+        return find_tree_prices(topology, demands, steps, until, bound.rounds, trees)
+
+    found = in_time(until, find)
     if found is None:
         return bound
     return replace(bound, rounds=found[0], steps=steps, certificate=found[1])
+
+
+def in_time(until: Deadline, find: Callable[[], _Found | None]) -> _Found | None:
+    """What is found by then; None if it takes longer."""
+    with suppress(OutOfTimeError), interrupted_at(until):
+        return find()
+    return None
