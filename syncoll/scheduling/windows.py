@@ -80,26 +80,21 @@ class Windows:
 
     def earliest(self, steps: int) -> IntArray:
         """``[S + 1]``: the least sums p(t), when work is done as late as possible."""
+        return self._least(self._need, steps)
+
+    def latest(self, steps: int, rounds: int) -> IntArray:
+        """``[S + 1]``: the largest sums p(t) with p(S) = R: in reversed time, what is left."""
+        return rounds - self._least(self._need.T, steps)[::-1]
+
+    def _least(self, need: IntArray, steps: int) -> IntArray:
         sums = np.arange(steps + 1, dtype=np.int64)
-        every, side = self._every, len(self._need)
+        every, side = self._every, len(need)
         for t in range(1, steps + 1):
             sums[t] = max(sums[t], sums[t - 1] + 1)
             after, rest = divmod(steps - t, every)
             if after < side and not rest:
                 before = sums[:t:every][:side]
-                sums[t] = max(sums[t], int((before + self._need[: len(before), after]).max()))
-        return sums
-
-    def latest(self, steps: int, rounds: int) -> IntArray:
-        """``[S + 1]``: the largest sums p(t) with p(S) = R."""
-        sums = rounds - np.arange(steps + 1, dtype=np.int64)[::-1]
-        every, side = self._every, len(self._need)
-        for t in range(steps - 1, -1, -1):
-            sums[t] = min(sums[t], sums[t + 1] - 1)
-            before, rest = divmod(t, every)
-            if before < side and not rest:
-                after = sums[:t:-every][:side]
-                sums[t] = min(sums[t], int((after - self._need[before, : len(after)]).min()))
+                sums[t] = max(sums[t], int((before + need[: len(before), after]).max()))
         return sums
 
 
