@@ -13,14 +13,12 @@ by themselves when this process is gone, or when the time is up; when they canno
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import pickle
 import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -35,14 +33,12 @@ from syncoll.errors import ExecutionError, SyncollError, UsageError
 from syncoll.mpi.communicators import HOW_TO_INSTALL, mpi
 from syncoll.mpi.job import Job, Result
 from syncoll.mpi.measuring import measure, require_memory
-from syncoll.mpi.rank import Parent, Watch, job_file, read_failures, result_file
+from syncoll.mpi.rank import Watch, job_file, read_failures, result_file
+from syncoll.processes import LivingProcess, python_command
 
 __all__ = ["Mpiexec", "find_mpiexec", "launch", "run_job"]
 
-_START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from syncoll.mpi.rank import main; main(sys.argv[2])"
-)
+_START = "from syncoll.mpi.rank import main; main(sys.argv[1])"
 _UNDER_MPIEXEC = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
 _BAD_INPUT = 2
 _POLL_SECONDS = 0.02
@@ -166,9 +162,7 @@ def launch(job: Job, *, seconds: float) -> Result:
     ranks = job.work[0].instance.topology.num_nodes
     with tempfile.TemporaryDirectory(prefix="syncoll-mpi-") as name:
         folder = Path(name)
-        me = psutil.Process()
-        parent = Parent(me.pid, me.create_time())
-        job_file(folder).write_bytes(pickle.dumps((job, ranks, parent, seconds)))
+        job_file(folder).write_bytes(pickle.dumps((job, ranks, LivingProcess.this(), seconds)))
         process = _start(mpiexec, folder, ranks)
         try:
             code = _wait(process, seconds + _GRACE_SECONDS)
@@ -182,10 +176,7 @@ def launch(job: Job, *, seconds: float) -> Result:
 
 
 def _start(mpiexec: Mpiexec, folder: Path, ranks: int) -> subprocess.Popen[bytes]:
-    # As for a solver's worker: the path of this process, and nothing from the current folder.
-    path = json.dumps([os.path.abspath(entry) for entry in sys.path])  # noqa: PTH100
-    command = [*mpiexec.command, "-n", str(ranks)]
-    command += [sys.executable, "-P", "-c", _START, path, str(folder)]
+    command = [*mpiexec.command, "-n", str(ranks), *python_command(_START, str(folder))]
     # Numerical libraries start a thread for each core, which each rank would pay for.
     threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
     try:

@@ -15,37 +15,19 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-
-import psutil
 
 from syncoll.errors import SyncollError
 from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.communicators import mpi
 from syncoll.mpi.job import Job
 from syncoll.mpi.measuring import measure
+from syncoll.processes import LivingProcess
 
-__all__ = ["Parent", "Watch", "job_file", "main", "read_failures", "result_file"]
+__all__ = ["Watch", "job_file", "main", "read_failures", "result_file"]
 
 _POLL_SECONDS = 0.1
 _LAST_WORDS_SECONDS = 0.5
-
-
-@dataclass(frozen=True)
-class Parent:
-    """The process that started the ranks, and when it began, as numbers are used again."""
-
-    pid: int
-    created: float
-
-    def lives(self) -> bool:
-        """Whether it is still there."""
-        try:
-            process = psutil.Process(self.pid)
-            return process.create_time() == self.created and process.status() != "zombie"
-        except psutil.NoSuchProcess:
-            return False
 
 
 def job_file(folder: Path) -> Path:
@@ -79,7 +61,7 @@ class Watch:
     def __init__(
         self,
         seconds: float,
-        parent: Parent | None,
+        parent: LivingProcess | None,
         say: Callable[[str], None],
         clear: Callable[[], None] = lambda: None,
     ) -> None:

@@ -10,7 +10,6 @@ may be the largest process of all: a thread looks after those, in every process 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import queue
 import signal
@@ -25,15 +24,15 @@ from typing import BinaryIO, Final, cast
 import psutil
 
 from syncoll.memory import budget
+from syncoll.processes import python_command
 from syncoll.solving.worker import Failed, receive, send
 
 __all__ = ["RESTING", "WorkerConnection"]
 
 _START = """\
-import importlib, json, sys
-sys.path[:] = json.loads(sys.argv[1])
-main = importlib.import_module(sys.argv[3]).main
-main(int(sys.argv[2]) if sys.argv[2] else None)
+import importlib
+main = importlib.import_module(sys.argv[2]).main
+main(int(sys.argv[1]) if sys.argv[1] else None)
 """
 _KEPT_LINES = 40
 _SHOWN_LINES = 20
@@ -55,9 +54,7 @@ class WorkerConnection:
     """What `poll` returns when no message has come."""
 
     def __init__(self, module: str = "syncoll.solving.worker") -> None:
-        # Its own session, so that Ctrl-C at a terminal reaches the parent alone.  The parent's
-        # path, so that every plugin that could be imported there can be imported in the worker;
-        # -P, so that nothing in the current folder can stand in for a library.
+        # Its own session, so that Ctrl-C at a terminal reaches the parent alone.
         creation = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
         # A pipe into which nothing is ever written: all that can happen to it is that this process
         # ends.  (A request's own pipe would not do: the kernel signals what was written only after
@@ -66,10 +63,9 @@ class WorkerConnection:
         self._lifeline: int | None = None
         if sys.platform == "linux":
             theirs, self._lifeline = os.pipe()
-        path = json.dumps([os.path.abspath(entry) for entry in sys.path])  # noqa: PTH100
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _START, path, str(theirs or ""), module],
+                python_command(_START, str(theirs or ""), module),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

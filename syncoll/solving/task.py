@@ -11,7 +11,6 @@ solver looks at every few hundredths of a second.
 from __future__ import annotations
 
 import contextlib
-import os
 import socket
 import threading
 import time
@@ -19,11 +18,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 from syncoll.memory import resume
 from syncoll.model import Instance
 from syncoll.plugins import PluginManager
+from syncoll.processes import LivingProcess
 from syncoll.results.solution import Solution, without_caches
 from syncoll.solving.members import SolverSettings, installed
 from syncoll.solving.solver import Solver
@@ -53,18 +51,17 @@ class StopSignal:
 
     Args:
         file: exists once the signal is given.
-        born: when that process was started, since process ids are used again.
+        giver: the process that asked.
     """
 
     file: str
     host: str
-    pid: int
-    born: float
+    giver: LivingProcess
 
     @classmethod
     def of_this_process(cls, file: Path) -> StopSignal:
         """A signal that is given by making a file."""
-        return cls(str(file), socket.gethostname(), os.getpid(), psutil.Process().create_time())
+        return cls(str(file), socket.gethostname(), LivingProcess.this())
 
     def give(self) -> None:
         """From now on it is given."""
@@ -78,13 +75,7 @@ class StopSignal:
         file = Path(self.file)
         if file.exists() or not file.parent.exists():
             return True
-        return self.pid != os.getpid() and not self._alive()
-
-    def _alive(self) -> bool:
-        try:
-            return abs(psutil.Process(self.pid).create_time() - self.born) < 1.0
-        except psutil.Error:
-            return False
+        return not self.giver.lives()
 
 
 def solve_plainly(solver: Solver, instance: Instance, seconds: float | None) -> Solution:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -17,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 from syncoll.errors import OptionError, SyncollError
 from syncoll.plugins import Option, resolve_options
 from syncoll.plugins.code import NamedCode
+from syncoll.processes import python_command
 
 __all__ = [
     "Conformance",
@@ -132,12 +132,10 @@ def values(option: Option) -> list[object]:
 
 
 _LIGHT_SCRIPT = """\
-import json, sys
-sys.path[:] = json.loads(sys.argv[1])
 import syncoll.plugins
 before = set(sys.modules)
 import importlib
-importlib.import_module(sys.argv[2])
+importlib.import_module(sys.argv[1])
 print(json.dumps(sorted(set(sys.modules) - before)))
 """
 
@@ -151,9 +149,8 @@ def check_light(subject: Any) -> None:
     load = getattr(load, "function", load)  # as the record guards it
     module = load.module if isinstance(load, NamedCode) else load.__module__
     own = module.partition(".")[0]
-    path = json.dumps([os.path.abspath(entry) for entry in sys.path])  # noqa: PTH100
     run = subprocess.run(
-        [sys.executable, "-P", "-c", _LIGHT_SCRIPT, path, own],
+        python_command(_LIGHT_SCRIPT, own),
         capture_output=True,
         text=True,
         timeout=120,

@@ -1,0 +1,46 @@
+"""Processes beside this one: Pythons that can import what this one can, and who still lives."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+
+import psutil
+
+__all__ = ["LivingProcess", "python_command"]
+
+_SAME_PATH = "import json, sys\nsys.path[:] = json.loads(sys.argv.pop(1))\n"
+
+
+def python_command(code: str, *arguments: str) -> list[str]:
+    """The command of another Python that runs some code, with arguments in ``sys.argv[1:]``.
+
+    It has this process's path, so that every plugin that can be imported here can be there; and -P,
+    so that nothing in the current folder can stand in for a library.
+    """
+    path = json.dumps([os.path.abspath(entry) for entry in sys.path])  # noqa: PTH100
+    return [sys.executable, "-P", "-c", _SAME_PATH + code, path, *arguments]
+
+
+@dataclass(frozen=True)
+class LivingProcess:
+    """A process of this machine, and when it was started, since process ids are used again."""
+
+    pid: int
+    born: float
+
+    @classmethod
+    def this(cls) -> LivingProcess:
+        """The process that asks."""
+        return cls(os.getpid(), psutil.Process().create_time())
+
+    def lives(self) -> bool:
+        """Whether it is still there."""
+        try:
+            process = psutil.Process(self.pid)
+            same = abs(process.create_time() - self.born) < 1.0
+            return same and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.Error:
+            return False
