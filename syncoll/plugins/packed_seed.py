@@ -1,0 +1,144 @@
+"""A base for seeds that are an oracle: given prices, they return a column.
+
+Symmetry, the linear program, rounding to whole chunks, turns and the order of S come from
+`syncoll.packing`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from syncoll.arrays import FloatArray
+from syncoll.deadline import Deadline
+from syncoll.errors import ModelError
+from syncoll.model import Collective, Topology
+from syncoll.packing.column_generation import TINY, Packing, Tuning
+from syncoll.packing.expand_orbits import algorithm_of
+from syncoll.packing.problem import PackingProblem, TreeDemand
+from syncoll.packing.trees import TimedTree
+from syncoll.packing.turns import Turn
+from syncoll.packing.whole_chunks import ColumnChoice
+from syncoll.plugins.guard import Answer
+from syncoll.plugins.options import OptionValue
+from syncoll.plugins.records import Proposal, SeedLimits
+
+__all__ = ["PackedSeed"]
+
+_TUNING = Tuning(kept=0.7, gain=1e-3, patience=12)
+_SECONDS = 20.0
+_MOST_CHUNKS = 64
+"""C in multiples of the least, without a limit."""
+
+_MOST_STEPS = 4
+"""Numbers of steps, from the fewest on, without a limit; they limit work."""
+
+
+class PackedSeed(ABC):
+    """A seed for collectives that move data, whose `column` is asked for cheap trees."""
+
+    @abstractmethod
+    def column(
+        self, problem: PackingProblem, demand: TreeDemand, prices: FloatArray
+    ) -> TimedTree | None:
+        """A cheap timed tree from the demand's sources to its destinations.
+
+        Args:
+            problem: the network; `problem.links` are the links as a tree numbers them.
+            demand: where chunks start, and where they have to come.
+            prices: ``[S, L]``, above 0, of a send over each link in each step.
+
+        Returns:
+            None where there is none in S steps.
+        """
+
+    @staticmethod
+    def fits(topology: Topology, collective: Collective) -> Answer:
+        """Whether chunks only move, for a seed's record."""
+        if collective.combining:
+            return Answer(False, "it combines; trees move data")
+        return Answer(collective.least_chunks(topology.num_nodes) is not None, "it has no least C")
+
+    def propose(
+        self,
+        topology: Topology,
+        collective: Collective,
+        limits: SeedLimits,
+        options: Mapping[str, OptionValue],
+    ) -> Generator[Proposal | None, SeedLimits | None]:
+        """See `syncoll.plugins.Seed`."""
+        answer = self.fits(topology, collective)
+        if not answer.ok:
+            raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
+        turn = Turn(limits, _SECONDS)
+        yield from turn.run(self._proposals(topology, collective, turn))
+
+    def _proposals(
+        self, topology: Topology, collective: Collective, turn: Turn[SeedLimits]
+    ) -> Iterator[Proposal | None]:
+        problem = PackingProblem(topology, collective, turn.until)
+        least = problem.least_chunks
+        first, best = max(1, problem.least_steps), Fraction(1 << 30)
+        last = turn.limits.max_steps or first + _MOST_STEPS - 1
+        most = turn.limits.max_chunks or _MOST_CHUNKS * least
+        for steps in range(first, last + 1 if problem.demands else first):
+            oracle = _Columns(self, problem, steps)
+            counts = [demand.count / least for demand in problem.demands]
+            packing = Packing(problem, counts, steps, oracle, _TUNING)
+            while not packing.rested and packing.feasible:
+                packing.improve(turn.until)
+                if turn.is_over:
+                    yield None
+            if not packing.feasible:
+                continue
+            columns: list[list[tuple[TimedTree, float]]] = [[] for _ in counts]
+            for i, share in packing.shared():
+                columns[packing.master.demands[i]].append((packing.columns[i], share))
+            choice = ColumnChoice.of(
+                problem.exact_rate,
+                [demand.count for demand in problem.demands],
+                columns,
+                oracle.load,
+            )
+            units = choice.least_lost(range(1, most // least + 1))
+            if units is None:
+                return
+            dealt = choice.dealt(choice.rounded(units), units * least)
+            if dealt.bandwidth < best:
+                best = dealt.bandwidth
+                note = f"{sum(map(len, dealt.columns))} packed columns"
+                yield Proposal(dealt.chunks, algorithm_of(problem, dealt), note)
+
+
+class _Columns:
+    """The oracle of a packing: one column for each demand."""
+
+    def __init__(self, seed: PackedSeed, problem: PackingProblem, steps: int) -> None:
+        self._seed, self._problem, self._steps = seed, problem, steps
+        self._random = np.random.default_rng(steps)
+
+    def load(self, tree: TimedTree) -> FloatArray:
+        """``[B, S]``."""
+        return self._problem.load(tree.links, tree.steps, self._steps).astype(np.float64)
+
+    def cheap(
+        self,
+        prices: FloatArray,
+        pays: FloatArray,
+        shared: Sequence[Sequence[TimedTree]],
+        until: Deadline,
+    ) -> tuple[list[tuple[int, TimedTree]], FloatArray]:
+        """See `syncoll.packing.column_generation.Oracle`."""
+        on_links = self._problem.on_links(prices)
+        on_links = on_links + TINY * on_links.max() * (1 + self._random.random(on_links.shape))
+        found, costs = [], np.full(len(pays), np.inf)
+        for i, demand in enumerate(self._problem.demands):
+            tree = self._seed.column(self._problem, demand, on_links)
+            if tree is not None:
+                costs[i] = float((self.load(tree) * prices).sum())
+                if costs[i] < pays[i] - TINY:
+                    found.append((i, tree))
+        return found, costs
