@@ -29,6 +29,7 @@ __all__ = [
     "Document",
     "digest",
     "parse_document",
+    "parse_entries",
     "read_document",
     "schema",
 ]
@@ -128,13 +129,7 @@ def parse_document(text: str, name: str, kinds: Sequence[str] = KINDS, taker: st
     Raises:
         FileFormatError: see `read_document`.
     """
-    if not text.strip():
-        raise FileFormatError(f"{name}: the file is empty")
-    try:
-        entries = parse_json(text)
-    except JsonTextError as error:
-        place = f"{name}:{error.line}:{error.column}" if error.line else name
-        raise FileFormatError(f"{place}: {error}") from None
+    entries = parse_entries(text, name)
     kind, version = _kind(entries, name, kinds, taker)
     _require_shallow(entries, name)
     record = read_record(entries, _record(kind), name)
@@ -146,6 +141,17 @@ def parse_document(text: str, name: str, kinds: Sequence[str] = KINDS, taker: st
             f"syncoll/{kind}/{brings}"
         )
     return Document(kind, entries, record)
+
+
+def parse_entries(text: str, name: str) -> Any:
+    """The value of a JSON text; FileFormatError with line and column where it is none."""
+    if not text.strip():
+        raise FileFormatError(f"{name}: the file is empty")
+    try:
+        return parse_json(text)
+    except JsonTextError as error:
+        place = f"{name}:{error.line}:{error.column}" if error.line else name
+        raise FileFormatError(f"{place}: {error}") from None
 
 
 def _kind(document: object, name: str, kinds: Sequence[str], taker: str) -> tuple[str, int]:

@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 from msgspec import UNSET
 
-from syncoll.documents.document import read_text
+from syncoll.documents.document import parse_entries, read_text
 from syncoll.documents.forest import ForestNetworkRecord, ForestRecord, PhaseRecord, TreeRecord
-from syncoll.documents.json_text import JsonTextError, parse_json
 from syncoll.documents.record import read_record
 from syncoll.documents.sniff import refuse_kind
 from syncoll.errors import FileFormatError, ModelError, VerificationError
@@ -43,11 +42,7 @@ def read_forests(path: Path, network: Fabric | None = None) -> Forests:
             network.
     """
     name = str(path)
-    try:
-        entries = parse_json(read_text(path))
-    except JsonTextError as error:
-        place = f"{name}:{error.line}:{error.column}" if error.line else name
-        raise FileFormatError(f"{place}: {error}") from None
+    entries = parse_entries(read_text(path), name)
     if isinstance(entries, dict):
         refuse_kind(entries.get("schema"), name, ("forest",))
     record = read_record(entries, ForestRecord, name)
