@@ -43,7 +43,7 @@ class SearchRequest:
         point_limit: seconds for each candidate; None for none.
         symmetric: whether symmetric algorithms, and shorter ones near known algorithms, are looked
             for where solvers are not quick with all; the certified strategy does, see `symmetric`
-            and `windows`.
+            and `large_neighbourhood`.
         aim: the message sizes that it is for: what would be the fastest for none of them is not
             looked for.  None for all sizes.
         is_part: whether what is found becomes a part of other algorithms.
