@@ -18,13 +18,12 @@ from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology
 from syncoll.packing.expand_orbits import algorithm_of
 from syncoll.packing.problem import PackingProblem
-from syncoll.packing.step_order import KNOWING_STRIDES, STRIDES, StepOrder
+from syncoll.packing.step_order import NEAR_LEAST, NEARLY_THERE, STRIDES, StepOrder
 from syncoll.packing.timed_packing import TimedPacking
 from syncoll.packing.trees import TimedTree
 from syncoll.packing.turns import Turn
 from syncoll.packing.whole_chunks import (
     FINE,
-    FINE_PART,
     WHOLE,
     ChunkRounding,
     DealtChunks,
@@ -44,30 +43,19 @@ _MOST_CELLS = 1 << 27
 nodes."""
 
 _FIRST_SECONDS = 0.3
-_SKETCH_SECONDS, _QUICK_DEAL_SECONDS, _DEAL_SECONDS = 0.3, 2.0, 6.0
-_SHARE, _SHARE_OF_DEAL = 0.25, 0.25
-"""The part of the time that is left which the next S may take, and of that for whole chunks."""
-
-_PART_OF_DEAL = 0.1
-"""And no more than this part of all that is left, the first time."""
-
-_KNOWN_SECONDS = 2.0
-"""What reading known algorithms may take."""
+"""Seconds for the first packing, and again to round it: an answer comes soon."""
 
 _LEAST_SECONDS = 1.0
-"""What an S gets, if there is time."""
+"""Seconds for an S, if there is time; rounding takes twice as long when it is quick, as reading
+known algorithms, and six times when it is thorough."""
 
-_SHARE_WITHOUT_STEPS = 0.1
-"""The part of the time that trees without steps may take."""
+_SHARE, _SMALL_SHARE = 0.25, 0.1
+"""The part of the time that is left for the next S, and of that for whole chunks; and for trees
+without steps, and at most for whole chunks the first time.  Row torus(8,8) allgather of
+benchmarks/results/scale.md."""
 
 _LINKS_MORE = 6
 """So many links more than the fewest steps, from end to end, trees without steps may have."""
-
-_NEAR = 1.05
-"""A packing so near to its estimate is worth relying on."""
-
-_NEAR_THE_END = 1.005
-"""So near to what no number of steps is thought to beat, little can be gained by more steps."""
 
 _MULTIPLES = 4
 """Of a C that can bring what a packing promises, so many multiples are dealt soon."""
@@ -118,7 +106,7 @@ class TimedTreeSeed:
         sends = _MOST_SENDS * min(_MOST_IMAGES, problem.group.order)
         most = least * min(chunks, max(1, sends // fewest))
         most = min(most, limits.max_chunks or most)
-        known = known_trees(problem, limits.known, turn.until.working(_KNOWN_SECONDS))
+        known = known_trees(problem, limits.known, turn.until.working(2 * _LEAST_SECONDS))
         yield from _Run(problem, turn, most, known).proposals()
 
 
@@ -137,7 +125,7 @@ class _Run:
         self.best: dict[int, Fraction] = {}
         most = turn.limits.max_steps or problem.num_nodes * 2
         most = min(most, 2 * _MOST_CELLS // problem.num_nodes**2 - 1)
-        first, strides = max(1, problem.least_steps), KNOWING_STRIDES if any(known) else STRIDES
+        first, strides = max(1, problem.least_steps), STRIDES // 2 if any(known) else STRIDES
         self.schedule = StepOrder(first, most, problem.into_nodes, strides)
         self.timeless: TimedPacking | None = None
 
@@ -155,8 +143,12 @@ class _Run:
             self.schedule.tried(steps)
             if not packing.feasible:
                 return
-            near = packing.rested or packing.value <= packing.estimate * _NEAR
-            if self.timeless is None and near and packing.value > self.schedule.least * _NEAR:
+            near = packing.rested or packing.value <= packing.estimate * NEARLY_THERE
+            if (
+                self.timeless is None
+                and near
+                and packing.value > self.schedule.least * NEARLY_THERE
+            ):
                 self._pack_without_steps(steps)
 
     def _begun_with(self, steps: int) -> list[list[TimedTree]]:
@@ -174,8 +166,8 @@ class _Run:
         """What trees can bring in the long run, which no number of steps is thought to beat."""
         links = min(self.schedule.most, steps + _LINKS_MORE)
         self.timeless = TimedPacking(self.problem, links, self._begun_with(steps), timeless=True)
-        self._improve(self.timeless, self.turn.part(_SHARE_WITHOUT_STEPS, _LEAST_SECONDS))
-        if self.timeless.value <= self.timeless.estimate * _NEAR:
+        self._improve(self.timeless, self.turn.part(_SMALL_SHARE, _LEAST_SECONDS))
+        if self.timeless.value <= self.timeless.estimate * NEARLY_THERE:
             self.schedule.least = max(self.schedule.least, self.timeless.estimate)
 
     def _pack(self, packing: TimedPacking, until: Deadline) -> Proposals:
@@ -183,14 +175,16 @@ class _Run:
         was_at_rest = packing.rested
         if not self.best and not any(self.known):
             self._improve(packing, until.working(_FIRST_SECONDS))
-            yield from self._deal(packing, until.sooner(_SKETCH_SECONDS), small=True)
-        self._improve(packing, until.working(max(0.0, until.left()) * (1 - _SHARE_OF_DEAL)))
+            yield from self._deal(packing, until.sooner(_FIRST_SECONDS), small=True)
+        self._improve(packing, until.working(max(0.0, until.left()) * (1 - _SHARE)))
         if was_at_rest:
-            yield from self._deal(packing, self.turn.until.sooner(_DEAL_SECONDS), thorough=True)
+            yield from self._deal(
+                packing, self.turn.until.sooner(6 * _LEAST_SECONDS), thorough=True
+            )
         else:
-            near = packing.value <= self.schedule.least * _NEAR
-            seconds = _DEAL_SECONDS if near else _QUICK_DEAL_SECONDS
-            yield from self._deal(packing, self.turn.until.share(_PART_OF_DEAL).sooner(seconds))
+            near = packing.value <= self.schedule.least * NEARLY_THERE
+            seconds = 6 * _LEAST_SECONDS if near else 2 * _LEAST_SECONDS
+            yield from self._deal(packing, self.turn.until.share(_SMALL_SHARE).sooner(seconds))
 
     def _improve(self, packing: TimedPacking, until: Deadline) -> None:
         while not packing.rested and packing.feasible and not until.passed:
@@ -237,8 +231,8 @@ class _Run:
     ) -> Iterator[list[int]]:
         """Values of C to deal, those of which the best counts together; see `_deal`."""
         # Where hardly anything is left but what whole numbers cost, they may be larger.
-        near = packing.value <= self.schedule.least * _NEAR_THE_END
-        finer = (FINE_PART if self.turn.limits.is_part else FINE) if near else 1
+        near = packing.value <= self.schedule.least * NEAR_LEAST
+        finer = (FINE // 2 if self.turn.limits.is_part else FINE) if near else 1
         choice = promising(packing, self.most_chunks, known, finer=finer)
         if small:
             yield choice[:1]

@@ -15,17 +15,11 @@ from syncoll.model import Algorithm, Collective
 from syncoll.packing.whole_chunks import rounds_of
 from syncoll.results import Family, Part
 from syncoll.scheduling import family_of_waves
+from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS
 from syncoll_treepairs.waves import WavePacking, from_its_first_step
-from syncoll_treepairs.whole_pairs import in_waves, own_sends, rounded_off
+from syncoll_treepairs.whole_pairs import MOST_TRIED, in_waves, own_sends, rounded_off
 
 __all__ = ["family_of"]
-
-
-_MOST_CONTRIBUTIONS = 1 << 24
-"""Sends times nodes of the first member at most: it is replayed, and may become a point."""
-
-_MOST_CHUNKS = 1024
-"""Of a wave: with more there is next to nothing that whole numbers cost."""
 
 
 def family_of(
@@ -40,7 +34,8 @@ def family_of(
     network = packing.network
     nodes = network.num_nodes
     least = min(int(pair.steps[-1] - pair.steps[0]) + 1 for pair in packing.columns)
-    most = min(_MOST_CHUNKS, _MOST_CONTRIBUTIONS // (2 * nodes * nodes * least))
+    # The first member is replayed; with more chunks whole numbers cost next to nothing.
+    most = min(MOST_TRIED // 4, MOST_CONTRIBUTIONS // 16 // (2 * nodes * nodes * least))
     wave = rounded_off(packing, most)
     if wave is None:
         return None

@@ -7,13 +7,13 @@ from fractions import Fraction
 from syncoll.model import UNREACHABLE, Collective, Topology
 from syncoll.plugins import Answer
 
-__all__ = ["MOST_CONTRIBUTIONS", "chunks_of", "fits"]
+__all__ = ["MOST_CELLS", "MOST_CONTRIBUTIONS", "chunks_of", "fits"]
 
 MOST_CONTRIBUTIONS = 1 << 28
-"""Limit on sends (one per orbit) times nodes of an algorithm."""
+"""Limit on sends (one per orbit) times nodes of an algorithm; limits memory."""
 
-_MOST_CELLS = 1 << 22
-"""The largest number of links times nodes."""
+MOST_CELLS = 1 << 22
+"""The largest number of links times nodes, and times the square of S; limits work."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
@@ -22,7 +22,7 @@ def fits(topology: Topology, collective: Collective) -> Answer:
         return Answer(False, "it does not combine")
     if topology.num_nodes < 3:
         return Answer(False, "fewer than three nodes leave no choice")
-    if len(topology.links) * topology.num_nodes > _MOST_CELLS:
+    if len(topology.links) * topology.num_nodes > MOST_CELLS:
         return Answer(False, "the network has too many links times nodes")
     if topology.distances.max() == UNREACHABLE:
         return Answer(False, "not every node reaches every other")

@@ -17,10 +17,10 @@ from syncoll.packing.trees import TreeFinder
 from syncoll_treepairs.cores import Core
 from syncoll_treepairs.network import AllreduceNetwork
 
-__all__ = ["Pair", "PairFinder"]
+__all__ = ["TIES", "Pair", "PairFinder"]
 
 
-_TIES = 1e-6
+TIES = 1e-6
 """Random prices, relative to the mean, that decide between equal ones: sends are never free."""
 
 _CHOICES = 8
@@ -173,7 +173,7 @@ class PairFinder:
         """See `syncoll.packing.column_generation.Oracle`."""
         on_links = self.network.on_links(prices)
         scale = float(on_links.mean()) or 1.0
-        on_links = on_links + _TIES * scale * (1 + self._random.random(on_links.shape))
+        on_links = on_links + TIES * scale * (1 + self._random.random(on_links.shape))
         found, least = [], np.inf
         for which in self._looked_at(_CHOICES):
             if until.passed and np.isfinite(least):

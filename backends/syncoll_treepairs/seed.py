@@ -14,12 +14,12 @@ from syncoll.deadline import NEVER
 from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology
 from syncoll.packing.turns import Turn
-from syncoll.packing.whole_chunks import DealtChunks
+from syncoll.packing.whole_chunks import ROUNDS_OF_STEP, DealtChunks
 from syncoll.plugins import OptionValue, Proposal, SeedLimits
 from syncoll.results import Family
 from syncoll_treepairs.exchange import fewest_steps
 from syncoll_treepairs.families import family_of
-from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS, chunks_of, fits
+from syncoll_treepairs.fitting import MOST_CELLS, MOST_CONTRIBUTIONS, chunks_of, fits
 from syncoll_treepairs.network import AllreduceNetwork
 from syncoll_treepairs.packing import PairPacking, whenever
 from syncoll_treepairs.pairs import Pair
@@ -36,18 +36,11 @@ _DEALS, _WORTH = 4, 1e-4
 _LONG = 4
 """S at most, in times of twice the radius, but for waves."""
 
-_MOST_TIMES = 1 << 22
-"""Links times the square of S for which forests are looked for."""
-
 _SYMMETRY_SECONDS = 2.0
 """What the search for symmetry may take: without it all that follows is worth less."""
 
 _LARGE = 24
 """With so many nodes waves come first: the linear programs of many steps take their time."""
-
-_ROUNDS, _ROUNDS_OF_STEP = 200, 50
-"""With more rounds than this, and this in every step, whole numbers matter little: C is at most
-what has so many."""
 
 _DEEP = (1.4, 2.0)
 """Depths of pairs in waves, in times of the least: shallow ones take fewer steps."""
@@ -152,7 +145,7 @@ class _Run:
             yield 0
         steps, stride = self.least_steps, 1
         links = len(self.network.topology.links)
-        while steps <= self.most_steps and links * steps**2 <= _MOST_TIMES:
+        while steps <= self.most_steps and links * steps**2 <= MOST_CELLS:
             yield steps
             if not large and steps == self.least_steps and not self.grid.columns:
                 yield 0
@@ -201,7 +194,7 @@ class _Run:
         known = min((b for s, b in self.best.items() if s <= steps), default=None)
         if not packing.shared() or (known is not None and packing.value >= known):
             return
-        rounds = _ROUNDS + _ROUNDS_OF_STEP * steps
+        rounds = ROUNDS_OF_STEP // 2 * (4 + steps)
         most = min(self.most_chunks, max(self.network.least_chunks, int(rounds / packing.value)))
         self._dealt[steps] = self._dealt.get(steps, 0) + 1
         dealt = deal(packing, most, known, self.turn.until.sooner(_DEAL_SECONDS))

@@ -32,12 +32,10 @@ from syncoll.symmetry import free_symmetry
 from syncoll.symmetry.fixing import link_orbits
 from syncoll.symmetry.products import Product, find_products
 from syncoll_treepairs.cores import Core
+from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS
 
 __all__ = ["everywhere", "exchanges"]
 
-
-_MOST_CONTRIBUTIONS = 1 << 26
-"""Sends of an exchange times nodes, at most."""
 
 _ALL_ORDERS = 3
 """Up to this many dimensions all orders are tried; otherwise one that begins with each."""
@@ -270,7 +268,7 @@ def _exchange(
     random = np.random.default_rng(nodes)
     onward = np.zeros((len(members), nodes), dtype=np.int64)
     """Random numbers, added up modulo 2^64, of the sends by which parts leave nodes."""
-    room = _MOST_CONTRIBUTIONS // nodes
+    room = MOST_CONTRIBUTIONS // 4 // nodes
     sends: list[tuple[int, int]] = []
     carried = [np.zeros((0, nodes), dtype=bool)]
     for source, node in _by_value(arrival):

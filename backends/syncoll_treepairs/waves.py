@@ -29,10 +29,11 @@ from syncoll.packing.whole_chunks import DealtChunks, rounds_of
 from syncoll.scheduling.arborescence import cheapest_arborescence
 from syncoll_treepairs.combs import combs
 from syncoll_treepairs.cores import Core
+from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS
 from syncoll_treepairs.low_trees import cheap_tree
 from syncoll_treepairs.network import AllreduceNetwork
 from syncoll_treepairs.packing import AllreducePacking
-from syncoll_treepairs.pairs import Pair
+from syncoll_treepairs.pairs import TIES, Pair
 from syncoll_treepairs.whole_pairs import deal, in_waves, own_sends
 
 __all__ = ["WavePacking", "from_its_first_step", "waves"]
@@ -51,15 +52,8 @@ waves are tried each time.  Row mesh(6,6) of benchmarks/results/allreduce.md."""
 _LEAST_WAVES = 256
 """A wave has at most this part of the chunks that there may be."""
 
-_MOST_HELD = 1 << 27
-"""Chunks times nodes of an algorithm; limits memory."""
-
-_MOST_CONTRIBUTIONS = 1 << 26
-"""Sends of a wave, one for each orbit, times nodes; limits memory."""
-
-_TIES, _FAR = 1e-6, 1e12
-"""Random prices, relative to the mean, that decide between equal ones; and a price of links that
-are not on shortest paths."""
+_FAR = 1e12
+"""The price of links that are not on shortest paths."""
 
 
 class WavePacking(AllreducePacking):
@@ -129,7 +123,7 @@ class _RootedPairs:
     ) -> tuple[list[tuple[int, Pair]], FloatArray]:
         """See `syncoll.packing.column_generation.Oracle`."""
         on_links = self.network.on_links(prices)[0]
-        on_links += _TIES * on_links.mean() * (1 + self._random.random(len(on_links)))
+        on_links += TIES * on_links.mean() * (1 + self._random.random(len(on_links)))
         roots = self._roots
         if len(roots) > _ROOTS:
             roots = self._random.choice(roots, _ROOTS, replace=False)
@@ -227,14 +221,14 @@ def waves(
 ) -> Iterator[Waves]:
     """So many waves as there is room for, then one, two, three and so on."""
     network = packing.network
-    room = max(1, _MOST_CONTRIBUTIONS // (2 * network.num_nodes**2)) * network.order
+    room = max(1, MOST_CONTRIBUTIONS // 4 // (2 * network.num_nodes**2)) * network.order
     wave = deal(
         packing, max(network.least_chunks, min(room, most_chunks // _LEAST_WAVES)), None, until
     )
     if wave is None:
         return
     wave, depth = from_its_first_step(wave)
-    most = min(most_chunks, _MOST_HELD // network.num_nodes) // wave.chunks
+    most = min(most_chunks, MOST_CONTRIBUTIONS // 2 // network.num_nodes) // wave.chunks
     if most_steps is not None:
         most = min(most, most_steps - depth + 1)
     own = own_sends(network.topology, wave)

@@ -13,12 +13,20 @@ import numpy.typing as npt
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Carriers, OrbitAlgorithm, Topology
 from syncoll.packing.master import Master
-from syncoll.packing.whole_chunks import NEAR_PROMISE, WHOLE, ColumnChoice, DealtChunks
+from syncoll.packing.whole_chunks import (
+    KIND,
+    KINDEST,
+    NEAR_PROMISE,
+    WHOLE,
+    ColumnChoice,
+    DealtChunks,
+)
 from syncoll_treepairs.network import AllreduceNetwork
 from syncoll_treepairs.packing import AllreducePacking
 from syncoll_treepairs.pairs import Pair
 
 __all__ = [
+    "MOST_TRIED",
     "algorithm_of",
     "deal",
     "few_chunks",
@@ -28,17 +36,11 @@ __all__ = [
 ]
 
 
-_FEW = 3
-"""Numbers of chunks that lose least by rounding, which are dealt."""
-
 _CHOICE = 160
 """Pairs to choose from, including some without a share; limits work."""
 
-_TRIED = 4096
+MOST_TRIED = 4096
 """Numbers of chunks that are looked at, in units; limits work."""
-
-_EVERY = 64
-"""Numbers of units that are rounded one by one; of larger ones each 16th is."""
 
 
 def _choice(packing: AllreducePacking, kinds: list[tuple[int, float]]) -> ColumnChoice[Pair]:
@@ -66,7 +68,7 @@ def deal(
     others = [i for i in range(len(packing.columns) - 1, -1, -1) if i not in used]
     kinds += [(i, 0.0) for i in others[: max(0, _CHOICE - len(kinds))]]
     choice = _choice(packing, kinds)
-    most = max(stride, min(most_chunks // order, _TRIED))
+    most = max(stride, min(most_chunks // order, MOST_TRIED))
 
     def least(times: int) -> int:
         """The rounds that the packing promises."""
@@ -77,8 +79,8 @@ def deal(
     if not promised:
         return None
     best_promise = min(promised.values())
-    losses = choice.losses(t for t in promised if t <= _EVERY * stride or t % (16 * stride) == 0)
-    near = sorted(losses, key=lambda t: losses[t])[:_FEW]
+    losses = choice.losses(t for t in promised if t <= KIND * stride or t % (16 * stride) == 0)
+    near = sorted(losses, key=lambda t: losses[t])[: KINDEST // 2]
     candidates = [t for t in near if losses[t] <= best_promise][:1]
     candidates += [t for t, cost in promised.items() if cost <= best_promise * NEAR_PROMISE][:1]
     candidates += [min(promised, key=lambda t: promised[t]), *near]
@@ -135,7 +137,7 @@ def rounded_off(packing: AllreducePacking, most_chunks: int) -> DealtChunks[Pair
     No solver is asked, so that it is soon done; with some hundred chunks little is lost.
     """
     network = packing.network
-    times = range(network.times, min(most_chunks // network.order, _TRIED) + 1, network.times)
+    times = range(network.times, min(most_chunks // network.order, MOST_TRIED) + 1, network.times)
     return _least_lost(_choice(packing, packing.shared()), times, network.order)
 
 

@@ -13,24 +13,22 @@ import numpy as np
 
 from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.deadline import Deadline
+from syncoll.packing.column_generation import TINY
 from syncoll.packing.network import Links
 
-__all__ = ["ArrivalSearch"]
+__all__ = ["MOST_CELLS", "ArrivalSearch"]
 
 
-_TINY = 1e-9
 _IMPOSSIBLE = 1e5
-"""What cannot be costs so many times more than any tree: a finite sum tells less of it from more,
-and a descent that begins with it may leave it."""
+"""An impossible send costs so many times more than any tree; being finite, fewer of them are better
+for a descent that begins with some."""
 
-_MOST_CELLS = 1 << 21
-"""Trees times links times steps that are looked at together."""
-
-_MOST_AT_EASE = 1 << 20
-"""The same, of those that are worth while in one turn of column generation."""
+MOST_CELLS = 1 << 21
+"""Trees times links times steps that are looked at together; limits memory.  Half of it is worth
+while in one turn of column generation."""
 
 _MOST_TURNS = 10
-"""Arrivals that may change in one descent, for each node."""
+"""Arrivals that may change in one descent, for each node; limits work."""
 
 
 class ArrivalSearch:
@@ -57,7 +55,7 @@ class ArrivalSearch:
     @property
     def batch(self) -> int:
         """How many trees are improved at once at little cost."""
-        return max(1, _MOST_AT_EASE // max(1, len(self._links) * (self.steps + 2)))
+        return max(1, MOST_CELLS // 2 // max(1, len(self._links) * (self.steps + 2)))
 
     def timed(self, into: IntArray, prices: FloatArray) -> tuple[FloatArray, IntArray]:
         """The cheapest steps for trees: what they cost, ``[K]``, and the step of each node's send.
@@ -120,7 +118,7 @@ class ArrivalSearch:
             The trees, ``[K, P]``.
         """
         tables = _Tables(self, prices)
-        block = max(1, _MOST_CELLS // max(1, len(self._links) * (self.steps + 2)))
+        block = max(1, MOST_CELLS // max(1, len(self._links) * (self.steps + 2)))
         blocks = [slice(i, i + block) for i in range(0, len(arrivals), block)]
         found = [self._descended(arrivals[b], has[b], needs[b], tables, until) for b in blocks]
         after = np.concatenate(found)
@@ -211,7 +209,7 @@ class _Tables:
         dearest = float(prices.max())
         self.impossible = _IMPOSSIBLE * dearest * nodes
         self.forbidden = self.impossible * nodes
-        self.tiny = _TINY * dearest
+        self.tiny = TINY * dearest
         self.by_sender = np.full((prices.shape[1], steps + 2, steps + 2), self.impossible)
         for step in range(steps):
             within = np.minimum.accumulate(prices[step:].T, axis=1)

@@ -14,6 +14,7 @@ import numpy as np
 from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.packing.arrivals import ArrivalSearch
+from syncoll.packing.column_generation import TINY
 from syncoll.packing.problem import PackingProblem
 from syncoll.packing.trees import TimedTree, TreeFinder
 
@@ -23,19 +24,16 @@ __all__ = ["TreePricing"]
 Found = list[tuple[int, TimedTree]]
 """Trees, each with its demand's position."""
 
-_TINY = 1e-9
-
 _BATCH = 4
-"""Trees from which a local search goes on in a turn, at least one of each demand."""
+"""Trees from which a local search goes on in a turn, at least one of each demand; in each turn of
+so many trees are made from nothing.  Row torus(8,8) allgather of benchmarks/results/scale.md."""
 
 _CHANGED = (0.0, 0.1, 0.2)
 """Which part of their arrivals is changed at random before, in turn."""
 
 _RETIMED = 48
-"""Known trees that are of use with new steps in a turn, at least two of each demand."""
-
-_CONSTRUCT, _CONSTRUCTED = 4, 16
-"""In each so-manieth turn trees are made from nothing, for so many demands."""
+"""Known trees that get new steps in a turn, at least two of each demand; a third as many demands
+get trees from nothing.  Row a100(boxes=4) allgather of benchmarks/results/scale.md."""
 
 
 class TreePricing:
@@ -90,8 +88,8 @@ class TreePricing:
         if any(shared):
             found += self._descended(on_links, pays, shared, costs, until)
         missing = np.flatnonzero(np.isinf(costs))
-        if not found or self._turn % _CONSTRUCT == 0 or len(missing):
-            some = self._random.permutation(len(costs))[:_CONSTRUCTED]
+        if not found or self._turn % _BATCH == 0 or len(missing):
+            some = self._random.permutation(len(costs))[: _RETIMED // 3]
             found += self._constructed(on_links, np.union1d(some, missing), costs, until)
         self._turn += 1
         for demand, tree in found:
@@ -170,7 +168,7 @@ class TreePricing:
     def _of_use(
         self, demands: IntArray, into: IntArray, steps: IntArray, cost: FloatArray, pays: FloatArray
     ) -> Found:
-        of_use = np.isfinite(cost) & (cost < pays[demands] - _TINY)
+        of_use = np.isfinite(cost) & (cost < pays[demands] - TINY)
         found: Found = []
         for i in np.flatnonzero(of_use).tolist():
             heads = np.flatnonzero(into[i] >= 0)

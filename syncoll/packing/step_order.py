@@ -9,21 +9,25 @@ from math import inf
 
 from syncoll.packing.timed_packing import TimedPacking
 
-__all__ = ["KNOWING_STRIDES", "STRIDES", "StepOrder"]
+__all__ = ["NEARLY_THERE", "NEAR_LEAST", "STRIDES", "StepOrder"]
 
-STRIDES, KNOWING_STRIDES = 4, 2
-"""So many S are tried with one stride, before it is doubled, from nothing and where trees are known
-to begin with: then each is packed soon, and the end comes first ..."""
+STRIDES = 4
+"""S that are tried with one stride before it is doubled, half as many where trees are known before:
+each is packed soon then.  Row mesh(8,8) of benchmarks/results/scale.md."""
 
 _WIDEST = 3
-"""... up to this part of S, or 2."""
+"""A stride is at most this part of S, or 2."""
 
-_NEAR_LEAST = 1.005
-"""When R/C is so near to its least, more steps are first tried where there is nothing better to do.
-"""
+_CLOSE = 0.0025
+"""When R/C is this near to its least, relatively, or two S in a row within four times as much, more
+steps are tried only after it is at rest.  Row torus(8,8) allgather of
+benchmarks/results/scale.md."""
 
-_NEARLY_THERE = 1.05
-"""Until a packing is so near to what it may fall to, it goes on before more steps are tried ..."""
+NEAR_LEAST = 1 + 2 * _CLOSE
+"""When R/C is this near to its least, more steps come after everything that is better to do."""
+
+NEARLY_THERE = 1 + 20 * _CLOSE
+"""Until a packing is this near to what it may fall to, more steps wait ..."""
 
 _FIRST_TURNS = 5
 """... up to so many times."""
@@ -34,20 +38,12 @@ _WORTH = 0.998
 _STEPS_OF_NO_USE = 2
 """After so many S that are of no use no larger one is tried."""
 
-_CLOSE = 1.0025
-"""When R/C is so near to its least, more steps are tried only after it is at rest ..."""
-
-_BOTH_CLOSE = 1.01
-"""... and where two S in a row are so near."""
-
 _LEFT = 1e-5
 """Less is not worth while."""
 
 _BETWEEN = 0.2
-"""An S between others, which has points on both sides, is worth less by this factor ..."""
-
-_WIDE = 0.1
-"""... but comes before larger ones where R/C falls by so much from the one to the other."""
+"""An S between others, which has points on both sides, is worth less by this factor, but comes
+before larger ones where R/C falls by half of it from the one to the other."""
 
 _DEALS = 3
 """So often a packing at rest is dealt."""
@@ -95,7 +91,7 @@ class StepOrder:
         last = max(self.packings, default=None)
         if last is None:
             return further
-        if further is not None and self.packings[last].value > self.least * _NEAR_LEAST:
+        if further is not None and self.packings[last].value > self.least * NEAR_LEAST:
             if self._needs_more(last):
                 return last
             skipped = self._skipped(best)
@@ -114,7 +110,7 @@ class StepOrder:
         """An S between two that were tried, of which the larger costs much less."""
         for fewer, more in pairwise(sorted(self.packings)):
             known = min((float(cost) for s, cost in best.items() if s <= fewer), default=inf)
-            if more > fewer + 1 and known > self.packings[more].value * (1 + _WIDE):
+            if more > fewer + 1 and known > self.packings[more].value * (1 + _BETWEEN / 2):
                 return (fewer + more) // 2
         return None
 
@@ -123,7 +119,7 @@ class StepOrder:
         packing = self.packings[steps]
         if packing.rested or self._tries.get(steps, 0) >= _FIRST_TURNS:
             return False
-        return packing.value > max(packing.estimate, self.least) * _NEARLY_THERE
+        return packing.value > max(packing.estimate, self.least) * NEARLY_THERE
 
     def _further(self) -> int | None:
         """The next S after all that were tried, if more steps seem to be of use."""
@@ -133,7 +129,9 @@ class StepOrder:
         values = [inf, *(self.packings[steps].value for steps in tried)]
         if values[-1] <= self.least * (1 + _LEFT) or tried[-1] >= self.most:
             return None
-        close = values[-1] <= self.least * _CLOSE or values[-2] <= self.least * _BOTH_CLOSE
+        close = values[-1] <= self.least * (1 + _CLOSE) or values[-2] <= self.least * (
+            1 + 4 * _CLOSE
+        )
         if close and not self.packings[tried[-1]].rested:
             return None  # it has more to give than more steps
         gains = [after < before * _WORTH for before, after in pairwise(values)]
@@ -142,7 +140,7 @@ class StepOrder:
         if not gains[-1] and not self.packings[tried[-1]].rested:
             return None  # that may change
         stride = min(1 << (len(tried) // self._strides), max(2, tried[-1] // _WIDEST))
-        if values[-1] <= self.least * _NEARLY_THERE:  # the end is soon reached
+        if values[-1] <= self.least * NEARLY_THERE:  # the end is soon reached
             stride = max(stride, tried[-1] // 2)
         return min(tried[-1] + stride, self.most)
 

@@ -17,18 +17,16 @@ import numpy as np
 
 from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.deadline import Deadline
+from syncoll.packing.arrivals import MOST_CELLS
+from syncoll.packing.column_generation import TINY
 from syncoll.packing.network import Links
 from syncoll.packing.problem import TreeDemand
 
 __all__ = ["Send", "TimedTree", "TreeFinder", "of_use"]
 
 
-_TINY = 1e-9
 _TIES = 1e-7
 """Random prices, relative to the largest, that decide between equal ones: sends are never free."""
-
-_MOST_CELLS = 1 << 22
-"""Links times destinations that are looked at together."""
 
 Send = tuple[int, int]
 """A link, as its position in the given ones, and a step."""
@@ -144,7 +142,7 @@ class TreeFinder:
         onward[self.steps][np.diag_indices(nodes)] = 0.0
         order = self._by_source
         target = self._target[order]
-        block = max(1, _MOST_CELLS // len(order))
+        block = max(1, MOST_CELLS // len(order))
         for step in range(self.steps - 1, -1, -1):
             onward[step] = onward[step + 1]
             for first in range(0, nodes, block):
@@ -273,7 +271,7 @@ class TreeFinder:
             costs = self._costs(reached, prices)
             gain = np.maximum(0.0, pays - onward).sum(axis=2) - costs
             step, node = divmod(int(gain.argmax()), self.num_nodes)
-            if not gain[step, node] > _TINY:
+            if not gain[step, node] > TINY:
                 break
             way = self._way(costs, prices, node, step, reached)
             if not way:

@@ -30,8 +30,10 @@ from syncoll.packing.trees import TimedTree
 
 __all__ = [
     "FINE",
-    "FINE_PART",
+    "KIND",
+    "KINDEST",
     "NEAR_PROMISE",
+    "ROUNDS_OF_STEP",
     "WHOLE",
     "ChunkRounding",
     "ColumnChoice",
@@ -52,19 +54,20 @@ NEAR_PROMISE, _NEXT = Fraction(1004, 1000), Fraction(10005, 10000)
 torus(8,8) allgather of benchmarks/results/scale.md."""
 
 _SMALL = 8
-_MOST_ROUNDS, _MOST_OF_STEP = 400, 100
-"""C is small, or at most what has so many rounds, and so many for each step: one more a step does
-not matter then; row torus(8,8) allgather of benchmarks/results/scale.md."""
+ROUNDS_OF_STEP = 100
+"""C is small, or has at most so many rounds for each of S + 4 steps: one more does not matter then.
+Row torus(8,8) allgather of benchmarks/results/scale.md."""
 
-FINE, FINE_PART = 4, 2
-"""C may be so many times as large where every bit counts: of an algorithm, and of a part of others,
-which have twice its sends and more."""
+FINE = 4
+"""C may be so many times as large where every bit counts; half of it for parts of others, which
+have twice its sends and more.  Row torus(8,8) allgather of benchmarks/results/scale.md."""
 
 _MANY_ROUNDS = 20
 """Average rounds of a step from which on each step needs about half a round more."""
 
-_KIND, _KINDEST = 64, 6
-"""Large C that are tried for what rounding loses, and how many of them are dealt."""
+KIND, KINDEST = 64, 6
+"""Large C that are tried for what rounding loses, and how many are dealt: row mi250(boxes=2)
+allgather of benchmarks/results/scale.md."""
 
 _TOTALS = 2
 """Sums of whole rounds that are tried."""
@@ -274,7 +277,7 @@ def promising(
         finer: C may be so many times as large as elsewhere.
     """
     least = packing.problem.least_chunks
-    rounds_of_use = finer * (_MOST_ROUNDS + _MOST_OF_STEP * packing.steps)
+    rounds_of_use = finer * ROUNDS_OF_STEP * (4 + packing.steps)
     most = min(most_chunks, max(_SMALL * least, ceil(rounds_of_use / packing.value)))
     promise: dict[int, Fraction] = {}
     for chunks in range(least, most + 1, least):
@@ -305,8 +308,8 @@ def kindest(
     if not promised:
         return []
     least, largest = packing.problem.least_chunks, max(promised) // packing.problem.least_chunks
-    losses = _choice(packing, 0).losses(range(max(1, largest - _KIND + 1), largest + 1))
-    return [units * least for units in sorted(losses, key=lambda one: losses[one])[:_KINDEST]]
+    losses = _choice(packing, 0).losses(range(max(1, largest - KIND + 1), largest + 1))
+    return [units * least for units in sorted(losses, key=lambda one: losses[one])[:KINDEST]]
 
 
 def _choice(packing: TimedPacking, most: int) -> ColumnChoice[TimedTree]:
