@@ -259,6 +259,10 @@ class Ledger:
 
     def frontier(self) -> Frontier:
         """Everything known so far, with what is proved about it and what is left open."""
+        with self.log.turn(BOUNDS):
+            return self._frontier()
+
+    def _frontier(self) -> Frontier:
         source, request, families = self.source, self.request, self.families
         points = unbeaten(self.points, families)
         steps = self._steps_of(points, families)

@@ -152,7 +152,10 @@ class _Log(_Lines):
         from syncoll.pages.page import Page
 
         heads = ("turns", "seconds", "found", "kept", "proved", "refuted", "undecided")
-        rows = [(one.engine, *(round(getattr(one, head), 2) for head in heads)) for one in engines]
+        rows = [
+            (one.engine, one.turns, f"{one.seconds:.2f}", *(getattr(one, x) for x in heads[2:]))
+            for one in engines
+        ]
         page = Page().text().table(("engine", *(f">{head}" for head in heads)), rows)
         sys.stderr.writelines(f"{line}\n" for line in page.lines(None))
 
