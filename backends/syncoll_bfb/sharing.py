@@ -32,6 +32,7 @@ from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.linear import GrowingProgram, Optimum
 from syncoll.model import Topology, ranges
+from syncoll.packing.remainders import grouped_remainders
 from syncoll.symmetry import LinkOrbits
 from syncoll_bfb.receptions import Reception
 
@@ -216,11 +217,7 @@ class SharedStep:
             until: when to be content with what there is.
         """
         wanted = self.shares * each
-        amounts = np.floor(wanted).astype(np.int64)
-        short = self._count * each - np.add.reduceat(amounts, self._first)
-        order = np.lexsort((amounts - wanted, self._row))  # largest remainders first
-        rank = np.arange(len(order)) - self._first[self._row[order]]
-        amounts[order] += rank < short[self._row[order]]
+        amounts = grouped_remainders(wanted, self._row, self._count * each)
         best = StepChunks(amounts, self._rounds(amounts))
         least = self.least_rounds(each)
         for rounds in range(least, best.rounds):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
+from syncoll.packing.remainders import grouped_remainders
 
 __all__ = ["dealt", "overlaps"]
 
@@ -71,14 +72,9 @@ def dealt(
     that have less, many at a time, as long as that brings anything.
     """
     numbered = np.unique(group, return_inverse=True)[1].reshape(-1)
-    whole = np.floor(shares + 1e-9).astype(np.int64)
-    rest = shares - whole
-    missing = np.rint(np.bincount(numbered, rest)).astype(np.int64)
     rng = np.random.default_rng(len(shares))
-    order = np.lexsort((-rest + 1e-6 * rng.random(len(rest)), numbered))
-    begin = np.searchsorted(numbered[order], np.arange(len(missing)))
-    rank = np.arange(len(order)) - begin[numbered[order]]
-    whole[order] += rank < missing[numbered[order]]
+    sums = np.rint(np.bincount(numbered, shares)).astype(np.int64)
+    whole = grouped_remainders(shares, numbered, sums, -1e-6 * rng.random(len(shares)))
     ideal = _loads(sets, shares, len(rounds_per_send))
     in_rounds = ideal * rounds_per_send
     weight = np.where(in_rounds > _BUSY * in_rounds.max(initial=0), rounds_per_send, 0.0)

@@ -18,7 +18,8 @@ one the prices are a proof.
 * `problem`: the demands of a collective modulo a free group;
 * `timed_packing`: timed trees, which `pricing` finds by `trees` from nothing, by `arrivals` from
   known ones;
-* `whole_chunks`: from shares to whole chunks, with `local_search`;
+* `whole_chunks`: from shares to whole chunks, by `remainders` and `local_search`;
 * `expand_orbits`: from whole chunks to an algorithm of all nodes;
-* `step_order`: which S comes next.
+* `step_order`: which S comes next;
+* `turns`: how long a seed may go on.
 """

@@ -25,6 +25,7 @@ from syncoll.deadline import Deadline
 from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
 from syncoll.packing.column_generation import TINY, C
 from syncoll.packing.local_search import ChunkMoves
+from syncoll.packing.remainders import largest_remainders
 from syncoll.packing.timed_packing import TimedPacking
 from syncoll.packing.trees import TimedTree
 
@@ -39,7 +40,6 @@ __all__ = [
     "ColumnChoice",
     "DealtChunks",
     "kindest",
-    "largest_remainders",
     "promising",
     "rounds_of",
 ]
@@ -87,16 +87,6 @@ better at once."""
 
 _NEARLY = 0.01
 """A packing may overload its rounds by this part: whole numbers of chunks may fit all the same."""
-
-
-def largest_remainders(shares: FloatArray, whole: int) -> IntArray:
-    """Whole numbers near shares, ``[T]``, scaled to add up to `whole`."""
-    exact = shares * whole / (sum(shares.tolist()) or 1.0)
-    numbers = np.floor(exact + 1e-9).astype(np.int64)
-    order = np.argsort(numbers - exact, kind="stable")
-    numbers[order[: whole - int(numbers.sum())]] += 1
-    numbers[order[0]] += whole - int(numbers.sum())
-    return numbers
 
 
 def rounds_of(rates: Sequence[Fraction], load: IntArray) -> int:
