@@ -28,6 +28,7 @@ FLOORS = (
     "clock",
     "deadline",
     "memory",
+    "processes",
     "model",
     "formula",
     "certificates",
