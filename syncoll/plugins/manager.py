@@ -1,10 +1,11 @@
 """The plugin manager: finds plugins, keeps the errors of broken ones, hands out records by name.
 
-A plugin is a module, named under the entry point group ``syncoll``, whose ``RECORDS`` are what it
-adds.  One plugin must not harm another, so
+A plugin is a module, named under the entry point group ``syncoll``, that implements hooks of
+pluggy, or has a list ``RECORDS``, which is short for the hook `HookSpecs.syncoll_records`.  Stock
+pluggy ends discovery at one failed import, and does not compare names of records.  Here
 
-* a plugin that is broken in any way (import or syntax error, an exit, no records, a record of the
-  wrong type) is set aside with its error, and the others work on;
+* a plugin that is broken in any way (import or syntax error, an exit, an exception in a hook, a
+  misspelt hook, a record of the wrong type) is set aside with its error, and the others work on;
 * a name that two plugins claim belongs to neither: asking for it is an error naming both.
 
 There is no global manager: what needs one makes it, or is given it.
@@ -15,30 +16,27 @@ from __future__ import annotations
 import importlib.metadata
 import re
 import traceback
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pluggy
 
 from syncoll.errors import PluginError, SyncollError
 from syncoll.plugins.exporters import ExporterRecord
 from syncoll.plugins.guard import calling
 from syncoll.plugins.importers import ImporterRecord
 from syncoll.plugins.records import BackendRecord, EncodingRecord, SeedRecord, SpecLibraryRecord
-from syncoll.plugins.registry import BrokenPlugin, Provenance, Registry
+from syncoll.plugins.registry import BrokenPlugin, Provenance, Registry, did_you_mean
 
-__all__ = ["PROJECT", "PluginManager", "hookimpl"]
+__all__ = ["PROJECT", "HookSpecs", "PluginManager", "hookimpl"]
 
 PROJECT = "syncoll"
-"""The entry point group."""
+"""The project name for pluggy, and the entry point group."""
 
-_MARK = "syncoll_impl"
-_F = TypeVar("_F", bound=Callable[..., Any])
-
-
-def hookimpl(function: _F) -> _F:
-    """Marks a function that returns records, as plugins had them before ``RECORDS``."""
-    setattr(function, _MARK, True)
-    return function
-
+_hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+"""Marks a function of a plugin module as the implementation of the hook of the same name."""
 
 Record = (
     EncodingRecord
@@ -48,6 +46,52 @@ Record = (
     | ImporterRecord
     | ExporterRecord
 )
+
+
+class HookSpecs:
+    """Every hook.  Each is called once and returns records, which must be cheap to make."""
+
+    @_hookspec
+    def syncoll_records(self) -> Iterable[Record]:  # type: ignore[empty-body]
+        """Records of any kind: all that a plugin adds."""
+
+    @_hookspec
+    def syncoll_encodings(self) -> Iterable[EncodingRecord]:  # type: ignore[empty-body]
+        """Encodings: from an instance to a formula and back."""
+
+    @_hookspec
+    def syncoll_backends(self) -> Iterable[BackendRecord]:  # type: ignore[empty-body]
+        """Solver backends: from a formula to an outcome."""
+
+    @_hookspec
+    def syncoll_seeds(self) -> Iterable[SeedRecord]:  # type: ignore[empty-body]
+        """Seed backends: algorithms by construction."""
+
+    @_hookspec
+    def syncoll_spec_libraries(self) -> Iterable[SpecLibraryRecord]:  # type: ignore[empty-body]
+        """Folders of specs whose definitions are found by bare name."""
+
+    @_hookspec
+    def syncoll_importers(self) -> Iterable[ImporterRecord]:  # type: ignore[empty-body]
+        """Importers: from a tool's description of a machine to a topology."""
+
+    @_hookspec
+    def syncoll_exporters(self) -> Iterable[ExporterRecord]:  # type: ignore[empty-body]
+        """Exporters: from an algorithm to files that a runtime loads, and their checkers."""
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """A plugin with a list ``RECORDS``, as pluggy sees it."""
+
+    plugin: Any
+
+    def __dir__(self) -> list[str]:  # pluggy looks at every name
+        return ["syncoll_records"]
+
+    @hookimpl
+    def syncoll_records(self) -> Any:
+        return self.plugin.RECORDS
 
 
 class PluginManager:
@@ -65,7 +109,8 @@ class PluginManager:
     """
 
     def __init__(self) -> None:
-        self._plugins: dict[str, object] = {}
+        self._pluggy = pluggy.PluginManager(PROJECT)
+        self._pluggy.add_hookspecs(HookSpecs)
         broken = self._broken = list[BrokenPlugin]()
         self.encodings = Registry(EncodingRecord, "encoding", "encodings", broken)
         self.backends = Registry(BackendRecord, "backend", "backends", broken)
@@ -73,9 +118,9 @@ class PluginManager:
         self.spec_libraries = Registry(SpecLibraryRecord, "spec library", "spec libraries", broken)
         self.importers = Registry(ImporterRecord, "importer", "importers", broken)
         self.exporters = Registry(ExporterRecord, "exporter", "exporters", broken)
-        self._registries: list[Registry[Any]] = [
-            one for one in vars(self).values() if isinstance(one, Registry)
-        ]
+        self._registries: dict[str, Registry[Any]] = {
+            f"{PROJECT}_{name}": one for name, one in vars(self).items() if name[0] != "_"
+        }
 
     @classmethod
     def discover(cls) -> PluginManager:
@@ -108,7 +153,8 @@ class PluginManager:
         """Adds a plugin from Python.
 
         Args:
-            plugin: a module or any object with records in its ``RECORDS``.
+            plugin: a module or any object with records in its ``RECORDS``, or with functions or
+                methods that are marked with `hookimpl`.
             name: of the plugin, for messages.
 
         Raises:
@@ -120,14 +166,15 @@ class PluginManager:
         for record in records:
             registry = self._registry_of(record)
             if registry.claimed(record.name):
+                self._pluggy.unregister(name=name)
                 raise PluginError(registry.claimed_twice(record.name, owner))
-        self._add(plugin, records, owner)
+        self._add(records, owner)
 
     def _load(self, point: importlib.metadata.EntryPoint, distribution: str, version: str) -> None:
         owner = Provenance(point.name, distribution, version)
         try:
             with calling(f"plugin {point.name}"):
-                records = self._collect(plugin := point.load(), point.name)
+                records = self._collect(point.load(), point.name)
         # A plugin's own exit must not end the program; an interrupt is the user's.
         except (SyncollError, MemoryError) as error:
             cause = error.__cause__ or error
@@ -137,24 +184,56 @@ class PluginManager:
             told = str(error).removeprefix(f"{named} failed: ").removeprefix(f"{named}: ")
             self._set_aside(owner, told or type(error).__name__, details)
         else:
-            self._add(plugin, records, owner)
+            self._add(records, owner)
 
     def _collect(self, plugin: object, name: str) -> list[Record]:
-        """The records of a plugin.
+        """Registers a plugin with pluggy and calls its hooks.
 
         Raises:
-            PluginError: when anything about it is wrong.
+            PluginError: when anything about it is wrong; it is not registered then.
         """
-        if name in self._plugins or any(plugin is one for one in self._plugins.values()):
+        held = _Listed(plugin) if hasattr(plugin, "RECORDS") else plugin
+        if self._pluggy.has_plugin(name) or self._pluggy.is_registered(held):
             raise PluginError(f"plugin {name} is registered already")
+        try:
+            self._pluggy.register(held, name)
+            return self._call_hooks(held, name)
+        except BaseException as error:
+            self._pluggy.unregister(name=name)
+            if isinstance(error, pluggy.PluginValidationError):
+                raise PluginError(f"plugin {name} has a wrong hook: {error}") from error
+            raise
+
+    def _call_hooks(self, held: object, name: str) -> list[Record]:
+        callers = self._pluggy.get_hookcallers(held) or []
+        for caller in callers:
+            if not caller.has_spec():
+                known = ["syncoll_records", *self._registries]
+                raise PluginError(
+                    f"plugin {name} implements {caller.name}, which is not a hook"
+                    f"{did_you_mean(caller.name, known)}; the hooks are: {', '.join(known)}"
+                )
+        if not callers:
+            raise PluginError(
+                f"plugin {name} has no records; put what it adds into a list `RECORDS`, such as "
+                "RECORDS = [SeedRecord(...)], where its entry point leads"
+            )
         result: list[Record] = []
-        for source, records in _sources(plugin, name).items():
-            holds = f"{source} of plugin {name}"
-            if not isinstance(records, Iterable) or isinstance(records, str):
-                raise PluginError(f"{holds}: {type(records).__name__}, not a list of records")
+        for caller in callers:
+            holds = f"{'RECORDS' if isinstance(held, _Listed) else caller.name} of plugin {name}"
+            registry = self._registries.get(caller.name)
+            expected = registry.record_type if registry else Record
+            with calling(f"plugin {name}", caller.name):
+                # Of this plugin alone, so that its failure harms no other.
+                (one,) = (impl for impl in caller.get_hookimpls() if impl.plugin is held)
+                records: Any = one.function()
+                if not isinstance(records, Iterable) or isinstance(records, str):
+                    raise PluginError(f"{holds}: {type(records).__name__}, not a list of records")
+                records = list(records)  # a generator runs now
             for record in records:
-                if not isinstance(record, Record):
-                    raise PluginError(f"{holds}: a {type(record).__name__} in it, not a record")
+                if not isinstance(record, expected):
+                    noun = getattr(expected, "__name__", "record")
+                    raise PluginError(f"{holds}: a {type(record).__name__} in it, not a {noun}")
                 if not _NAME.fullmatch(record.name):
                     raise PluginError(
                         f"{holds}: a {type(record).__name__} named {record.name!r}; a name starts "
@@ -165,37 +244,17 @@ class PluginManager:
                 result.append(record)
         return result
 
-    def _add(self, plugin: object, records: list[Record], owner: Provenance) -> None:
-        self._plugins[owner.plugin] = plugin
+    def _add(self, records: list[Record], owner: Provenance) -> None:
         for record in records:
             registry = self._registry_of(record)
             if not registry.add(record, owner):
                 self._set_aside(owner, registry.claimed_twice(record.name))
 
     def _registry_of(self, record: Record) -> Registry[Any]:
-        return next(r for r in self._registries if isinstance(record, r.record_type))
+        return next(r for r in self._registries.values() if isinstance(record, r.record_type))
 
     def _set_aside(self, owner: Provenance, error: str, details: str = "") -> None:
         self._broken.append(BrokenPlugin(owner.plugin, owner.distribution, error, details))
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-
-
-def _sources(plugin: object, name: str) -> dict[str, Any]:
-    """What a plugin adds, by the name of what says so."""
-    if hasattr(plugin, "RECORDS"):
-        return {"RECORDS": plugin.RECORDS}
-    found: dict[str, Any] = {}
-    for hook in dir(plugin):
-        function: Any = getattr(plugin, hook, None)
-        if hasattr(function, _MARK):
-            with calling(f"plugin {name}", hook):
-                records = function()
-                found[hook] = list(records) if isinstance(records, Iterator) else records
-    if not found:
-        raise PluginError(
-            f"plugin {name} has no records; put what it adds into a list `RECORDS`, such as "
-            "RECORDS = [SeedRecord(...)], where its entry point leads"
-        )
-    return found

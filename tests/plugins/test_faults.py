@@ -180,8 +180,8 @@ def plugin(*records: Any) -> Any:
 
 
 def hooked(hook: Callable[[], Any]) -> Any:
-    """A plugin as they were written for version 0.1."""
-    return types.SimpleNamespace(syncoll_backends=hookimpl(lambda: hook()))
+    """A plugin that implements a hook."""
+    return types.SimpleNamespace(syncoll_records=hookimpl(lambda: hook()))
 
 
 def name_of(place: str, fault: str) -> str:

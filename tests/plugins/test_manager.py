@@ -85,7 +85,7 @@ RECORD = BackendRecord(
 def syncoll_backends():
     return [RECORD]
 """
-"""As plugins were written for version 0.1."""
+"""A plugin that implements a hook."""
 
 
 def good(name: str) -> str:
@@ -112,8 +112,9 @@ class TestDiscovery:
         record = manager.backends["stranger"]
         assert str(manager.provenance(record)) == "plugin stranger_plugin (stranger-dist 1.2)"
 
-    def test_one_of_version_0_1_works(self, install: Installer) -> None:
-        install("stranger-dist", "stranger_plugin", HOOKED)
+    @pytest.mark.parametrize("hook", ["syncoll_backends", "syncoll_records"])
+    def test_one_with_hooks_works(self, install: Installer, hook: str) -> None:
+        install("stranger-dist", "stranger_plugin", HOOKED.replace("syncoll_backends", hook))
         manager = PluginManager.discover()
         provenance = manager.provenance(manager.backends["broken"])
         assert str(provenance) == "plugin stranger_plugin (stranger-dist 1.2)"
@@ -131,9 +132,12 @@ class TestDiscovery:
             (good("broken").replace("[RECORD]", "['z3']"), "a str in it, not a record"),
             (good("broken").replace("[RECORD]", "[RECORD, RECORD]"), "'broken' twice"),
             (good("broken").replace("'broken'", "' '"), "a BackendRecord named ' '"),
-            (HOOKED.replace("backends()", "backends(solver)"), "missing 1 required positional"),
+            (HOOKED.replace("backends()", "backends(solver)"), "has a wrong hook"),
+            (HOOKED.replace("backends()", "backend()"), "(did you mean syncoll_backends?)"),
+            (HOOKED.replace("backends()", "seeds()"), "a BackendRecord in it, not a SeedRecord"),
             (HOOKED.replace("[RECORD]", "RECORD"), "syncoll_backends of plugin broken"),
             (HOOKED.replace("return [", "return 1 / 0 + ["), "division by zero"),
+            (HOOKED.replace("return [RECORD]", "yield 1 / 0"), "division by zero"),
         ],
     )
     def test_a_broken_one_is_reported_and_harms_no_other(
