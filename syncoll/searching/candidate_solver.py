@@ -34,7 +34,7 @@ from syncoll.searching.answers import AnswerSource, PendingAnswer
 from syncoll.searching.heuristics import BUSY
 from syncoll.searching.time_schedule import Phase, phases
 from syncoll.trust import require_valid
-from syncoll.trust.counted import as_counted
+from syncoll.trust.replay import as_counted
 
 __all__ = ["CandidateSolver", "solved_point"]
 

@@ -43,8 +43,8 @@ from syncoll.searching.worker_messages import (
     SeedRequest,
 )
 from syncoll.trust import require_valid
-from syncoll.trust.counted import as_counted
 from syncoll.trust.families import require_family
+from syncoll.trust.replay import as_counted
 
 __all__ = ["BUSY", "SOON_SECONDS", "Found", "Heuristics", "Seeding"]
 

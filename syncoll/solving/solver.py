@@ -60,7 +60,7 @@ from syncoll.solving.process import SolverProcess
 from syncoll.solving.pruning import without_useless_sends
 from syncoll.symmetry import Action
 from syncoll.trust import require_valid
-from syncoll.trust.counted import as_counted
+from syncoll.trust.replay import as_counted
 from syncoll.version import __version__
 
 __all__ = ["Preparation", "Solver"]

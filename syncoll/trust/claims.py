@@ -1,23 +1,21 @@
 """Checks every claim of a frontier's file with exact arithmetic and shortest paths, no solver.
 
-Each number that a claim consists of is computed anew from the file's topology, chunk classes,
-algorithms and certificates, and must be the one that the file states:
+Each number is computed anew from the file's topology, chunk classes, algorithms and certificates,
+and must equal the one stated:
 
 * the least number of steps, by distances;
-* each certificate, and with them the bound for each number of steps;
-* for each number of steps the best bandwidth cost of points and families, and whether bound and
-  refutations leave room for a better one: for each C the largest R that would be better must be
-  ruled out;
-* what is said to be open.
+* each certificate, and the bound that they prove for each S;
+* for each S the best bandwidth cost of points and families, and whether bound and refutations leave
+  room for a better one: for each C the largest R that would be better must be ruled out;
+* the open regions.
 
-What follows from proofs is in `syncoll.results.known`, for searches as well; a checker that shares
-no code with them is the package `syncoll_check`.
+`syncoll.results.known`, which searches use too, derives claims from proofs; the package
+`syncoll_check` shares no code with either.
 
-What a file alone cannot prove is named as unchecked: that its chunks are in proportion for every C,
-what a C asks for that no point has, or that the collective is not defined for it (the definition
-tells, see `syncoll.trust.same_problem`), and refutations on the word of a solver.  How the search
-was told to go, and whether it came to its end, is a record on which no claim rests; it is not
-looked at.
+A file alone cannot prove that its chunks are in proportion for every C, what a C without a point
+asks for, that the collective is undefined for a C (see `syncoll.trust.same_problem`), or a
+refutation by a solver: these are reported as unchecked.  No claim rests on the settings of the
+search or on whether it completed.
 """
 
 from __future__ import annotations
@@ -45,19 +43,18 @@ Witness = Callable[[Refuted, Frontier], None]
 """Checks the proof file of a refutation; raises `VerificationError`."""
 
 _MOST_RATIOS = 10_000_000
-"""How many (R, C) are looked at: a file that asks for more would stall its reader."""
+"""The number of (R, C) that a check visits; a file that needs more would stall its reader."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What was checked and holds.
+    """The result of a check that found no wrong claim.
 
     Args:
-        frontier: whose claims hold, as far as they were checked.
         proved_by_file: refutations whose proof file was checked.
         on_word: refutations that rest on the word of a solver.
-        scales: why what holds for one C holds for every C; None where no collective was given.
-        unchecked: what is left; empty when everything that the file claims was proved.
+        scales: why one C stands for every C; None where no collective was given.
+        unchecked: empty when every claim of the file was proved.
         compared: the name of the collective that the file was compared with; empty for none.
         machine: the name of the topology that the file was compared with; empty for none.
     """
@@ -79,19 +76,16 @@ def check_claims(
     collective: Collective | None = None,
     by_name: bool = False,
 ) -> Checked:
-    """Passes when everything that a frontier claims is proved by what it carries.
-
-    Its algorithms are not replayed here: that is done when a file is read.
+    """Checks that a frontier proves all its claims; reading the file has replayed its algorithms.
 
     Args:
-        frontier: of a file.
         witness: checks the proof files that refutations name; without one a refutation counts
             as the word of a solver.
-        topology: the topology that it must be about; None for any.
-        collective: the collective that it must be about; None for any, and then the frontier is
-            believed for which C its chunks stand.
-        by_name: whether `collective` was only looked up by the name in the file; if it differs, it
-            counts as none.
+        topology: the expected topology; None for any.
+        collective: the expected collective; None for any, and then the frontier is believed for
+            which C its chunks stand.
+        by_name: whether `collective` was looked up by the name in the file; one that differs is
+            ignored.
 
     Raises:
         VerificationError: naming the first claim that does not hold.
@@ -157,7 +151,11 @@ class _Check:
             except VerificationError as error:
                 raise VerificationError(f"evidence.certificates[{i}]: {error}") from error
         self._bandwidth()
-        self._series()
+        numbers = [proof.steps for proof in self.evidence.proofs]
+        _require(
+            _ascending(numbers) and all(n >= self.frontier.least_steps for n in numbers),
+            f"the proofs are about {numbers} steps, in that order",
+        )
         for proof in self.evidence.proofs:
             try:
                 self._proof(proof)
@@ -223,10 +221,8 @@ class _Check:
     def _steps(self) -> None:
         least = min(self.least_steps.values())
         stated, witness = self.frontier.least_steps, self.evidence.distance
-        _require(
-            stated == least,
-            f"the least number of steps is stated as {stated}; distances say {least}",
-        )
+        text = f"the least number of steps is stated as {stated}; distances say {least}"
+        _require(stated == least, text)
         if witness is None:
             _require(not least, "no distance proves the least number of steps")
             return
@@ -251,7 +247,7 @@ class _Check:
         )
 
     def _bound(self, certificates: Sequence[Certificate], steps: int | None) -> Fraction:
-        """What certificates prove together about algorithms of at most so many steps."""
+        """The bound that certificates prove together for at most S steps (None: any number)."""
         best: dict[ChunkClasses, Fraction] = {
             one.shape: Fraction(0)
             for one in self.evidence.shapes
@@ -262,14 +258,6 @@ class _Check:
                 known = best[certificate.shape]
                 best[certificate.shape] = max(known, certificate.bandwidth)
         return min(best.values(), default=Fraction(0))
-
-    def _series(self) -> None:
-        """Each proof is about more steps than the one before, and none about too few."""
-        numbers = [proof.steps for proof in self.evidence.proofs]
-        _require(
-            _ascending(numbers) and all(n >= self.frontier.least_steps for n in numbers),
-            f"the proofs are about {numbers} steps, in that order",
-        )
 
     def _proof(self, proof: Proof) -> None:
         best = known_cost(proof.steps, self.frontier.points, self.families)
@@ -294,7 +282,7 @@ class _Check:
         _require(free, "limits or refutations that the claim does not need")
 
     def _contradictions(self, proof: Proof) -> None:
-        """No algorithm of the file is among those that a solver is said to have ruled out."""
+        """Checks that no refutation rules out an algorithm of the file."""
         for answer, family in product(proof.refuted, self.frontier.families):
             last = family.within(answer.steps)
             if last is None:
@@ -321,14 +309,14 @@ class _Check:
             )
 
     def _shape(self, chunks: int) -> ChunkClasses:
-        """What is asked for with C = `chunks`."""
+        """The chunks for C = `chunks`."""
         shape = self.evidence.shape(chunks)
         if shape is None:
             raise VerificationError(f"a refutation about C = {chunks}, of which nothing is known")
         return shape.scaled(chunks)
 
     def _exclusions(self, proof: Proof, best: Fraction | None) -> None:
-        """For each C what is ruled out, and what follows from that."""
+        """Checks `low`, `scope` and `max_chunks` against the R that are ruled out for each C."""
         self._contradictions(proof)
         bound = self._bound(proof.certificates, proof.steps)
         looked, needed = 0, set[Refuted]()
@@ -359,10 +347,8 @@ class _Check:
             every = is_closed and reaches and Fraction(proof.max_rounds or 0) / bound <= closed
             _require(every, f"every C is claimed; C up to {closed} is proved")
         else:
-            _require(
-                proof.max_chunks == closed,
-                f"C up to {proof.max_chunks} is claimed; C up to {closed} is proved",
-            )
+            text = f"C up to {proof.max_chunks} is claimed; C up to {closed} is proved"
+            _require(proof.max_chunks == closed, text)
 
     def _domain(self) -> list[int]:
         """Every C up to the search's limit for which the collective is defined."""
@@ -399,7 +385,7 @@ class _Check:
         return False
 
     def _open(self) -> None:
-        """What is said to be open is what the proofs leave open."""
+        """Checks that the open regions are those that the proofs leave."""
         least = self.frontier.least_steps, self.frontier.least_bandwidth
         expected = list(open_regions(self.frontier, self.evidence.proofs, *least))
         stated = [(c.least_steps, c.most_steps, c.low, c.high) for c in self.frontier.open]
@@ -418,9 +404,9 @@ def _ascending(numbers: Sequence[int]) -> bool:
 
 
 def _copies(asked: ChunkClasses, had: ChunkClasses) -> int | None:
-    """How many copies of an algorithm for one shape, side by side, do what another one asks for.
+    """The number of parallel copies of an algorithm for one shape that solve another; None: none.
 
-    Chunks that are not asked for can be left out.  None when no number of copies does.
+    Chunks that the other shape lacks are left out.
     """
     counts = {(pre, post): count for pre, post, count in had.classes.triples()}
     copies = 1
@@ -434,7 +420,7 @@ def _copies(asked: ChunkClasses, had: ChunkClasses) -> int | None:
 
 
 def _speaks_of(certificate: Certificate, steps: int | None) -> bool:
-    """Whether a certificate holds for algorithms of at most so many steps (None: of any number)."""
+    """Whether a certificate holds for algorithms of at most S steps (None: any number)."""
     return certificate.steps is None or (steps is not None and certificate.steps >= steps)
 
 
@@ -452,10 +438,10 @@ def _is_journey(shape: ChunkClasses, sources: tuple[int, ...], to: int) -> bool:
 
 
 def _least_steps(shape: ChunkClasses, topology: Topology) -> int:
-    """The longest of the shortest ways that something must take."""
+    """The longest of the shortest paths that chunks, or contributions, must take."""
     own, least = shape.classes, 0
     sets = [np.array(one, dtype=np.int64) for one in own.sets]
-    order = np.argsort(own.first, kind="stable")  # of many classes with one pre it is asked once
+    order = np.argsort(own.first, kind="stable")  # distances are taken once for each pre
     last, far = -1, topology.distances[0]
     for i, j in zip(own.first[order].tolist(), own.second[order].tolist(), strict=True):
         if not len(sets[j]):

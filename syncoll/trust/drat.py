@@ -1,23 +1,18 @@
-"""Checks a proof of unsatisfiability by unit propagation alone, and needs no solver for it.
+"""Checks a proof of unsatisfiability by unit propagation, without a solver.
 
-A proof in the DRUP or DRAT format is a list of lemmas, clauses that a solver learnt, and of
-deletions; it ends when the empty clause follows.  A lemma has reverse unit propagation (RUP) when
-assuming all its literals false leads to a conflict by unit propagation: then it follows from the
-clauses before it (Goldberg and Novikov, DATE 2003).  Failing that, a lemma with the resolution
-asymmetric tautology property (RAT) on its first literal does not follow but keeps satisfiability:
-every resolvent with an active clause on that literal has RUP (Jaervisalo, Heule and Biere, IJCAR
-2012).
+A proof in the DRUP or DRAT format lists lemmas (learnt clauses) and deletions, and ends when the
+empty clause follows.  A lemma has reverse unit propagation (RUP) when assuming all its literals
+false leads to a conflict by unit propagation: it follows from the clauses before it (Goldberg and
+Novikov, DATE 2003).  A lemma with the resolution asymmetric tautology property (RAT) on its first
+literal preserves satisfiability: every resolvent with an active clause on that literal has RUP
+(Jaervisalo, Heule and Biere, IJCAR 2012).
 
-The proof is checked backwards (Heule, Hunt and Wetzler, FMCAD 2013).  A forward pass adds the
-lemmas without checking them until propagation at the top level meets a conflict.  Then lemmas are
-taken away again, last first, and only those on which a later check rested are checked; marked
-clauses are propagated first, so that few new ones get marked.
+The proof is checked backwards (Heule, Hunt and Wetzler, FMCAD 2013).  A forward pass adds lemmas
+unchecked until top-level propagation meets a conflict.  A backward pass removes them, last first,
+and checks only those that a later check used; marked clauses are propagated first, to mark few.
 
-Deletions only make the checker faster; one of a clause that is the reason for a top-level literal,
-or of a clause that is not there, is passed over.  What is checked is then the proof without that
-deletion, which proves the same.
-
-The time is that of unit propagation in pure Python: some hundred thousand clause visits a second.
+Deletions of absent clauses, and of reasons for top-level literals, are ignored: the proof without
+them proves the same.  Pure Python visits some hundred thousand clauses a second.
 """
 
 from __future__ import annotations
@@ -36,7 +31,7 @@ _STEPS_BETWEEN_LOOKS = 50
 
 
 class ProofVerdict(StrEnum):
-    """What a check of a proof found."""
+    """The verdict on a proof."""
 
     PROVED = "proved"
     NOT_PROVED = "not proved"
@@ -45,16 +40,16 @@ class ProofVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class ProofCheck:
-    """How a check of a proof went.
+    """The result of a check of a proof.
 
     Args:
         verdict: proved only when the clauses are unsatisfiable.
-        message: what is wrong, in words; empty when proved.
-        line: of the proof, counted from 1, that fails; None when no single one is to blame.
+        message: the error; empty when proved.
+        line: the failing line of the proof, from 1; None when no single line fails.
         lemmas: in the proof, up to the conflict.
-        lemmas_checked: those on which the conflict rests.
-        clauses_used: of the formula, likewise.
-        rat_lemmas: checked ones that needed RAT.
+        lemmas_checked: the lemmas on which the conflict rests.
+        clauses_used: the clauses of the formula on which it rests.
+        rat_lemmas: checked lemmas that needed RAT.
         core_lines: when proved, the lines that suffice, in order; see `trimmed`.
     """
 
@@ -74,7 +69,7 @@ class ProofCheck:
 
 
 def trimmed(proof: Sequence[str], check: ProofCheck) -> list[str]:
-    """The lines of a proof on which its conflict rests, as their check says: a proof by itself.
+    """The lines of a proof on which its conflict rests: a proof by itself.
 
     Raises:
         VerificationError: when the check did not pass.
@@ -99,9 +94,9 @@ def check_rup(
         num_variables: variables are 1 to this; a RAT lemma may bring new ones.
         clauses: the formula, literals as in DIMACS without the closing 0.
         proof: its lines: ``1 -2 0`` a lemma, ``d 1 -2 0`` a deletion, ``c …`` a comment.
-        every_lemma: check also the lemmas before the conflict that it does not rest on; the first
-            wrong one is reported.
-        should_stop: asked now and then; True ends the check without an answer.
+        every_lemma: also check lemmas on which the conflict does not rest; the first wrong one is
+            reported.
+        should_stop: polled; True ends the check without an answer.
 
     Raises:
         VerificationError: when a literal of the formula is not one of its variables.
@@ -131,7 +126,7 @@ Step = tuple[int, int, list[int]]
 
 
 def _parse(number: int, text: str) -> Step | str | None:
-    """A line of a proof; what is wrong with it, in words; or None for one that says nothing."""
+    """A parsed line of a proof; an error text; or None for an empty line or a comment."""
     words = text.split()
     if not words or words[0] == "c":
         return None
@@ -150,8 +145,7 @@ class _Checker:
     """The state of a check.
 
     Literals index lists directly: a list of ``2 * n + 1`` cells has its negative literals at its
-    end.  A clause, without repeated literals, watches its first two.  A literal is true when its
-    negation is false.
+    end.  A clause has no repeated literals and watches its first two.
     """
 
     def __init__(
@@ -207,7 +201,8 @@ class _Checker:
         if conflict < 0:
             message = "the proof ends, and the empty clause does not follow yet"
             return ProofCheck(ProofVerdict.NOT_PROVED, message, lemmas=lemmas)
-        self._mark_conflict(conflict)
+        self._mark(conflict)
+        self._mark_reasons(self.clauses[conflict])
         return self._backward(applied, firsts, every_lemma, lemmas)
 
     def _backward(
@@ -253,7 +248,7 @@ class _Checker:
     # Clauses.
 
     def _add_formula(self) -> int:
-        """Attaches the formula, propagates its units; the conflict's clause or -1."""
+        """Attaches the formula, propagates its units; the conflicting clause or -1."""
         units: list[int] = []
         for i, clause in enumerate(self.clauses):
             if not clause:
@@ -272,7 +267,7 @@ class _Checker:
         return self._propagate(0)
 
     def _add_clause(self, i: int) -> int:
-        """Attaches a lemma with the right watches, propagates it; the conflict's clause or -1."""
+        """Attaches a lemma with the right watches, propagates it; the conflicting clause or -1."""
         clause, false = self.clauses[i], self.false
         clause.sort(key=false.__getitem__)  # stable: the literals that are not false come first
         start = len(self.trail)
@@ -303,7 +298,7 @@ class _Checker:
             watching.remove(i)
 
     def _is_reason(self, i: int) -> bool:
-        """Whether a top-level literal rests on a clause, which must not go then."""
+        """Whether a top-level literal rests on a clause, which then must stay."""
         clause = self.clauses[i]
         return any(self.reasons[abs(x)] == i and self.false[-x] for x in clause[:2])
 
@@ -322,10 +317,7 @@ class _Checker:
         del self.trail[length:]
 
     def _propagate(self, start: int) -> int:
-        """Unit propagation of the trail from a place on; the conflict's clause or -1.
-
-        Marked clauses first: the others are looked at only when those are at rest.
-        """
+        """Propagates the trail from a position on, marked clauses first; the conflict or -1."""
         trail, false, clauses, reasons = self.trail, self.false, self.clauses, self.reasons
         core_next = other_next = start
         while True:
@@ -386,11 +378,6 @@ class _Checker:
             if attached:
                 self._attach(i)
 
-    def _mark_conflict(self, conflict: int) -> None:
-        """Marks a clause whose literals are all false, and all that made them so."""
-        self._mark(conflict)
-        self._mark_reasons(self.clauses[conflict])
-
     def _mark_reasons(self, literals: Iterable[int]) -> None:
         """Marks the clauses on which the values of literals rest."""
         seen, reasons, clauses = self.seen, self.reasons, self.clauses
@@ -418,10 +405,10 @@ class _Checker:
         return good
 
     def _refuted(self, literals: Iterable[int], start: int) -> bool:
-        """Whether assuming literals false meets a conflict; what it rests on gets marked."""
+        """Whether assuming literals false meets a conflict; marks the clauses it rests on."""
         false = self.false
         for literal in literals:
-            if false[-literal]:  # true already: assuming it false is the conflict
+            if false[-literal]:  # it is true: assuming it false is the conflict
                 self._mark_reasons((literal,))
                 return True
             if not false[literal]:
@@ -429,11 +416,12 @@ class _Checker:
         conflict = self._propagate(start)
         if conflict < 0:
             return False
-        self._mark_conflict(conflict)
+        self._mark(conflict)
+        self._mark_reasons(self.clauses[conflict])
         return True
 
     def _rat(self, pivot: int) -> bool:
-        """Whether all resolvents on the pivot have RUP; the lemma is assumed false already."""
+        """Whether all resolvents on the pivot have RUP, the lemma being assumed false."""
         start = len(self.trail)
         for i, clause in enumerate(self.clauses):
             if self.active[i] and -pivot in clause:

@@ -1,20 +1,17 @@
 """Checks that every member of a family is a valid algorithm, for all m at once.
 
-Each part (wave, head, tail) is replayed by itself: no chunk's sends depend on those of another.
-What is left are the loads.  Take an m so large that beginning and end are apart: that between the
-steps which the head, the first waves or other rounds make special and those which the tail, the
-last waves or other rounds do there are II steps or more.  In a member of a larger m every step has
-the load and the rounds of a step of that one: near the beginning of the step as far from the first,
-near the end of the step as far from the last, in between of one whose number has the same remainder
-modulo II.  So it is enough to count the loads of the members up to that m.
+Each part (wave, head, tail) is replayed by itself, since no chunk's sends depend on another's.
+Loads remain.  Take an m so large that II steps or more lie between the beginning (head, first
+waves, ramp up) and the end (tail, last waves, ramp down).  In a member of a larger m every step has
+the load and the rounds of a step of that member: the step as far from the first near the beginning,
+as far from the last near the end, and with the same remainder modulo II in between.  So it is
+enough to count the loads of the members up to that m.
 
-The loads are counted here out of the parts, not out of the members that
-`syncoll.results.Family.member` makes; of those the first two are replayed besides.
+Loads are counted from the parts, not from `syncoll.results.Family.member`; the first two members
+are replayed as well.
 """
 
 from __future__ import annotations
-
-from fractions import Fraction
 
 import numpy as np
 
@@ -27,17 +24,15 @@ from syncoll.trust.replay import is_valid_summed, require_valid, without_sums
 
 __all__ = ["require_consistent", "require_family"]
 
-
 _MOST_CELLS = 1 << 28
-"""Bounds times steps of all members that are counted: a file that asks for more stalls its
-reader."""
+"""Bounds times steps of all counted members; a file that needs more would stall its reader."""
 
 
 def require_family(family: Family) -> None:
-    """Passes a family whose members are all valid algorithms.
+    """Checks that all members of a family are valid algorithms.
 
     Raises:
-        VerificationError: naming what is wrong.
+        VerificationError: when one is not.
     """
     parts = [family.wave, *family.fixed]
     of_wave = family.wave.instance
@@ -63,10 +58,10 @@ def require_family(family: Family) -> None:
 
 
 def require_consistent(frontier: Frontier) -> None:
-    """Passes a frontier none of whose families beats what is proved, nor a point.
+    """Checks that no family of a frontier beats a proved bound or a point.
 
     Raises:
-        VerificationError: naming what contradicts what.
+        VerificationError: when one does, is not a family, or costs the same as another.
     """
     evidence = frontier.evidence
     forms = [(one.first, one.steps, one.rounds_needed, one.chunks) for one in frontier.families]
@@ -105,15 +100,13 @@ def _require(holds: bool, message: str) -> None:
 
 
 def _require_room(family: Family) -> None:
-    """Passes when no step of any member sends more than its rounds allow."""
+    """Checks that no step of any member sends more than its rounds allow."""
     depth, interval = family.wave.steps, family.interval
     head = 0 if family.head is None else family.head.steps
     tail = 0 if family.tail is None else family.tail.steps
     begins = max(depth, head, len(family.ramp_up))
     ends = max(depth, tail, len(family.ramp_down))
-    last = family.first
-    while depth + (last - 1) * interval < begins + ends + interval:
-        last += 1
+    last = max(family.first, 1 - (depth - begins - ends - interval) // interval)
     bounds = family.topology.bounds
     cells = len(bounds) * (begins + ends + 2 * interval) * (last + 1 - family.first)
     _require(cells <= _MOST_CELLS, "its ramps are too long to be checked")
@@ -130,31 +123,19 @@ def _require_room(family: Family) -> None:
             total[:, :head] += bound_loads(counted, family.head.algorithm)
         if family.tail is not None:
             total[:, steps - tail :] += bound_loads(counted, family.tail.algorithm)
-        up, down = len(family.ramp_up), steps - len(family.ramp_down)
-        for step in range(steps):
-            if step < up:
-                rounds = family.ramp_up[step]
-            elif step >= down:
-                rounds = family.ramp_down[step - down]
-            else:
-                rounds = family.rounds[step % interval]
+        for step, rounds in enumerate(family.rounds_of(m)):
             over = np.flatnonzero(total[:, step] * denominator > numerator * rounds)
             for i in over[:1].tolist():
                 what = bounds[i].label or f"{len(bounds[i].links)} links"
-                allowed = Fraction(bounds[i].chunks_per_round) * rounds
-                _require(
-                    False,
-                    f"step {step} of member {m} sends {total[i, step]} chunks over {what}, more "
-                    f"than {allowed}",
-                )
+                text = f"step {step} of member {m} sends {total[i, step]} chunks over {what}, more "
+                _require(False, f"{text}than {bounds[i].chunks_per_round * rounds}")
 
 
 def _counted(family: Family) -> Topology:
-    """The topology as its bounds count the parts.
+    """The topology whose bounds count the parts.
 
-    Parts have chunks of their own, and sends of different chunks never count as one.  But switches
-    add up for all parts or for none: where one part needs what is added up apart, every send of
-    the others counts too.  (What a node holds of sums it also holds of their parts.)
+    Sends of different chunks never count as one, but switches add up for all parts or for none:
+    where one part needs the summands, every send of the others counts too.
     """
     topology = family.topology
     if not (topology.counts_copies and family.wave.instance.combining):

@@ -1,8 +1,9 @@
-"""Checks a forest edge by edge against the fabric; it trusts nothing that built the forest."""
+"""Checks a forest edge by edge against the fabric, whoever packed it."""
 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -20,85 +21,78 @@ _CELLS = 8_000_000
 def verify_forest(forest: Forest) -> Fraction:
     """Checks a forest; returns the time in which it moves one unit of data for a weight of 1.
 
-    Checked: each root has its trees; every route is a path of links that exist, with switches and
-    nothing else inside; each tree enters every node but its root exactly once, from where the root
-    can be reached; it branches at nodes, and at switches that copy (or, when it reduces, add up)
-    and that it enters once; and no link carries more trees than its bandwidth times the scale.
+    Checked: each root has its trees; every route is a path of existing links through switches
+    alone; each tree spans the nodes, enters each but its root once, and branches at nodes and at
+    switches that copy (or, when it reduces, add up) and that it enters once; and no link carries
+    more trees than its bandwidth times the scale.
 
     Returns:
-        the time as the busiest link says it, at most ``scale / k``.
+        the time of the busiest link, at most ``scale / k``.
 
     Raises:
-        VerificationError: naming the first tree, route or link that is wrong.
+        VerificationError: naming the first wrong tree, route or link.
     """
     fabric = forest.fabric
-    name, nodes = fabric.name, fabric.num_nodes
-    count = len(forest.roots)
+    nodes, count = fabric.num_nodes, len(forest.roots)
     able = fabric.reduce if forest.inward else fabric.multicast
     does = "adds up" if forest.inward else "copies"
     for switch in forest.junctions:
         if switch not in able:
-            raise VerificationError(
-                f"forest on {name}: its trees branch at {fabric.vertex_name(switch)}, which is no "
-                f"switch that {does}"
-            )
+            where = fabric.vertex_name(switch)
+            raise _wrong(forest, f"its trees branch at {where}, which is no switch that {does}")
     stops = {*range(nodes), *forest.junctions}
     if len(stops) != nodes + len(forest.junctions):
-        raise VerificationError(f"forest on {name}: a switch is a junction twice")
+        raise _wrong(forest, "a switch is a junction twice")
     if forest.entering.shape != (count, len(stops)) or forest.multiplicity.shape != (count,):
-        raise VerificationError(f"forest on {name}: its arrays do not fit together")
+        raise _wrong(forest, "its arrays do not fit together")
     if count and int(forest.multiplicity.min()) < 1:
-        raise VerificationError(f"forest on {name}: a tree has a weight below 1")
+        raise _wrong(forest, "a tree has a weight below 1")
     if forest.k < 1 or forest.scale <= 0:
-        raise VerificationError(f"forest on {name}: k is {forest.k}, its scale {forest.scale}")
+        raise _wrong(forest, f"k is {forest.k}, its scale {forest.scale}")
     rooted = [0] * nodes
     for root, weight in zip(forest.roots.tolist(), forest.multiplicity.tolist(), strict=True):
         if not 0 <= root < nodes:
-            raise VerificationError(f"forest on {name}: a tree has the root {root}")
+            raise _wrong(forest, f"a tree has the root {root}")
         rooted[root] += weight
     for node, have in enumerate(rooted):
         want = forest.k * forest.weights[node]
         if have != want:
-            raise VerificationError(
-                f"forest on {name}: {have} trees are rooted at node {node}, not {want}"
-            )
+            raise _wrong(forest, f"{have} trees are rooted at node {node}, not {want}")
     links = fabric.bandwidths
     for path in forest.routes:
         for hop in itertools.pairwise(path):
             if hop not in links:
-                raise VerificationError(f"forest on {name}: route {path} takes {hop}, no link")
+                raise _wrong(forest, f"route {path} takes {hop}, no link")
         if len(path) < 2 or path[0] not in stops or path[-1] not in stops:
-            raise VerificationError(
-                f"forest on {name}: route {path} does not join two nodes or junctions"
-            )
+            raise _wrong(forest, f"route {path} does not join two nodes or junctions")
         if any(v < nodes for v in path[1:-1]):
-            raise VerificationError(f"forest on {name}: route {path} passes through a node")
-    use = _check_trees(forest)
-    load: dict[tuple[int, int], int] = {}
-    for path, trees in zip(forest.routes, use, strict=True):
+            raise _wrong(forest, f"route {path} passes through a node")
+    load = Counter[tuple[int, int]]()
+    for path, trees in zip(forest.routes, _check_trees(forest), strict=True):
         for hop in itertools.pairwise(path):
-            load[hop] = load.get(hop, 0) + trees
+            load[hop] += trees
     for hop, trees in load.items():
-        if trees > forest.scale * links[hop]:
-            raise VerificationError(
-                f"forest on {name}: link {hop} of bandwidth {links[hop]} carries {trees} trees, "
-                f"and {forest.scale * links[hop]} fit"
-            )
+        room = forest.scale * links[hop]
+        if trees > room:
+            text = f"link {hop} of bandwidth {links[hop]} carries {trees} trees, and {room} fit"
+            raise _wrong(forest, text)
     return max((trees / links[hop] for hop, trees in load.items()), default=Fraction(0)) / forest.k
 
 
-def verify_packed(packed: PackedForest, fabric: Fabric, root: int | None = None) -> None:
-    """Checks the trees edge by edge, and the bound by adding up what leaves the cut.
+def _wrong(forest: Forest, text: str) -> VerificationError:
+    return VerificationError(f"forest on {forest.fabric.name}: {text}")
 
-    Nothing that packed the forest is believed.
+
+def verify_packed(packed: PackedForest, fabric: Fabric, root: int | None = None) -> None:
+    """Checks the trees edge by edge, and the bound by adding up the links that leave the cut.
 
     Args:
         packed: the forest and its cut.
-        fabric: the network that was asked about.
+        fabric: the expected network.
         root: of a collective that has one.
 
     Raises:
-        VerificationError: saying what does not hold.
+        VerificationError: when a tree, the cut or a throughput does not hold.
     """
     forest, nodes = packed.forest, fabric.num_nodes
     weights = tuple(int(root is None or v == root) for v in range(nodes))
@@ -122,16 +116,16 @@ def verify_packed(packed: PackedForest, fabric: Fabric, root: int | None = None)
 
 
 def verify_any_roots(any_roots: tuple[Fraction, Fraction], algbw: Fraction) -> None:
-    """Checks that what is said of an allreduce with any roots contradicts nothing that is known.
+    """Checks that the claim about an allreduce with any roots contradicts no known throughput.
 
-    Whether it holds takes a linear program, and is not checked.
+    Its proof takes a linear program, and is not checked.
 
     Args:
-        any_roots: what is said to be reached, and not to be exceeded.
-        algbw: of a reducescatter and the allgather that follows it, which have some roots.
+        any_roots: the least throughput claimed, and the greatest.
+        algbw: of a reducescatter followed by an allgather, both with given roots.
 
     Raises:
-        VerificationError: when it does.
+        VerificationError: on a contradiction.
     """
     at_least, at_most = any_roots
     if not algbw <= at_least <= at_most:
@@ -143,7 +137,7 @@ def verify_any_roots(any_roots: tuple[Fraction, Fraction], algbw: Fraction) -> N
 
 def _check_trees(forest: Forest) -> list[int]:
     """Checks that every row is a tree that spans the nodes; returns the trees on each route."""
-    name, nodes = forest.fabric.name, forest.fabric.num_nodes
+    nodes = forest.fabric.num_nodes
     stops = [*range(nodes), *forest.junctions]
     column = np.full(forest.fabric.num_vertices, -1, dtype=np.int32)
     column[stops] = everyone = np.arange(len(stops), dtype=np.int32)
@@ -153,7 +147,7 @@ def _check_trees(forest: Forest) -> list[int]:
     use = np.zeros(len(forest.routes), dtype=np.int64)
     rows = max(1, _CELLS // len(stops))
     if int(forest.multiplicity.sum()) * len(stops) >= 1 << 62:
-        raise VerificationError(f"forest on {name}: too many trees to count in 64 bits")
+        raise _wrong(forest, "too many trees to count in 64 bits")
     for begin in range(0, len(forest.roots), rows):
         entering = forest.entering[begin : begin + rows]
         roots = forest.roots[begin : begin + rows]
@@ -166,16 +160,14 @@ def _check_trees(forest: Forest) -> list[int]:
             or entering.max(initial=0) >= max(1, len(forest.routes))
             or entering.min(initial=0) < -1
         ):
-            raise VerificationError(
-                f"forest on {name}: a tree from {begin} on lacks a route, or enters its root"
-            )
+            raise _wrong(forest, f"a tree from {begin} on lacks a route, or enters its root")
         if not forest.routes:
             continue
         if (np.where(stays, everyone, child[entering]) != everyone).any():
-            raise VerificationError(f"forest on {name}: a tree enters a node by another's route")
+            raise _wrong(forest, "a tree enters a node by another's route")
         above = np.where(stays, everyone, parent[entering])
-        # A chain of ancestors that has not met the root after so many steps runs in a circle, or
-        # has come to a junction that the tree does not enter.
+        # A chain of ancestors that never meets the root is a cycle, or ends at a junction that the
+        # tree does not enter.
         steps = 1
         lost = (above != roots[:, None]) & ~unused
         while steps < len(stops) and lost.any():
@@ -189,7 +181,7 @@ def _check_trees(forest: Forest) -> list[int]:
             if unused[row, end]:
                 switch = forest.fabric.vertex_name(stops[end])
                 what = f"goes on from {switch} without having reached it"
-            raise VerificationError(f"forest on {name}: tree {begin + row} {what}")
+            raise _wrong(forest, f"tree {begin + row} {what}")
         for weight in np.unique(weights):
             chosen = entering[weights == weight].ravel()
             counts = np.bincount(chosen[chosen >= 0], minlength=len(use))

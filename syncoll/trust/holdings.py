@@ -1,14 +1,12 @@
-"""What each node holds: chunks, or for a combining collective partial results of them.
+"""The chunks that each node holds, or for a combining collective the partial results.
 
-A partial result of a chunk is the reduction of some nodes' contributions to it, and all that
-matters about it is whose: a set of nodes. A node starts with its own contribution; what it receives
-it keeps beside what it has. It can form a set by reducing partial results that it holds whose sets
-are disjoint, so that nothing counts twice, and add up to the set. That is the only rule: it covers
-trees (everything received is added up and sent on), overwriting a partial result by the full one,
-and algorithms that keep several partial results apart.
+A partial result of a chunk is a set of nodes: those whose contributions it reduces.  A node starts
+with its own contribution and keeps every partial result that it receives.  It can form a set that
+is a disjoint union of sets that it holds, so that no contribution counts twice.  This one rule
+covers trees, overwriting a partial result by the full one, and algorithms that keep several partial
+results apart.
 
-Sets are bit masks in Python integers. Finding the disjoint parts is an exact cover; with the
-handful of partial results that a node holds of one chunk it takes microseconds.
+Sets are bit masks in Python integers; finding disjoint parts is an exact cover.
 """
 
 from __future__ import annotations
@@ -27,19 +25,18 @@ from syncoll.model.counting import Arrivals
 
 __all__ = ["Copies", "Partials", "Violation", "disjoint_parts"]
 
-
 _MOST_REMAINDERS = 100_000
-"""Where the search for disjoint parts gives up; only files made to be hard come near it."""
+"""The limit of the search for disjoint parts, which only adversarial files reach."""
 
 
 @dataclass(frozen=True)
 class Violation:
-    """One thing that is wrong with an algorithm.
+    """One error of an algorithm.
 
     Args:
-        kind: ``shape``, ``send``, ``causality``, ``reduction``, ``order``, ``bandwidth`` or
-            ``post``.
-        message: what is wrong, with the send, step or link set in question.
+        kind: ``shape``, ``send``, ``carriers``, ``causality``, ``reduction``, ``order``,
+            ``bandwidth`` or ``post``.
+        message: with the send, step or link set in question.
     """
 
     kind: str
@@ -47,12 +44,7 @@ class Violation:
 
 
 class Copies:
-    """The paper's V_s: ``[K, P]``, starting at pre.
-
-    Args:
-        instance: whose pre it starts from.
-        chunks: ``[K]``, those that are looked at.
-    """
+    """The paper's V_s for some chunks, ``[K]``: ``[K, P]``, starting at pre."""
 
     def __init__(self, instance: Instance, chunks: IntArray) -> None:
         self._chunks, self._row = chunks, np.full(instance.num_chunks, -1)
@@ -74,7 +66,7 @@ class Copies:
         self._holds[self._row[sends[:, 0]], sends[:, 2]] = True
 
     def unmet(self, instance: Instance) -> Iterator[Violation]:
-        """What post demands and no node holds at the end."""
+        """The nodes of post without their chunk."""
         for i, n in np.argwhere(instance.post[self._chunks] & ~self._holds).tolist():
             yield Violation("post", f"chunk {self._chunks[i]} never reaches node {n}")
 
@@ -83,14 +75,12 @@ class Partials:
     """The partial results that each node holds, as sets of contributors.
 
     Args:
-        instance: whose pre says who contributes to which chunk.
-        algorithm: whose `contributions` say what each send carries.
-        chunks: ``[K]``, those that are looked at.
-        in_order: whether the reduction may not be commutative: then only runs of contributors that
-            follow one another in the order of their numbers may be reduced, and only with the next
-            run.
-        arrivals: what the sends bring, where that is not what each of them carries: switches may
-            have added some of them up.
+        instance: its pre names the contributors of each chunk.
+        algorithm: its `contributions` say what each send carries.
+        chunks: ``[K]``, the chunks that are replayed.
+        in_order: whether the reduction may not be commutative: then only runs of contributors in
+            the order of their numbers may be reduced, and only with the next run.
+        arrivals: what nodes receive where switches add up; None: what each send carries.
     """
 
     def __init__(
@@ -122,7 +112,7 @@ class Partials:
 
         @cache
         def arriving() -> dict[tuple[int, int], list[int]]:
-            """What the step brings of a chunk to a node."""
+            """The partial results of a chunk that the step delivers to a node."""
             found: dict[tuple[int, int], list[int]] = {}
             for i, (chunk, _, destination, _) in enumerate(rows, start=first):
                 found.setdefault((chunk, destination), []).append(self._carried[i])
@@ -195,16 +185,13 @@ def _can_form(wanted: int, held: list[int]) -> bool:
 
 
 def disjoint_parts(wanted: int, held: Sequence[int]) -> list[int] | None:
-    """Disjoint sets of the list that add up to `wanted`: an exact cover, depth first.
-
-    Returns:
-        None where there are none; of several covers that of the sets that come first.
+    """The first exact cover of `wanted` by sets of the list, depth first; None without one.
 
     Raises:
         VerificationError: when the search takes too long.
     """
     parts = [part for part in held if part and part & ~wanted == 0]
-    dead: set[int] = set()  # remainders that no parts add up to
+    dead: set[int] = set()  # remainders without a cover
 
     def cover(remainder: int) -> list[int] | None:
         if len(dead) > _MOST_REMAINDERS:

@@ -1,14 +1,14 @@
 """Replays an algorithm step by step from pre (SCCL paper, section 3.3).
 
-What nodes hold starts at pre; in step s every send must carry what its sender holds when the step
-begins; what arrives is held from the next step on. At the end every node of post must hold, or for
-a combining collective be able to form, what it was promised. In every step the sends over each link
-set L of the bandwidth relation are counted against b * r_s. The only inputs are the instance and
-the algorithm: neither an encoding's pruning nor a backend's word is used, so an error in either
-shows here.  Of an algorithm that is said by some chunks and how to carry them to the others, those
-chunks are replayed, with the loads of all images; see `syncoll.trust.carriers` for why that is
-enough.  Of a combining algorithm the chunks that `syncoll.trust.sums` passes all at once need not
-be replayed one by one.
+Nodes start with pre.  In step s every send must carry a chunk (or a partial result) that its sender
+holds when the step begins; arrivals are held from the next step on.  At the end every node of post
+must hold its chunks, or be able to form their results.  In every step the sends over each link set
+L of the bandwidth relation are counted against b * r_s.  The only inputs are the instance and the
+algorithm, so an error of an encoding or a backend shows here.
+
+Of an algorithm with carriers the chunks with own sends are replayed, with the loads of all images
+(proof in `syncoll.trust.carriers`).  Chunks that `syncoll.trust.sums` accepts together are not
+replayed one by one.
 """
 
 from __future__ import annotations
@@ -28,23 +28,20 @@ from syncoll.trust.holdings import Copies, Partials, Violation
 from syncoll.trust.sums import not_summed
 from syncoll.wording import counted
 
-__all__ = ["is_valid_summed", "require_valid", "violations", "without_sums"]
-
+__all__ = ["as_counted", "is_valid_summed", "require_valid", "violations", "without_sums"]
 
 _MOST = 1 << 62
-"""More chunks than are ever sent, and a number that arrays hold."""
+"""More chunks than are ever sent; fits in arrays."""
 
 
 def require_valid(instance: Instance, algorithm: Algorithm, *, in_order: bool = False) -> None:
-    """Passes a valid algorithm.
+    """Checks that an algorithm solves an instance.
 
     Args:
-        instance: the problem.
-        algorithm: what claims to solve it.
         in_order: whether the reduction may not be commutative; see `violations`.
 
     Raises:
-        VerificationError: naming the first things that are wrong.
+        VerificationError: naming the first errors.
 
     Examples:
         >>> from syncoll.api import Algorithm, Collective, Topology
@@ -76,23 +73,20 @@ def require_valid(instance: Instance, algorithm: Algorithm, *, in_order: bool = 
 def violations(
     instance: Instance, algorithm: Algorithm, limit: int = 100, *, in_order: bool = False
 ) -> list[Violation]:
-    """Everything that is wrong, at most about `limit` entries; empty for a valid algorithm.
+    """The errors of an algorithm, at most about `limit`; empty for a valid algorithm.
 
     Args:
-        instance: the problem.
-        algorithm: what claims to solve it.
-        limit: stop looking after so many.
-        in_order: for combining instances: whether the order of the contributors must be kept, as
-            a reduction that is not commutative needs it.
+        in_order: for combining instances: whether contributions must be reduced in the order of
+            their nodes, as for a reduction that is not commutative.
     """
     topology = instance.topology
     if isinstance(algorithm, OrbitAlgorithm) and (
         (in_order and instance.combining) or topology.counts_copies
     ):
-        # Carriers need not keep the order of nodes, and what counts together is said of sends.
+        # Carriers need not keep the order of nodes, and single sends count together.
         algorithm = algorithm.expanded()
     if topology.counts_copies and instance.combining:
-        # Switches add up in an order of their own, and only where nobody needs the parts.
+        # Switches add up in any order, and only where no node needs the summands.
         plain = replace(instance, topology=without_sums(topology))
         if in_order:
             return _violations(plain, algorithm, limit, in_order=True)
@@ -102,11 +96,30 @@ def violations(
 
 
 def is_valid_summed(instance: Instance, algorithm: Algorithm) -> bool:
-    """Whether a combining algorithm is valid where switches add up all that they can: nodes get
-    sums, and not their parts.  One that is not may still be valid where none is added up.
+    """Whether a combining algorithm is valid where switches add up all that they can.
+
+    Nodes then get sums, not summands; an invalid one may still be valid where switches add up none.
     """
     own = algorithm.expanded() if isinstance(algorithm, OrbitAlgorithm) else algorithm
     return not _violations(instance, own, 1, in_order=False, summed=True)
+
+
+def as_counted(instance: Instance, algorithm: Algorithm) -> Topology:
+    """The topology whose bounds say how many rounds an algorithm needs.
+
+    Switches add up all that they can, or nothing where the algorithm needs summands apart: then
+    each of these sends needs rounds.
+
+    Args:
+        instance: of any S and R.
+        algorithm: solves it with enough rounds.
+    """
+    topology = instance.topology
+    if not (topology.counts_copies and instance.combining):
+        return topology
+    ample = algorithm.tightened(topology.conservative)
+    asked = replace(instance, steps=ample.steps, rounds=ample.rounds, rounds_per_step=None)
+    return topology if is_valid_summed(asked, ample) else without_sums(topology)
 
 
 def without_sums(topology: Topology) -> Topology:
@@ -126,19 +139,13 @@ def _violations(
     in_order: bool,
     summed: bool = False,
 ) -> list[Violation]:
-    """What is wrong, if every send brings what it carries, or if switches add up what they can.
-
-    Args:
-        summed: whether nodes get the sums of what counts as one, in place of the parts.
-    """
+    """The errors where switches add up all that they can (`summed`), or nothing."""
     own, watched = algorithm, np.arange(instance.num_chunks)
     found = _shape(instance, algorithm, limit)
     if isinstance(algorithm, OrbitAlgorithm):
-        found, own = (
-            found or carrier_violations(instance, algorithm, limit),
-            (algorithm.representative),
-        )
-    if found:  # without a sane shape the replay below would index out of its arrays
+        found = found or carrier_violations(instance, algorithm, limit)
+        own = algorithm.representative
+    if found:  # the replay would index out of its arrays
         return found[:limit]
     if isinstance(algorithm, OrbitAlgorithm):
         watched = watched_chunks(algorithm)
@@ -178,7 +185,7 @@ def _only(algorithm: Algorithm, chunks: IntArray) -> Algorithm:
 
 
 def _exceeded(topology: Topology, algorithm: Algorithm) -> dict[int, list[Violation]]:
-    """For each step the bounds over which it sends more than its rounds allow."""
+    """For each step the bounds that its sends exceed."""
     found: dict[int, list[Violation]] = {}
     if not topology.bounds or not algorithm.steps:
         return found
@@ -207,7 +214,7 @@ def _exceeded(topology: Topology, algorithm: Algorithm) -> dict[int, list[Violat
 
 
 def _shape(instance: Instance, algorithm: Algorithm, limit: int) -> list[Violation]:
-    """Numbers of steps and rounds, ranges of the columns, links that exist, repeats."""
+    """Errors of steps and rounds, ranges of the columns, links, contributions, and repeats."""
     found: list[Violation] = []
     if isinstance(algorithm, OrbitAlgorithm):
         algorithm = algorithm.representative
@@ -228,12 +235,8 @@ def _shape(instance: Instance, algorithm: Algorithm, limit: int) -> list[Violati
     for column, (name, end) in enumerate(zip(columns, ends, strict=True)):
         values = sends[:, column]
         for i in np.flatnonzero((values < 0) | (values >= end))[:limit]:
-            found.append(
-                Violation(
-                    "send",
-                    f"send {sends[i].tolist()}: {name} {values[i]} is not within 0 to {end - 1}",
-                )
-            )
+            text = f"send {sends[i].tolist()}: {name} {values[i]} is not within 0 to {end - 1}"
+            found.append(Violation("send", text))
     if found:
         return found[:limit]
     nodes = topology.num_nodes
@@ -256,11 +259,8 @@ def _shape(instance: Instance, algorithm: Algorithm, limit: int) -> list[Violati
 
 
 def _repeated(sends: IntArray, carried: BoolArray | None) -> Iterator[Violation]:
-    """Sends that are listed more than once.
-
-    One link may carry several partial results of a chunk in a step, but none twice.
-    """
-    # An algorithm keeps its sends in order, so that equal ones follow one another.
+    """Sends that are listed more than once, with the same partial result."""
+    # Sends are in order, so equal ones are adjacent.
     same = (sends[1:] == sends[:-1]).all(axis=1)
     if not same.any():
         return

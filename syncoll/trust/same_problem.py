@@ -1,4 +1,4 @@
-"""Whether a file is about the topology and the collective that its reader means."""
+"""Compares the topology and the collective of a file with the expected ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["require_same_collective", "require_same_instance", "require_same_top
 
 
 def require_same_topology(stored: Topology, meant: Topology) -> None:
-    """Passes when two topologies have the same links and bandwidths.
+    """Checks that two topologies have the same links and bandwidths.
 
     Raises:
         VerificationError: when they differ.
@@ -35,14 +35,14 @@ def require_same_collective(
     evidence: Evidence | None,
     meant: Collective,
 ) -> None:
-    """Passes when what a file's points solve, and its proofs speak of, is the collective meant.
+    """Checks that the points and the proofs of a file are about the expected collective.
 
     Args:
         stored: the name of the file's collective.
         topology: of the file.
-        instances: that its points solve.
+        instances: the problems of its points.
         evidence: of a frontier with proofs.
-        meant: what it must be.
+        meant: the expected collective.
 
     Raises:
         VerificationError: when they differ, or cannot be compared.
@@ -59,7 +59,7 @@ def require_same_collective(
 
 
 def require_same_instance(one: Instance, collective: Collective) -> None:
-    """Passes when an instance out of a file is one of the collective.
+    """Checks that an instance of a file is one of the collective.
 
     Raises:
         VerificationError: when it is not.
@@ -80,13 +80,13 @@ def require_same_instance(one: Instance, collective: Collective) -> None:
 
 
 def _compare_shapes(topology: Topology, evidence: Evidence, collective: Collective) -> None:
-    """What the proofs of a frontier speak of, for every C that they name or leave out."""
+    """Checks the chunks that the proofs are about, for every C that they name or leave out."""
     from syncoll.model.derived import require_sense  # only where a collective is given
 
     nodes = topology.num_nodes
     named = {chunks for one in evidence.shapes for chunks in one.compared}
     collective.require_regular()
-    sensible = False  # every C is, if one is: it cuts the same chunks
+    sensible = False  # one sensible C stands for all: the others cut the same chunks
     for one in evidence.shapes:
         for chunks in one.compared:
             try:
@@ -113,11 +113,7 @@ def _compare_shapes(topology: Topology, evidence: Evidence, collective: Collecti
 
 
 def _admits(topology: Topology, collective: Collective, chunks: int, sensible: bool) -> bool:
-    """Whether the collective is defined for a C, and makes sense with it.
-
-    Args:
-        sensible: it is known to make sense wherever it is defined.
-    """
+    """Whether the collective is defined for a C and makes sense (known if `sensible`) with it."""
     from syncoll.model.derived import require_sense
 
     try:

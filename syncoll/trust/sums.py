@@ -1,15 +1,13 @@
-"""Chunks of a combining collective that are added up along trees, which most are, all at once.
+"""Replays chunks of a combining collective that are added up along trees, all at once.
 
-In a tree a node passes on the sum of all that it has of a chunk.  So one sum for each chunk and
-node is kept here, the contributors as bits, and what comes in is added to it: where the two have no
-contributor in common the sum is of both; where what comes in contains the sum, as a finished result
-does, it takes its place; anything else is left aside.  Either way the sum is the reduction of
-disjoint partial results that the node holds, so it can be formed (`syncoll.trust.holdings`).
+In a tree a node passes on the sum of all that it has of a chunk.  One sum is kept for each chunk
+and node, its contributors as bits.  An arrival disjoint from the sum is added to it; one that
+contains the sum, as a finished result does, replaces it; any other is ignored.  So the sum is a
+reduction of disjoint partial results that the node holds (`syncoll.trust.holdings`).
 
-A chunk is right when every send of it carries the sum of its sender as the step begins, not an
-empty one, and every node of post ends with the contributions of all.  That is enough and not
-necessary: for every other chunk `holdings` looks for whatever else nodes may add up, and says what
-is wrong.  Chunks do not depend on one another.
+A chunk is right if every send of it carries the nonempty sum of its sender as the step begins, and
+every node of post ends with all contributions.  This is sufficient, not necessary: `holdings`
+replays the other chunks.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ __all__ = ["not_summed"]
 Words = npt.NDArray[np.uint64]
 
 _WORDS_AT_ONCE = 1 << 24
-"""Sums that are kept together, in words of 64 contributors: 128 MiB."""
+"""Words of 64 contributors in a block of sums: 128 MiB."""
 
 
 def not_summed(
@@ -37,13 +35,12 @@ def not_summed(
     chunks: IntArray,
     arrivals: Arrivals | None = None,
 ) -> IntArray:
-    """Those of the chunks that are not shown to be right by one sum for each node.
+    """The chunks, of ``[K]``, that one sum for each node does not show to be right.
 
     Args:
-        instance: a combining one.
-        algorithm: of the shape that the instance asks for, with the sends of these chunks alone.
-        chunks: ``[K]``.
-        arrivals: what the sends bring, where that is not what each of them carries.
+        instance: combining.
+        algorithm: of the instance's shape, with the sends of these chunks alone.
+        arrivals: what nodes receive; None: what each send carries.
     """
     assert algorithm.contributions is not None
     sends, carried = algorithm.sends, _words(algorithm.contributions)
@@ -77,13 +74,11 @@ def _right(
     arriving: tuple[IntArray, Words],
     steps: int,
 ) -> BoolArray:
-    """``[K]``: which chunks are shown to be right.
+    """``[K]``: which chunks, with pre and post ``[K, P]``, are shown to be right.
 
     Args:
-        pre: ``[K, P]``.
-        post: ``[K, P]``.
-        sent: sends ``[M, 4]``, in order of steps, and whose contributions each carries, ``[M, W]``.
-        arriving: what they bring, in the same form.
+        sent: sends ``[M, 4]`` in order of steps, and the contributors of each, ``[M, W]``.
+        arriving: what nodes receive, in the same form.
     """
     everyone = _words(pre)
     own = _words(np.eye(pre.shape[1], dtype=bool))
@@ -115,7 +110,7 @@ def _right(
 
 
 def _one_each(keys: IntArray) -> Iterator[IntArray]:
-    """The positions of all keys, in turns in which no key is there twice."""
+    """The positions of all keys, in turns without a repeated key."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     is_first = np.append(True, ordered[1:] != ordered[:-1])[: len(keys)]

@@ -1,4 +1,4 @@
-"""What a file's claims rest on and what no file can prove by itself."""
+"""The assumptions of a file's claims that no file can prove by itself."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from syncoll.wording import argument
 __all__ = ["Unchecked", "unchecked"]
 
 _MOST_NAMED = 8
-"""How many C are named in a message."""
+"""The number of C named in a message."""
 
 
 @dataclass(frozen=True)
 class Unchecked:
-    """Something that claims rest on and that was not checked.
+    """An unchecked assumption of a claim.
 
     Args:
         kind: ``scales``, ``shapes``, ``undefined`` or ``refutations``.
         what: in words.
-        how: what would check it, in words.
+        how: how to check it, in words.
     """
 
     kind: str
@@ -32,20 +32,18 @@ class Unchecked:
 def unchecked(
     frontier: Frontier, evidence: Evidence, on_word: Sequence[Refuted], *, known: bool
 ) -> Iterator[Unchecked]:
-    """What is taken from the file, or from a solver.
+    """The assumptions taken from the file, or from a solver.
 
     Args:
-        frontier: of the file.
-        evidence: of a file that is otherwise right.
-        on_word: refutations without a proof that was checked.
+        evidence: otherwise checked.
+        on_word: refutations without a checked proof.
         known: whether the collective was given.
     """
     if not known:
         how = f"name the collective with {argument('collective')}"
         if evidence.scaling:
-            yield Unchecked(
-                "scales", "that what holds for the C it looked at holds for every C", how
-            )
+            text = "that what holds for the C it looked at holds for every C"
+            yield Unchecked("scales", text, how)
         seen = {c for one in evidence.shapes for c in one.compared}
         believed = sorted(seen - {point.chunks for point in frontier.points})
         if believed and not evidence.scaling:
@@ -56,9 +54,8 @@ def unchecked(
             if c not in seen and (not evidence.scaling or evidence.shapes[0].shape.allows(c))
         ]
         if lost:
-            yield Unchecked(
-                "undefined", f"that the collective is not defined for C = {_named(lost)}", how
-            )
+            text = f"that the collective is not defined for C = {_named(lost)}"
+            yield Unchecked("undefined", text, how)
     if on_word:
         how = f"search again with {argument('proofs', 'DIR')}"
         if any(one.file is not None for one in on_word):

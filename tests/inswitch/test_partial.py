@@ -19,7 +19,7 @@ from syncoll.solving import Solver
 from syncoll.testing.brute_force import TooLargeError, has_algorithm
 from syncoll.testing.instances import connected_topology
 from syncoll.trust import require_valid
-from syncoll.trust.counted import as_counted
+from syncoll.trust.replay import as_counted
 from tests.oracles.counted import box
 
 MANAGER = PluginManager.discover()

@@ -1,23 +1,20 @@
-"""What a collective is, computed from the inputs directly: no steps, no links, no partial results.
+"""The definition of a collective, computed from the inputs: no steps, links or partial results.
 
-At every node of a chunk's post stands the reduction over all nodes of its pre; for a collective
-that only moves data, the chunk's data as it is.
+Every node of a chunk's post holds the reduction over all nodes of its pre; for a collective that
+only moves data, the chunk's data.
 
-Copies, integers, maxima and minima must be met bit for bit.  Sums and products of floats depend on
-the order of the operations.  However k numbers are added, rounding errors stay below about
-k/2 * eps * sum |x_i| (Higham, Accuracy and Stability of Numerical Algorithms, section 4.2), so the
-tolerance is twice that: relative to the sum of the magnitudes, which is to a sum that cancels what
-its condition number says.  For products it is k * eps relative to the product, and k times the
-least number above 0, as numbers below the normal ones are coarser.  eps is 2^-23 of float32, 2^-10
-of float16 and 2^-7 of bfloat16.  (The bound on k - 1 additions is (k-1) u / (1 - (k-1) u) with
-u = eps/2, at most k eps while (k-1) u <= 1/2: up to 129 contributions in bfloat16, 1025 in
-float16.  Beyond about as many the tolerance reaches the sum itself and tells little.)
+Copies, integers, maxima and minima must agree bit for bit.  Sums and products of floats depend on
+the order of operations.  The rounding error of adding k numbers in any order stays below about
+k/2 * eps * sum |x_i| (Higham, Accuracy and Stability of Numerical Algorithms, section 4.2); the
+tolerance is twice that.  For products it is k * eps relative to the product, plus k times the least
+number above 0 for subnormal results.  eps is 2^-23 for float32, 2^-10 for float16 and 2^-7 for
+bfloat16.  (The bound on k - 1 additions is (k-1) u / (1 - (k-1) u) with u = eps/2, at most k eps
+while (k-1) u <= 1/2: up to 129 contributions in bfloat16, 1025 in float16.  With more the tolerance
+reaches the sum itself.)  The reference is computed in numpy's longest float.
 
-The reference itself is computed in numpy's longest float, in which sums of few halves are exact.
-
-A node's data is cut into C chunks of equal length, rounded up: the last ones are shorter, and empty
-where there are more chunks than elements.  Chunk c has the length of its place among the chunks
-that start at the first node of its pre, so that C chunks of one node add up to the node's data.
+A node's data is cut into C chunks of equal length, rounded up: the last ones are shorter, or empty.
+Chunk c has the length of its place among the chunks that start at the first node of its pre, so
+that the C chunks of one node add up to the node's data.
 """
 
 from __future__ import annotations
@@ -34,14 +31,10 @@ __all__ = ["DataDemand", "Inputs", "demand", "reduction"]
 
 
 class Inputs:
-    """What the nodes have before the first step: every chunk at every node of its pre.
+    """The data of every chunk at every node of its pre before the first step.
 
-    In a combining instance each node has data of its own for a chunk, its contribution; in another
-    all nodes of a chunk's pre have the same.
-
-    Args:
-        instance: whose pre says what starts where.
-        workload: how much data, and of which type.
+    In a combining instance each node has its own contribution to a chunk; otherwise all nodes of a
+    chunk's pre have the same data.
     """
 
     def __init__(self, instance: Instance, workload: Workload) -> None:
@@ -68,17 +61,17 @@ class Inputs:
                 self._data[chunk, node] = self._data[chunk, int(owner[chunk])]
 
     def of(self, chunk: int, node: int) -> Array:
-        """What a node of pre has of a chunk."""
+        """The data of a chunk at a node of its pre."""
         return self._data[chunk, node]
 
 
 @dataclass(frozen=True, eq=False)
 class DataDemand:
-    """What must stand at every node of a chunk's post.
+    """The data expected at every node of a chunk's post.
 
     Args:
         value: in a type at least as precise as the data's.
-        tolerance: the largest difference allowed, for each element; None where none is.
+        tolerance: the largest difference allowed for each element; None: exact.
     """
 
     value: Array
@@ -98,7 +91,7 @@ class DataDemand:
 
 
 def demand(instance: Instance, inputs: Inputs, workload: Workload, chunk: int) -> DataDemand:
-    """What the collective's definition says about a chunk."""
+    """The data of a chunk by the collective's definition."""
     nodes = np.flatnonzero(instance.pre[chunk]).tolist()
     if not instance.combining:
         return DataDemand(inputs.of(chunk, nodes[0]), None)

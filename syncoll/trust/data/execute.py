@@ -1,12 +1,11 @@
 """Runs an algorithm on data, step by step, and compares with the collective's definition.
 
-All sends of a step read what their nodes hold when the step begins; what they bring is stored when
-all have read.  Bandwidth is no matter of data, so rounds play no part here.
+All sends of a step read before any of them stores.  Rounds do not matter here.
 
-Of each chunk a node keeps every piece of data that it has or receives beside the others, labelled
-with the nodes whose contributions are reduced in it.  From pieces whose labels are disjoint it can
-form the piece with all their labels, so that no contribution counts twice.  Plain copies, as
-collectives that only move data send them, have no label.
+A node keeps each piece of a chunk that it has or receives, labelled with the nodes whose
+contributions are reduced in it.  Pieces with disjoint labels reduce to the piece with all their
+labels, so that no contribution counts twice.  Copies, in collectives that only move data, have no
+label.
 """
 
 from __future__ import annotations
@@ -34,12 +33,11 @@ COPY: Label = frozenset()
 
 @dataclass(frozen=True)
 class Mismatch:
-    """The first thing that went wrong.
+    """The first failure of an execution.
 
     Args:
-        message: what, in words.
-        step: None when all steps were done.
-        contributor: whose contribution is missing or counted twice, where that is the trouble.
+        step: None after the last step.
+        contributor: the node whose contribution is missing or counts twice, if any.
     """
 
     message: str
@@ -51,13 +49,13 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Execution:
-    """What came out.
+    """The result of an execution.
 
     Args:
-        steps: how many were done.
+        steps: the number of completed steps.
         bytes_sent: over all links together.
         largest_error: the largest difference of any element from the definition.
-        mismatch: None when every node of post has what it should.
+        mismatch: None when every node of post holds the expected data.
     """
 
     steps: int
@@ -67,12 +65,12 @@ class Execution:
 
     @property
     def ok(self) -> bool:
-        """Whether the algorithm did what the collective demands."""
+        """Whether the algorithm did the collective."""
         return self.mismatch is None
 
 
 def execute(instance: Instance, algorithm: Algorithm, workload: Workload) -> Execution:
-    """Runs an algorithm on data; ends at the first send that cannot be done.
+    """Runs an algorithm on data; stops at the first send that is impossible.
 
     Raises:
         UsageError: when the data does not fit in memory.
@@ -144,7 +142,7 @@ def _require_memory(instance: Instance, algorithm: Algorithm, workload: Workload
 
 
 def _senseless(instance: Instance, algorithm: Algorithm) -> Mismatch | None:
-    """A send that no machine could even try."""
+    """A send with an unknown chunk, link or step, or contributions of the wrong kind."""
     nodes, carried = instance.topology.num_nodes, algorithm.contributions
     if instance.combining and (carried is None or carried.shape[1] != nodes):
         return Mismatch("the algorithm does not say whose contributions its sends carry", 0, 0)
@@ -176,7 +174,7 @@ def _never_there(node: NodeMemory, chunk: int, number: int, label: Label) -> Mis
 
 
 def _lacking(node: NodeMemory, chunk: int, number: int, label: Label) -> tuple[str, int | None]:
-    """Why a node cannot form a piece, and the first contributor that is the trouble."""
+    """Why a node cannot form a piece, and the first contributor to blame."""
     usable = [have for have in node.labels(chunk) if have <= label]
     if not label:
         return f"node {number} does not have chunk {chunk}", None
@@ -200,7 +198,7 @@ def _compare(
     result: Array,
     wanted: DataDemand,
 ) -> Mismatch | None:
-    """A result against the definition; where they differ, what the result looks like instead."""
+    """Compares a result with the definition, and looks for one contribution to blame."""
     chunk, node = place
     if result.shape != wanted.value.shape:
         message = f"chunk {chunk} at node {node} has {counted(len(result), 'element')}"
@@ -223,24 +221,20 @@ def _compare(
 
 
 class NodeMemory:
-    """The pieces of data at one node.
-
-    Args:
-        operation: how pieces are reduced.
-    """
+    """The pieces of data at one node."""
 
     def __init__(self, operation: ReduceOp) -> None:
         self._operation = operation
         self._pieces: dict[int, dict[Label, Array]] = {}
 
     def keep(self, chunk: int, label: Label, data: Array) -> None:
-        """Stores a copy of a piece, in place of one with the same label."""
+        """Stores a copy of a piece; replaces one with the same label."""
         piece = data.copy()
         piece.setflags(write=False)
         self._pieces.setdefault(chunk, {})[label] = piece
 
     def form(self, chunk: int, label: Label) -> Array | None:
-        """The piece with this label, reduced from others where need be; None if it cannot be."""
+        """The piece with this label, reduced from others if needed; None if impossible."""
         pieces = self._pieces.get(chunk, {})
         if label in pieces:
             return pieces[label]
@@ -248,15 +242,12 @@ class NodeMemory:
         return reduce(self._operation, [pieces[part] for part in parts]) if parts else None
 
     def labels(self, chunk: int) -> list[Label]:
-        """Those of the pieces held of a chunk."""
+        """The labels of the pieces of a chunk."""
         return list(self._pieces.get(chunk, {}))
 
 
 def _parts(label: Label, have: list[Label], hopeless: set[Label]) -> list[Label] | None:
-    """Disjoint labels out of `have` with `label` as their union; None if there are none.
-
-    Whoever is to be in the union is in exactly one part: each that has the least of them is tried.
-    """
+    """Disjoint labels of `have` with the union `label`, by exact cover; None if there are none."""
     if not label:
         return []
     if label in hopeless:

@@ -1,9 +1,8 @@
-"""What is computed on: how much data, of which type, reduced with which operation.
+"""Workload: size, element type and reduction of the data that algorithms run on.
 
-numpy has no bfloat16.  One is the upper half of a float32: its sign, its 8 bits of exponent and 7
-of its 23 bits of fraction.  It is kept as these 16 bits, in an array of a type of its own, so that
-it is never taken for an integer; every one is a float32 exactly, in which it is reduced, and the
-result is rounded to nearest, ties to even, as hardware does.
+numpy has no bfloat16, the upper half of a float32: sign, 8 bits of exponent, 7 of fraction.  It is
+kept as 16 bits in an array type of its own, so that it is never taken for an integer.  It is
+reduced in float32 and rounded to nearest, ties to even, as hardware does.
 """
 
 from __future__ import annotations
@@ -34,8 +33,7 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 DTYPES = ("float32", "float64", "float16", "bfloat16", "int32", "int64", "int8")
-"""The element types, by numpy's names; bfloat16, which it does not have, is `BFLOAT16`."""
-
+"""The element types, by numpy's names; bfloat16 is `BFLOAT16`."""
 
 BFLOAT16: np.dtype[Any] = np.dtype([("bfloat16", np.uint16)])
 """The type of an array of bfloat16s."""
@@ -93,10 +91,10 @@ class ReduceOp(StrEnum):
     MIN = "min"
 
     def __call__(self, one: Array, other: Array) -> Array:
-        """Element by element; integers wrap around, in whatever order they are reduced.
+        """Element by element; integers wrap around.
 
-        What has two bytes is reduced in float32 and rounded to its own type after each operation:
-        numpy does so with float16.
+        Floats of two bytes are reduced in float32 and rounded after each operation, as numpy does
+        with float16.
         """
         if one.dtype == BFLOAT16:
             return narrow(_FUNCTIONS[self](widen(one), widen(other)))
@@ -121,12 +119,12 @@ _FUNCTIONS = {
 
 @dataclass(frozen=True)
 class Workload:
-    """The data on which an algorithm is run.
+    """The data on which an algorithm runs.
 
     Args:
         size: L, bytes of one node's data, which C chunks share.
-        dtype: of the elements, one of `DTYPES`.
-        operation: how combining collectives reduce; others do not use it.
+        dtype: one of `DTYPES`.
+        operation: the reduction of combining collectives.
         seed: of the random data.
 
     Raises:
@@ -152,16 +150,15 @@ class Workload:
 
     @property
     def elements(self) -> int:
-        """How many elements one node's data has."""
+        """The number of elements of one node's data."""
         return self.size // dtype_of(self.dtype).itemsize
 
     def draw(self, count: int, *stream: int) -> Array:
-        """So many random elements; the same for the same seed and stream.
+        """Random elements, the same for the same seed and stream.
 
         Integers are of any size, so that sums and products wrap around; factors are odd, because
-        products of even numbers soon end at 0 and hide what went into them.  Floats have both
-        signs, and magnitudes near 1 on a logarithmic scale, so that long products neither overflow
-        nor vanish.
+        products of even numbers soon reach 0.  Floats have both signs and log-uniform magnitudes
+        near 1, so that long products neither overflow nor vanish.
         """
         rng = np.random.default_rng((self.seed, *stream))
         dtype = dtype_of(self.dtype)
