@@ -549,7 +549,7 @@ def test_the_page_lists_the_entries() -> None:
 def test_the_command_prints_what_the_page_shows(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shown = next(block.text for block in blocks(PAGE) if "syncoll_check" in block.text)
+    (shown,) = [block.text for block in blocks(PAGE) if block.mark == "checker"]
     command, _, output = shown.partition("\n")
     monkeypatch.chdir(folder)
     assert checker_main(shlex.split(command.removeprefix("$ python -m syncoll_check"))) == 0

@@ -143,7 +143,8 @@ def test_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_block_is_run(page: Path) -> None:
-    """Elsewhere commands by test_commands.py and test_plugins_page.py, specs by test_specs.py."""
+    """Commands of syncoll by test_commands.py and test_plugins_page.py, specs by test_specs.py, the
+    command of the checker by test_certificates_page.py."""
     found = blocks(page)
     fences = re.findall(r"^\s*(```|~~~)", page.read_text("utf-8"), re.MULTILINE)
     assert len(fences) == 2 * len(found), "a fence that the tests do not see"
@@ -152,5 +153,5 @@ def test_every_block_is_run(page: Path) -> None:
         assert block.language in (*SHELL, *NOT_RUN, "python", "syncoll"), where
         if block.language == "python" and not block.file:
             assert block.page in SCRIPTS, where
-        if block.mark not in ("quickstart", "tests"):
+        if block.mark not in ("quickstart", "tests", "checker"):
             assert all(line.text.startswith("syncoll ") for line in lines(block)), where
