@@ -28,11 +28,10 @@ __all__ = ["NodeArrivals"]
 
 @dataclass(frozen=True, eq=False)
 class NodeArrivals:
-    """What arrives at one node in one step.
+    """The chunks that arrive at one node in one step.
 
     Args:
-        reception: the node, the step, and what may come over which links.
-        rates: chunks per round of each of these links.
+        rates: chunks per round of each link of the reception.
         total: chunks per round of all of them together; None for no such bound.
     """
 
@@ -66,13 +65,10 @@ class NodeArrivals:
         return most if self.total is None else max(most, len(self.reception.sources) / self.total)
 
     def least_rounds(self, chunks: int, rounds: int) -> int:
-        """The fewest rounds in which whole chunks arrive.
+        """The fewest rounds, at least `rounds`, in which whole chunks arrive.
 
-        A link of 3/2 chunks per round brings one chunk in a round, not one and a half: only where
-        bandwidths are whole do so many rounds do as split chunks take.
-
-        Args:
-            rounds: no fewer, nor than split chunks take.
+        A link of 3/2 chunks per round brings one chunk in a round: only where bandwidths are whole
+        do as many rounds suffice as split chunks take.
         """
         rates = (*self.rates, *([] if self.total is None else [self.total]))
         while any(rate.denominator > 1 for rate in rates):

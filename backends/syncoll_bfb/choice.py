@@ -31,12 +31,7 @@ _SECONDS = 10.0
 
 @dataclass(frozen=True, eq=False)
 class DealtSteps:
-    """Whole chunks for one C.
-
-    Args:
-        times: C, as a multiple of the least.
-        dealt: for each step.
-    """
+    """Whole chunks of each step for a C that is `times` the least."""
 
     times: int
     dealt: tuple[StepChunks, ...]
@@ -55,7 +50,7 @@ def choices(
     Args:
         weight: chunks of each source, for the least C.
         times: C as multiples of the least, from 1.
-        until: when to be content with what there is.
+        until: when to stop improving.
     """
     until = until.working(_SECONDS)
     promise = {m: Fraction(sum(step.least_rounds(m * weight) for step in steps), m) for m in times}

@@ -17,15 +17,14 @@ __all__ = ["Reception", "receptions"]
 
 @dataclass(frozen=True, eq=False)
 class Reception:
-    """What arrives at one node in one step.
+    """The arrivals at one node in one step.
 
     Args:
         step: from 0.
-        links: ``[d]``, into the node, by their positions in the topology.
-        senders: ``[d]``, where they come from.
+        links: ``[d]``, positions of the links into the node.
+        senders: ``[d]``, their other ends.
         sources: ``[n]``, whose chunks arrive.
-        usable: ``[n, d]``, whether the chunks of a source may come over a link: its sender has
-            them one step earlier.
+        usable: ``[n, d]``, whether the sender of a link has a source's chunks one step earlier.
     """
 
     node: int
@@ -37,14 +36,10 @@ class Reception:
 
 
 def receptions(topology: Topology, group: FreeGroup, sources: IntArray) -> Iterator[Reception]:
-    """What arrives in each step at one node of each orbit.
-
-    Args:
-        group: carries nodes to nodes.
-        sources: the nodes where chunks start.
+    """The receptions of each step at one node of each orbit of a group of permutations of nodes.
 
     Raises:
-        ModelError: when a node is out of reach.
+        ModelError: if a node is out of reach.
     """
     into_nodes = _Senders.of(topology)
     distance: dict[int, IntArray] = {}

@@ -186,10 +186,7 @@ def _spreads(table: RelationTable) -> bool:
 
 
 def _rates(topology: Topology) -> tuple[list[Fraction], dict[int, Fraction]] | None:
-    """Chunks per round of each link, and of all links into a node where something bounds these.
-
-    None where a bound is of another kind, or too many links lead into a node.
-    """
+    """Chunks per round of each link, and of all links into a node; None if B is of another kind."""
     if max(map(len, topology.in_links)) > _MOST_LINKS:
         return None
     single: list[Fraction | None] = [None] * len(topology.links)
@@ -218,12 +215,7 @@ def _algorithm(
     sent: list[tuple[Reception, IntArray]],
     chunks: int,
 ) -> Algorithm:
-    """The algorithm: what arrives at one node of each orbit arrives alike at the others.
-
-    Args:
-        group: carries nodes to nodes.
-        sent: what arrives at one node of each orbit, and who sends each chunk of each source.
-    """
+    """The algorithm, from the arrivals at one node of each orbit."""
     table = collective.tabulate(topology.num_nodes, chunks)
     owner = table.pre.argmax(axis=1)
     order = np.argsort(owner, kind="stable")  # the chunks of each source follow one another

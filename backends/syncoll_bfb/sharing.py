@@ -64,9 +64,7 @@ _NOISE = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class StepChunks:
-    """How many chunks come each way in a step, for each variable of its program, in how many
-    rounds.
-    """
+    """Chunks of each way in a step, for each variable of its program, and the step's rounds."""
 
     amounts: IntArray
     rounds: int
@@ -74,11 +72,11 @@ class StepChunks:
 
 @dataclass(frozen=True, eq=False)
 class LinkClasses:
-    """Links by what a send over one of them, with all its images, loads.
+    """Links by the load of a send, with all its images.
 
     Args:
-        members: ``[W, B]``, how often that loads one bound of each orbit.
-        of_link: ``[L]``, the way that each link is.
+        members: ``[W, B]``, loads of a class on one bound of each orbit.
+        of_link: ``[L]``, the class of each link.
         rates: ``[B]``, chunks per round of these bounds.
     """
 
@@ -97,14 +95,10 @@ class LinkClasses:
 
 
 class SharedStep:
-    """One step of a breadth-first broadcast.
-
-    Args:
-        receptions: what arrives in it at one node of each orbit.
-        topology_ways: the ways of all links.
+    """One step of a breadth-first broadcast: its receptions at one node of each orbit.
 
     Raises:
-        ModelError: when the linear program would be too large.
+        ModelError: if the linear program would be too large.
     """
 
     def __init__(self, receptions: Sequence[Reception], topology_ways: LinkClasses) -> None:
@@ -150,14 +144,14 @@ class SharedStep:
         return row_of_kind[kind.reshape(-1)]
 
     def solve(self, until: Deadline) -> bool:
-        """Solves the linear program; whether there was time for it.
+        """Solves the linear program; returns whether there was time for it.
 
-        Sets `shares`, how much comes each way for one chunk a source, and `load`, the rounds that
-        this takes if chunks can be split.
+        Sets `shares`, the amount of each way for one chunk a source, and `load`, the rounds that
+        split chunks take.
 
         Raises:
-            ModelError: when HiGHS fails.
-            OutOfTimeError: when the deadline of the whole computation is over.
+            ModelError: if HiGHS fails.
+            OutOfTimeError: past the deadline of the whole computation.
         """
         if len(self._way) > len(self._count):
             optimum = _minimised(self._program(), until)
@@ -171,10 +165,8 @@ class SharedStep:
         return True
 
     def _program(self) -> GrowingProgram:
-        """Minimise U, the first variable.
-
-        The simplex method takes about as long as interior points, which have called such a program
-        infeasible.
+        """Minimises U, the first variable, by simplex; interior points have failed on such
+        programs.
         """
         program = GrowingProgram(solver="simplex")
         bounds = len(self._rate)
@@ -210,12 +202,7 @@ class SharedStep:
         return max(1, ceil(self.load * each * (1 - _NOISE)))
 
     def whole(self, each: int, until: Deadline) -> StepChunks:
-        """Whole numbers of chunks near the shares, and the rounds that they take.
-
-        Args:
-            each: chunks of each source.
-            until: when to be content with what there is.
-        """
+        """Whole numbers of chunks near the shares, for `each` of a source, and their rounds."""
         wanted = self.shares * each
         amounts = grouped_remainders(wanted, self._row, self._count * each)
         best = StepChunks(amounts, self._rounds(amounts))

@@ -30,12 +30,10 @@ _CARRIED_PER_SECOND = 1 << 23
 
 @dataclass(frozen=True, eq=False)
 class Ask:
-    """What a classic is asked for.
+    """A question to a classic.
 
     Args:
-        collective: which `refusal` did not refuse.
-        deadline: when no more is to be begun.
-        too_large: says, in words, what was left out because it would have been too large.
+        too_large: collects, in words, the algorithms that were left out for their size.
     """
 
     topology: Topology
@@ -88,9 +86,8 @@ class Ask:
         )
 
     def segments(self) -> list[int]:
-        """Into how many pieces a pipeline cuts its data: powers of two, up to the option.
-
-        One where not everybody needs everything: then its source is busy all the time anyway.
+        """Numbers of segments of a pipeline: powers of two up to the option; 1 unless all need all
+        data, since the source is busy all the time anyway.
         """
         if not self.least.destinations.all():
             return [1]
@@ -106,12 +103,12 @@ class Ask:
         segments: int = 1,
         late: bool = False,
     ) -> Iterator[Proposal]:
-        """The collective, which moves data, by disseminations side by side.
+        """Proposes a collective that moves data, by disseminations at once.
 
         Args:
-            ways: of which each takes the same share; fewer where C would be too large.
-            note: how it was made; given the number of ways in use, if it wants it.
-            segments: into how many pieces each share is cut, to start one after the other.
+            ways: each takes the same share; fewer are used where C would be too large.
+            note: how it was made, or a function of the number of ways in use.
+            segments: pieces of each share, started one after the other.
             late: see `logical_sends`.
         """
         base = self.least.chunks * segments
@@ -142,12 +139,12 @@ class Ask:
     def combine(
         self, chunks: int, make: Callable[[int], Carrying], sends: int, steps: int, note: str
     ) -> Iterator[Proposal]:
-        """The collective, which adds up everybody's contributions for everybody.
+        """Proposes a collective that adds up all contributions for all nodes.
 
         Args:
-            chunks: the multiple of the least C that the construction wants.
-            make: the logical sends of a chunk, given its number.
-            steps: the least number of steps that it will have.
+            chunks: the multiple of the least C that the construction needs.
+            make: the logical sends of a chunk.
+            steps: a lower bound on S.
         """
         total = self.least.chunks * chunks
         if total > self._most_chunks or not self._admits(total, steps):

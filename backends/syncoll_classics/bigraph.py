@@ -37,13 +37,11 @@ class BiGraph:
 
 
 def numbered_bigraph(text: str, nodes: int) -> BiGraph:
-    """The BiGraph whose nodes are numbered switch by switch, the upper layer first.
-
-    Args:
-        text: switches of both layers together, and nodes under each: ``4x8``.
+    """Parses a BiGraph numbered switch by switch, upper layer first: ``4x8`` is 4 switches, 8 nodes
+    each.
 
     Raises:
-        OptionError: when the text is no such thing, or has another number of nodes.
+        OptionError: if the text is malformed, or has another number of nodes.
     """
     found = re.fullmatch(r"(\d+)x(\d+)", text)
     switches, each = (int(found[1]), int(found[2])) if found else (0, 0)
@@ -97,10 +95,8 @@ def _layers(
 
 
 def _of_cables(topology: Topology) -> BiGraph | None:
-    """Reads the layers off the shared bounds.
-
-    A cable from one switch to another is a bound over the links from all nodes of the one to all
-    nodes of the other, at least two each.
+    """Reads the layers off the bounds; a cable bounds the links from one switch's nodes to
+    another's.
     """
     joined: dict[frozenset[int], set[frozenset[int]]] = {}
     for bound in topology.bounds:

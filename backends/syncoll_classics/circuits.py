@@ -26,15 +26,11 @@ class CircuitsVerdict(Enum):
 def find_circuits(
     topology: Topology, count: int, rounds: int | None, seconds: float, *, paired: bool = False
 ) -> tuple[CircuitsVerdict, list[Cycle]]:
-    """So many Hamiltonian cycles that the bandwidth relation holds side by side.
+    """Finds `count` Hamiltonian cycles that the bandwidth relation holds at once.
 
     Args:
-        rounds: a chunk on every cycle fits in a step of so many rounds; None for no bound.
-        paired: whether each cycle is used both ways round; then the reversed cycles come with
-            them, and `count` is that of the pairs.  Every link must have a reverse.
-
-    Returns:
-        The verdict, and the cycles if found.
+        rounds: of a step in which each cycle carries a chunk; None for no bound.
+        paired: whether each cycle comes with its reverse; `count` is then that of the pairs.
     """
     model = cp_model.CpModel()
     literals = [{link: model.new_bool_var("") for link in topology.links} for _ in range(count)]

@@ -31,12 +31,10 @@ def joined(parts: Sequence[Carrying]) -> Carrying:
 def up_and_down(
     chunk: int, tree: Dissemination, root: int, height: int, start: int = 0
 ) -> Carrying:
-    """A chunk reduced to a root along its tree and spread from there.
+    """Reduces a chunk to a root along its tree and spreads it from there.
 
     Args:
-        tree: which has a tree of that root over all nodes.
-        root: where the contributions are added up.
-        height: the steps of the longest way to the root, for this and all other trees in use.
+        height: steps of the longest way to a root, over all trees in use.
         start: the step in which it begins.
     """
     nodes = np.flatnonzero(tree.parents[root] >= 0)
@@ -49,9 +47,7 @@ def up_and_down(
 
 
 def exchanged(chunk: int, peers: IntArray) -> Carrying:
-    """In each step pairs exchange what they have added up so far; no pair of `peers`, ``[step,
-    node]``, has a contribution in common.
-    """
+    """Pairs of `peers` ``[step, node]``, with no contribution in common, exchange their sums."""
     ranks = np.arange(peers.shape[1])
     parts: list[Carrying] = []
     has = np.eye(len(ranks), dtype=bool)  # [node, contribution]

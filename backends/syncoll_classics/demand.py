@@ -29,10 +29,9 @@ class ClassicDemand:
     """The chunks of a collective for one P and one C.
 
     Args:
-        sources: for each chunk the node where it starts; empty for a combining collective, to
-            whose chunks every node contributes.
+        sources: for each chunk the node where it starts; empty for a combining collective.
         destinations: ``[G, P]``, the collective's post.
-        places: for each chunk how many before it have the same pre and post.
+        places: for each chunk the number of earlier ones with its pre and post.
     """
 
     collective: Collective
@@ -60,12 +59,7 @@ class ClassicDemand:
 
 
 def read_demand(collective: Collective, nodes: int, chunks: int) -> ClassicDemand:
-    """The demand of a collective for which `refusal` had nothing to say.
-
-    Args:
-        collective: with one source a chunk, or combining.
-        chunks: C, admitted.
-    """
+    """The demand of a collective that `refusal` accepts, for an admitted C."""
     table = collective.tabulate(nodes, chunks)
     sources = np.empty(0, dtype=np.int64)
     if not collective.combining:
@@ -81,12 +75,10 @@ def read_demand(collective: Collective, nodes: int, chunks: int) -> ClassicDeman
 
 
 def refusal(topology: Topology, collective: Collective, *, adds_up: bool) -> str:
-    """Why no classic has an idea, in words; empty where one may have.
+    """Why no classic fits, in words; else empty.
 
-    Args:
-        topology: must join every node to every other, if over several links.
-        collective: must have one source a chunk, or add up everybody's contributions for all.
-        adds_up: whether the construction has a form of its own for the second kind.
+    The topology must be strongly connected.  The collective must have one source a chunk, or, if
+    the construction `adds_up`, add up all contributions for all nodes.
     """
     nodes = topology.num_nodes
     if nodes < 2:

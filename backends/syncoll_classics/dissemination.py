@@ -30,9 +30,8 @@ class Dissemination:
     """A tree with times for each source.
 
     Args:
-        parents: ``[source, node]``: who sends the source's chunks to the node; -1 for the source
-            itself and for nodes that the tree leaves out.
-        steps: ``[source, node]``: in which step; -1 where there is no parent.
+        parents: ``[source, node]``, the sender; -1 at the source and at nodes outside the tree.
+        steps: ``[source, node]``, in which step; -1 without a parent.
     """
 
     parents: IntArray
@@ -84,11 +83,8 @@ def logical_sends(
     Chunks of the same pre and post take the ways in turn.
 
     Args:
-        ways: disseminations that are used side by side.
-        interval: how many steps the next round of chunks starts after the one before: 0 for all
-            at once, 1 for a pipeline.
-        late: whether chunks that do not go all the way start so late that they arrive in the last
-            step: what goes farthest then leaves its source first, as a scatter wants it.
+        interval: steps between the starts of successive rounds of chunks; 1 is a pipeline.
+        late: delay chunks with short ways so that all arrive in the last step, as in a scatter.
         check: called now and then; may raise when time is up.
     """
     blocks: list[IntArray] = []

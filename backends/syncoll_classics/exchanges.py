@@ -33,9 +33,7 @@ __all__ = [
 
 
 def exchange(peers: IntArray) -> Dissemination:
-    """The allgather in which pairs, `peers` ``[step, node]``, exchange all they have, step by step;
-    what is in both nodes of a pair stays where it is.
-    """
+    """The allgather in which pairs, `peers` ``[step, node]``, exchange all that the other lacks."""
     ranks = np.arange(peers.shape[1])
     parents, steps = np.full((2, len(ranks), len(ranks)), -1, dtype=np.int64)
     has = np.eye(len(ranks), dtype=bool)  # [source, node]
@@ -48,10 +46,10 @@ def exchange(peers: IntArray) -> Dissemination:
 
 
 def doubling_peers(order: Sequence[int], node_of_rank: IntArray | None = None) -> IntArray:
-    """Whom nodes exchange with in recursive doubling, ``[step, node]``.
+    """The partners of recursive doubling, ``[step, node]``.
 
     Args:
-        order: which binary digit of the rank each step changes; all of them, each once.
+        order: the binary digit of the rank that each step changes, a permutation.
         node_of_rank: the nodes by rank; None where they are the same.
     """
     ranks = np.arange(1 << len(order))

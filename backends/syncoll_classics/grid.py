@@ -51,10 +51,9 @@ class Grid:
 
 @lru_cache(maxsize=32)
 def recognise_grid(topology: Topology) -> Grid | None:
-    """The mesh or torus of two dimensions that the links form; None if they form none.
+    """The squarest two-dimensional mesh or torus that the links form, or None.
 
-    The squarest comes first.  Nodes numbered row by row are seen at once; up to 256 nodes any other
-    numbering is found as an isomorphism of graphs.
+    Above 256 nodes only nodes numbered row by row are recognised.
     """
     links = set(topology.links)
     if any((b, a) not in links for a, b in links):
@@ -159,13 +158,7 @@ def grid_disseminations(grid: Grid, *, folded: bool) -> list[Dissemination]:
 
 
 def grid_allreduce(grid: Grid, chunk: int, *, folded: bool) -> Carrying:
-    """A ring allreduce in each row, then one in each column: one of four ways to go about it.
-
-    Args:
-        chunk: its number, which says the way; each of the four wants a common multiple of the
-            sides.
-        folded: how lines are closed to rings.
-    """
+    """A ring allreduce in each row, then in each column; `chunk` chooses one of four directions."""
     rows_first, forth = list(_ways())[chunk % 4]
     parts: list[Carrying] = []
     start = 0

@@ -29,12 +29,7 @@ _MOST_LINKS = 20_000
 
 @remembering
 def a_cycle(topology: Topology, seconds: float = 1.0) -> Cycle | str:
-    """A Hamiltonian cycle, or in words why there is none to offer.
-
-    Args:
-        topology: whose links it follows.
-        seconds: for the whole search, about.
-    """
+    """A Hamiltonian cycle found in about so many seconds, or in words why there is none."""
     began = now()
     known = known_cycles(topology)
     if known:
@@ -93,7 +88,7 @@ def _diagonal_pair(nodes: IntArray) -> list[list[int]] | None:
 
     On an r x c torus, d = gcd(r, c), going right on d1 and down on d2 of the d classes of diagonals
     (i + j mod d) is one cycle exactly if d1 + d2 = d and gcd(d1, c) = gcd(d2, r) = 1 (Trotter and
-    Erdős, 1978, where d2 and d1 count the moves along the factors).
+    Erdős, 1978).
     """
     rows, columns = nodes.shape
     classes = gcd(rows, columns)
@@ -118,8 +113,8 @@ def _diagonal_pair(nodes: IntArray) -> list[list[int]] | None:
 def _odd_torus(nodes: IntArray) -> list[int]:
     """A cycle of a torus with odd sides: all of a row but one link, then a step down.
 
-    A row gone through to the right ends one column to the left of where it began, and the other way
-    round; as many more rows to the left than to the right as there are columns close the cycle.
+    Rows gone through to the right shift the column by one to the left; an excess of as many rows to
+    the left as there are columns closes the cycle.
     """
     if len(nodes) < nodes.shape[1]:
         nodes = nodes.T

@@ -30,11 +30,10 @@ _LEAST_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class RingSet:
-    """Rings that are used side by side.
+    """Directed Hamiltonian cycles, with repetitions, that are used at once.
 
     Args:
-        rings: directed Hamiltonian cycles; one may be there several times.
-        rounds: how many rounds a step needs in which each of them carries a chunk over each link.
+        rounds: of a step in which each ring carries a chunk over each of its links.
         proved: whether no other set has more rings a round.
     """
 
@@ -63,15 +62,7 @@ class RingSet:
 
 @remembering
 def pack_rings(topology: Topology, seconds: float) -> tuple[RingSet, ...]:
-    """The best sets of rings that are found in the time, each with more of them a round.
-
-    Args:
-        seconds: for the search beyond known cycles.
-
-    Returns:
-        The best set for steps of few rounds first, then sets that need more rounds a step and have
-        more rings a round; empty if there is no ring.
-    """
+    """The best ring sets found, fewest rounds a step first, then more rings a round."""
     deadline = now() + seconds
     one = a_cycle(topology)
     if isinstance(one, str):

@@ -27,11 +27,9 @@ _GUESSES = 8
 def priced_rings(
     topology: Topology, rounds: int, most: int, deadline: float, *, paired: bool
 ) -> list[Cycle]:
-    """As many rings as are found that fit side by side in steps of so many rounds.
+    """Rings, at most so many, that fit together into steps of so many rounds.
 
     Args:
-        rounds: of a step in which every ring carries a chunk over each of its links.
-        most: how many rings are enough.
         deadline: a time of `syncoll.clock.now`.
         paired: whether each ring comes with its reverse; every link must have one.
     """

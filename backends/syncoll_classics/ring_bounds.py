@@ -53,12 +53,7 @@ def rings_bound(topology: Topology) -> Fraction:
 
 
 def _cover(links: list[list[int]], widths: list[Fraction]) -> Fraction:
-    """Room on these links together, by a few link sets that cover them (any cover is a bound).
-
-    Args:
-        links: for each link the numbers of the sets that it is in.
-        widths: of the sets.
-    """
+    """An upper bound on the room of these links, by link sets that cover them."""
     count = Counter(number for numbers in links for number in numbers)
     members: dict[int, list[int]] = {number: [] for number in count}
     for link, numbers in enumerate(links):

@@ -16,11 +16,10 @@ def around(cycle: Cycle) -> Dissemination:
 
 
 def both_ways(cycle: Cycle, *, farther_forth: bool) -> Dissemination:
-    """Each chunk goes both ways at once: P div 2 steps.
+    """Each chunk goes both ways round a cycle at once: P div 2 steps.
 
     Args:
-        cycle: its reverse must be one of the network's too.
-        farther_forth: which way round the opposite node of an even cycle is reached.
+        farther_forth: whether the opposite node of an even cycle is reached forwards.
     """
     length = len(cycle)
     return _split(cycle, length // 2 if farther_forth else (length - 1) // 2)

@@ -62,8 +62,8 @@ class Router:
         """The algorithm that makes these sends.
 
         Args:
-            logical: rows (chunk, source, destination, logical step); any two nodes may be a pair.
-            carried: for a combining collective whose contributions each send carries.
+            logical: rows (chunk, source, destination, logical step) between any two nodes.
+            carried: the contributions of each send, for a combining collective.
 
         Raises:
             OutOfTimeError: past the deadline.
@@ -85,13 +85,7 @@ class Router:
         return algorithm.tightened(self._topology)
 
     def routed(self, logical: IntArray) -> tuple[IntArray, IntArray]:
-        """Logical sends as sends over links.
-
-        Args:
-            logical: see `algorithm`.
-
-        Returns:
-            The sends, steps counted anew, and for each the row of `logical` that it serves.
+        """Sends over links in renumbered steps, and for each the row of `logical` that it serves.
 
         Raises:
             OutOfTimeError: past the deadline.

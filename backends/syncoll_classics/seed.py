@@ -46,10 +46,9 @@ class ClassicSeed:
     """A classic.
 
     Args:
-        plan: the proposals for a question that `refuses` has nothing against.
-        refuses: why the construction does not fit, in words; empty where it does.  Asked after
-            what all classics need.
-        adds_up: whether it has a form of its own for adding up everybody's contributions.
+        plan: the proposals for a question that `refuses` accepts.
+        refuses: why the construction does not fit, in words; else empty.
+        adds_up: whether it has a form for adding up all contributions.
     """
 
     plan: Callable[[Ask], Iterator[Proposal]]

@@ -48,10 +48,10 @@ def torus_shape(topology: Topology) -> tuple[int, ...]:
 
 
 def swing_peers(shape: tuple[int, ...], first: int = 0, *, mirrored: bool = False) -> IntArray:
-    """Whom nodes exchange with, nearest first: ``[step, node]``.
+    """The partners of each node, nearest first: ``[step, node]``.
 
     Args:
-        shape: the sides of the torus, powers of two, whose nodes are numbered row by row.
+        shape: sides of the torus, powers of two; nodes are numbered row by row.
         first: the dimension that begins.
         mirrored: whether partners are on the other side.
     """

@@ -21,15 +21,12 @@ _LONGEST_SEGMENT = 3
 
 
 def cheap_tour(prices: FloatArray, random: np.random.Generator, deadline: float) -> Cycle | None:
-    """A Hamiltonian cycle over links with a price, the cheaper the better.
+    """A cheap Hamiltonian cycle from node 0 on, or None, which proves nothing.
 
     Args:
-        prices: ``[source, destination]``, of at least 0; infinite where no link can be used.
-        random: decides between equal prices and where to begin.
+        prices: ``[source, destination]``, of at least 0; infinite for missing links.
+        random: decides ties and the start.
         deadline: a time of `syncoll.clock.now`, past which the tour is taken as it is.
-
-    Returns:
-        The cycle from node 0 on; None if none was found (which proves nothing).
     """
     finite = prices[np.isfinite(prices)]
     if not len(finite):

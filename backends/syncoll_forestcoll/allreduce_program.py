@@ -51,16 +51,15 @@ _DIRECTIONS: tuple[Direction, ...] = ("broadcast", "reduce")
 
 @dataclass(frozen=True)
 class AllreduceBounds:
-    """What the linear program proves.
+    """Bounds proved by the linear program.
 
     Args:
         at_least: an allreduce throughput that some shares reach, checked by exact flows.
         at_most: one that nothing exceeds, checked by exact arithmetic.
-        shares: for each node the data that it aggregates in a unit of time, `at_least` in sum.
+        shares: data that each node aggregates in a unit of time, `at_least` in sum.
         broadcast: the fabric with the bandwidth that `at_least` gives to broadcasts.
-        reduction: the same for reductions, which use the rest.
-        cuts: the cuts of the broadcast and of the reduction that carry the upper bound, with
-            their multipliers.
+        reduction: the fabric with the rest, for reductions.
+        cuts: of broadcast and reduction that carry the upper bound, with their multipliers.
     """
 
     at_least: Fraction
@@ -79,12 +78,9 @@ class AllreduceBounds:
 def allreduce_bounds(fabric: Fabric) -> AllreduceBounds:
     """Bounds on the throughput of any allreduce that reduces to roots and broadcasts from them.
 
-    Args:
-        fabric: any fabric in which every node reaches every other.
-
     Raises:
-        ModelError: when a node cannot reach another.
-        UsageError: when HiGHS finds no solution.
+        ModelError: if a node cannot reach another.
+        UsageError: if HiGHS finds no solution.
     """
     fabric.require_reachable(range(fabric.num_nodes))
     program = _Program(fabric, _in_use(fabric))
@@ -114,12 +110,10 @@ def _in_use(fabric: Fabric) -> _Junctions:
 
 
 def pack_allreduce(bounds: AllreduceBounds) -> tuple[ForestPlan, ForestPlan]:
-    """The verified forests with which an allreduce reaches `bounds.at_least`.
+    """The verified forests of an allreduce that reaches `bounds.at_least`.
 
-    Both run at the same time, each on its part of the bandwidth.
-
-    Returns:
-        the reduction's forest, of in-trees, and the broadcast's.
+    Both run at the same time, each on its part of the bandwidth: first the reduction's in-trees,
+    then the broadcast's.
     """
     unit = lcm(*(x.denominator for x in bounds.shares))
     weights = [int(x * unit) for x in bounds.shares]
@@ -131,12 +125,7 @@ def pack_allreduce(bounds: AllreduceBounds) -> tuple[ForestPlan, ForestPlan]:
 
 
 class _Program:
-    """Variables: the share of each node, then broadcast and reduction bandwidth of each link.
-
-    Args:
-        junctions: the switches that need no balance.
-        span: whether cuts around these count, too.
-    """
+    """Variables: the share of each node, then broadcast and reduction bandwidth of each link."""
 
     def __init__(self, fabric: Fabric, junctions: _Junctions, *, span: bool = False) -> None:
         self.fabric, self.junctions, self.span = fabric, junctions, span
@@ -317,10 +306,7 @@ class _Program:
         return tuple(x * self.widest for x in shares), broadcast, reduction
 
     def _balanced(self, direction: Direction, capacities: Sequence[Fraction]) -> list[Fraction]:
-        """A part of the capacities that balances at every switch where it must, exactly.
-
-        Rounding breaks the balance of the float solution by a little; what is too much is cut off.
-        """
+        """Cuts capacities, rounded from floats, down until switches balance exactly."""
         switches = [w for w, one in self.balanced if one == direction]
         if not switches:
             return list(capacities)

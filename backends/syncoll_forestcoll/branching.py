@@ -35,12 +35,11 @@ __all__ = ["Branching", "branching", "with_direct_copies"]
 
 @dataclass(frozen=True)
 class Branching:
-    """What trees are packed into.
+    """The network that trees are packed into.
 
     Args:
-        fabric: the network, or what is used of it.
         junctions: switches that every tree reaches and may branch at, ascending.
-        reach: the throughput of such trees in `fabric`, the optimal one where that costs nothing.
+        reach: the throughput of such trees in `fabric`.
     """
 
     fabric: Fabric
@@ -49,15 +48,11 @@ class Branching:
 
 
 def branching(fabric: Fabric, optimum: Bottleneck) -> Branching:
-    """The junctions of trees that lead away from their roots.
-
-    Args:
-        fabric: whose `multicast` names the switches that copy.
-        optimum: the bound of the cuts around compute nodes.
+    """The junctions of trees that lead away from their roots, given the bound of the cuts.
 
     Raises:
-        ModelError: when a switch that copies nothing receives more than it sends, or less.
-        UsageError: when bandwidths need integers beyond 64 bits.
+        ModelError: if a switch that copies nothing receives more than it sends, or less.
+        UsageError: if bandwidths need integers beyond 64 bits.
     """
     require_balanced(fabric, fabric.multicast)
     wide = _wide(fabric, optimum)
@@ -81,12 +76,11 @@ def branching(fabric: Fabric, optimum: Bottleneck) -> Branching:
 
 
 def with_direct_copies(fabric: Fabric) -> Fabric:
-    """The network in which only those switches copy that nothing comes to through others.
+    """The network in which only switches copy that no other switch sends to.
 
-    In an algorithm each send that passes a switch which forwards counts on the way there, though
-    one behind it copies (`syncoll.model.counting`).  A tree that branches at the latter is then
-    slower than one that goes to a node, which sends on.  Where a switch has to copy, since it
-    receives less than it sends, all do.
+    Every send that passes a forwarding switch counts there, though one behind it copies
+    (`syncoll.model.counting`), so a tree that branches at the latter is slower than one that goes
+    to a node, which sends on.  A switch that receives less than it sends has to copy; then all do.
     """
     able = set(fabric.multicast)
     while True:
@@ -113,8 +107,7 @@ def _wide(fabric: Fabric, optimum: Bottleneck) -> tuple[int, ...]:
 
 
 def _narrowed(fabric: Fabric, uneven: Collection[int], wide: Collection[int]) -> Fabric | None:
-    """The network with as much into these switches as out of them; None where that would take the
-    balance from another one."""
+    """The network with these switches balanced; None where another would lose its balance."""
     nodes = fabric.num_nodes
     ingress, egress = fabric.ingress(), fabric.egress()
     factor: dict[tuple[int, int], Fraction] = {}

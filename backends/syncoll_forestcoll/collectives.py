@@ -49,10 +49,10 @@ class ForestPlan:
 
     Args:
         bottleneck: the bound; for a reduction on the transposed fabric, whose cuts read backwards.
-        seconds: for each stage how long it took.
+        seconds: of each stage.
         ways: how often each way of packing was used.
 
-    The trees of a network whose switches copy may come to a switch from where they do not go on.
+    Where switches copy, trees may have switches as leaves.
     """
 
     collective: str
@@ -89,35 +89,27 @@ def allgather(fabric: Fabric, *, fixed_k: int | None = None) -> ForestPlan:
     """The optimal allgather.
 
     Args:
-        fabric: any fabric whose switches receive as much bandwidth as they send, or copy.
-        fixed_k: trees for each node; as many as the optimum needs when left out.
+        fabric: its switches must receive as much bandwidth as they send, or copy.
+        fixed_k: trees for each node; by default as many as the optimum needs.
 
     Raises:
-        ModelError: when a node cannot be reached, there is only one, or a switch is unbalanced.
-        UsageError: when k is below 1, or bandwidths need integers beyond 64 bits.
+        ModelError: if a node cannot be reached, there is only one, or a switch is unbalanced.
+        UsageError: if k is below 1, or bandwidths need integers beyond 64 bits.
     """
     plan = weighted_broadcast(fabric, [1] * fabric.num_nodes, fixed_k=fixed_k)
     return replace(plan, collective="allgather")
 
 
 def reducescatter(fabric: Fabric, *, fixed_k: int | None = None) -> ForestPlan:
-    """The optimal reducescatter: the allgather of the transposed network, turned round.
-
-    Raises:
-        ModelError: see `allgather`.
-        UsageError: see `allgather`.
+    """The optimal reducescatter: the transposed network's allgather, reversed; raises as
+    `allgather`.
     """
     _check_reduction(fabric, None)
     return _turned(allgather(fabric.reversed(), fixed_k=fixed_k), "reducescatter")
 
 
 def allreduce(fabric: Fabric, *, fixed_k: int | None = None) -> Allreduce:
-    """The optimal reducescatter followed by the optimal allgather.
-
-    Raises:
-        ModelError: see `allgather`.
-        UsageError: see `allgather`.
-    """
+    """The optimal reducescatter followed by the optimal allgather; raises as `allgather`."""
     second = allgather(fabric, fixed_k=fixed_k)
     if fabric.is_symmetric and fabric.reduce == fabric.multicast:
         # The trees run over the same links backwards, which are as wide.
@@ -133,11 +125,10 @@ def allreduce(fabric: Fabric, *, fixed_k: int | None = None) -> Allreduce:
 
 
 def broadcast(fabric: Fabric, root: int, *, fixed_k: int | None = None) -> ForestPlan:
-    """The optimal broadcast from one node (what Blink packs, with switches).
+    """The optimal broadcast from one node (Blink's, with switches); raises as `allgather`.
 
     Raises:
-        ModelError: when the root is no compute node, and see `allgather`.
-        UsageError: see `allgather`.
+        ModelError: also if the root is no compute node.
     """
     _check_root(fabric, root, "a broadcast from")
     weights = [int(v == root) for v in range(fabric.num_nodes)]
@@ -146,12 +137,7 @@ def broadcast(fabric: Fabric, root: int, *, fixed_k: int | None = None) -> Fores
 
 
 def reduce(fabric: Fabric, root: int, *, fixed_k: int | None = None) -> ForestPlan:
-    """The optimal reduction to one node.
-
-    Raises:
-        ModelError: see `broadcast`.
-        UsageError: see `allgather`.
-    """
+    """The optimal reduction to one node; raises as `broadcast`."""
     _check_root(fabric, root, "a reduction to")
     _check_reduction(fabric, root)
     return _turned(broadcast(fabric.reversed(), root, fixed_k=fixed_k), "reduce")
@@ -198,13 +184,13 @@ def weighted_broadcast(
     """The optimal forest when each node broadcasts a share of its own size.
 
     Args:
-        fabric: any fabric whose switches receive as much bandwidth as they send, or copy.
-        weights: for each compute node the size of its share.
-        fixed_k: trees for a weight of 1; as many as the optimum needs when left out.
+        fabric: its switches must receive as much bandwidth as they send, or copy.
+        weights: the size of each compute node's share.
+        fixed_k: trees for a weight of 1; by default as many as the optimum needs.
         guess: try balanced guesses for switches before exact splitting.
 
     Raises:
-        ModelError: see `allgather`, or the weights are not P integers from 0.
+        ModelError: see `allgather`; also if the weights are not P integers from 0.
         UsageError: see `allgather`.
     """
     seconds: dict[str, float] = {}

@@ -26,12 +26,11 @@ def best_scale(
     """U*, the trees that one unit of bandwidth has to carry.
 
     Args:
-        optimum: its bottleneck for the weights in question.
-        k: trees for a weight of 1, at least 1.
+        k: trees for a weight of 1.
         junctions: switches that every tree has to reach as well.
 
     Raises:
-        UsageError: when k is below 1.
+        UsageError: if k is below 1.
     """
     if k < 1:
         raise UsageError(f"k is {k}; expected at least 1 tree for each root")

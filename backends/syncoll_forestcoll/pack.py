@@ -18,9 +18,7 @@ _LARGE = 300_000
 
 
 class Packer:
-    """Packs networks; those that look alike are packed once, and `groups` of vertices are looked at
-    first.
-    """
+    """Packs networks, isomorphic ones once, and tries `groups` of vertices first."""
 
     def __init__(self, groups: Sequence[Sequence[int]] = ()) -> None:
         self.groups = groups

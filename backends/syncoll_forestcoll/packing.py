@@ -29,8 +29,8 @@ class ArcBlock:
     """The entering links of some nodes.
 
     Args:
-        starts: where the pieces of the line start, rising from 0.
-        arcs: ``[piece, node]``: a number of an arc, or -1 where the node is the root.
+        starts: of the pieces of the line, rising from 0.
+        arcs: ``[piece, node]``: the number of an arc, or -1 where the node is the root.
     """
 
     vertices: tuple[int, ...]
@@ -44,8 +44,8 @@ class ForestPacking:
 
     Args:
         total: the length of the line.
-        root_start: where the interval of each root starts.
-        arcs: what the numbers in blocks mean.
+        root_start: start of the interval of each root.
+        arcs: the arcs that blocks number.
         blocks: each node is in one of them.
     """
 
@@ -66,9 +66,7 @@ def on_paths(
     """Shares out the physical paths of each link among the trees that use it.
 
     Args:
-        network: the network, whose capacities the packing keeps.
-        links: what the numbers of the packing's arcs mean.
-        packing: its list of arcs is not looked at.
+        links: the arcs that the packing's blocks number; its own list is ignored.
     """
     arcs: list[Arc] = []
     first = np.zeros(len(links) + 1, dtype=np.int64)

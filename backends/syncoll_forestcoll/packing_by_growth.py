@@ -46,12 +46,7 @@ class _Tree:
 
 
 def pack_by_growth(network: Network, links: list[tuple[int, int]]) -> ForestPacking:
-    """A packing of any network in which all trees fit.
-
-    Args:
-        network: one without switches.
-        links: the numbers of the packing's arcs are positions in it.
-    """
+    """A packing of any network without switches in which all trees fit; arcs number `links`."""
     growth = _Growth(network)
     root_start: dict[int, int] = {}
     position = 0
@@ -141,9 +136,8 @@ class _Growth:
         return tree
 
     def _extend(self, frontier: list[tuple[int, int, int, int]], tree: _Tree, x: int) -> None:
-        """Adds the edges that leave x: the widest first, then those nearest to the root.
-
-        Wide edges are seldom refused and seldom split a tree.
+        """Adds the edges that leave x, widest first (seldom refused or split), then nearest to the
+        root.
         """
         for y in self.onward[x]:
             if y not in tree.parent and self.left[x, y] and (x, y) not in tree.refused:

@@ -21,12 +21,7 @@ __all__ = ["pack_by_order"]
 
 
 def pack_by_order(network: Network, links: list[tuple[int, int]]) -> ForestPacking | None:
-    """A packing of lowest trees, or None when this way does not find one.
-
-    Args:
-        network: one without switches.
-        links: the numbers of the packing's arcs are positions in it.
-    """
+    """A packing of lowest trees of a network without switches, or None; arcs number `links`."""
     nodes = network.terminals
     place = {v: i for i, v in enumerate(nodes)}
     roots = np.array([i for i, v in enumerate(nodes) if network.demand[v]], dtype=np.int64)
@@ -62,9 +57,7 @@ def _share(
     start: IntArray,
     capacity: list[int],
 ) -> tuple[IntArray, IntArray] | None:
-    """Shares a node's entering links among the trees.
-
-    Roots that may choose among the same links count as one.
+    """Shares a node's entering links among the trees, or None; roots with the same choice are one.
 
     Args:
         nearer: ``[link, root]``: whether the link comes from nearer to the root.
@@ -74,8 +67,7 @@ def _share(
         capacity: ``[link]``.
 
     Returns:
-        where the pieces of the line start, and for each piece the position of its link, or -1
-        at the node's own trees; None when the links cannot carry all trees.
+        Starts of the pieces of the line, and each piece's link, or -1 at the node's own trees.
     """
     if not wanted.any():
         return start, np.full(len(start), -1, dtype=np.int64)

@@ -26,7 +26,6 @@ def quick_forest(fabric: Fabric, weights: Sequence[int]) -> Forest:
     """Spanning trees, one for each root, in time linear in their links.
 
     Args:
-        fabric: any fabric in which every root reaches every compute node.
         weights: for each compute node the share of the data that starts there.
 
     Raises:
@@ -55,11 +54,7 @@ def quick_forest(fabric: Fabric, weights: Sequence[int]) -> Forest:
 
 
 class _Drawing:
-    """Draws one tree after another and keeps the load of all.
-
-    Attributes:
-        load: the trees on each link.
-    """
+    """Draws one tree after another and keeps the number of trees on each link."""
 
     def __init__(self, fabric: Fabric) -> None:
         self.fabric = fabric

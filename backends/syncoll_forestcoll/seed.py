@@ -95,11 +95,11 @@ class ForestSeed:
         limits: SeedLimits,
         options: Mapping[str, OptionValue],
     ) -> Generator[Proposal | None, SeedLimits | None]:
-        """See `syncoll.plugins.Seed`; it goes on where it was when it is asked again.
+        """See `syncoll.plugins.Seed`; a further call goes on where the last one stopped.
 
         Raises:
-            ModelError: when a node cannot be reached.
-            UsageError: when bandwidths need integers beyond 64 bits.
+            ModelError: if a node cannot be reached.
+            UsageError: if bandwidths need integers beyond 64 bits.
         """
         turn = Turn(limits, _REASONABLE_SECONDS)
         yield from turn.run(self._proposals(topology, collective, turn, int(options["k"])))
@@ -172,12 +172,7 @@ class ForestSeed:
 
 
 def _shapes(ks: Sequence[int], max_chunks: int | None, most: int) -> list[tuple[int, int]]:
-    """(k, segments), the fewest chunks first.
-
-    Args:
-        max_chunks: above it a forest is dealt chunks unevenly, whatever the segments.
-        most: parts in all; more make too many sends.
-    """
+    """(k, segments), fewest chunks first, of at most `most` parts."""
     shapes = [
         (k, segments)
         for k in ks
@@ -223,13 +218,11 @@ class _Forests:
         return [*sorted(self._below_best), best]
 
     def in_time(self, k: int) -> bool:
-        """Whether there is time, and where the trees of one k are not there, as much as those of
-        others have taken."""
+        """Whether there is time, for new trees at least as much as those of other k have taken."""
         return self._turn.until.left() > (0.0 if k in self._trees else self._longest)
 
     def of(self, k: int) -> list[StepTree]:
-        """The trees of one k; none where k is below the optimal one and in whole trees a switch has
-        not as many in as out."""
+        """The trees of one k; empty where a k below the optimal one would unbalance a switch."""
         if k not in self._trees:
             before = self._turn.until.left()
             try:

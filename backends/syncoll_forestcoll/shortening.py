@@ -33,12 +33,7 @@ _MOST_CELLS = 1 << 21
 
 
 def shortened(forest: Forest, until: Deadline = NEVER) -> Forest:
-    """The forest with the same loads, or less idle links, and lower trees where they can be had.
-
-    Args:
-        forest: of out-trees.
-        until: when to stop improving.
-    """
+    """The forest of out-trees, its links no fuller, with lower trees where they are found."""
     count = int(forest.multiplicity.sum())
     if count * forest.entering.shape[1] > _MOST_CELLS:
         return pruned(forest)
@@ -54,10 +49,7 @@ def shortened(forest: Forest, until: Deadline = NEVER) -> Forest:
 
 
 def pruned(forest: Forest) -> Forest:
-    """The forest without the switches from where a tree does not go on.
-
-    Links may then carry fewer trees, and the scale be less.
-    """
+    """The forest without switches as leaves; the scale may become less."""
     if not forest.junctions:
         return forest
     nodes, entering = forest.fabric.num_nodes, forest.entering.copy()

@@ -35,8 +35,8 @@ def best_waves(
 
     Args:
         collective: not combining.
-        trees: for each class of chunks at least one.
-        most_chunks: C at most, of its first member; None for no limit.
+        trees: at least one for each class of chunks.
+        most_chunks: limit on C of its first member, or None.
     """
     packing = TreePacking(topology, trees)
     best: Family | None = None

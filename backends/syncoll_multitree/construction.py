@@ -38,14 +38,13 @@ def grow(
     """Spanning trees from these roots.
 
     Args:
-        roots: the root of each tree; trees take turns in this order where nothing else decides.
-        turns: which trees go first in a time step, one of `TURNS`.
+        roots: of each tree; the order of turns where nothing else decides.
+        turns: one of `TURNS`.
         distances: gives ``[P, P]``, links between nodes; called for ``height`` only.
-        until: after it no time step begins.
+        until: no time step begins after it.
 
     Raises:
-        ModelError: on unknown turns, or when a tree cannot reach a node over links that have a unit
-            in a time step.
+        ModelError: on unknown turns, or if a tree cannot reach a node over links with a unit.
         OutOfTimeError: past `until`.
     """
     lost = network.lost(frozenset(roots))

@@ -40,21 +40,19 @@ def multitree(
     """Spanning trees that share the links of each time step (MultiTree paper, Algorithm 1).
 
     Args:
-        roots: of each tree; one tree at every node when missing.  Trees take turns in this order.
-        rounds: q, the rounds of a time step: a link of bandwidth b is used ``floor(b q)`` times.
+        roots: of each tree, in the order of turns; by default one tree at every node.
+        rounds: q, of a time step: a link of bandwidth b is used ``floor(b q)`` times.
         order: of a node's neighbours, a name of `ORDERS`.
         turns: one of `TURNS`, or ``any`` for those of `usual_turns`.
-        translations: groups of them, when known: then one tree for each copy of the roots is grown
-            and moved to the others, with nodes' neighbours in the order that takes the fewest time
-            steps; `order` and `turns` do not matter.  The roots must be ``0 … P-1``,
-            once or several times over.
-        places: ``[P]``, the numbers that nodes count as in the order of neighbours; their own when
-            missing.
-        until: after it no time step begins.
+        translations: known groups.  Only one tree of each copy of the roots is grown, in the order
+            of neighbours with the fewest time steps (`order` and `turns` do not matter), and moved
+            to the others.  The roots must be ``0 … P-1``, once or several times over.
+        places: ``[P]``, the numbers of nodes in the order of neighbours; by default their own.
+        until: no time step begins after it.
 
     Raises:
-        ModelError: on an unknown name, or when a tree cannot reach a node over links that have
-            room for a chunk in a time step.
+        ModelError: on an unknown name, or if a tree cannot reach a node over links with room for a
+            chunk in a time step.
         OutOfTimeError: past `until`.
     """
     nodes = topology.num_nodes
@@ -88,20 +86,16 @@ def copies_of(topology: Topology, roots: Sequence[int]) -> int | None:
 
 
 def places_of(topology: Topology) -> IntArray:
-    """``[P]``: the numbers of nodes that serve orders: row by row on grids, else their own.
+    """``[P]``: numbers of nodes for orders: row by row on even grids, else their own.
 
-    On a grid with lines, the slowest dimension is the longest, so that the order ``far`` has it
-    first.  Its links in one dimension must have one bandwidth, each its own.
+    On a grid with lines, the slowest dimension is the longest, which the order ``far`` has first.
     """
     products = find_products(topology)
     return products[0].places if products and products[0].even else np.arange(topology.num_nodes)
 
 
 def usual_turns(topology: Topology, roots: Sequence[int]) -> str:
-    """``root`` where all nodes have as many links and the same eccentricity, else ``height``.
-
-    But where to follow heights would take longer than all the rest, ``missing``.
-    """
+    """``root`` on regular networks, else ``height``, or ``missing`` where heights take too long."""
     kinds = Counter(
         (len(out), len(into))
         for out, into in zip(topology.out_links, topology.in_links, strict=True)

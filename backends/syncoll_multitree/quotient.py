@@ -83,13 +83,7 @@ class TranslationQuotient:
     def grow(
         self, copies: int, rounds: int, order: Sequence[int], until: Deadline = NEVER
     ) -> TranslatedTrees:
-        """Trees of every node, so many each, with neighbours in this order of vectors.
-
-        Args:
-            copies: trees of a node.
-            order: a permutation of the positions of `vectors`.
-            until: see `syncoll_multitree.construction.grow`.
-        """
+        """Trees of every node, so many each, for an order of the positions of `vectors`."""
         network = replace(
             self._network,
             out=tuple(map(tuple, self._out[:, list(order)].tolist())),
@@ -187,11 +181,10 @@ def fewest_steps(
     Args:
         quotients: of one topology, at least one.
         copies: trees of a node.
-        until: see `syncoll_multitree.construction.grow`.
-        most_orders: at most so many are tried on each; one is in any case.
+        most_orders: of each quotient; at least one is tried.
 
     Raises:
-        ModelError: when links with room for a chunk do not lead everywhere.
+        ModelError: if links with room for a chunk do not lead everywhere.
         OutOfTimeError: past `until`, before an order has been tried.
     """
     best: TranslatedTrees | None = None
@@ -215,11 +208,7 @@ def fewest_steps(
 def neighbour_orders(pairs: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
     """Orders of all members, in which each pair's first comes before its second.
 
-    Reflections, which map a pair's members to one another, give the rest on a torus.  Those that
-    begin and end with one pair come first.
-
-    Args:
-        pairs: opposite directions, or one that is its own opposite.
+    On a torus reflections give the rest.  Orders that begin and end with one pair come first.
     """
     words = [tuple(pair) for pair in pairs]
     for i, pair in enumerate(words):

@@ -198,14 +198,7 @@ def _grown(
     options: Mapping[str, OptionValue],
     turn: Turn[SeedLimits],
 ) -> Iterator[_Grown]:
-    """All trees.
-
-    Args:
-        collective: which `fits`.
-        options: of the seed, such as the seconds of work in which all trees but the first must be
-            there.
-        turn: how many chunks there may be, and when the first trees must be there.
-    """
+    """All trees, within the limits of a turn."""
     limit = turn.until
     switched = topology.fabric is not None and topology.fabric.num_switches > 0
     over_links = partial(_over_links, structure=_Structure(topology))
@@ -265,9 +258,7 @@ def _longer_steps(
     roots: Sequence[int],
     grown: Callable[[int], Iterator[tuple[int, _Grown | None]]],
 ) -> Iterator[_Grown]:
-    """Trees for time steps of more and more rounds, until these cannot become fewer; `grown` yields
-    for so many rounds the time steps of trees, and the trees if they are of use.
-    """
+    """Trees for longer and longer time steps, until their number cannot fall."""
     least = int(topology.distances[sorted(set(roots))].max())
     for rounds in _rounds(topology, set(roots)):
         fewest = UNREACHABLE
@@ -360,12 +351,7 @@ def _roots(collective: Collective, nodes: int, chunks: int) -> IntArray | None:
 
 
 def _turn_order(roots: IntArray, places: IntArray | None = None) -> IntArray:
-    """The chunks in the order in which trees take turns: one of every root, by root, then more.
-
-    Args:
-        roots: of each chunk.
-        places: by which roots are sorted; by their own numbers when missing.
-    """
+    """The chunks in the order of turns: one of every root, sorted by place, then more."""
     copy = np.zeros(len(roots), dtype=np.int64)
     seen: dict[int, int] = {}
     for chunk, root in enumerate(roots.tolist()):

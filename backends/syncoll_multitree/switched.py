@@ -48,10 +48,8 @@ class RoutedTrees:
     """Timed trees of a fabric, with the way of each edge.
 
     Args:
-        timed: the trees over compute nodes.
         paths: for each row of ``timed.edges`` the vertices from the parent to the child.
-        unit: the bandwidth of a connection, in the fabric's unit: what goes down one tree edge
-            takes its size divided by this, a time step.
+        unit: bandwidth of a connection in the fabric's unit; a tree edge takes size / unit, a step.
     """
 
     timed: TimedTrees
@@ -79,16 +77,16 @@ def multitree_on_fabric(
     """Spanning trees over the compute nodes that share the connections of each time step.
 
     Args:
-        roots: of each tree; one tree at every compute node when missing.
+        roots: of each tree; by default one tree at every compute node.
         unit: the bandwidth of a connection; links have ``floor(bandwidth / unit)`` of them.
         search: one of `SEARCHES`.
         order: of a vertex's neighbours, a name of `ORDERS`; compute nodes come before switches.
-        turns: which trees go first in a time step, one of `TURNS`.
-        until: after it no time step begins.
+        turns: one of `TURNS`.
+        until: no time step begins after it.
 
     Raises:
-        ModelError: on an unknown search, order or turns or a bad unit, or when a tree cannot reach
-            a node over links with at least one connection.
+        ModelError: on an unknown search, order or turns or a bad unit, or if a tree cannot reach a
+            node over links with at least one connection.
         OutOfTimeError: past `until`.
     """
     if search not in SEARCHES:
@@ -194,10 +192,7 @@ class _Ways:
     def search(
         self, start: int, inside: set[int], free: dict[Link, int], radius: int
     ) -> tuple[int, ...] | None:
-        """The first way over free connections to a node that the tree lacks, breadth first.
-
-        It has at most `radius` links.
-        """
+        """The first way of at most `radius` free connections to a missing node, breadth first."""
         nodes = self._nodes
         came_from = {start: start}
         queue = deque([(start, 1)])

@@ -13,12 +13,12 @@ __all__ = ["TimedTrees"]
 
 @dataclass(frozen=True, eq=False)
 class TimedTrees:
-    """What Algorithm 1 builds: the paper's allgather schedule of every tree.
+    """The result of Algorithm 1: the paper's allgather schedule of every tree.
 
     Args:
         roots: ``[N]``, the root of each tree.
-        edges: ``[M, 4]`` with columns tree, parent, child, time step (from 0), in the order in
-            which links were allocated: the sequence numbers of the paper's Figure 3.
+        edges: ``[M, 4]``: tree, parent, child, time step (from 0), in the order of allocation, the
+            sequence numbers of the paper's Figure 3.
     """
 
     roots: IntArray
@@ -40,12 +40,7 @@ class TimedTrees:
         )
 
     def to_algorithm(self, chunk_of: IntArray, rounds_per_step: tuple[int, ...]) -> Algorithm:
-        """Every tree edge sends its tree's chunk in its time step.
-
-        Args:
-            chunk_of: ``[N]``, the chunk that goes down each tree.
-            rounds_per_step: of each time step.
-        """
+        """Sends chunk ``chunk_of[tree]`` over every edge of a tree in the edge's time step."""
         sends = self.edges.copy()
         sends[:, 0] = chunk_of[sends[:, 0]]
         return Algorithm(rounds_per_step, sends)

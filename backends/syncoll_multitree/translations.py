@@ -34,8 +34,7 @@ class Translations:
 
     Args:
         sizes: a, b, ….
-        places: ``[P]``, for each node the number of its vector row by row, the last coordinate
-            changing fastest.
+        places: ``[P]``, each node's vector as a number, row by row.
     """
 
     sizes: tuple[int, ...]
@@ -65,11 +64,10 @@ class Translations:
 
 
 def find_translations(topology: Topology) -> tuple[Translations, ...]:
-    """Groups of translations under which a topology, B included, stays the same; maybe none.
+    """Groups of translations that keep a topology, B included; maybe none.
 
-    Products of rings and complete graphs are seen whatever the numbers of their nodes, other
-    networks where nodes are numbered row by row.  Only bounds that hold at most one link of each
-    orbit count as the same.
+    Products of rings and complete graphs are found under any numbering, other networks only when
+    numbered row by row.  Bounds must hold at most one link of each orbit.
     """
     nodes = topology.num_nodes
     degrees = {len(links) for links in topology.out_links}

@@ -23,13 +23,13 @@ TURNS = ("root", "height", "missing")
 
 
 class Turns:
-    """What the trees lack, and the order that follows from it.
+    """The nodes that trees lack, and the order of turns that follows.
 
     Args:
         kind: one of `TURNS`.
-        roots: the root of each tree; where nothing else decides trees go in this order.
+        roots: of each tree; the order where nothing else decides.
         distances: gives ``[P, P]``, sends between nodes; called for ``height`` only.
-        until: after it no time step begins.
+        until: no time step begins after it.
 
     Raises:
         ModelError: on an unknown kind.
@@ -54,11 +54,7 @@ class Turns:
             self._heights = [int(row.max()) for row in self._to_node]
 
     def sort(self, trees: list[int]) -> None:
-        """Puts trees into the order in which they go in the next time step.
-
-        Raises:
-            OutOfTimeError: when it is too late for one.
-        """
+        """Sorts trees for the next time step; raises OutOfTimeError if it is too late for one."""
         self._until.check()
         missing = self.missing
         if self._kind == "height":

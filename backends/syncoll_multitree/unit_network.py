@@ -22,11 +22,11 @@ class UnitNetwork:
     """Links, in pools of unit links.
 
     Args:
-        heads: for each link the node to which it leads.
-        out: for each node its links in the order in which they are tried.
-        limits: for each pool its unit links in a time step.
-        members: for each pool the links that draw from it.
-        pools_of: for each link the pools from which it draws.
+        heads: the end of each link.
+        out: links of each node in the order in which they are tried.
+        limits: unit links of each pool in a time step.
+        members: links that draw from each pool.
+        pools_of: pools from which each link draws.
     """
 
     num_nodes: int
@@ -40,12 +40,11 @@ class UnitNetwork:
     def of(
         cls, topology: Topology, rounds: int, order: str, places: Sequence[int] | None = None
     ) -> UnitNetwork:
-        """The unit links of a topology in a time step of so many rounds.
+        """The unit links of a topology in a time step of `rounds` rounds.
 
         Args:
-            rounds: q.
             order: a name of `ORDERS`.
-            places: the number that each node counts as in the order; its own when missing.
+            places: numbers of the nodes in the order; by default their own.
         """
         links: Sequence[Link] = topology.links
         if places is not None:

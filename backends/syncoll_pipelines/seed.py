@@ -109,11 +109,7 @@ class PipelineSeed:
 
 
 class _Search:
-    """The search for waves, in turns.
-
-    Attributes:
-        ended: whether nothing better is looked for any more.
-    """
+    """The search for waves, in turns."""
 
     def __init__(
         self,
@@ -161,9 +157,9 @@ class _Search:
         """Waves of so many trees: of the fewest levels, then with a tail, then in more steps.
 
         Args:
-            times: the least trees and rounds that make up the rate.
-            share: of the solver's work for each question; where that is not all, what is not found
-                with so many levels is not looked for with more.
+            times: multiple of the least trees and rounds of the rate.
+            share: of the solver's work for each question; below 1 a level that fails ends the
+                search.
         """
         topology, root, seconds = self._topology, self._root, share * self._seconds
         chunks, rounds = self._rate.numerator * times, self._rate.denominator * times
@@ -215,9 +211,9 @@ class _Search:
 
 
 def _order(topology: Topology, root: int, rate: Fraction, unit: int) -> list[int]:
-    """How many times the least trees and rounds, the most promising numbers first.
+    """Multiples of the least trees and rounds, the most promising first.
 
-    With a tree for each link out of the root the trees can be as flat as there are any.
+    With a tree for each link out of the root the trees can be flattest.
     """
     flat = -(-len(topology.out_links[root]) // rate.numerator)
     order = sorted({flat, *_TIMES}, key=lambda times: (times != flat, times))

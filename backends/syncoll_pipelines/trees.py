@@ -35,16 +35,12 @@ def find_trees(
     seconds: float,
     until: Deadline = NEVER,
 ) -> tuple[tuple[Tree, ...] | None, bool]:
-    """So many trees of at most so many levels.
+    """`chunks` trees of at most so many levels, or None and whether that is proved.
 
     Args:
-        chunks: c, how many.
-        rounds: q, in which all of them together must fit.
+        rounds: q, into which all of them together must fit.
         seconds: of work for the solver.
-        until: when it has to be done, however little the machine let it work.
-
-    Returns:
-        The trees, and whether there are none if they were not found.
+        until: when to stop, however little work was done.
     """
     from ortools.sat.python import cp_model_helper
 
@@ -113,12 +109,7 @@ def _timed(topology: Topology, root: int, tree: dict[int, int], values: list[int
 
 
 def solve(proto: Any, seconds: float, until: Deadline = NEVER) -> tuple[str, list[int]]:
-    """CP-SAT's answer and the best solution, the same in each run unless the time is over.
-
-    Args:
-        seconds: of work, as the solver counts it.
-        until: when it has to be done.
-    """
+    """CP-SAT's status and best solution; deterministic unless `until` cuts its work short."""
     from ortools.sat.python import cp_model_helper
 
     parameters = cp_model_helper.SatParameters()

@@ -32,7 +32,7 @@ __all__ = ["TreeWaves", "find_waves"]
 
 @dataclass(frozen=True)
 class TreeWaves:
-    """What is sent.
+    """A pipeline of waves of trees.
 
     Args:
         rounds: q, of each step.
@@ -74,16 +74,14 @@ def find_waves(
     known: TreeWaves | None = None,
     until: Deadline = NEVER,
 ) -> tuple[TreeWaves | None, bool]:
-    """The best waves of so many trees, rounds and steps.
+    """The best waves of so many trees, rounds and steps, and whether they (or None) are proved
+    best.
 
     Args:
         rounds: q.
         seconds: of work for the solver.
-        known: waves of as many trees and as many steps or one less, to begin with.
-        until: when it has to be done, however little the machine let it work.
-
-    Returns:
-        What was found, and whether nothing better exists (with None: that there are none).
+        known: a warm start: waves of as many trees in as many steps or one less.
+        until: when to stop, however little work was done.
     """
     model = _Model(topology, root, chunks, rounds, depth)
     if known is not None:

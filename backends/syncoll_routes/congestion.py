@@ -43,10 +43,10 @@ class Routes:
     """Ways of amounts.
 
     Args:
-        pair: ``[W]``, whose way it is.
-        amount: ``[W]``, how many chunks take it.
+        pair: ``[W]``, the pair of each way.
+        amount: ``[W]``, chunks that take it.
         links: ``[W, H]``, the links in order; -1 behind the last.
-        rounds: what the fullest set of links needs, exactly so many rounds or more.
+        rounds: of the fullest set of links, exactly or rounded up.
     """
 
     pair: IntArray
@@ -80,9 +80,7 @@ class CongestionRouter:
         until: Deadline,
         enough: float = 0.0,
     ) -> Routes:
-        """Routes for ``[N]`` amounts, the best of all passes; for `enough` rounds no way need be
-        longer.
-        """
+        """Routes for ``[N]`` amounts, the best of all passes; stops early at `enough` rounds."""
         sets = LinkSets(topology, int(amounts.sum()) * self._nodes)
         cost = np.append(sets.rounds_per_send[: sets.size], 0.0)
         turn = (np.arange(parts + 1)[:, None] + self._random.random(len(amounts))[None, :]) / parts
@@ -187,12 +185,11 @@ class CongestionRouter:
 
 
 def merged(sets: LinkSets, pair: IntArray, amount: IntArray, links: IntArray) -> Routes:
-    """Ways in order of their pairs; those of one pair over the same links are one.
+    """Ways in order of their pairs; merges those of one pair over the same links.
 
     Args:
-        sets: of the topology whose links these are.
         pair: ``[W]``.
-        amount: ``[W]``; ways of none are left out.
+        amount: ``[W]``; ways with amount 0 are left out.
         links: ``[W, H]``; -1 at any place for none.
     """
     some = amount > 0

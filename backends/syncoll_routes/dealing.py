@@ -18,17 +18,11 @@ _BUSY = 0.5
 def overlaps(
     mine: IntArray, amount: IntArray, its: IntArray, room: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Amounts and rooms of the same keys, laid beside each other in order.
+    """Assigns amounts to rooms of the same key in order: their positions, and each share above 0.
 
     Args:
-        mine: ``[N]``, the key of each amount.
-        amount: ``[N]``, from 0.
-        its: ``[M]``, the key of each room.
-        room: ``[M]``, from 0.
-
-    Returns:
-        Positions in the amounts and in the rooms, and how much of the one goes into the other,
-        above 0: of every key as much as both have.
+        mine, amount: ``[N]``, key and size of each amount, at least 0.
+        its, room: ``[M]``, key and size of each room, at least 0.
     """
     order, other = np.argsort(mine, kind="stable"), np.argsort(its, kind="stable")
     keys = np.unique(np.concatenate([mine, its]))
@@ -60,16 +54,16 @@ def _laid(key: IntArray, amount: IntArray, begins: IntArray) -> tuple[IntArray, 
 def dealt(
     group: IntArray, shares: FloatArray, sets: IntArray, rounds_per_send: FloatArray
 ) -> IntArray:
-    """Whole numbers near shares, with the same sum for each group, that load no set much more.
+    """Rounds shares to whole numbers with the same sum in each group and little more load on any
+    set.
 
     Args:
         group: ``[N]``.
         shares: ``[N]``, from 0, of a whole sum for each group.
-        sets: ``[N, K]``, which sets each share loads.
-        rounds_per_send: ``[sets]``, and how much; 0 for a set that has no limit.
+        sets: ``[N, K]``, the sets that each share loads.
+        rounds_per_send: ``[sets]``; 0 for a set without a limit.
 
-    Single pieces then move within groups, from sets that have more than their shares say to those
-    that have less, many at a time, as long as that brings anything.
+    Then moves single pieces within groups from overloaded to underloaded sets while that helps.
     """
     numbered = np.unique(group, return_inverse=True)[1].reshape(-1)
     rng = np.random.default_rng(len(shares))

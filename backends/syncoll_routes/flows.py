@@ -105,8 +105,8 @@ class Flows:
     def _ways(
         self, flow: FloatArray, amounts: IntArray
     ) -> tuple[IntArray, FloatArray, IntArray] | None:
-        """Flows as ways: whose, how much, and ``[W, H]`` links in order, -1 behind the last; None
-        where a pair has none.
+        """Flows as pairs, amounts and links ``[W, H]``, -1 behind the last; None if a pair has
+        none.
         """
         pairs: list[int] = []
         shares: list[float] = []
@@ -138,9 +138,7 @@ def _peeled(
     end: IntArray,
     wanted: dict[int, tuple[int, float]],
 ) -> list[tuple[int, float, list[int]]]:
-    """One flow as (pair, amount, links in order) of ways from the root, short ones first; `wanted`
-    has for each end the pair and its amount.
-    """
+    """One flow as (pair, amount, links) of ways from the root, short ones first."""
     smallest = min(amount for _, amount in wanted.values())
     least = _NOTHING * min(float(flow.max(initial=0)), 1e3 * smallest)
     left = {int(e): float(flow[e]) for e in np.flatnonzero(flow > least)}

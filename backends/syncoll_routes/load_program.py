@@ -19,11 +19,11 @@ __all__ = ["Balance", "LeastLoad", "least_load"]
 
 @dataclass(frozen=True, eq=False)
 class Balance:
-    """What columns have to bring, row by row.
+    """Equations on columns.
 
     Args:
-        rows, columns, values: ``[E]`` each, what one of a column is worth in a row.
-        amounts: ``[rows]``, exactly what is to come together.
+        rows, columns, values: ``[E]`` each, the coefficients.
+        amounts: ``[rows]``, the right-hand sides.
     """
 
     rows: IntArray
@@ -38,7 +38,7 @@ class LeastLoad:
 
     Args:
         carried: ``[columns]``, not negative.
-        prices: ``[sets + 1]``, by how much the load falls with the room of each set; 0 for none.
+        prices: ``[sets + 1]``, dual values: the fall of the load with the room of each set.
     """
 
     carried: FloatArray
@@ -52,11 +52,11 @@ def least_load(
     until: Deadline,
     costs: npt.ArrayLike = 0.0,
 ) -> LeastLoad | None:
-    """The least load; None where the time was over, or the solver found nothing.
+    """The least load; None if time was over or the solver failed.
 
     Args:
-        link: ``[columns]``, the link that each of them loads.
-        costs: of one of each column, beside the load.
+        link: ``[columns]``, the link that each column loads.
+        costs: of each column, added to the load.
     """
     program = ProgramRows()
     program.columns(len(link), costs)

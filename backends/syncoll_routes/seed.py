@@ -142,9 +142,7 @@ class RouteSeed:
 
 
 class _Ways:
-    """Finds ways for `pairs`: by boxes, where cards between them are scarce; by flows; or by
-    congestion, where there are too many flows.
-    """
+    """Finds ways for `pairs`: by tiers, by flows, or by congestion where flows are too many."""
 
     def __init__(
         self, topology: Topology, pairs: IntArray, options: Mapping[str, OptionValue]
@@ -160,9 +158,7 @@ class _Ways:
         return self._tiers is not None or self._flows.num_columns <= MOST_COLUMNS
 
     def routes(self, amounts: IntArray, until: Deadline, *, quick: bool = False) -> Routes | None:
-        """Ways of whole amounts; None where the time was over before there were any.  With `quick`
-        they only tell about how many rounds are needed.
-        """
+        """Ways of whole amounts, or None without time; with `quick` only the rounds count."""
         flows = self._flows if self._flows.num_columns <= MOST_COLUMNS else None
         found: Routes | None = None
         if self._tiers is not None:
@@ -186,9 +182,7 @@ class _Ways:
 def _chunks(
     collective: Collective, nodes: int, routes: Routes, least: int, limits: SeedLimits
 ) -> list[int]:
-    """A C for which whole chunks lose little, after smaller ones that may lose nothing, given the
-    routes of the least C; none where none is within the limits.
-    """
+    """Yields C with little rounding loss, given the routes of the least C."""
     sends = int((routes.amount * (routes.links >= 0).sum(axis=1)).sum())
     allowed = _MANY if limits.max_chunks is None else limits.max_chunks // least
     if sends > MOST_SENDS or not allowed:
@@ -204,9 +198,7 @@ def _chunks(
 
 
 def _pairs(table: RelationTable) -> tuple[IntArray, IntArray, IntArray]:
-    """From which node to which other chunks go ``[N, 2]``, how many ``[N]``, and their numbers, in
-    the order of the pairs.
-    """
+    """Pairs of nodes ``[N, 2]``, their numbers of chunks ``[N]``, and the chunks in that order."""
     source = table.starts.sets.argmax(axis=1)[table.starts.number]
     end = table.ends.sets.argmax(axis=1)[table.ends.number]
     moving = np.flatnonzero(source != end)
@@ -225,9 +217,7 @@ def _waves(
     limits: SeedLimits,
     note: str,
 ) -> Proposal | None:
-    """The same ways, wave after wave; None where the least of them is beyond the limits, or where
-    members would have the collective's chunks by other numbers.
-    """
+    """The same ways, wave after wave; None beyond the limits or if members renumber chunks."""
     if not streams.num_sends or streams.num_sends * streams.height > MOST_SENDS:
         return None
     family = waves_of_streams(topology, collective, streams, chunks)

@@ -67,8 +67,8 @@ class Tiers:
 
     @classmethod
     def of(cls, topology: Topology) -> Tiers | None:
-        """The largest boxes such that links lead from each to each, and inside one, over links that
-        share nothing with those between, from each node to each; None where there are none.
+        """The largest boxes with links from each to each, and inside one from node to node, or
+        None.
         """
         ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
         for label in boxes_by_width(topology, _MOST_WIDTHS):
@@ -114,14 +114,12 @@ class Tiers:
     def routes(
         self, pairs: IntArray, amounts: IntArray, until: Deadline, *, plain: bool = False
     ) -> tuple[Routes, bool] | None:
-        """Ways of whole amounts, and whether they are as good as any: short, and what crosses takes
-        as long as it must over whatever boxes; None where the time was over, or plain ones were
-        asked for and are not enough.
+        """Ways of whole amounts, and whether they are provably optimal; None without time.
 
         Args:
             pairs: ``[N, 2]``, different nodes.
             amounts: ``[N]``.
-            plain: inside boxes only over links from node to node.
+            plain: inside boxes only over links from node to node; None where these do not suffice.
         """
         sets = LinkSets(self.topology, 8 * int(amounts.sum()) + 1)
         boxes = int(self.box.max()) + 1
@@ -159,9 +157,7 @@ class Tiers:
         crossing: IntArray,
         until: Deadline,
     ) -> tuple[FloatArray, float] | None:
-        """``[links]``: what each carries between boxes, that the fullest set has the least; and the
-        rounds below which nothing does, over whatever boxes it goes.
-        """
+        """``[links]``, a least load between boxes; and a lower bound on its rounds."""
         needed, group = np.unique(key, return_inverse=True)
         group = group.reshape(-1)
         count = len(links)
