@@ -11,10 +11,7 @@ __all__ = ["Edge", "ImportedGraph"]
 
 @dataclass(frozen=True)
 class Edge:
-    """An edge between two nodes, by their positions in `ImportedGraph.nodes`.
-
-    `where` names it in messages.
-    """
+    """An edge between two positions in `ImportedGraph.nodes`; `where` names it in messages."""
 
     source: int
     destination: int
@@ -24,10 +21,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class ImportedGraph:
-    """A graph as a file has it: each node's id as text with its attributes, the edges in the order
-    of the file, whether they lead one way only and may repeat, and the attributes of the graph
-    itself.
-    """
+    """A graph as read: node ids as text with attributes, edges in file order, graph attributes."""
 
     nodes: tuple[tuple[str, Mapping[str, Any]], ...]
     edges: tuple[Edge, ...]

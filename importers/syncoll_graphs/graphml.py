@@ -19,14 +19,11 @@ _SPACE = "{http://graphml.graphdrawing.org/xmlns}"
 
 
 def graphml_graph(text: str, label: str) -> ImportedGraph:
-    """The graph that a GraphML text describes.
-
-    Args:
-        label: what the user calls it.
+    """Parses a GraphML text.
 
     Raises:
-        ImportFormatError: when it is no GraphML, or of a kind that networkx does not read
-            (hyperedges, edges of both kinds), or an edge names a node that is none.
+        ImportFormatError: if it is no GraphML, of a kind that networkx does not read (hyperedges,
+            edges of both kinds), or an edge names a missing node.
     """
     root = parse_xml(text, label)
     if root.tag != f"{_SPACE}graphml":

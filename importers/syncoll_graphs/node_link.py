@@ -25,10 +25,10 @@ _MOST = 1 << 20
 
 
 def node_link_graph(data: Any, label: str) -> ImportedGraph:
-    """The graph that a JSON value describes.
+    """Parses a JSON value.
 
     Raises:
-        ImportFormatError: when it is no node-link data, or names a node that is none.
+        ImportFormatError: if it is no node-link data, or names a missing node.
     """
     if not isinstance(data, dict):
         raise complaint(label, "it is no JSON object", expected=_EXPECTED)

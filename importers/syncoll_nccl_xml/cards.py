@@ -16,16 +16,15 @@ _SAME_CPU, _OTHER_CPU, _OTHER_HOST = 10_000, 20_000, 30_000
 
 
 class Cards:
-    """The interfaces that are PCI devices; only where there are none, those that are not.
+    """The interfaces that are PCI devices; only if there are none, the others.
 
     Args:
-        gpus: where the compute nodes are.
-        merged: for bridges that are one switch what stands for them.
-        options: values of the importer's options.
+        gpus: places of the compute nodes.
+        merged: for bridges that are one switch the vertex that stands for them.
 
     Raises:
-        OptionError: when more than one box is asked for, and a chosen card is none.
-        ImportFormatError: when more than one box is asked for, and there are no cards.
+        OptionError: if a cluster is asked for and a chosen card does not exist.
+        ImportFormatError: if a cluster is asked for and there are no cards.
     """
 
     def __init__(

@@ -48,10 +48,10 @@ class NcclGraph:
         return self.reached().issuperset(self.nodes)
 
     def thin(self, kept: Iterable[Vertex] = ()) -> None:
-        """Drops switches that lead nowhere, and makes one link of two with only a switch between;
-        keeps those of `kept`.  Neither changes what the nodes can send to one another.  A switch
-        between two neighbours that are linked already stays: that link and the way through it are
-        two.
+        """Drops dead-end switches and those between two neighbours that are not linked, except
+        `kept`.
+
+        Neither changes what the nodes can send to one another.
         """
         nodes = {*self.nodes, *kept}
         todo = [vertex for vertex in self._links if vertex not in nodes]

@@ -44,8 +44,8 @@ def nvlink_bandwidth(compute_capability: int | None) -> Fraction:
 
 
 def xgmi_bandwidth(gcn: str) -> Fraction:
-    """Of one xGMI link, for the GPU's architecture as RCCL has written it over time: ``906``,
-    ``910`` (which is gfx90a), ``gfx942``.
+    """Of one xGMI link, for the architecture as RCCL writes it: ``906``, ``910`` (gfx90a),
+    ``gfx942``.
     """
     name = gcn.lower().removeprefix("gfx").partition(":")[0]
     if name.startswith(("94", "95")):
@@ -54,12 +54,7 @@ def xgmi_bandwidth(gcn: str) -> Fraction:
 
 
 def pcie_bandwidth(speed: str, width: int) -> Fraction:
-    """Of a PCIe link.
-
-    Args:
-        speed: as in the file, such as ``16.0 GT/s PCIe``; an empty or unknown one counts as 8 GT/s.
-        width: lanes; 0 counts as 16.
-    """
+    """Of a PCIe link with a speed such as ``16.0 GT/s PCIe`` (default 8) and lanes (0 means 16)."""
     number = speed.partition(" ")[0].removesuffix(".0")
     units = dict(_PCIE).get(number, 60) if " GT/s" in speed else 60
     return Fraction((width or 16) * units, 80)
@@ -70,9 +65,8 @@ def between_cpus(arch: str, vendor: str, family: int, model: int) -> Fraction | 
 
     Args:
         arch: ``x86_64``, ``arm64`` or ``ppc64``.
-        vendor: as CPUID names it.
-        family: CPUID's, or the older reckoning of injected files.
-        model: CPUID's.
+        vendor, model: as in CPUID.
+        family: of CPUID, or the older numbers of injected files.
     """
     if arch == "ppc64":
         return Fraction(32)

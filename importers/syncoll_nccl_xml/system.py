@@ -65,9 +65,9 @@ class Device:
     Args:
         parent: the bridge or CPU above it.
         bandwidth: of the link to the parent, GB/s.
-        device_class: in lower case; empty when the file does not say.
+        device_class: in lower case; may be empty.
         same_switch: whether it and its parent are two levels of one switch chip.
-        peers: bridges that it is joined to as if they were one (``pcilink``).
+        peers: bridges that form one switch with it (``pcilink``).
     """
 
     place: Place
@@ -90,8 +90,8 @@ class GpuLink:
     Args:
         kind: ``NVLink``, ``xGMI`` or ``C2C``.
         to: ``gpu``, ``switch`` or ``cpu``.
-        target: a GPU's place; of another device what the file says.
-        bandwidth: of all together where the file says (C2C), GB/s; None where it does not.
+        target: a GPU's place; of another device the file's text.
+        bandwidth: of all together, GB/s (C2C); None where the file has none.
     """
 
     kind: str
@@ -103,10 +103,7 @@ class GpuLink:
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU that a job used: its rank there, its number on its host, NVIDIA's compute capability
-    (None when the file does not say), AMD's architecture (empty), and its links to GPUs, switches,
-    its CPU.
-    """
+    """A GPU of a job: rank, number on its host, NVIDIA's or AMD's generation, and links."""
 
     place: Place
     rank: int | None
@@ -118,9 +115,7 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Net:
-    """A network interface of the PCI device or, alone, of the CPU at a place; GB/s in each
-    direction.
-    """
+    """A network interface of the PCI device or CPU at a place; GB/s in each direction."""
 
     name: str
     place: Place
@@ -129,9 +124,7 @@ class Net:
 
 @dataclass(frozen=True)
 class System:
-    """A whole file, in its order: CPUs, PCI devices and bridges, each behind its parent, GPUs with
-    a ``gpu`` element, and network interfaces.
-    """
+    """A whole file in its order; devices follow their parents."""
 
     cpus: tuple[Cpu, ...]
     devices: tuple[Device, ...]
@@ -301,13 +294,10 @@ class _Reader:
 
 
 def read_system(root: Element, label: str) -> System:
-    """What an XML file says.
-
-    Args:
-        root: its root element, nested at most as deeply as `parse_xml` lets through.
+    """Reads an XML file from its root element, as returned by `parse_xml`.
 
     Raises:
-        ImportFormatError: when it is no topology of NCCL or RCCL, or contradicts itself.
+        ImportFormatError: if it is no topology of NCCL or RCCL, or contradicts itself.
     """
     if root.tag == "graphs":
         raise complaint(

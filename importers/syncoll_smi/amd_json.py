@@ -46,13 +46,10 @@ def is_json(text: str) -> bool:
 
 
 def tables_of_json(text: str, label: str) -> dict[str, DeviceMatrix]:
-    """The tables by the words of their titles; those that the text does not have are left out.
-
-    Args:
-        text: what ``amd-smi topology --json`` printed; lines before and behind it do not matter.
+    """The tables in the output of ``amd-smi topology --json``, by the words of their titles.
 
     Raises:
-        ImportFormatError: when it is no JSON, or another one, or pairs of GPUs are missing.
+        ImportFormatError: if it is no such JSON, or pairs of GPUs are missing.
     """
     gpus = _gpus(parse_json(_cut(text), label), label)
     numbers: list[int] = []

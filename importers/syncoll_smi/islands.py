@@ -24,8 +24,8 @@ class Island:
 
     Args:
         gpus: in order, at least two.
-        counts: NVLinks of each pair that has some, the smaller number first.
-        ports: how many lead from each GPU to NVSwitches; empty where pairs are joined directly.
+        counts: NVLinks of each linked pair, the smaller number first.
+        ports: links from each GPU to NVSwitches; empty where pairs are joined directly.
     """
 
     gpus: tuple[int, ...]
@@ -33,12 +33,7 @@ class Island:
     ports: tuple[int, ...] = ()
 
     def add(self, cables: Cables, rate: Fraction) -> bool:
-        """Adds the links; whether there is a switch.
-
-        Args:
-            cables: whose nodes are the GPUs.
-            rate: of one NVLink in each direction.
-        """
+        """Adds the links at a rate per NVLink and direction; returns whether there is a switch."""
         if not self.ports:
             for (a, b), count in self.counts.items():
                 cables.add(a, b, count * rate, _links(count))
@@ -84,12 +79,12 @@ def islands(matrix: DeviceMatrix, counts: Counts, nvswitch: str, label: str) -> 
 
     Args:
         matrix: for names and lines.
-        counts: NVLinks of each pair that has some, the smaller number first.
+        counts: NVLinks of each linked pair, the smaller number first.
         nvswitch: ``auto``, ``yes`` or ``no``.
 
     Raises:
-        ImportFormatError: when a GPU has more NVLinks than it can have, and no NVSwitches explain
-            that, or when there are to be NVSwitches and cannot be.
+        ImportFormatError: if a GPU has more NVLinks than it can have without NVSwitches, or
+            NVSwitches are demanded and impossible.
     """
     near: dict[int, dict[int, int]] = {}
     for (a, b), count in counts.items():
@@ -111,10 +106,7 @@ def _ports(
     nvswitch: str,
     label: str,
 ) -> tuple[int, ...]:
-    """NVLinks from each GPU to NVSwitches; empty where they join pairs directly.
-
-    A pair behind NVSwitches has as many as the GPU with fewer of them.
-    """
+    """NVLinks from each GPU to NVSwitches, the most of its pairs; empty where pairs are direct."""
     busiest = max(gpus, key=lambda gpu: sum(near[gpu].values()))
     total = sum(near[busiest].values())
     if nvswitch == "no" or len(gpus) < 3 or (nvswitch == "auto" and total <= MOST_NVLINKS):

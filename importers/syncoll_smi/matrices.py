@@ -54,10 +54,10 @@ class DeviceMatrix:
     """Cells between devices.
 
     Args:
-        names: of the devices that were asked for, in the order of the columns.
-        lines: where each row stands; numbered 0 where it stands in no line of its own.
-        rest: what follows the cells in each row.
-        header: where the columns are named.
+        names: of the wanted devices, in the order of the columns.
+        lines: of each row; 0 for a row without a line of its own.
+        rest: the text behind the cells of each row.
+        header: the line that names the columns.
         beside: the other columns, with their cells in these rows.
     """
 
@@ -109,17 +109,16 @@ def read_matrix(
     cells than there are columns, or names that no column has: each of these is refused.
 
     Args:
-        header: where the columns are named.
-        wanted: those columns whose rows are needed.
-        lines: what follows the header.
+        wanted: the columns whose rows are needed.
+        lines: those behind the header.
         device: matches the beginning of the names of devices.
         cell: whether a word is a cell, as far as its beginning shows.
         tail: whether rows go on behind their cells.
-        ends: whether a line cannot belong to the matrix any more.
-        again: what to do about a text that was cut off, as a command.
+        ends: whether a line is beyond the matrix.
+        again: advice on a truncated text, as a command.
 
     Raises:
-        ImportFormatError: when a row is missing, given twice, too short or too long, or has no
+        ImportFormatError: if a row is missing, given twice, too short or too long, or has no
             column.
     """
     if len(columns) > _MOST_DEVICES:

@@ -193,15 +193,11 @@ def _cells(
 
 
 def _hides_nvlinks(lines: Sequence[Line], matrix: DeviceMatrix, label: str, pcie: Pcie) -> str:
-    """A note on a matrix without NVLinks, which may be that of ``nvidia-smi topo -mp``.
+    """A note if a matrix without NVLinks may be that of ``nvidia-smi topo -mp``, else empty.
 
-    That command prints PCIe alone, on machines with NVLinks too, and neither its matrix nor a
-    machine without NVLinks has an ``NV`` in it.  Only the legend differs: that of ``-m`` explains
-    ``NV#`` behind ``PIX``, that of ``-mp`` does not.  (Drivers that have ``SOC`` in place of
-    ``SYS`` may be older than NVLink, and explain it in neither.)
-
-    Returns:
-        Empty where the matrix is known to show all there is.
+    That command prints PCIe alone, on machines with NVLinks too.  Only the legend differs: that of
+    ``-m`` explains ``NV#`` behind ``PIX``.  (Drivers that have ``SOC`` in place of ``SYS`` may be
+    older than NVLink, and explain it in neither.)
     """
     legend = {line.words[0] for line in lines if len(line.words) > 2 and line.words[1] == "="}
     if "NV#" in legend:
@@ -264,13 +260,7 @@ def _cards(
     above: Mapping[Level, Sequence[int]],
     label: str,
 ) -> tuple[NetworkCard, ...]:
-    """The devices that are no GPUs: nvidia-smi lists network cards only.
-
-    Args:
-        matrix: with their columns beside.
-        legend: their names as the system has them.
-        above: for each level the vertices above the GPUs, where PCIe is in the machine.
-    """
+    """The devices that are no GPUs: nvidia-smi lists network cards only."""
     cards = []
     for name, cells in matrix.beside:
         for gpu, cell in enumerate(cells):

@@ -78,9 +78,7 @@ AMD_OPTIONS = (
 
 @dataclass(frozen=True)
 class Speed:
-    """The speed of a link in GB/s and direction, where it comes from in words, and whether a user
-    gave it.
-    """
+    """A link's GB/s in each direction, its source in words, and whether a user gave it."""
 
     rate: Fraction
     reason: str
@@ -88,11 +86,7 @@ class Speed:
 
 
 def link_speed(options: Mapping[str, OptionValue], owner: str) -> Speed:
-    """The speed of one NVLink or xGMI link.
-
-    Raises:
-        OptionError: when it is no bandwidth.
-    """
+    """The speed of one NVLink or xGMI link; raises OptionError if it is no bandwidth."""
     if str(options["link"]).strip():
         return Speed(rate_option(options, "link", owner), "as given with the option link", True)
     gpu = str(options["gpu"])
@@ -104,9 +98,8 @@ def link_speed(options: Mapping[str, OptionValue], owner: str) -> Speed:
 
 @dataclass(frozen=True)
 class Pcie:
-    """Whether PCIe is taken (``auto``: where GPUs are not joined otherwise; ``always``; ``never``),
-    the GB/s in each direction of its lanes and between CPU sockets, and whether a user gave the
-    rate.
+    """PCIe options: when to use it, GB/s of its lanes and between sockets, whether a user gave
+    them.
     """
 
     use: str
@@ -116,11 +109,7 @@ class Pcie:
 
 
 def pcie_option(options: Mapping[str, OptionValue], owner: str) -> Pcie:
-    """What the options say about PCIe.
-
-    Raises:
-        OptionError: when something is no bandwidth.
-    """
+    """The PCIe options; raises OptionError if one is no bandwidth."""
     socket = rate_option(options, "socket", owner)
     word = str(options["pcie"]).strip().lower()
     if word in ("auto", "no"):

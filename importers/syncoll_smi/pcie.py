@@ -34,12 +34,11 @@ class Level(IntEnum):
 
 @dataclass(frozen=True)
 class Meeting:
-    """Where pairs of GPUs meet.
+    """The levels at which pairs of GPUs meet.
 
     Args:
-        levels: of each pair, the smaller number first; a pair that another kind of link hides is
-            left out.
-        sockets: for each GPU what names its CPU socket; empty where that is not known.
+        levels: of each pair, the smaller number first; pairs hidden by another kind of link lack.
+        sockets: name of each GPU's CPU socket; empty if unknown.
     """
 
     levels: Mapping[tuple[int, int], Level]
@@ -51,15 +50,12 @@ def add_pcie(
 ) -> tuple[list[str], list[str], dict[Level, list[int]]]:
     """Adds the tree to the links of a machine.
 
-    Args:
-        cables: whose nodes are the GPUs.
-
     Returns:
-        Notes on what was assumed, the names of the switches that were added, and for each level the
-        highest vertex above each GPU that is not above the level.
+        Notes on assumptions, names of the added switches, and for each level the highest vertex
+        above each GPU that is not above the level.
 
     Raises:
-        ImportFormatError: when no tree gives this.
+        ImportFormatError: if no tree gives this.
     """
     switches: list[str] = []
 
@@ -114,16 +110,7 @@ def _join(
     *,
     always: bool = False,
 ) -> list[int]:
-    """Hangs what is below on a new switch for each group in which there are several.
-
-    Args:
-        tops: for each GPU the highest vertex above it so far.
-        new: makes a switch, from the names of its GPUs.
-        always: also for groups in which there is one.
-
-    Returns:
-        For each GPU the highest vertex above it now.
-    """
+    """Joins several tops of a group (with `always` also one) by a switch; returns the new tops."""
     result = list(tops)
     for group in groups:
         below = sorted({tops[gpu] for gpu in group})
@@ -142,10 +129,8 @@ def _groups(
 ) -> list[list[int]]:
     """The GPUs that meet at most at a level.
 
-    Args:
-        level: the highest of interest.
-        hidden: whether pairs about which nothing is known are taken to meet there, unless their
-            sockets differ or others of their groups meet higher up.
+    With `hidden`, unknown pairs are taken to meet there, unless their sockets differ or others of
+    their groups meet higher up.
     """
     above = list(range(len(names)))
 

@@ -27,9 +27,8 @@ _RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 
 @dataclass(frozen=True)
 class SmiReport:
-    """What a tool says of each pair of GPUs (XGMI or PCIE, hops, weights, MB/s as least-most; None
-    where it does not), the NUMA node of each (empty where it does not), and the command that prints
-    it.
+    """A tool's cells for pairs of GPUs (kind, hops, weights, MB/s as least-most), NUMA nodes,
+    command.
     """
 
     types: DeviceMatrix
@@ -51,13 +50,13 @@ def titled_matrices(
     """The matrices that stand below titles.
 
     Args:
-        title_of: of a line that is the title of a matrix its key and its words; else None.
-        device: what the names of GPUs look like.
+        title_of: key and words of a line that is a title; else None.
+        device: matches the names of GPUs.
         ends: whether a line is behind a matrix.
-        command: what prints all of that.
+        command: prints all of them.
 
     Raises:
-        ImportFormatError: when one is cut off, there twice, or has no title.
+        ImportFormatError: if one is cut off, there twice, or has no title.
     """
     found: dict[str, DeviceMatrix] = {}
     for i, line in enumerate(lines):
@@ -105,10 +104,10 @@ def titled_matrices(
 
 
 def machine_of(report: SmiReport, speed: Speed, pcie: Pcie, label: str) -> Imported:
-    """The machine.
+    """The machine of a report.
 
     Raises:
-        ImportFormatError: when a cell makes no sense, or nothing joins all GPUs.
+        ImportFormatError: if a cell is malformed, or not all GPUs are joined.
     """
     matrix = report.types
     for other in (report.hops, report.weights, report.bandwidths):

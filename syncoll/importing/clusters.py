@@ -37,14 +37,14 @@ _MOST_SHOWN = 16
 def join_boxes(
     imported: Imported, options: Mapping[str, OptionValue], label: str, owner: str
 ) -> Imported:
-    """As many boxes as the options say, or the machine alone with a note on its cards.
+    """The cluster of the options, or the machine alone with a note on its cards.
 
     Args:
         owner: the importer in words: ``importer nvidia-smi``.
 
     Raises:
         OptionError: if the speed of a card is invalid or missing, or a chosen card does not exist.
-        ImportFormatError: when the file names no cards, or the cluster would be too large.
+        ImportFormatError: if the file names no cards, or the cluster would be too large.
     """
     boxes = int(options["boxes"])
     given = _given_rate(options, owner)
@@ -70,11 +70,11 @@ def join_boxes(
 def used_cards(
     cards: Sequence[NetworkCard], options: Mapping[str, OptionValue], label: str, owner: str
 ) -> tuple[NetworkCard, ...]:
-    """Those of the chosen cards that are nearest to some node, in the order of the dump.
+    """The chosen cards that are nearest to some node, in the order of the dump.
 
     Raises:
-        OptionError: when a card is chosen that there is not.
-        ImportFormatError: when there are no cards.
+        OptionError: if a chosen card does not exist.
+        ImportFormatError: if there are no cards.
     """
     if not cards:
         raise ImportFormatError(
@@ -94,10 +94,7 @@ def nearest_nodes(cards: Sequence[NetworkCard]) -> list[list[int]]:
 
 
 def _given_rate(options: Mapping[str, OptionValue], owner: str) -> Fraction | None:
-    """What the option `card` says; None when it says nothing.
-
-    A bare number would be read as GB/s by one and as Gb/s by another: cards are sold by bits.
-    """
+    """The option `card`, if given; a bare number is refused, as cards are sold by bits."""
     text = str(options["card"]).strip()
     if not text:
         return None

@@ -21,13 +21,10 @@ _MARKS = (
 
 
 def read_description(file: str) -> str:
-    """The text of a file.
-
-    Args:
-        file: its path, or ``-`` for standard input.
+    """The text of a file, or of standard input for ``-``.
 
     Raises:
-        ImportFormatError: when it cannot be read, is too large, empty, or no text.
+        ImportFormatError: if it cannot be read, is too large, empty, or no text.
     """
     label = "standard input" if file == "-" else file
     try:
@@ -57,10 +54,10 @@ def read_description(file: str) -> str:
 
 
 def decode(data: bytes, label: str) -> str:
-    """The text in some bytes: UTF-8, or UTF-16 with the mark that some shells write.
+    """Decodes UTF-8, or UTF-16 with a byte order mark, as some shells write.
 
     Raises:
-        ImportFormatError: when it is empty, or no text.
+        ImportFormatError: if it is empty, or no text.
     """
     encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
     try:

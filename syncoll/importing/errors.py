@@ -16,12 +16,12 @@ _LONG_WORD = re.compile(r"(\S{80})\S+")
 def complaint(
     label: str, message: str, *, line: int = 0, text: str = "", expected: str = ""
 ) -> ImportFormatError:
-    """An error in a description of a machine, to be raised.
+    """Makes an error in a description of a machine.
 
     Args:
-        message: what is wrong; words of more than 80 characters are cut.
-        line: where, counted from 1; 0 when it is in no single line.
-        expected: what would have been right, as the end of ``expected …``.
+        message: words of more than 80 characters are cut.
+        line: counted from 1; 0 when it is in no single line.
+        expected: the end of ``expected …``.
     """
     message = _LONG_WORD.sub(r"\1…", message)
     parts = [f"{label}:{line}: {message}" if line else f"{label}: {message}"]

@@ -32,11 +32,11 @@ class Cables:
         *,
         both_ways: bool = True,
     ) -> None:
-        """Adds a link; where there is one already, their bandwidths add up.
+        """Adds a link, or its bandwidth to an existing one.
 
         Args:
-            bandwidth: of each direction, above 0, in GB/s unless `fabric` is told otherwise.
-            label: what it is, for people; parallel links keep all that differ.
+            bandwidth: of each direction, above 0, in GB/s unless `fabric` gets another measure.
+            label: for people; parallel links keep all different ones.
         """
         ends = (source, destination)
         for link in (ends, ends[::-1])[: 1 + both_ways]:
@@ -49,10 +49,10 @@ class Cables:
         """The network of all links so far.
 
         Args:
-            unit: the bandwidth that carries one chunk per round; None for the slowest link's.
+            unit: the bandwidth that carries one chunk per round; by default the slowest link's.
 
         Raises:
-            ModelError: when a link makes no sense; see `Fabric`.
+            ModelError: see `Fabric`.
         """
         links = tuple(FabricLink(*ends, *what) for ends, what in sorted(self._links.items()))
         return Fabric("imported", self.nodes, self.switches, links, measure=measure, unit=unit)

@@ -31,14 +31,14 @@ def import_machine(
     *,
     others: Mapping[str, ImporterRecord] | None = None,
 ) -> Imported:
-    """The machine that a text describes, checked.
+    """Imports and checks the machine that a text describes.
 
     Args:
-        others: all importers; one that recognises the text is named where this one fails.
+        others: all importers; errors name one that recognises the text.
 
     Raises:
         OptionError: on an unknown option or a bad value.
-        ImportFormatError: when the text describes no machine that algorithms can be searched for.
+        ImportFormatError: if the text describes no machine that algorithms can be searched for.
     """
     options = resolve_options(record.options, given or {}, f"importer {record.name}")
     try:
@@ -158,16 +158,16 @@ def import_spec(
     name: str = "",
     others: Mapping[str, ImporterRecord] | None = None,
 ) -> str:
-    """The spec of the machine that a text describes; read back already, it is the same machine.
+    """The spec of the machine that a text describes; reading it back is checked to give the
+    machine.
 
     Args:
-        name: of the topology; made from the label when empty.
+        name: of the topology; by default made from the label.
 
     Raises:
         OptionError: on an unknown option or a bad value.
-        ImportFormatError: when the text describes no machine that algorithms can be searched for,
-            or its spec would be too long.
-        SpecError: when the name cannot be one in the language.
+        ImportFormatError: see `import_machine`; also if the spec would be too long.
+        SpecError: if the name is not valid in the language.
     """
     imported = import_machine(record, text, label, given, others=others)
     chosen = "".join(f", {key}={value}" for key, value in (given or {}).items())
@@ -202,10 +202,9 @@ def _read_back(spec: str, label: str, name: str, imported: Imported) -> None:
 def readers(
     importers: Mapping[str, ImporterRecord],
 ) -> dict[str, Callable[[str, Sequence[str]], str]]:
-    """For each importer what turns a file and ``NAME=VALUE`` options into a spec.
+    """For each importer a function from a file and ``NAME=VALUE`` options to a spec.
 
-    Returns:
-        Functions that raise what `read_description`, `parse_options` and `import_spec` raise.
+    The functions raise as `read_description`, `parse_options` and `import_spec`.
     """
 
     def read(record: ImporterRecord, file: str, settings: Sequence[str]) -> str:

@@ -18,11 +18,11 @@ _NUMBER = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?([eE][-+]?[0-9]{1,2})?|[0-9]{1
 
 
 def parse_json(text: str, label: str) -> Any:
-    """The value that a JSON text stands for; numbers with a point become `Decimal`.
+    """The value of a JSON text; numbers with a point become `Decimal`.
 
     Raises:
-        ImportFormatError: when it is not JSON, gives a key twice, holds NaN, an infinity or a
-            number of too many digits, or nests too deeply.
+        ImportFormatError: if it is not JSON, gives a key twice, holds NaN, an infinity or a number
+            of too many digits, or nests too deeply.
     """
     try:
         return json_text.parse_json(text.removeprefix("\ufeff"), _decimal)
@@ -46,7 +46,7 @@ def _decimal(digits: str) -> Decimal:
 
 
 def exact_number(value: object) -> Fraction | None:
-    """A number from JSON or from text, exactly; None when it is not one, or too large.
+    """A number from JSON or from text, exactly; None when it is not one, or out of range.
 
     Args:
         value: an int, a `Decimal`, a finite float (taken as it is written), or a text such as

@@ -40,11 +40,7 @@ _BETWEEN = ("PCIe", "between CPU")
 
 
 def with_latencies(imported: Imported) -> Imported:
-    """The machine with the latencies that are documented for its links, and a note that says so.
-
-    A machine states all of its latencies or none, so that one link of which nothing is known leaves
-    all of them out.
-    """
+    """Adds the documented latencies of the links, and a note; nothing if any link has none."""
     machine, hardware = imported.machine, _KNOWN.get(imported.interconnect)
     if not isinstance(machine, Fabric) or hardware is None:
         return imported
@@ -80,12 +76,7 @@ def with_latencies(imported: Imported) -> Imported:
 
 
 def _latency(label: str, gpus: int, hardware: _Hardware) -> Fraction | None:
-    """Of a link, in nanoseconds; None where none is documented.
-
-    Args:
-        label: what it is.
-        gpus: how many of its ends are GPUs.
-    """
+    """The documented nanoseconds of a link with so many GPUs as ends, or None."""
     if label == CARD:
         return Fraction(hardware.network - hardware.pcie, 2)
     if label in (REACH, LANES):  # on a bridge, the GPU's own link has it

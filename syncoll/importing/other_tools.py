@@ -18,11 +18,7 @@ _IN_CODE = (
 
 
 def parse_topology(text: str, label: str) -> Any:
-    """The JSON value of a topology; see `parse_json`.
-
-    Raises:
-        ImportFormatError: when it is no JSON, or the input of another tool.
-    """
+    """Parses JSON; raises ImportFormatError also for the input of another tool."""
     try:
         data = parse_json(text, label)
     except ImportFormatError:

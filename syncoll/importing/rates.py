@@ -16,9 +16,7 @@ _POWERS = {"M": Fraction(1, 1000), "G": Fraction(1), "T": Fraction(1000)}
 
 
 def parse_rate(text: str) -> Fraction | None:
-    """A bandwidth above 0 in GB/s, of a number of GB/s or one with a unit: MB/s, GB/s, TB/s, or in
-    bits Mb/s, Gb/s, Tb/s; None when the text is not one.
-    """
+    """GB/s above 0 of a number or one with a unit such as MB/s, TB/s, Gb/s; else None."""
     match = _RATE.fullmatch(text)
     if match is None:
         return None
@@ -40,11 +38,10 @@ def rate_option(options: Mapping[str, OptionValue], name: str, owner: str) -> Fr
     """The value of an option that is a bandwidth, in GB/s.
 
     Args:
-        name: of an option whose type is text or a number.
         owner: the importer in words, for errors: ``importer nvidia-smi``.
 
     Raises:
-        OptionError: when it is not a bandwidth above 0.
+        OptionError: if it is not a bandwidth above 0.
     """
     rate = parse_rate(str(options[name]))
     if rate is None:

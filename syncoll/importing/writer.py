@@ -51,7 +51,7 @@ def spec_text(imported: Imported, name: str, heading: str = "") -> str:
     """Writes a machine in the spec language; reading it gives an equal one of that name.
 
     Raises:
-        SpecError: when the name cannot be one in the language.
+        SpecError: if the name is not valid in the language.
     """
     require_name(name)
     machine = imported.machine

@@ -21,7 +21,7 @@ def parse_xml(text: str, label: str) -> Element:
     """The root element of an XML text.
 
     Raises:
-        ImportFormatError: when it is not XML, declares a document type or entities, refers to other
+        ImportFormatError: if it is not XML, declares a document type or entities, refers to other
             files, or is larger or nests more deeply than any topology.
     """
     text = text.removeprefix("\ufeff")
