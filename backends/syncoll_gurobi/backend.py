@@ -190,11 +190,7 @@ def _environment(log: bool = False) -> gurobipy.Env:
 
 @functools.cache
 def is_restricted() -> bool:
-    """Whether the licence here is the restricted one.
-
-    Raises:
-        gurobipy.GurobiError: when there is no valid licence at all.
-    """
+    """Whether the licence here is the restricted one; raises GurobiError if there is none."""
     with _environment() as env, gurobipy.Model(env=env) as model:
         model.addVars(RESTRICTED_SIZE + 1)
         try:

@@ -99,10 +99,9 @@ class PySatBackend:
 
 
 def _trace_proof(solver: Any, name: str, path: Path) -> None:
-    """Makes CaDiCaL write its proof into a file; before it gets a clause.
+    """Makes CaDiCaL write its proof into a file, which is closed with it; before any clause.
 
-    PySAT does the same for ``with_proof=True``, but into a temporary file and in binary.  The file
-    is closed with the solver.
+    PySAT's ``with_proof=True`` writes binary into a temporary file.
     """
     inner = solver.solver
     inner.configure({"binary": 0})

@@ -30,12 +30,7 @@ __all__ = ["CountedSlots"]
 
 @dataclass(frozen=True)
 class _Group:
-    """Slots that may be added up.
-
-    Args:
-        slots: their numbers.
-        summed: the literal that says that they are.
-    """
+    """Slots, by number, that may be added up, and the literal that says that they are."""
 
     slots: tuple[int, ...]
     summed: int
@@ -152,8 +147,8 @@ class CountedSlots:
         self._groups |= dict.fromkeys(slots, group)
 
     def add_together(self, parts: Sequence[tuple[int, int]]) -> None:
-        """A send or a result takes all of a sum, or nothing: `parts` are slots, each with the
-        literal that says that it is added.
+        """A send or a result takes all of a sum, or nothing: `parts` are slots with the literals
+        that add them.
         """
         by_group: dict[int, list[tuple[int, int]]] = {}
         for slot, literal in parts:
@@ -166,8 +161,7 @@ class CountedSlots:
                 self._builder.clause([-summed, -self._alone[slot], literal, -whole])
 
     def literals(self, bound: BandwidthBound, slots: Sequence[int]) -> Iterator[int]:
-        """At least as many of these are true as a bound counts of the slots of a step over it, and
-        no more than that need be."""
+        """At least as many true literals as a bound counts of a step's slots; forces no more."""
         if bound.counts is Counting.SENDS:
             yield from (self._slots[slot].used for slot in slots)
         elif bound.counts is Counting.SOURCES:

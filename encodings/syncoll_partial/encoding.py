@@ -65,18 +65,18 @@ _LITERALS_PER_PRODUCT = 6
 
 @dataclass(frozen=True, eq=False)
 class PartialEncoded:
-    """The formula of an instance and what its variables mean.
+    """The formula of an instance and the meaning of its variables.
 
     Args:
         formula: satisfiable exactly when the instance has an algorithm.
         slots: in order of steps.
-        results: for each result the slots that it is made of and the literals that say so.
+        results: the slots of each result and the literals that add them.
         steps: S; integer variable s is r_s.
         goals: ``[results, 2]``, the chunk and the node of each result.
-        about: ``[num_booleans, 4]``, for each Boolean its kind, the contributor and the earlier
-            slot that it is about, -1 where there is none, and the slot or the result.
-        counted: whether switches copy or add up, so that no slot that is used is left out, and
-            Booleans have no labels.
+        about: ``[num_booleans, 4]``, each Boolean's kind, contributor and earlier slot (or -1), and
+            slot or result.
+        counted: whether switches copy or add up; then no used slot is left out, and Booleans have
+            no labels.
     """
 
     formula: Formula
@@ -143,10 +143,10 @@ class PartialEncoding:
         return _Encoder(instance).encode()
 
     def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
-        """About how many literals the rows have; see `syncoll.plugins.EstimatesSize`.
+        """See `syncoll.plugins.EstimatesSize`.
 
         Raises:
-            FormulaTooLargeError: when there are so many that `encode` would refuse too.
+            FormulaTooLargeError: if `encode` would refuse too.
         """
         return _LITERALS_PER_PRODUCT * _Encoder(instance).require_affordable()
 
@@ -199,11 +199,7 @@ class _Encoder:
         )
 
     def require_affordable(self) -> int:
-        """How many products there are, counted before a single one is made.
-
-        Raises:
-            FormulaTooLargeError: when there are too many.
-        """
+        """Counts products before making any; raises FormulaTooLargeError if there are too many."""
         products = 0
         for members in self.instance.chunk_classes:
             arrived = [0] * self.topology.num_nodes
@@ -225,7 +221,7 @@ class _Encoder:
         return products
 
     def _places(self, chunk: int, step: int) -> Iterator[tuple[int, int, int, list[int], int]]:
-        """The links that may carry a chunk in a step, as (link, source, target, within, slots).
+        """Links that may carry a chunk in a step: (link, source, target, within, slots).
 
         ``within`` are the contributors whose contribution can be at the source by then.
         """

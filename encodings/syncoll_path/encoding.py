@@ -49,7 +49,7 @@ _COUNTED_CLASSES = 32
 
 @dataclass(frozen=True, eq=False)
 class PathEncoded:
-    """The formula of an instance and what its variables mean.
+    """The formula of an instance and the meaning of its variables.
 
     Args:
         formula: satisfiable exactly when the instance has an algorithm.
@@ -57,8 +57,8 @@ class PathEncoded:
         sends: ``[V, 3]``, the (chunk, source, destination) of each snd variable.
         literals: ``[V]``, the Booleans snd.
         arrivals: ``[V]``, the integer variable time of the destination.
-        about: ``[num_booleans, 5]``, for each Boolean its kind, chunk, source, destination and
-            step, -1 where it has none; None where interchangeable chunks are in an order.
+        about: ``[num_booleans, 5]``, each Boolean's kind, chunk, source, destination and step, or
+            -1; None where interchangeable chunks are ordered.
     """
 
     formula: Formula
@@ -96,9 +96,7 @@ class PathEncoding:
     """Encodes instances with arrival times and chosen links."""
 
     def encode(self, instance: Instance, options: Mapping[str, OptionValue]) -> PathEncoded:
-        """The formula of an instance; with ``symmetry`` ``arrival``, interchangeable chunks are
-        ordered.
-        """
+        """The formula of an instance; ``symmetry`` ``arrival`` orders interchangeable chunks."""
         return _Encoder(instance).encode(str(options["symmetry"]))
 
     def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
@@ -237,9 +235,8 @@ class _Encoder:
                 rounds.limit(bound, s - 1, literals)
 
     def _order_chunks(self) -> None:
-        """Interchangeable chunks arrive in the order of their numbers at one node of their post.
-
-        Any algorithm can be renumbered so, because members of a class have equal pre and post.
+        """Orders interchangeable chunks by arrival at a node of their post; any algorithm can be
+        renumbered so.
         """
         missing = self.instance.post & ~self.instance.pre
         for members in self.instance.chunk_classes:

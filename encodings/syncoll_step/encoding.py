@@ -43,15 +43,14 @@ _COUNTED_CLASSES = 32
 
 @dataclass(frozen=True, eq=False)
 class StepEncoded:
-    """The formula of an instance and what its variables mean.
+    """The formula of an instance and the meaning of its variables.
 
     Args:
         formula: satisfiable exactly when the instance has an algorithm.
         sends: ``[V, 4]``, the send (chunk, source, destination, step) of Boolean ``1 + row``.
         steps: S; integer variable s is r_s.
         ordered: whether interchangeable chunks are.
-        copied: ``[K, 3]``, the chunk, source and step of each Boolean behind these, which stands
-            for several sends.
+        copied: ``[K, 3]``, the chunk, source and step of each further Boolean, for several sends.
     """
 
     formula: Formula
@@ -85,9 +84,7 @@ class StepEncoding:
     """Encodes instances with one Boolean per send and step."""
 
     def encode(self, instance: Instance, options: Mapping[str, OptionValue]) -> StepEncoded:
-        """The formula of an instance; with ``symmetry`` ``arrival``, interchangeable chunks are
-        ordered.
-        """
+        """The formula of an instance; ``symmetry`` ``arrival`` orders interchangeable chunks."""
         topology, steps = instance.topology, instance.steps
         builder = FormulaBuilder()
         rounds = StepRounds(builder, instance)
@@ -146,14 +143,7 @@ class StepEncoding:
 def _windows(
     instance: Instance, source: IntArray, target: IntArray
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """In which steps each chunk may use each link, where there are any.
-
-    Args:
-        source, target: ``[links]``, the ends of links.
-
-    Returns:
-        The chunk, the link, the first step and how many there are, ordered by chunk, then link.
-    """
+    """Chunk, link, first step and number of steps of each possible use, by chunk, then link."""
     # Chunks that start and end alike have the same windows, and there may be few kinds of them.
     classes = instance.chunk_classes
     some = np.array([members[0] for members in classes], dtype=np.int64)
@@ -175,10 +165,9 @@ def _windows(
 def _order_chunks(
     builder: FormulaBuilder, instance: Instance, sends: IntArray, ids: IntArray
 ) -> None:
-    """Interchangeable chunks are delivered in the order of their numbers at one node of their post.
+    """Orders interchangeable chunks by delivery (step, then source) at one node of their post.
 
     Any algorithm can be renumbered so, because members of a class have equal pre and post.
-    Deliveries are ordered by step, then by source.
     """
     missing = instance.post & ~instance.pre
     for members in instance.chunk_classes:
@@ -260,11 +249,7 @@ def _capacities(
 
 
 class _Copies:
-    """Booleans that stand for all that a node sends of a chunk in a step over some links.
-
-    Attributes:
-        made: the chunk, the source and the step of each.
-    """
+    """Booleans for all sends of a chunk by a node in a step over some links, listed in `made`."""
 
     def __init__(self, builder: FormulaBuilder, sends: IntArray) -> None:
         self.made: list[tuple[int, int, int]] = []

@@ -16,8 +16,7 @@ class FormulaBuilder:
     """Collects variables and constraints, then `build`s a `Formula`.
 
     Args:
-        base: a formula whose variables (not its constraints) the new one starts with, so that a
-            lowering keeps their ids.
+        base: a formula whose variables (not constraints) come first, so that they keep their ids.
         keep_integers: whether the integer variables of `base` are taken over too.
     """
 

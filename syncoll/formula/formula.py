@@ -104,9 +104,8 @@ class Assignment:
 class Formula:
     """Variables and constraints, immutable; made by `FormulaBuilder`.
 
-    Rows of a kind lie one after the other: row ``i`` has the literals ``starts[i]`` to
-    ``starts[i + 1]``.  Iterate with `clauses`, `cardinalities`, `linears`, `differences`, or use
-    the arrays as they are.
+    Row ``i`` of a kind has the literals ``starts[i]`` to ``starts[i + 1]``.  Iterate with
+    `clauses`, `cardinalities`, `linears`, `differences`, or use the arrays directly.
     """
 
     num_booleans: int

@@ -11,14 +11,14 @@ __all__ = ["Labels"]
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """For each variable what it is about, as a row of whole numbers from -1 on, no two rows alike.
+    """The meaning of each variable, as a row of whole numbers from -1 on, no two rows alike.
 
     A permutation of the nodes, and of the chunks with them, takes each variable to the one whose
     row has the images of its nodes and chunks.  -1 stands for nothing and stays.
 
     Args:
-        columns: a letter for each column: ``c`` for chunks, ``n`` for nodes, any other for what
-            stays, such as the kind of the variable or its step.
+        columns: a letter for each column: ``c`` for chunks, ``n`` for nodes, any other for
+            constants such as the kind of the variable or its step.
         booleans: ``[num_booleans, columns]``, the row of variable 1 first.
         integers: ``[num_integers, columns]``.
 

@@ -31,9 +31,9 @@ class LinearMatrix:
     Args:
         starts: ``[rows + 1]``; row ``i`` has the cells ``starts[i]`` to ``starts[i + 1]``.
         columns: of each cell; ascending and distinct within a row.
-        coefficients: of each cell, none 0.
-        lows: of each row; `NO_LOW` when it has none.
-        highs: of each row; `NO_HIGH` when it has none.
+        coefficients: of each cell, never 0.
+        lows: of each row, or `NO_LOW`.
+        highs: of each row, or `NO_HIGH`.
     """
 
     starts: IntArray
@@ -50,8 +50,8 @@ class LinearMatrix:
     def largest_sum(self, formula: Formula) -> float:
         """The largest absolute value that the cells of any row can add up to.
 
-        A solver that computes in floating point is trusted only as far as a rounding error of such
-        a sum, about 2e-16 of it, stays below the solver's tolerance.
+        Floating-point solvers are trusted only while a rounding error of such a sum, about 2e-16 of
+        it, stays below their tolerance.
         """
         widest = np.maximum(np.abs(formula.integer_low), np.abs(formula.integer_high))
         sizes = np.concatenate([np.ones(formula.num_booleans), widest.astype(np.float64)])
@@ -61,11 +61,8 @@ class LinearMatrix:
 
 
 def linear_matrix(formula: Formula, *, cardinalities: bool = False) -> LinearMatrix:
-    """The formula's linear rows as a matrix; enforcers are left to the caller.
-
-    Args:
-        formula: whose rows are taken.
-        cardinalities: whether its cardinality rows come first, as rows of coefficients 1.
+    """The formula's linear rows as a matrix, after its `cardinalities` if wanted; enforcers are
+    left out.
     """
     literals, coefficients = formula.linear_literals, formula.linear_coefficients
     lengths = np.diff(formula.linear_starts)
@@ -110,12 +107,7 @@ def linear_matrix(formula: Formula, *, cardinalities: bool = False) -> LinearMat
 
 
 def columns_to_assignment(formula: Formula, values: npt.NDArray[np.float64]) -> Assignment:
-    """The assignment that a solution says, rounded to whole numbers.
-
-    Args:
-        formula: whose variables the columns are.
-        values: ``[num_booleans + num_integers]``, of any real type.
-    """
+    """Rounds a solution ``[num_booleans + num_integers]``, of any real type, to an assignment."""
     rounded = np.rint(values).astype(np.int64)
     booleans = np.zeros(formula.num_booleans + 1, dtype=np.bool_)
     booleans[1:] = rounded[: formula.num_booleans] != 0
@@ -133,7 +125,7 @@ def judged(
     infeasible: bool,
     **measured: Any,
 ) -> Outcome:
-    """What the answer of a solver that computes in floating point is worth.
+    """The outcome that the answer of a floating-point solver justifies.
 
     A solution is rounded and evaluated exactly; "infeasible" counts only while every row's largest
     possible sum is small enough for a rounding error to stay below the solver's tolerance of 1e-6.
@@ -141,9 +133,9 @@ def judged(
     Args:
         name: of the solver.
         matrix: the rows that it was given.
-        columns: its solution; None without one.
-        status: how it ended, in its own word.
-        stopped: what that word means.
+        columns: its solution, or None.
+        status: the solver's own word.
+        stopped: the meaning of that word.
         infeasible: whether it says that there is no solution.
         measured: seconds, statistics and work of the outcome.
     """

@@ -36,19 +36,17 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True)
 class Limits:
-    """How long and how large a backend's run may become.
+    """Limits of a backend's run.
 
     Args:
-        seconds: wall-clock time limit; None for none.
-        work: limit in units of work that the solver counts itself, so that every run with the same
-            limit and one thread ends alike; a unit is about one second of one core.  None for no
-            limit.
-        memory_bytes: limit on the resident memory of the solver's process; None for none.
-        threads: how many threads the solver may use; a solver without threads uses one.
-        seed: seed of the solver's random choices.
-        proof: file into which a backend that can writes a proof when the answer is unsat: textual
-            DRAT over the formula's clauses, so the formula must have no other rows.  None for no
-            proof.
+        seconds: of wall-clock time; None for no limit.
+        work: in units that the solver counts itself, each about one second of one core, so that
+            runs with one thread are deterministic; None for no limit.
+        memory_bytes: of the resident memory of the solver's process; None for no limit.
+        threads: at most used by the solver.
+        seed: of the solver's random choices.
+        proof: file for a textual DRAT proof over the formula's clauses when the answer is unsat;
+            the formula must have no other rows.  None for no proof.
     """
 
     seconds: float | None = None
@@ -66,15 +64,13 @@ class Outcome:
     Args:
         assignment: of the formula that was asked; present exactly when the verdict is sat.
         reason: `StopReason.DECIDED` exactly when the verdict is not unknown.
-        message: details for people, such as what to use instead when a licence is too small.
+        message: details for people, such as advice when a licence is too small.
         seconds: wall-clock seconds by phase: ``lower``, ``load``, ``solve`` …
-        work: units of work that it took, as `Limits.work` counts them, where that was a limit.
-        statistics: whatever the solver counts: conflicts, branches, nodes …
-        proof: for unsat, the file of `Limits.proof`, once the backend has written its proof there;
-            a file, because proofs have no bound.
-        losses: of an unknown, in words and one for each backend: whose process was killed, crashed
-            or ran out of memory, though others may have gone on to the end of their time.  What is
-            behind the first colon is about this run alone.
+        work: units used, as in `Limits.work`, where that was a limit.
+        statistics: the solver's counts: conflicts, branches, nodes …
+        proof: for unsat, the file of `Limits.proof`, once written; a file, as proofs have no bound.
+        losses: of an unknown, in words for each backend whose process was killed, crashed or ran
+            out of memory.  The text behind the first colon is about this run alone.
     """
 
     verdict: Verdict

@@ -11,11 +11,8 @@ __all__ = ["StepRounds"]
 
 
 class StepRounds:
-    """The rounds r_s of each step s, integer variable s of a formula; they add up to R.
-
-    Args:
-        builder: of the formula; it has no integers yet.
-        instance: the problem.
+    """The rounds r_s of each step, integer variable s of a builder without integers; their sum is
+    R.
     """
 
     def __init__(self, builder: FormulaBuilder, instance: Instance) -> None:

@@ -96,7 +96,7 @@ def keep(formula: Formula, kind: str, chosen: BoolArray) -> Formula:
 
 
 def add(formula: Formula, kind: str, **given: IntArray) -> Formula:
-    """The formula with rows of this kind added: arrays as in `Formula`, without the kind's name.
+    """The formula with rows of a kind added: arrays as in `Formula`, without the kind's name.
 
     Without enforcers the rows always hold; without integers they have none.
     """

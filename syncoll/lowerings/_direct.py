@@ -46,10 +46,7 @@ def _unlinked(chosen: _Chosen) -> list[int]:
 
 
 def _leaves(shape: SumShape) -> list[tuple[list[int], list[int]]]:
-    """For every literal and chain: the sums that it can have, and the placeholder for each.
-
-    The placeholder of a sum is true exactly when the chain sums to at least that.
-    """
+    """Possible sums of every literal and chain, each with the placeholder of "at least that"."""
     result: list[tuple[list[int], list[int]]] = []
     lengths = [1] * sum(count for _, count in shape.singles) + [len(c) for c in shape.chains]
     coefficients = shape.coefficients()
@@ -62,10 +59,9 @@ def _leaves(shape: SumShape) -> list[tuple[list[int], list[int]]]:
 
 
 def covers(shape: SumShape, budget: int) -> Template | None:
-    """The clauses for the high bound of a row that can be broken, or None.
+    """The clauses for the high bound of a row, ``0 <= high < total``, or None.
 
     Args:
-        shape: with ``0 <= high < total``; its low bound is ignored.
         budget: on the literals; a row whose covers have more gets None.
     """
     leaves = sorted(_leaves(shape), key=lambda leaf: -leaf[0][-1])

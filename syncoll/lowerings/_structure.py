@@ -39,14 +39,14 @@ _MOST_EXCLUSIONS = 8
 
 @dataclass(frozen=True, eq=False)
 class RowStructure:
-    """What is known about every cell of some rows.
+    """Known relations of every cell of some rows.
 
     Args:
         kinds: `SINGLE`, `CHAIN`, `AT_MOST_ONE` or `EXACTLY_ONE`.
-        numbers: of the chain or group, from 1, no two the same; 0 for a single.
+        numbers: of the chain or group, unique from 1; 0 for a single.
         places: in the chain, from 0: a literal implies those with lower places.  In a group they
-            ascend with what the literals add.
-        negated: whether it is the literal's negation that the group is about.
+            ascend with the literals' values.
+        negated: whether the group is about the literal's negation.
     """
 
     kinds: IntArray
@@ -56,10 +56,7 @@ class RowStructure:
 
 
 def _implications(formula: Formula, used: IntArray) -> tuple[IntArray, IntArray]:
-    """Pairs (a, b) with a -> b by a clause, both among the literals in use.
-
-    Sorted by a, then by how near b's number is; at most `_MOST_CONSEQUENCES` for each a.
-    """
+    """Pairs (a, b) of used literals with a clause a -> b, nearest b first, limited for each a."""
     starts, literals = plain_clauses(formula)
     first = starts[:-1][np.diff(starts) == 2]
     left, right = literals[first], literals[first + 1]
@@ -82,10 +79,7 @@ def _matches(sorted_keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArra
 
 
 def _links(formula: Formula, sums: Sums) -> tuple[IntArray, IntArray]:
-    """Pairs of cells of one row, the first's literal implying the second's.
-
-    A cell is at most once first and at most once second.
-    """
+    """Pairs of cells of a row, the first implying the second, each cell once in either place."""
     a, b = _implications(formula, sums.literals)
     cells, edges = _matches(a, sums.literals)
     rows = row_of(sums.starts)
@@ -185,12 +179,7 @@ def _groups(
 
 
 def structure(formula: Formula, sums: Sums) -> RowStructure:
-    """What is known about the literals of rows.
-
-    Args:
-        formula: whose rows tell, and which keeps them.
-        sums: rows in normal form that are to be added to it.
-    """
+    """Relations of the literals of `sums`, rows in normal form to be added to the formula."""
     count = len(sums.literals)
     kinds, numbers, places = np.zeros((3, count), dtype=np.int64)
     negated = np.zeros(count, dtype=np.bool_)

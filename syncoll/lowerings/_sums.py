@@ -94,11 +94,10 @@ def plain_clauses(formula: Formula) -> tuple[IntArray, IntArray]:
 
 
 def merged(sums: Sums) -> tuple[Sums, IntArray]:
-    """The same rows with each variable once, the enforcer taken as true, and constants apart.
+    """Rows with each variable once as a positive literal, in order of occurrence, and constants
+    apart.
 
-    Returns:
-        Rows over positive literals with coefficients of any sign but 0, cells in the order of first
-        occurrence, bounds unchanged; and each row's constant, which its sum lacks.
+    The enforcer is taken as true; coefficients have any sign but are not 0, bounds are unchanged.
     """
     rows = row_of(sums.starts)
     negative = sums.literals < 0

@@ -25,8 +25,8 @@ class LiteralGroup(NamedTuple):
     """Literals of which at most one is true, in a row where some of them may stand negated.
 
     Args:
-        coefficients: of the row's literals; negative where it is the negations that exclude each
-            other.  (The row's own coefficient is the absolute value.)
+        coefficients: negative where the negations exclude each other.  (The row's own coefficient
+            is the absolute value.)
         complete: whether exactly one is true.
     """
 
@@ -34,10 +34,7 @@ class LiteralGroup(NamedTuple):
     complete: bool
 
     def values(self) -> tuple[list[int], int | None]:
-        """What each member adds to the row's sum when it is the true one, and what none adds.
-
-        None for the latter when one is always true.
-        """
+        """The sum when each member is the true one, and when none is (None if one always is)."""
         none = -sum(c for c in self.coefficients if c < 0)
         return [none + c for c in self.coefficients], None if self.complete else none
 
@@ -55,13 +52,11 @@ class LiteralGroup(NamedTuple):
 
 
 class SumShape(NamedTuple):
-    """What a row in normal form looks like; ``low <= 0`` and ``high >= total`` are no bounds.
+    """The form of a row in normal form; ``low <= 0`` and ``high >= total`` are no bounds.
 
     Args:
-        singles: coefficient and number of the literals that nothing is known about; the
-            placeholders are numbered in this order.
-        chains: the coefficients of literals each of which implies the one before it; their
-            placeholders follow those of the singles.
+        singles: coefficient and number of unrelated literals, in the order of their placeholders.
+        chains: coefficients of literals that imply the one before; their placeholders follow.
         groups: of exclusive literals; their placeholders come last.
     """
 
@@ -122,11 +117,10 @@ class Template:
 
     Args:
         num_inputs: the placeholders ``1 … num_inputs`` stand for a row's literals.
-        num_auxiliary: so many after them stand for new variables.
-        starts: where each clause's literals start.
+        num_auxiliary: the next placeholders stand for new variables.
+        starts: of each clause's literals.
         literals: placeholders and their negations.
-        enforced: which clauses must hold only if the row's enforcer is true; the others define the
-            auxiliary variables.
+        enforced: which clauses need the row's enforcer; the others define the new variables.
     """
 
     num_inputs: int
@@ -199,11 +193,8 @@ class TemplateBuilder:
 def fill_in(
     template: Template, inputs: IntArray, enforcers: IntArray, builder: FormulaBuilder
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """The clauses of a template for many rows at once: their sizes, literals and enforcers.
-
-    Args:
-        inputs: the rows' literals, ``[rows, num_inputs]``.
-        builder: where the new variables come from.
+    """The clauses of a template for the rows of `inputs` ``[rows, num_inputs]``: sizes, literals,
+    enforcers.
     """
     rows, auxiliary = len(inputs), template.num_auxiliary
     new = np.array(builder.booleans(rows * auxiliary), dtype=np.int64).reshape(rows, auxiliary)

@@ -57,15 +57,14 @@ class _Node:
     """A node of the tree.
 
     Args:
-        sums: the sums that the literals below can have, ascending, those above the cap as the cap.
+        sums: possible sums of the literals below, ascending, capped.
         left: one child, None at a leaf.
         literals: the placeholder for ``N >= w``, where there is one.
-        up: thresholds whose upward clauses are needed.
-        down: thresholds whose downward clauses are needed.
+        up, down: thresholds whose upward or downward clauses are needed.
         forbidden: reaching this sum breaks the row; 0 for none.
         required: missing this sum breaks the row; 0 for none.
-        members: at a leaf that is a group: what each literal adds, and the literal; ascending.
-        none: what the group adds when none of them is true; None if one always is.
+        members: value and literal of each member of a group leaf, ascending.
+        none: the value of a group without a true member; None if one always is.
     """
 
     sums: list[int]
@@ -295,14 +294,10 @@ class _Writer:
 
 
 def totalizer(shape: SumShape, limit: int) -> Template:
-    """The clauses of a row.
-
-    Args:
-        shape: with ``low <= high``.
-        limit: on the clauses, and on the pairs of sums of any two nodes.
+    """The clauses of a row with ``low <= high``.
 
     Raises:
-        TooLargeError: the limit would be exceeded.
+        TooLargeError: if the clauses, or the pairs of sums of two nodes, exceed `limit`.
     """
     low, high, total = shape.tight()
     builder = TemplateBuilder(shape.num_inputs)

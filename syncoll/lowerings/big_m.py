@@ -41,9 +41,8 @@ def _merged_integers(formula: Formula, rows: IntArray) -> _Integers:
 def _with_side(
     formula: Formula, sums: Sums, integers: _Integers, sides: IntArray, big: IntArray
 ) -> Formula:
-    """The formula with rows ``sum + big * enforcer`` for those with ``big != 0``.
-
-    Where big is positive they are at most ``side + big``, else at least.
+    """Adds rows ``sum + big * enforcer``: at most ``side + big`` for ``big > 0``, at least for
+    ``big < 0``.
     """
     rows = np.flatnonzero(big)
     chosen = sums.chosen(rows)

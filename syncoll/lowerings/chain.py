@@ -56,12 +56,7 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Lowered:
-    """A formula in the features of a backend, and the way back.
-
-    Args:
-        stages: how it came about, first lowering first; none when nothing was to do.
-        inverses: of the stages, in the same order.
-    """
+    """A formula in the features of a backend, with the stages and inverses of its chain."""
 
     formula: Formula
     stages: tuple[Stage, ...]
@@ -154,13 +149,10 @@ def _cheapest(
 def plan(
     features_used: frozenset[Feature], features_offered: frozenset[Feature]
 ) -> tuple[Lowering, ...]:
-    """The chain of lowerings, computed from features alone.
-
-    Returns:
-        The lowerings in the order in which they apply; none when the offer suffices.
+    """The chain of lowerings in order, computed from features alone; empty when the offer suffices.
 
     Raises:
-        PluginError: the offer is so small that no chain exists.
+        PluginError: if the offer is so small that no chain exists.
     """
     if features_used <= features_offered:
         return ()
@@ -182,17 +174,16 @@ def plan(
 def lower(
     formula: Formula, features: frozenset[Feature], check: Callable[[], None] = lambda: None
 ) -> Lowered:
-    """Rewrites a formula until it uses only features that a backend offers; its hint stays.
+    """Rewrites a formula until it uses only features that a backend offers.
+
+    The hint stays, and original Booleans keep their ids.
 
     Args:
         check: is called now and then, and may raise to end it.
 
-    Returns:
-        The lowered formula, with the original Booleans under their own ids.
-
     Raises:
-        PluginError: the offer is so small that no chain exists.
-        UsageError: an integer has too many values for a backend without integers.
+        PluginError: if the offer is so small that no chain exists.
+        UsageError: if an integer has too many values for a backend without integers.
     """
     size, hint = formula.size(), formula.hint
     stages: list[Stage] = []

@@ -88,11 +88,7 @@ def _upper(shape: SumShape) -> Template:
 
 @lru_cache(maxsize=256)
 def encode(shape: SumShape) -> Template:
-    """The cheapest known clauses of a row in normal form.
-
-    Args:
-        shape: any; a trivial one has no clauses, one with ``low > high`` an empty enforced clause.
-    """
+    """The cheapest known clauses of a row; for ``low > high`` an empty enforced clause."""
     if shape.low > shape.high:
         builder = TemplateBuilder(shape.num_inputs)
         builder.enforce()
@@ -111,10 +107,8 @@ def encode(shape: SumShape) -> Template:
 
 
 def _runs(keys: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
-    """Where runs of equal keys begin, none across rows, with the number of all cells at the end.
-
-    Returns:
-        The runs' first cells and the end; the first run of every row, ``[rows + 1]``.
+    """First cells of runs of equal keys within rows, with the end; first run of every row and the
+    end.
     """
     new = np.ones(len(keys), dtype=np.bool_)
     new[1:] = keys[1:] != keys[:-1]
@@ -160,11 +154,7 @@ def _shapes(sums: Sums, structure: RowStructure) -> tuple[Sums, list[SumShape]]:
 
 
 def _require_room(literals: int) -> None:
-    """Passes where so many literals fit in what this command may still take.
-
-    Raises:
-        MemoryError: where they do not, in words.
-    """
+    """Raises MemoryError, in words, if so many literals do not fit in the command's memory."""
     if literals > _UNCHECKED_LITERALS:
         what = f"sums as clauses, of more than {literals / 1e6:.0f} million literals,"
         if why := budget().lacks(_BYTES_PER_LITERAL * literals, what):

@@ -28,12 +28,7 @@ class AnswerMap(Protocol):
 
 @dataclass(frozen=True)
 class KeepFirst:
-    """The inverse of a lowering that kept all variables and perhaps added some after them.
-
-    Args:
-        num_booleans: how many Booleans the given formula had.
-        num_integers: how many integers it had.
-    """
+    """The inverse of a lowering that kept these variables and perhaps added some after them."""
 
     num_booleans: int
     num_integers: int
@@ -66,9 +61,9 @@ class Lowering:
 
     Args:
         name: ``given -> made``, as `syncoll explain` shows it.
-        turns: features that it takes away, with those that it brings in for each.
+        turns: features that it takes away, each with those that it brings in.
         some: features of which it rewrites a part, likewise; they stay.
-        cost: how much it is to be avoided, for everything that it rewrites; of a part, half.
+        cost: for each feature that it rewrites; half for a part.
         after: features that must be gone before it can be applied.
     """
 
@@ -99,9 +94,9 @@ def registered(
     cost: int = 10,
     after: Iterable[Feature] = (),
 ) -> Callable[[Callable[[Formula], Applied | Formula]], Rewriting]:
-    """Registers the decorated function as a lowering; see `Lowering` for what is declared.
+    """Registers the decorated function as a lowering; see `Lowering` for the declarations.
 
-    A function that keeps all variables, and adds some after them at most, returns the formula only.
+    A function that keeps all variables, and at most adds some after them, returns only a formula.
     """
 
     def register(rewrite: Callable[[Formula], Applied | Formula]) -> Rewriting:

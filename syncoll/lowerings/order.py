@@ -33,7 +33,7 @@ class FromOrder:
     """The inverse: each integer is its low bound plus the number of its true order literals.
 
     Args:
-        num_booleans: how many Booleans the given formula had; the order literals follow them.
+        num_booleans: of the given formula; the order literals follow them.
         lows: the low bound of every integer.
         starts: the order literals of integer i are the variables ``num_booleans + 1 + starts[i]``
             to ``num_booleans + 1 + starts[i + 1]``, the latter excluded.
@@ -150,7 +150,7 @@ def integers_to_order(formula: Formula) -> Applied:
     """Rewrites every integer, and every linear and difference row over them.
 
     Raises:
-        UsageError: the integers have more than `MOST_ORDER_LITERALS` values together.
+        UsageError: if the integers have more than `MOST_ORDER_LITERALS` values together.
     """
     widths = formula.integer_high - formula.integer_low
     if (total := sum(widths.tolist())) > MOST_ORDER_LITERALS:

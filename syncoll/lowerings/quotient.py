@@ -27,10 +27,10 @@ KeyArray = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Split:
-    """The inverse of a merging: every variable has the value of the one that stands for it.
+    """The inverse of a merging: every variable has the value of its representative.
 
     Args:
-        booleans: ``[num_booleans + 1]``, the variable that stands for each; entry 0 is 0.
+        booleans: ``[num_booleans + 1]``, representatives; entry 0 is 0.
         integers: ``[num_integers]``.
     """
 
@@ -43,12 +43,7 @@ class Split:
 
 
 def merged(formula: Formula, booleans: IntArray, integers: IntArray) -> Applied:
-    """The formula with one variable for each group of variables.
-
-    Args:
-        booleans: ``[num_booleans]``, the number of each one's group, counted from 0.
-        integers: ``[num_integers]``, likewise.
-    """
+    """The formula with one variable for each group, given group numbers from 0 of all variables."""
     variable = np.concatenate([[0], booleans + 1])
 
     def renamed(literals: IntArray) -> IntArray:
@@ -151,8 +146,7 @@ class _Keys:
 def _with_linear_rows(
     formula: Formula, renamed: Callable[[IntArray], IntArray], integers: IntArray, keys: _Keys
 ) -> Formula:
-    """The formula with the linear rows of the merged variables, each said once and divided by the
-    greatest common divisor of its coefficients."""
+    """Adds the linear rows of the merged variables, each once and divided by its common divisor."""
     starts, literals, coefficients = _added_up(
         formula.linear_starts, renamed(formula.linear_literals), formula.linear_coefficients
     )
