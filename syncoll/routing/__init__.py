@@ -26,10 +26,10 @@ else:
 
 
 def as_topology(network: Topology | Fabric) -> Topology:
-    """The topology on which algorithms are searched: itself, or what `route` makes of a fabric.
+    """The topology for searches: itself, or a fabric's `route`.
 
     Raises:
-        ModelError: when a fabric makes no topology.
+        ModelError: if a fabric has none.
     """
     if isinstance(network, Topology):
         return network

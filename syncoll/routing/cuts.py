@@ -16,20 +16,20 @@ def cut_ratio(
 ) -> Fraction:
     """A lower bound on the time of a collective that a set of vertices proves.
 
-    Whatever starts inside the set has to leave it at least once, as long as a compute node lies
+    Data that starts inside the set has to leave it at least once, as long as a compute node lies
     outside: the time is at least the weight inside over the bandwidth that leaves.
 
     Args:
-        weights: for each compute node the amount of data that starts there.
-        junctions: switches that everything has to reach as well.  Without them the bound is one of
-            every algorithm, with them one of trees that span them.
+        weights: data that starts at each compute node.
+        junctions: switches that all data has to reach as well.  Without them the bound holds for
+            every algorithm, with them for trees that span them.
 
     Returns:
-        the time for one unit of weight to be 1 unit of data.
+        The time for one unit of weight to be 1 unit of data.
 
     Raises:
-        VerificationError: when the set proves nothing: no data inside, or nothing outside that has
-            to be reached.
+        VerificationError: if the set proves nothing: no data inside, or nothing outside that has to
+            be reached.
     """
     inside = set(cut)
     if inside >= {*range(fabric.num_nodes), *junctions}:

@@ -17,11 +17,7 @@ LARGEST = 1 << 61
 
 
 class FlowNetwork:
-    """A digraph for many maximum flows.
-
-    Raises:
-        UsageError: when capacities are too large for 64-bit flows.
-    """
+    """A digraph for many maximum flows; raises UsageError if capacities exceed 64-bit flows."""
 
     def __init__(
         self,
@@ -71,11 +67,7 @@ class FlowNetwork:
 
 
 def require_small(capacities: Iterable[int] | IntArray) -> None:
-    """Refuses capacities that 64-bit flows cannot hold.
-
-    Raises:
-        UsageError: when their sum is too large.
-    """
+    """Raises UsageError if 64-bit flows cannot hold the sum of the capacities."""
     if isinstance(capacities, np.ndarray):
         total = float(capacities.sum(dtype=np.float64))
     else:

@@ -62,12 +62,11 @@ class Routing:
         removed: the switches that were removed because routes parted there, in this order.
         bypassed: those that only nodes of their own still use, for the same reason.
         keeps_rate: whether a broadcast from all nodes is as fast over the routes as on the fabric;
-            None when that was not looked into: in a fabric with too many nodes, that is not
-            connected, or with a switch that receives more than it sends, or less.
-        paths: for each link of the topology its route, in the network that merging and removing
-            left.
-        pieces: for each link of that network paths in the merged fabric, without loops, with the
-            amounts that they carry of it; links that are not in here are the fabric's own.
+            None if unknown: the fabric has too many nodes, is not connected or has an unbalanced
+            switch.
+        paths: for each link of the topology its route, in the network after merging and removing.
+        pieces: for each link of that network, if not the fabric's own, loop-free paths in the
+            merged fabric with the amounts that they carry of it.
     """
 
     topology: Topology
@@ -79,10 +78,8 @@ class Routing:
     pieces: Mapping[tuple[int, int], list[tuple[Path, int]]]
 
     def pieces_of(self, link: Link) -> Iterator[list[tuple[Path, Fraction]]]:
-        """The parts of a link's route, one after the other.
-
-        Yields:
-            Paths in the fabric side by side, as vertices in order, each with its share of a send.
+        """Yields the parts of a link's route in order: parallel paths of vertices, each with its
+        share.
         """
         for ends in pairwise(self.paths[link]):
             pieces = self.pieces.get(ends, [(ends, 1)])
@@ -94,11 +91,10 @@ class Routing:
             ]
 
     def shares(self, link: Link) -> Iterator[tuple[Path, Fraction]]:
-        """The parts into which a send is divided.
+        """Yields links of the fabric as paths of vertices, and the share of a send that passes
+        there.
 
-        Yields:
-            Links of the fabric, one after the other, as its vertices in order, and the share of
-            the send that passes there; each part of the route is divided anew.
+        Each part of the route divides the send anew.
         """
         for parts in self.pieces_of(link):
             yield from parts
@@ -118,14 +114,14 @@ def route(
     """Finds routes and bounds.
 
     Args:
-        fabric: any fabric; where shortest routes part, its switches must receive as much bandwidth
-            as they send, and every node must reach every other one.
-        most_links: how many pairs of compute nodes may have a route.
+        fabric: where shortest routes part, its switches must receive as much bandwidth as they
+            send, and every node must reach every other one.
+        most_links: pairs of compute nodes that may have a route.
 
     Raises:
-        ModelError: when the result would be too large, or routes part in a fabric that does not
-            allow that.
-        UsageError: when routes part and the bandwidths need integers beyond 64 bits.
+        ModelError: if the result would be too large, or routes part in a fabric that does not allow
+            that.
+        UsageError: if routes part and the bandwidths need integers beyond 64 bits.
     """
     merged = merge_switches(fabric)
     own = merged.fabric.bandwidths
@@ -208,12 +204,7 @@ class _Dealer:
 
     @cached_property
     def optimum(self) -> Bottleneck:
-        """The throughput that must be kept.
-
-        Raises:
-            ModelError: when the fabric does not allow that switches are removed.
-            UsageError: when the bandwidths need integers beyond 64 bits.
-        """
+        """The throughput that must be kept; raises if switches cannot be removed."""
         require_balanced(self.fabric)
         return bottleneck(self.fabric)
 
@@ -229,12 +220,7 @@ class _Dealer:
         return network_of(self.fabric, demand, lambda b: int(b * self.scale))
 
     def require_optimum(self, routes: ShortestRoutes) -> None:
-        """Checks that switches can be removed.
-
-        Raises:
-            ModelError: naming a switch where routes part, and why its bandwidth is there to stay.
-            UsageError: see `optimum`.
-        """
+        """Raises ModelError, naming a switch where routes part, if switches cannot be removed."""
         try:
             _ = self.network
         except ModelError as error:
@@ -304,11 +290,7 @@ def _topology(
     paths: Mapping[Link, Path],
     dealt: Collection[tuple[int, int]],
 ) -> Topology:
-    """The links and their bounds.
-
-    Args:
-        dealt: links of what is left of the network that were dealt out of others.
-    """
+    """The links and their bounds; `dealt` are links that were dealt out of others."""
     users: dict[tuple[int, int], set[Link]] = defaultdict(set)
     for link, path in paths.items():
         for ends in pairwise(path):
@@ -357,9 +339,9 @@ def _needed(
     """The physical links whose bounds do not follow from those of the others.
 
     Each bound that is left out follows from the ones that are kept at that moment, so in the end
-    all follow from what is left.  Two reasons are looked for: a bound over more links that is no
-    larger, and bounds over the routes' first links, or last links, that together are no larger.  Of
-    bounds that count copies or sums once nothing follows for one that does not.
+    all follow from the rest.  Two reasons are tried: a bound over more links that is no larger, and
+    bounds over the routes' first links, or last links, that together are no larger.  Bounds that
+    count copies or sums once imply none that does not.
     """
     kept = set(users)
     inner = [e for e in users if min(e) >= num_nodes]

@@ -25,10 +25,8 @@ class Merged:
     """A fabric whose parallel switches were merged.
 
     Args:
-        fabric: with the vertices of the original; a switch that was merged into another one has
-            no links left.
-        members: for each switch that others were merged into all that it stands for, each with its
-            share of what passes through.
+        fabric: with the original vertices; a switch that was merged into another one has no links.
+        members: for each merged switch its originals, each with its share of the traffic.
     """
 
     fabric: Fabric

@@ -24,8 +24,7 @@ def by_leaves(network: Network, remove: Callable[[Network], None]) -> bool:
         remove: removes all switches in place.
 
     Returns:
-        False, with nothing changed, when no leaf switch can be narrowed, or the trees would no
-        longer fit.
+        False, with nothing changed, if no leaf switch can be narrowed or trees would not fit.
     """
     below = {w: nodes for w in network.switches() if (nodes := _own(network, w))}
     room = {w: _room(network, w, nodes) for w, nodes in below.items()}

@@ -25,10 +25,9 @@ class Network:
     """A mutable digraph with integer capacities.
 
     Args:
-        demand: for each vertex the number of trees rooted there, 0 for switches.
+        demand: trees rooted at each vertex, 0 for switches.
         terminals: the vertices that every tree must reach; each root is one.
-        home: for each vertex of the fabric the vertex of this network that contains it; the
-            same one when left out.
+        home: the vertex of this network that contains each vertex of the fabric; by default itself.
     """
 
     def __init__(
@@ -124,10 +123,10 @@ class Network:
         return distance
 
     def root_flow(self) -> tuple[FlowNetwork, list[int]]:
-        """Flows from a source, the vertex behind all others, that feeds each root its demand.
+        """Flows from a source behind all vertices that feeds each root its demand.
 
         Returns:
-            the flows, and the capacities of links and roots in the order of their arcs.
+            The flows, and the capacities of links and roots in the order of their arcs.
         """
         links, source = list(self.links()), self.num_vertices
         roots = [v for v, demand in enumerate(self.demand) if demand]
@@ -152,10 +151,9 @@ class Network:
         self.out, self.into, self.pieces = other.out[:count], other.into[:count], other.pieces
 
     def quotient(self, groups: Sequence[Sequence[int]]) -> tuple[Network, list[int]]:
-        """The network whose vertices are groups of this one's; links within a group vanish.
+        """The network of groups of vertices without inner links, and the group of each vertex.
 
-        Returns:
-            the network, and the group of each vertex; those in no group form one more, the last.
+        Vertices in no group form one more, the last.
         """
         group_of = [len(groups)] * self.num_vertices
         for i, group in enumerate(groups):
@@ -187,11 +185,7 @@ class Network:
 
 
 def join(first: Pieces, second: Pieces, most: int | None = None) -> Pieces:
-    """Paths glued end to end, unit by unit, as far as both sides have any; these are used up.
-
-    Args:
-        most: units; None for no limit.
-    """
+    """Glues paths end to end, unit by unit, up to `most`, as far as both sides go; uses them up."""
     joined: Pieces = []
     while first and second and most != 0:
         (a, m), (b, n) = first.pop(), second.pop()

@@ -36,7 +36,7 @@ class Bottleneck:
     """How fast a collective can be, and why not faster.
 
     Args:
-        weights: for each compute node the share of the data that starts there, coprime integers.
+        weights: data that starts at each compute node, coprime integers.
         time: 1/x*, the time in which every node's weight times one unit of data is broadcast.
         cut: the vertices S of a bottleneck cut: weight(S) / bandwidth leaving S is `time`.
         k: the least number of trees for a weight of 1 with which `time` is reached.
@@ -64,7 +64,7 @@ def check_collective(fabric: Fabric, weights: Sequence[int]) -> tuple[int, ...]:
     """The weights without their common divisor.
 
     Raises:
-        ModelError: when there are not P weights, one is negative, all are 0, there is only one
+        ModelError: if there are not P weights, one is negative, all are 0, there is only one
             compute node, or a node cannot be reached from a root.
     """
     if len(weights) != fabric.num_nodes or any(w < 0 for w in weights) or not any(weights):
@@ -85,13 +85,10 @@ def check_collective(fabric: Fabric, weights: Sequence[int]) -> tuple[int, ...]:
 
 
 def require_balanced(fabric: Fabric, junctions: Collection[int] = ()) -> None:
-    """Refuses switches that receive more than they send, or less.
+    """Refuses switches, except `junctions`, that receive more than they send, or less.
 
     The cuts would promise a throughput that needs switches to copy data.  Compute nodes may be
     unbalanced.
-
-    Args:
-        junctions: switches that do copy, and may be unbalanced, too.
 
     Raises:
         ModelError: naming such a switch.
@@ -107,11 +104,7 @@ def require_balanced(fabric: Fabric, junctions: Collection[int] = ()) -> None:
 
 
 def imbalance(fabric: Fabric, junctions: Collection[int] = ()) -> str | None:
-    """Which switch receives more than it sends, or less, in words; None where none does.
-
-    Args:
-        junctions: switches that are not looked at.
-    """
+    """An unbalanced switch, in words, that is no junction; None if there is none."""
     ingress, egress = fabric.ingress(), fabric.egress()
     for w in range(fabric.num_nodes, fabric.num_vertices):
         if ingress[w] != egress[w] and w not in junctions:
@@ -129,10 +122,10 @@ def network_of(
 
     Args:
         capacity: the units that a bandwidth carries; links of 0 are left out.
-        junctions: switches that trees have to reach, from where they may branch.
+        junctions: switches that trees have to reach and may branch at.
 
     Raises:
-        UsageError: when the capacities are too large for 64-bit flows.
+        UsageError: if the capacities are too large for 64-bit flows.
     """
     terminals = [*range(fabric.num_nodes), *junctions]
     network = Network([*demand, *[0] * fabric.num_switches], terminals)
@@ -152,15 +145,14 @@ def bottleneck(
 
     Args:
         fabric: any fabric in which every root reaches every compute node.
-        weights: for each compute node the share of the data that starts there: 1 everywhere for
-            allgather (also when left out), 1 at one node for broadcast.
-        junctions: switches that have to be reached by all data as well, as trees that branch there
-            do: then it is the throughput of such trees, which may be less than the optimal one.
-            Roots must reach them.
+        weights: data that starts at each compute node: 1 everywhere for allgather (the default), 1
+            at one node for broadcast.
+        junctions: switches that all data, and thus every root, has to reach as well, as trees that
+            branch there do: then it is the throughput of such trees, perhaps below the optimal one.
 
     Raises:
         ModelError: see `check_collective`.
-        UsageError: when the bandwidths need integers beyond 64 bits.
+        UsageError: if the bandwidths need integers beyond 64 bits.
     """
     weights = check_collective(fabric, weights or [1] * fabric.num_nodes)
     unit = lcm(*(link.bandwidth.denominator for link in fabric.links))

@@ -53,12 +53,9 @@ class Bypass:
 
 
 def bypass_two_port_switches(network: Network) -> list[Bypass]:
-    """Replaces each switch with two neighbours by direct links, in place.
+    """Replaces each switch with two neighbours by direct links, in place; returns them in order.
 
-    What would turn round in the switch and go back where it came from is dropped: it serves no cut.
-
-    Returns:
-        the switches in the order in which they went.
+    Traffic that would turn round in the switch is dropped: it serves no cut.
     """
     gone: list[Bypass] = []
     waiting = network.switches()
@@ -96,14 +93,12 @@ def is_feasible(network: Network) -> bool:
 
 
 def find_groups(network: Network, need: int, trust: Iterable[Sequence[int]] = ()) -> Groups:
-    """Groups that no cut with a capacity below `need` crosses.
+    """Groups that no cut with a capacity below `need` crosses; a single one if there is no such
+    cut.
 
     Args:
         need: cuts below this capacity must survive; `Network.need` for violated cuts.
-        trust: sets of vertices that are worth a try, before others.
-
-    Returns:
-        the groups; a single one when no cut below `need` exists.
+        trust: sets of vertices to try before others.
     """
     parent = list(range(network.num_vertices))
 
@@ -165,10 +160,8 @@ def strong_components(network: Network, threshold: int) -> list[list[int]]:
 def is_robust(
     network: Network, members: Sequence[int], need: int, tested: dict[object, bool] | None = None
 ) -> bool:
-    """Whether every cut through a set keeps `need` units in either direction, inside the set.
-
-    Args:
-        members: sorted vertices.
+    """Whether every cut through a sorted set keeps `need` units in either direction, inside the
+    set.
     """
     index = {v: i for i, v in enumerate(members)}
     arcs = [

@@ -27,16 +27,16 @@ MOST_ROUTED = 512
 def routed(topology: Topology) -> Topology:
     """The topology on which a send may go any way in a step.
 
-    Routes are shortest paths, one for each pair of nodes, by destination as in the tables of a
-    router: at each node all that goes to one destination leaves by one link.  Of several links the
-    ones are taken whose way on has the least load so far when every node sends to every other.  A
-    pair whose route would take two links of one bound gets no link, as B cannot count a send twice.
+    Routes are shortest paths, one for each pair of nodes, by destination as in a router's table: at
+    each node all sends to one destination leave by one link, the one whose way on has the least
+    load so far when every node sends to every other.  A pair whose route would take two links of
+    one bound gets no link, as B cannot count a send twice.
 
     Where each link has a bandwidth of its own and nothing is shared, the links become the cables of
     the result's `fabric`.
 
     Raises:
-        ModelError: when there are more than `MOST_ROUTED` nodes, or switches copy or add up.
+        ModelError: if there are more than `MOST_ROUTED` nodes, or switches copy or add up.
     """
     nodes = topology.num_nodes
     if topology.counts_copies:

@@ -57,11 +57,11 @@ def shortest_routes(
     """Finds the routes with the fewest links among those of at least half the greatest width.
 
     Args:
-        widths: the directed links with what a single send can use of each.
-        closed: switches that pass nothing on from one switch to another one.
+        widths: of directed links, as available to a single send.
+        closed: switches that pass nothing from switch to switch.
 
     Returns:
-        the routes; None when more pairs have one than they may.
+        The routes; None if more than `most` pairs have one.
     """
     # What enters a closed switch from a switch arrives at its double, which leads to nodes alone.
     doubles = {switch: num_vertices + i for i, switch in enumerate(sorted(closed))}

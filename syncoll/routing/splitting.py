@@ -24,7 +24,7 @@ def split_switch(network: Network, w: int, avoid: Callable[[int, int], bool]) ->
         avoid: pairs (u, t) to be replaced only when no other pair is left.
 
     Returns:
-        what had to turn round in w and go back where it came from.
+        The units that had to turn round in w.
     """
     slack = _Slack(network, w)
     loops: Pieces = []
@@ -47,10 +47,9 @@ def split_switch(network: Network, w: int, avoid: Callable[[int, int], bool]) ->
 def split_transit(
     network: Network, w: int, wanted: Mapping[tuple[int, int], int]
 ) -> dict[tuple[int, int], int]:
-    """Makes direct links out of some of what passes through a switch, in place.
+    """Replaces units through a switch by direct links, in place, and returns them.
 
-    Returns:
-        the units that could be replaced while no cut becomes worse than the trees need.
+    No cut becomes worse than the trees need.
     """
     slack = _Slack(network, w)
     done: dict[tuple[int, int], int] = {}

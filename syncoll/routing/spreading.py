@@ -61,9 +61,7 @@ class _Ports:
 def balanced_flow(network: Network, w: int) -> Plan | None:
     """The balanced spread of a switch in whole units, the same for ports that are alike.
 
-    Returns:
-        the plan, which leaves over what does not come out whole; None when some capacity could
-        only go back where it came from.
+    Remainders are left over.  None if some capacity could only go back where it came from.
     """
     ports = _Ports(network, w)
     shares = ports.spread(lambda u, t: False)
@@ -79,13 +77,10 @@ def balanced_flow(network: Network, w: int) -> Plan | None:
 
 
 def balanced_plan(network: Network, w: int, avoid: Callable[[int, int], bool]) -> Plan | None:
-    """The balanced spread of a switch.
+    """The balanced spread of a switch; None if some capacity could only go back where it came from.
 
     Args:
         avoid: pairs (u, t) to be used only when the totals demand it.
-
-    Returns:
-        the plan, or None when some capacity could only go back where it came from.
     """
     ports = _Ports(network, w)
     shares = ports.spread(avoid)
@@ -150,7 +145,7 @@ def follow_plan(network: Network, w: int, plan: Plan, rail: Callable[[int], int]
     """Replaces the units of a plan in place, joining paths of one rail where there are any.
 
     Args:
-        plan: as many units in each row and column as the switch's links have.
+        plan: with the switch's link capacities as row and column sums.
         rail: for the end of a path its place among the others of its group.
     """
     arriving: dict[int, dict[int, Pieces]] = {}

@@ -28,13 +28,10 @@ __all__ = ["bypass_transit", "remove_by_leaves", "remove_switch", "remove_switch
 
 
 def remove_switches(network: Network, *, guess: bool = True) -> Groups:
-    """Removes all switches in place.
+    """Removes all switches in place; returns groups of terminals that may be worth contracting.
 
     Args:
         guess: try balanced guesses before exact splitting.
-
-    Returns:
-        groups of terminals that may be worth contracting when trees are packed.
     """
     if not network.switches():
         return []
@@ -68,11 +65,9 @@ def remove_switches(network: Network, *, guess: bool = True) -> Groups:
 
 
 def remove_by_leaves(network: Network) -> Groups | None:
-    """Removes all switches of a network in place, after narrowing its leaf switches.
+    """Removes all switches in place, after narrowing leaf switches; returns groups as above.
 
-    Returns:
-        groups of terminals that may be worth contracting when trees are packed; None, with nothing
-        changed, when no leaf switch can be narrowed.
+    None, with nothing changed, if no leaf switch can be narrowed.
     """
     groups: Groups = []
     done = by_leaves(network, lambda narrow: groups.extend(remove_switches(narrow)))
@@ -80,11 +75,7 @@ def remove_by_leaves(network: Network) -> Groups | None:
 
 
 def _avoid(network: Network, w: int, outside: Collection[int] = ()) -> Callable[[int, int], bool]:
-    """Pairs of ports that a switch should rather not join: one box, or two uplinks.
-
-    Args:
-        outside: terminals that are contracted groups, not nodes of the switch.
-    """
+    """Pairs of ports that a switch should rather not join: one box, or two uplinks."""
     ports = {*network.into[w], *network.out[w]}
     widest = max(*network.into[w].values(), *network.out[w].values())
     box = {v: -1 - v for v in ports}
@@ -105,11 +96,7 @@ def _avoid(network: Network, w: int, outside: Collection[int] = ()) -> Callable[
 def _remove_all(
     network: Network, guess: bool, rail: Callable[[int], int], outside: Collection[int] = ()
 ) -> tuple[Pieces, Groups]:
-    """Removes every switch of a graph, those farthest from terminals first.
-
-    Returns:
-        loops, and groups of terminals that may be worth contracting when trees are packed.
-    """
+    """Removes every switch, farthest from terminals first; returns loops and trusted groups."""
     order = _outermost_last(network)
     avoid = {w: _avoid(network, w, outside) for w in order}
     if guess:
@@ -143,16 +130,11 @@ def remove_switch(network: Network, w: int) -> None:
 
 
 def bypass_transit(network: Network, w: int) -> bool:
-    """Gives what passes through a switch from switch to switch direct links, in place.
+    """Gives traffic through a switch from switch to switch direct links, in place.
 
-    How much that is follows from a balanced spread of all that enters the switch, as far as no cut
-    becomes worse than the trees need.
-
-    Args:
-        w: the switch, which stays for what comes from or goes to its terminals.
-
-    Returns:
-        whether every pair of switches got a link; if not, nothing was changed.
+    The amounts follow from a balanced spread of all that enters the switch, as far as no cut
+    becomes worse than the trees need.  Returns whether every pair of switches got a link; if not,
+    nothing was changed.
     """
     plan = balanced_flow(network, w)
     if plan is None:
@@ -190,10 +172,10 @@ def _remove(
 
 
 def _trim_uplinks(network: Network) -> bool:
-    """Narrows uplinks that can carry more than what hangs below them; says whether it did.
+    """Narrows uplinks that can carry more than the traffic below them; returns whether it did.
 
     A leaf switch whose uplinks are wider than its terminals' links would have to pass traffic from
-    uplink to uplink, which a balanced guess can only get wrong.
+    uplink to uplink, where a balanced guess fails.
     """
     trimmed = False
     for w in network.switches():
@@ -234,8 +216,8 @@ def _put_back(network: Network, small: Network, loops: Pieces, position: Sequenc
 def _spread_inside(network: Network, group: Sequence[int], w: int, ends: Sequence[int]) -> bool:
     """Tries the balanced guess for a group's switch; undoes it unless the group stays robust.
 
-    Robust, the group is crossed by no violated cut.  The other cuts only change when the switch
-    joins two ports outside the group, which is not for this guess.
+    No violated cut crosses a robust group.  The other cuts only change when the switch joins two
+    ports outside the group, which this guess avoids.
     """
     members = set(group)
     inward = sum(c for v in ends for u, c in network.into[v].items() if u in members)
