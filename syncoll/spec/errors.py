@@ -7,18 +7,18 @@ operators, statements and brackets; this file translates.
 from __future__ import annotations
 
 import difflib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from lark import Lark
-from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
-from lark.lexer import PatternStr
 
 from syncoll.errors import SpecError
 from syncoll.spec.arithmetic import Fault
 from syncoll.spec.keywords import list_words
 from syncoll.spec.source import Source, Span
 from syncoll.spec.values import NameScope, written
+
+if TYPE_CHECKING:
+    from lark import Lark, UnexpectedInput
 
 __all__ = ["describe_cell", "fault_error", "in_words", "syntax_error"]
 
@@ -67,6 +67,9 @@ def syntax_error(
     error: UnexpectedInput, source: Source, start: int, end: int, parser: Lark
 ) -> SpecError:
     """Translates a parser's error."""
+    from lark import UnexpectedCharacters, UnexpectedToken
+    from lark.lexer import PatternStr
+
     table = {terminal.name: terminal.pattern for terminal in parser.terminals}
 
     def spell(terminal: str) -> str:

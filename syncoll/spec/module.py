@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from syncoll.errors import SpecError
+from syncoll.spec.kept import parse_once
 from syncoll.spec.keywords import list_words
 from syncoll.spec.limits import MAX_FILE_BYTES, MAX_IMPORTS
 from syncoll.spec.parser import parse_file
@@ -240,7 +241,7 @@ class _Loader:
                 f"more than {MAX_IMPORTS} files or {4 * MAX_FILE_BYTES >> 20} MiB are imported",
                 "fewer and smaller files",
             )
-        file = parse_file(source)
+        file = parse_once(source, parse_file) if self.shipped else parse_file(source)
         inner = {**chain, real: label}
         imports = tuple(self._import(item, path, label, inner) for item in file.imports)
         unique = tuple(dict.fromkeys(imports))

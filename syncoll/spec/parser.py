@@ -6,6 +6,7 @@ however deeply a text nests.  The grammar is compiled on first use, and kept for
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from functools import cache
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from syncoll.spec.kept import cache_folder
 from syncoll.spec.keywords import RESERVED
 from syncoll.spec.source import Source
 from syncoll.spec.syntax import Combination, DamageClauses, DamageTerm, Expr, File, Reference
@@ -32,6 +34,7 @@ __all__ = [
 ]
 
 _LOCK = threading.Lock()
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def parse_file(source: Source, start: int = 0, end: int | None = None) -> File:
@@ -51,6 +54,10 @@ def parse_reference(source: Source, start: int = 0) -> Reference:
     Raises:
         SpecError: at the first place where the text breaks the grammar.
     """
+    name = source.text[start:]
+    if _NAME.fullmatch(name) and name not in RESERVED:  # most are, and need no parser
+        span = source.span(start, len(source.text))
+        return Reference(name, span, (), span=span)
     result = _parse("reference", source, start, len(source.text))
     assert isinstance(result, Reference)
     return result
@@ -159,11 +166,9 @@ def _cache(grammar: str) -> str | bool:
     has a file of its own.  Where there is no place for it there is none.
     """
     import lark
-    import platformdirs
 
-    try:
-        folder = platformdirs.user_cache_path("syncoll", appauthor=False, ensure_exists=True)
-    except OSError:
+    folder = cache_folder()
+    if folder is None:
         return False
     digest = f"{crc32(grammar.encode()):08x}"
     version = "-".join((lark.__version__, *map(str, sys.version_info[:2]), digest))

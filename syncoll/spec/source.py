@@ -72,6 +72,9 @@ class Span:
     start: int
     end: int
 
+    def __reduce__(self) -> tuple[type[Span], tuple[Source, int, int]]:
+        return Span, (self.source, self.start, self.end)  # half the time of what slots come with
+
     @property
     def line(self) -> int:
         """The line where it begins, counted from 1."""

@@ -317,9 +317,9 @@ def test_only_the_file_that_defines_a_name_is_parsed(
     from syncoll.spec import module
 
     read: list[str] = []
-    parse = module.parse_file
+    parse = module.parse_once
     monkeypatch.setattr(
-        module, "parse_file", lambda source: read.append(source.label) or parse(source)
+        module, "parse_once", lambda source, how: read.append(source.label) or parse(source, how)
     )
     fresh = SpecLibrary.load(library.folders)
     fresh.topology("dgx1")
