@@ -42,7 +42,7 @@ def never(_source: Source) -> File:
 def test_a_tree_is_parsed_once(folder: Path) -> None:
     source = Source("pair.syncoll", TEXT)
     made = parse_once(source, parse_file)
-    (path,) = folder.iterdir()
+    (path,) = folder.glob("spec-*")  # lark's grammar may be there too
     again = parse_once(Source("pair.syncoll", TEXT), never)
     assert told(again) == told(made)
     with pytest.raises(AssertionError):
@@ -59,18 +59,16 @@ def test_an_error_is_not_kept(folder: Path) -> None:
     for _ in range(2):
         with pytest.raises(SpecError):
             parse_once(Source("pair.syncoll", "topology {"), parse_file)
-    assert not list(folder.iterdir())
+    assert not list(folder.glob("spec-*"))
 
 
-def test_another_parser_makes_trees_of_its_own(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("folder")
+def test_another_parser_makes_trees_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     source = Source("pair.syncoll", TEXT)
     parse_once(source, parse_file)
     monkeypatch.setattr(kept, "_makers", lambda: b"other code")
     with pytest.raises(AssertionError):
         parse_once(source, never)
-    assert folder.exists()
 
 
 def test_without_a_place_every_process_parses(monkeypatch: pytest.MonkeyPatch) -> None:
