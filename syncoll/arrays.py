@@ -1,12 +1,21 @@
-"""The types of numpy arrays by what they hold, in any shape."""
+"""Types of numpy arrays by their elements, in any shape; read-only arrays."""
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BoolArray", "FloatArray", "IntArray"]
+__all__ = ["BoolArray", "FloatArray", "IntArray", "frozen"]
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+
+def frozen(array: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
+    """The array itself, made read-only."""
+    array.setflags(write=False)
+    return array

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import BoolArray, IntArray, frozen
 from syncoll.errors import ModelError
 from syncoll.wording import counted
 
@@ -21,9 +21,7 @@ __all__ = ["Algorithm"]
 
 @dataclass(frozen=True, eq=False)
 class Algorithm:
-    """What is sent where in which step, and how many rounds each step has.
-
-    Nothing here says that it is right: that is the verifier's business.
+    """The sends of every step and its number of rounds: a candidate, which a verifier checks.
 
     Args:
         rounds_per_step: Q, the rounds of steps ``0 … S-1``.
@@ -46,7 +44,6 @@ class Algorithm:
     contributions: BoolArray | None = None
 
     def __repr__(self) -> str:
-        """In a line."""
         return (
             f"<algorithm: {counted(self.steps, 'step')}, {counted(self.rounds, 'round')}, "
             f"{counted(self.num_sends, 'send')}>"
@@ -58,6 +55,7 @@ class Algorithm:
             sends = sends.reshape(0, 4)
         if sends.ndim != 2 or sends.shape[1] != 4:
             raise ModelError(f"sends of shape {sends.shape}", None, "an array of shape [M, 4]")
+        order, carried = _order(sends), None
         if self.contributions is not None:
             carried = np.array(self.contributions, dtype=bool)
             if carried.ndim != 2 or len(carried) != len(sends):
@@ -66,20 +64,11 @@ class Algorithm:
                     None,
                     "an array of shape [M, P]",
                 )
-            order = _order(sends)
-            if order is None:
-                order = np.arange(len(sends))
-            order = _by_contributions(sends, carried, order)
-            sends = sends[order]
-        else:
-            order = _order(sends)
-            sends = sends if order is None else sends[order]
-        sends.setflags(write=False)
-        object.__setattr__(self, "sends", sends)
-        if self.contributions is not None:
-            carried = carried[order]
-            carried.setflags(write=False)
-            object.__setattr__(self, "contributions", carried)
+            plain = np.arange(len(sends)) if order is None else order
+            order = _by_contributions(sends, carried, plain)
+            carried = frozen(carried[order])
+        object.__setattr__(self, "sends", frozen(sends if order is None else sends[order]))
+        object.__setattr__(self, "contributions", carried)
         object.__setattr__(self, "rounds_per_step", tuple(int(r) for r in self.rounds_per_step))
 
     def __eq__(self, other: object) -> bool:
@@ -108,19 +97,19 @@ class Algorithm:
 
     @property
     def num_sends(self) -> int:
-        """How many sends there are, without a list of them."""
+        """M, without listing the sends."""
         return len(self.sends)
 
     @property
     def num_listed(self) -> int:
-        """How many sends are listed, in memory and in a file: of images only what they are of."""
+        """The sends listed in memory and in a file: those of the representative of an orbit."""
         return len(self.sends)
 
     def link_loads(self, topology: Topology) -> IntArray:
-        """``[L, S]``: how many chunks each link carries in each step.
+        """``[L, S]``: the number of chunks on each link in each step.
 
         Raises:
-            KeyError: when a send is over what is no link.
+            KeyError: when a send uses no link of the topology.
         """
         steps, count = self.steps, len(topology.links)
         links = topology.links_of(self.sends[:, 1], self.sends[:, 2])
@@ -140,7 +129,7 @@ class Algorithm:
         return [int(rounds) for rounds in least]
 
     def without_useless_sends(self, instance: Instance) -> Algorithm:
-        """Drops every send of a non-combining algorithm that no chunk needs to get where it must.
+        """Drops the sends of a non-combining algorithm that no chunk needs to reach its post.
 
         A send is useful when it brings a chunk to a node that lacks it, and that node is in the
         chunk's post or sends the chunk on.  Of several deliveries of a chunk to a node the
@@ -160,18 +149,16 @@ class Algorithm:
         return replace(self, sends=self.sends[kept])
 
     def with_rounds(self, topology: Topology, total: int) -> Algorithm:
-        """The same sends with rounds that add up to `total`.
-
-        Of the spare ones each idle step gets one, and the last step the rest.
+        """The same sends with `total` rounds: spare ones go to idle steps, then to the last step.
 
         Raises:
-            ModelError: when the sends need more than `total` rounds, or there is no step for them.
+            ModelError: when the sends need more than `total` rounds, or there is no step.
         """
         rounds = self.least_rounds(topology)
         spare = total - sum(rounds)
         if spare < 0:
             raise ModelError(f"the sends need {counted(sum(rounds), 'round')}, more than {total}")
-        for step in range(self.steps):  # an idle step gets a round of its own while there are any
+        for step in range(self.steps):
             if spare and rounds[step] == 0:
                 rounds[step], spare = 1, spare - 1
         if spare:
@@ -189,7 +176,7 @@ class Algorithm:
         return self._with(tuple(rounds[step] for step in busy), renumber)
 
     def _with(self, rounds: tuple[int, ...], steps: IntArray | None = None) -> Algorithm:
-        """The same sends with other rounds, and each in the step that stands for its own."""
+        """The same sends with other rounds, and step s renamed ``steps[s]``."""
         if steps is None or np.array_equal(steps, np.arange(len(steps))):
             return replace(self, rounds_per_step=rounds)
         sends = self.sends.copy()
@@ -198,7 +185,7 @@ class Algorithm:
 
 
 def _order(sends: IntArray) -> IntArray | None:
-    """The order of step, chunk, source, destination; None where they are in it already."""
+    """The order of step, chunk, source, destination; None where it is the present one."""
     most = sends.max(axis=0, initial=0) + 1
     if sends.min(initial=0) < 0 or math.prod(most.tolist()) >= 1 << 62:
         return np.lexsort([sends[:, 2], sends[:, 1], sends[:, 0], sends[:, 3]])
@@ -210,11 +197,7 @@ def _order(sends: IntArray) -> IntArray | None:
 
 
 def _by_contributions(sends: IntArray, carried: BoolArray, order: IntArray) -> IntArray:
-    """The same order, but of equal sends by what they carry, the last node first.
-
-    Sends that carry several partial results of a chunk over one link in one step are few: only they
-    are compared in that.
-    """
+    """The same order, with equal sends by contributions, the last node first."""
     ordered = sends[order]
     same = (ordered[1:] == ordered[:-1]).all(axis=1)
     several = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))

@@ -1,4 +1,4 @@
-"""BandwidthBound: an element of the bandwidth relation B, and what it counts."""
+"""BandwidthBound: an element of the bandwidth relation B, and how it counts sends."""
 
 from __future__ import annotations
 
@@ -13,22 +13,20 @@ Link = tuple[int, int]
 
 
 class Counting(StrEnum):
-    """What a bandwidth bound counts; see `syncoll.model.counting` for exactly what that is."""
+    """How a bandwidth bound counts sends; `syncoll.model.counting` defines it exactly."""
 
     SENDS = "sends"
     """Every send over its links."""
 
     SOURCES = "sources"
-    """What a node sends to several others in a step counts once: a switch behind the links copies
-    it (multicast)."""
+    """Sends of one value by one node in a step count once: a switch behind the links copies it."""
 
     DESTINATIONS = "destinations"
-    """What several nodes send one in a step, for the sum, counts once: a switch before the links
-    adds it up (reduction)."""
+    """Sends of parts of one sum count once: a switch before the links adds them up."""
 
     @property
     def reversed(self) -> Counting:
-        """What it is with every link turned round and time running backwards."""
+        """The counting with every link reversed and time running backwards."""
         return _TURNED[self]
 
 
@@ -46,10 +44,9 @@ class BandwidthBound:
     In a step of ``r`` rounds at most ``b * r`` sends use the links of ``L`` together.
 
     Args:
-        links: the set L, sorted and without repeats.
+        links: the set L, sorted and distinct.
         chunks_per_round: b, a positive rational.
-        label: what the bound models, for people ("egress of node 3"); may be empty.
-        counts: what counts as one of the sends.
+        label: for people, such as "egress of node 3"; may be empty.
     """
 
     links: tuple[Link, ...]
@@ -59,9 +56,9 @@ class BandwidthBound:
 
     @property
     def kind(self) -> tuple[Fraction, Counting]:
-        """What two bounds have in common that differ in their links and labels alone."""
+        """Equal for bounds that differ in links and labels alone."""
         return self.chunks_per_round, self.counts
 
     def capacity(self, rounds: int) -> int:
-        """How many sends a step of so many rounds has room for."""
+        """The number of sends that a step has room for."""
         return int(self.chunks_per_round * rounds)

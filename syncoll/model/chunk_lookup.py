@@ -1,4 +1,4 @@
-"""ChunkLookup: for which C a collective's table measures a given number, as parts and duals ask."""
+"""ChunkLookup: finds the C for which a collective's table has a given measure."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from syncoll.model.rows import RelationTable
 __all__ = ["ChunkLookup", "kept_lookup", "largest_post", "num_chunks", "part_chunks"]
 
 _LAST_TRIED = 10_000
-"""Up to where C is looked for one by one: beyond the least that any number of nodes asks for."""
+"""The largest C tried in a search for the least one."""
 
 _MOST_MEASURED = 1_000
-"""How many C an irregular collective is measured for."""
+"""The largest C of an irregular collective that is measured."""
 
 _MOST_CELLS = 1 << 20
-"""Cells of tables that are made, for one P, where only trying can tell."""
+"""Cells of the tables made for one P of an irregular collective."""
 
 
 def part_chunks(part: Collective, nodes: int, global_chunks: int) -> int | None:
-    """The C for which a collective has so many chunks in all; None if there is none."""
+    """The C for which a collective has G chunks in all; None if there is none."""
     return kept_lookup(part, num_chunks)(nodes, global_chunks)
 
 
@@ -37,10 +37,10 @@ def largest_post(table: RelationTable) -> int:
 
 
 class ChunkLookup:
-    """Finds the C for which a collective's table measures a given number.
+    """Finds the C for which a collective's table has a given measure.
 
     The least C of a regular collective determines all others.  For an irregular one each C is
-    tried in turn, as far as the limits at the head of this file.
+    tried in turn, within the limits above.
     """
 
     def __init__(self, collective: Collective, measure: Callable[[RelationTable], int]) -> None:
@@ -59,8 +59,8 @@ class ChunkLookup:
     def admits(self, nodes: int, chunks: int) -> bool:
         """Whether there is a table for a C.
 
-        One way to a regular collective may admit a C that is no multiple of the least one of
-        another way.  The table of such a C does not come of cutting, so nothing follows it.
+        One way to a regular collective may admit a C that is no multiple of another way's least C.
+        The table of such a C does not come of cutting, so nothing follows it.
         """
         if self.collective.irregular:
             return self.collective.admits(nodes, chunks)
@@ -77,10 +77,9 @@ class ChunkLookup:
         return least[1].cut(chunks // least[0])
 
     def __call__(self, nodes: int, wanted: int) -> int | None:
-        """See the class; raises what kept a table from being made where no C was found."""
-        if not self.collective.irregular:
-            return self._proportional(nodes, wanted)
-        return self._searched(nodes, wanted)
+        """The C, or None; raises the error of an impossible table where no C was found."""
+        search = self._searched if self.collective.irregular else self._proportional
+        return search(nodes, wanted)
 
     def _proportional(self, nodes: int, wanted: int) -> int | None:
         least = self.least(nodes)
@@ -118,5 +117,5 @@ class ChunkLookup:
 
 @lru_cache(maxsize=64)  # a chain of inverses may have 32
 def kept_lookup(collective: Collective, measure: Callable[[RelationTable], int]) -> ChunkLookup:
-    """One for all questions about a collective: to measure it takes most of a small search."""
+    """One lookup per collective and measure, which takes most of the time of a small search."""
     return ChunkLookup(collective, measure)

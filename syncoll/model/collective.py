@@ -18,7 +18,7 @@ from syncoll.model.rows import RelationTable
 from syncoll.model.topology import Topology
 from syncoll.wording import counted
 
-__all__ = ["Collective"]
+__all__ = ["Collective", "not_defined"]
 
 
 @dataclass(frozen=True)
@@ -29,23 +29,22 @@ class Collective:
     `syncoll.model.inverse_of` and `syncoll.model.sequence_of`.
 
     Args:
-        name: how people call it, arguments included: ``broadcast(root=3)``.
-        tabulate: (P, C) to the relation table.  Raises `ModelError` when the collective has no
-            meaning for that P at all.
+        name: as people write it, arguments included: ``broadcast(root=3)``.
+        tabulate: (P, C) to the relation table; raises `ModelError` for a P without meaning.
         admits: (P, C) to whether the collective is defined for C chunks per node; alltoall, say,
             needs a multiple of P.  Must be cheap: the search asks it for every candidate C.
-        requirement: what ``admits`` asks for, in words.
+        requirement: the condition of ``admits`` in words.
         origin: where a spec file defines it: its post, when it has one.
-        requirement_origin: where a spec file says what ``admits`` asks for.
-        combining: whether pre says who contributes to a chunk, rather than who has a copy of it,
-            and post where the reduction of all contributions must be.
-        dual: the collective of which this one is the inverse; None if of none.
+        requirement_origin: where a spec file states the requirement.
+        combining: whether the nodes of pre contribute to a chunk rather than hold copies of it,
+            and the nodes of post need the reduction of all contributions.
+        dual: the collective of which this one is the inverse, if any.
         ways: for a composed collective the sequences of collectives that each amount to it.
-        terms: for a sum that is neither an inverse nor composed the terms that it adds up, each on
-            all P nodes; its chunks are theirs for the same C, one term after the other.
-        irregular: whether a larger C may do something else than cut every chunk of the least C that
-            is admitted.  If not, a bound on R/C for one C holds for every C, see
-            `syncoll.model.cutting`; if so, only single instances are decided.
+        terms: for a sum that is neither an inverse nor composed its terms, each on all P nodes; its
+            chunks are theirs for the same C, one term after the other.
+        irregular: whether a larger C may do something else than cut every chunk of the least C.
+            If not, a bound on R/C for one C holds for every C, see `syncoll.model.cutting`; if so,
+            only single instances are decided.
         in_units: whether C counts the pieces of one unit of its sizes rather than those of one
             node's input; then its inverse has the same C.
         per_dual: for an inverse, P to C divided by that of the dual; None where C is the number of
@@ -67,11 +66,10 @@ class Collective:
     per_dual: Callable[[int], Fraction] | None = None
 
     def __repr__(self) -> str:
-        """In a line."""
         return f"<collective {self.name}>"
 
     def least_chunks(self, nodes: int, most: int = 4096) -> int | None:
-        """The least C, up to `most`, that is admitted on so many nodes; None where none is."""
+        """The least C, up to `most`, that is admitted on P nodes; None where there is none."""
         return next((c for c in range(1, most + 1) if self.admits(nodes, c)), None)
 
     @classmethod
@@ -86,26 +84,22 @@ class Collective:
         requirement: str = "",
         irregular: bool = False,
     ) -> Collective:
-        """Builds a collective from functions, which describe the least C that is admitted.
+        """Builds a collective from functions that describe its least C.
 
-        For larger C every chunk is cut; that the functions mean the same by a larger C is compared
-        for the C that are looked at.
+        For larger C every chunk is cut; functions that disagree for a C in use are refused.
 
         Args:
-            name: how people call it.
             chunks: ``(P, C)`` to the number of global chunks G.
             pre: ``(c, n, P, C)`` to whether chunk c starts at node n.  Called once with index
                 arrays that broadcast to ``[G, P]``; when it cannot work on arrays (it uses
                 ``and``, say), once for each pair.
             post: the same for where chunks must end.
-            admits: see the class.
-            requirement: see the class.
-            irregular: that larger C do something else than cut every chunk.  Then only single
-                instances are decided, see `require_regular`.
+            irregular: whether larger C may do something else than cut every chunk.  Then only
+                single instances are decided, see `require_regular`.
 
         Raises:
-            ModelError: when it is not said to be irregular, and is.  That is found, and raised,
-                when a table is made.
+            ModelError: when a table is made and shows that the collective is irregular, unless
+                `irregular` is set.
 
         Examples:
             >>> from syncoll.api import Collective
@@ -127,7 +121,10 @@ class Collective:
             return cls(name, tabulate, admits, requirement)
         from syncoll.model.cutting import Cutting  # no part of what reads and checks a file
 
-        cutting = Cutting(name, tabulate, admits, _refusal, "`irregular=True`")
+        def refusal(_guilty: str, message: str, expected: str) -> ModelError:
+            return ModelError(message, None, expected)
+
+        cutting = Cutting(name, tabulate, admits, refusal, "`irregular=True`")
         return cls(name, cutting.tabulate, cutting.admits, requirement, irregular=False)
 
     @classmethod
@@ -143,12 +140,11 @@ class Collective:
         For larger C every chunk is cut into C chunks with the same pre and post.
 
         Args:
-            sizes: of each chunk in units, whole numbers from 0; then C counts the pieces of a
-                unit, and a chunk of size 2 is 2 C chunks.
+            sizes: ``[G]``, whole numbers of units from 0; then C counts the pieces of a unit, and
+                a chunk of size 2 is 2 C chunks.
 
         Raises:
-            ModelError: when the arrays are not of one two-dimensional shape, or the sizes are not
-                one for each chunk.
+            ModelError: unless the arrays have one two-dimensional shape, and a size per chunk.
         """
         first, last = _booleans(name, pre), _booleans(name, post)
         if first.ndim != 2 or first.shape != last.shape:
@@ -172,13 +168,7 @@ class Collective:
         return cls(name, tabulate, irregular=False, in_units=times is not None)
 
     def within(self, groups: object) -> Collective:
-        """This collective on each of some groups of nodes at once; see `syncoll.model.sums`.
-
-        Args:
-            groups: lists of nodes, or a function of P that gives them.
-
-        Raises:
-            ModelError: when they are no such lists.
+        """This collective on each of some groups of nodes at once; see `syncoll.model.sums.within`.
 
         Examples:
             >>> from syncoll.api import collective
@@ -190,10 +180,7 @@ class Collective:
         return within(self, groups)
 
     def __add__(self, other: object) -> Collective:
-        """Both at the same time, sharing the links; see `syncoll.model.sums`.
-
-        Raises:
-            ModelError: when the other is no collective.
+        """Both at the same time, sharing the links; raises ModelError unless both are collectives.
 
         Examples:
             >>> from syncoll.api import collective
@@ -211,17 +198,13 @@ class Collective:
         return sum_of([Term(self), Term(other)])
 
     def __radd__(self, other: object) -> Collective:
-        """Behind the 0 with which `sum` begins."""
+        """Lets `sum`, which begins with 0, add collectives."""
         if isinstance(other, int) and other == 0:
             return self
         return self.__add__(other)
 
     def __mul__(self, weight: object) -> Collective:
-        """So many units of it; see `syncoll.model.sums`.
-
-        Raises:
-            ModelError: when the weight is no whole number from 1.
-        """
+        """A weighted collective: `weight` units of it, a whole number from 1."""
         from syncoll.model.sums import Term, sum_of
 
         if not isinstance(weight, int):
@@ -233,11 +216,7 @@ class Collective:
     __rmul__ = __mul__
 
     def require_regular(self) -> None:
-        """Passes when a larger C cuts every chunk, on which frontiers and bounds rest.
-
-        Raises:
-            UsageError: for an irregular collective, which only `solve` takes.
-        """
+        """Raises UsageError for an irregular collective, which only `solve` takes."""
         if self.irregular:
             raise UsageError(
                 f"{self.name} is irregular: an algorithm or a bound for one C says nothing about "
@@ -245,10 +224,10 @@ class Collective:
             )
 
     def table_on(self, topology: Topology, chunks: int) -> RelationTable:
-        """The table for C = `chunks`, of which every post can be reached on this topology.
+        """The table for C = `chunks`.
 
         Raises:
-            ModelError: when C is not admitted, post is empty, or a post cannot be reached.
+            ModelError: when C is not admitted, post is empty, or cannot be reached.
         """
         table = self._table(topology, chunks)
         if not table.ends.sets.any():
@@ -279,17 +258,18 @@ class Collective:
     def _table(self, topology: Topology, chunks: int) -> RelationTable:
         nodes = topology.num_nodes
         if chunks < 1 or not self.admits(nodes, chunks):
-            raise ModelError(
-                f"collective {self.name} is not defined for C = {chunks} on "
-                f"{counted(nodes, 'node')}",
-                self.requirement_origin or self.origin,
-                self.requirement or "at least 1 chunk",
-            )
+            origin = self.requirement_origin or self.origin
+            requirement = self.requirement or "at least 1 chunk"
+            raise not_defined(self.name, nodes, chunks, origin, requirement)
         return self.tabulate(nodes, chunks)
 
 
-def _refusal(_guilty: str, message: str, expected: str) -> ModelError:
-    return ModelError(message, None, expected)
+def not_defined(
+    name: str, nodes: int, chunks: int, origin: Origin | None, expected: str = ""
+) -> ModelError:
+    """The error for a C that a collective does not admit on P nodes."""
+    message = f"collective {name} is not defined for C = {chunks} on {counted(nodes, 'node')}"
+    return ModelError(message, origin, expected)
 
 
 def _tabulate(relation: Callable[..., Any], count: int, nodes: int, chunks: int) -> BoolArray:
@@ -300,18 +280,14 @@ def _tabulate(relation: Callable[..., Any], count: int, nodes: int, chunks: int)
             return np.broadcast_to(whole, (count, nodes)).copy()
     except (TypeError, ValueError):  # the relation is written for single numbers
         pass
-    # numpy's integers, so that `~` and `&` of what is compared mean the same as for arrays.
+    # numpy's integers: `~` and `&` of their comparisons mean the same as for arrays.
     rows, columns = (np.arange(size, dtype=np.int64) for size in (count, nodes))
     cells = [[_truth(relation(i, j, nodes, chunks)) for j in columns] for i in rows]
     return np.array(cells, dtype=bool).reshape(count, nodes)
 
 
 def _truth(value: object) -> bool:
-    """What a relation says of one chunk and node.
-
-    Raises:
-        ModelError: when that is neither true nor false.
-    """
+    """The answer for one chunk and node; raises ModelError unless it is true or false."""
     if isinstance(value, bool | np.bool_) or (
         isinstance(value, int | np.integer) and value in (0, 1)
     ):
@@ -320,11 +296,7 @@ def _truth(value: object) -> bool:
 
 
 def _whole_sizes(name: str, sizes: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
-    """``[count]``: sizes of chunks.
-
-    Raises:
-        ModelError: when they are not so many whole numbers from 0, one of them above it.
-    """
+    """``[G]``: sizes; raises ModelError unless they are whole numbers from 0 and not all 0."""
     found = np.asarray(sizes)
     if found.shape != (count,) or found.dtype.kind not in "iu" or (found < 0).any():
         raise ModelError(
@@ -336,11 +308,7 @@ def _whole_sizes(name: str, sizes: npt.ArrayLike, count: int) -> npt.NDArray[np.
 
 
 def _booleans(name: str, table: npt.ArrayLike) -> BoolArray:
-    """An array of truth values.
-
-    Raises:
-        ModelError: when it holds anything but True, False, 0 and 1.
-    """
+    """An array of truth values; raises ModelError on anything but True, False, 0 and 1."""
     try:
         found = np.asarray(table)
     except ValueError:  # its rows differ in length

@@ -1,28 +1,26 @@
-"""What a bandwidth bound counts, where switches copy and add up.
+"""The load of a bandwidth bound, with switches that copy and add up.
 
-A bound that counts sends has room for so many.  A switch that copies, as those with NVLink SHARP
-do, takes a value once from whoever sends it to several nodes: on the cables towards it, which
-`Counting.SOURCES` describes,
+Most bounds count every send.  A switch that copies, as with NVLink SHARP, takes a value once from a
+node that sends it to several others.  On the cables towards it (`Counting.SOURCES`)
 
 * the sends of one value by one node in one step count once, however many nodes they go to.
 
 A value is a chunk, and for a combining algorithm the set of contributions that is sent of it.  A
-switch that adds up delivers one sum for what several nodes send to one: on the cables behind it,
-which `Counting.DESTINATIONS` describes,
+switch that adds up delivers one sum for the sends of several nodes to one.  On the cables behind it
+(`Counting.DESTINATIONS`)
 
 * the sends of one chunk to one node in one step count once, if no contribution is in two of them.
 
-That node then holds their sum alone and not the parts (`Arrivals`).  What the hardware does is one
-of the two at a time (in PTX, ``multimem.st`` and ``multimem.ld_reduce``): the switch sends copies
-of what one node sent, or adds up what several nodes have for one.  So
+The receiver then holds the sum alone and not the parts (`Arrivals`).  The hardware does one of the
+two at a time (in PTX, ``multimem.st`` and ``multimem.ld_reduce``), so
 
 * a send that counts as a copy is not added up: it counts as a send where sums are counted.
 
 Without that rule, all nodes could send a chunk to all others at once and each cable would carry it
 once; a switch would have to form a different sum for each of them.
 
-Both counts are at most the number of sends, so that what is valid where every send counts stays
-valid.  Chunks are not mixed: of the chunks that cross a set of links, each counts at least once.
+Both counts are at most the number of sends, so an algorithm that is valid where every send counts
+stays valid.  Chunks are not mixed: each chunk that crosses a set of links counts at least once.
 """
 
 from __future__ import annotations
@@ -42,12 +40,11 @@ __all__ = ["Arrivals", "CountedSends", "bound_loads", "links_together"]
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What the sends of an algorithm bring, where switches may have added some of them up.
+    """The sends of an algorithm as they arrive, sums in place of their parts.
 
     Args:
-        sends: ``[K, 4]``, chunk, source, destination, step, in order of steps; the source is that
-            of one of the sends that were added up.
-        contributions: ``[K, P]``.
+        sends: ``[K, 4]``, chunk, source, destination, step, in order of steps; the source of a sum
+            is that of one of its parts.
     """
 
     sends: IntArray
@@ -65,17 +62,13 @@ class CountedSends:
     def __init__(self, topology: Topology, algorithm: Algorithm) -> None:
         self.topology, self.steps = topology, algorithm.steps
         self.sends, self._carried = algorithm.sends, algorithm.contributions
-        nodes = topology.num_nodes
-        number = np.full(nodes * nodes, -1, dtype=np.int64)
-        for i, (a, b) in enumerate(topology.links):
-            number[a * nodes + b] = i
-        self.link = number[self.sends[:, 1] * nodes + self.sends[:, 2]]
-        if (self.link < 0).any():
-            raise KeyError(tuple(self.sends[self.link < 0][0, 1:3].tolist()))
+        self.link = topology.links_of(self.sends[:, 1], self.sends[:, 2])
+        for i in np.flatnonzero(self.link < 0)[:1].tolist():
+            raise KeyError(tuple(self.sends[i, 1:3].tolist()))
 
     @cached_property
     def values(self) -> IntArray:
-        """``[M]``: equal numbers for what one node sends of one value in one step."""
+        """``[M]``: equal numbers for the sends of one value by one node in one step."""
         keys = self.sends[:, [3, 0, 1]]
         if self._carried is not None:
             packed = np.packbits(self._carried, axis=1)
@@ -84,7 +77,7 @@ class CountedSends:
 
     @cached_property
     def copied(self) -> BoolArray:
-        """``[M]``: which sends count together with another one in some bound."""
+        """``[M]``: whether a send counts together with another one in some bound."""
         found = np.zeros(len(self.sends), dtype=bool)
         for bound, members in zip(self.topology.bounds, self.topology.bound_links, strict=True):
             if bound.counts is not Counting.SOURCES:
@@ -118,23 +111,21 @@ class CountedSends:
         return alone
 
     def loads(self) -> IntArray:
-        """``[B, S]``: what each bound counts in each step."""
+        """``[B, S]``: the load of each bound in each step."""
         topology, step = self.topology, self.sends[:, 3]
         found = np.zeros((len(topology.bounds), self.steps), dtype=np.int64)
         order = np.argsort(self.link, kind="stable")
         starts = np.searchsorted(self.link[order], np.arange(len(topology.links) + 1))
         for row, bound, members in zip(found, topology.bounds, topology.bound_links, strict=True):
-            runs = [order[starts[i] : starts[i + 1]] for i in members.tolist()]
-            within = np.concatenate(runs)
+            within = np.concatenate([order[starts[i] : starts[i + 1]] for i in members.tolist()])
             if bound.counts is not Counting.SENDS:
                 which = self.values if bound.counts is Counting.SOURCES else self.sums
-                _, first = np.unique(which[within], return_index=True)
-                within = within[first]
+                within = within[np.unique(which[within], return_index=True)[1]]
             row += np.bincount(step[within], minlength=self.steps)
         return found
 
     def arrivals(self) -> Arrivals:
-        """What comes of the sends of a combining algorithm, sums in the place of their parts."""
+        """The arrivals of a combining algorithm."""
         assert self._carried is not None
         order = np.argsort(self.sums, kind="stable")
         starts = np.flatnonzero(np.diff(self.sums[order], prepend=-1))
@@ -166,11 +157,11 @@ def links_together(topology: Topology, counts: Counting) -> IntArray:
 
 
 def bound_loads(topology: Topology, algorithm: Algorithm) -> IntArray:
-    """``[B, S]``: what each bound counts in each step.
+    """``[B, S]``: the load of each bound in each step.
 
     Raises:
-        KeyError: when a send is over what is no link.
-        UsageError: when switches copy, and the algorithm has too many sends to list them.
+        KeyError: when a send uses no link of the topology.
+        UsageError: when switches copy, and the algorithm has too many sends to list.
     """
     if topology.counts_copies:
         return CountedSends(topology, algorithm).loads()
@@ -184,7 +175,7 @@ def bound_loads(topology: Topology, algorithm: Algorithm) -> IntArray:
 
 
 def _numbered(keys: npt.NDArray[np.int64]) -> IntArray:
-    """Equal numbers from 0 for equal rows."""
+    """``[M]``: equal numbers from 0 for equal rows."""
     if not len(keys):
         return np.zeros(0, dtype=np.int64)
     codes, size = np.zeros(len(keys), dtype=np.int64), 1

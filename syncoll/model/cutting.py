@@ -1,20 +1,17 @@
 """Cutting: a definition describes the least C, and a larger C cuts every chunk.
 
-What a lower bound on R/C speaks of is how many chunks, per C, have to get from where to where.
-Where a larger C does nothing but cut the chunks of the least one, a bound for one C holds for every
-C.  So that is what a definition means, unless it says that it is irregular (such a collective is
-solved for one C at a time):
+A lower bound on R/C counts the chunks, per C, that have to get from one set of nodes to another.
+Where a larger C only cuts the chunks of the least C, a bound for one C holds for every C.  That is
+the meaning of a definition unless it is irregular (and solved for one C at a time):
 
 * The least C is the first for which its requirements hold.
-* All other C are multiples of it, those for which the requirements hold as well.
-* For m times the least C there are m chunks for each chunk of the least, which start and end as
-  that one does.
+* All other C are multiples of it for which the requirements hold as well.
+* For m times the least C each chunk of the least C becomes m chunks with the same start and end.
 
-What a definition says of a larger C still decides how the chunks are numbered (runtimes lay out
-buffers of a collective that they do not know in that order).  It must not say anything else, and is
-refused where it does: for the C that follow the least as soon as it is used, and for each other C
-when its table is made.  So no C is ever searched, or exported, of which definition and cutting say
-different things; a C for which they would is one for which the collective is not defined.
+A definition still numbers the chunks of a larger C: a runtime that does not know the collective
+lays out buffers in that order.  A definition that differs in anything else is refused: for the
+first multiples of the least C as soon as it is used, and for each other C when its table is made.
+So no C is ever searched, or exported, for which definition and cutting disagree.
 """
 
 from __future__ import annotations
@@ -30,16 +27,16 @@ from syncoll.wording import counted
 __all__ = ["Cutting"]
 
 _LARGEST_LEAST_CHUNKS = 100_000
-"""Up to where the least C is looked for: some seconds."""
+"""The largest C tried in a search for the least one, which takes some seconds."""
 
 _MOST_TIMES = 8
-"""How many multiples of the least C are compared before the definition is used."""
+"""Multiples of the least C that are compared before the definition is used."""
 
 _FEW_CHUNKS = 64
-"""C up to this, or twice the least, must be multiples of the least before it is used."""
+"""Each C up to this, or twice the least, must be a multiple of the least before it is used."""
 
 _FEW_CELLS = 1 << 15
-"""Cells of a table that costs next to nothing, so that more than one multiple is compared."""
+"""Cells of a cheap table; up to this size more than one multiple is compared."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,9 +44,9 @@ class Cutting:
     """The tables of a definition in which a larger C cuts every chunk.
 
     Args:
-        refuse: makes the error of a definition that is refused: of what is to blame (``require``,
-            ``chunks``, ``pre`` or ``post``), what is wrong, and what would have been right.
-        hint: how a definition says that it is irregular, as the end of ``expected …, or …``.
+        refuse: makes the error for a definition: from the guilty statement (``require``,
+            ``chunks``, ``pre`` or ``post``), the message, and the expected.
+        hint: the way to declare a definition irregular, as the end of ``expected …, or …``.
     """
 
     name: str
@@ -75,8 +72,7 @@ class Cutting:
         """The table for one P and one C.
 
         Raises:
-            LocatedError: when there is none, or the definition means something else for a larger C
-                than cutting.
+            LocatedError: when there is none, or it is not that of the least C, cut.
         """
         if not self.admits(nodes, chunks):
             return self.table(nodes, chunks)  # which says why, where it knows
@@ -88,7 +84,7 @@ class Cutting:
         return table
 
     def _require_multiple(self, nodes: int, chunks: int) -> None:
-        """Finds the least C, of which one that meets the requirements must be a multiple."""
+        """Finds the least C, and raises unless `chunks` is a multiple of it."""
         where = counted(nodes, "node")
         if nodes not in self._least:
             tried = range(1, min(chunks, _LARGEST_LEAST_CHUNKS) + 1)
@@ -111,7 +107,7 @@ class Cutting:
             )
 
     def _base(self, nodes: int, asked: int) -> RelationTable:
-        """The table of the least C, once it is clear that the next ones say no more than it."""
+        """The table of the least C, once it agrees with those of the next C."""
         if nodes not in self._bases:
             least = self._least[nodes]
             base = (self.table if asked == least else self._said)(nodes, least)
@@ -125,14 +121,14 @@ class Cutting:
                 if self.meets(nodes, chunks):
                     try:
                         self._compare(base, self._said(nodes, chunks), nodes, chunks)
-                    except SpecLimitError:  # for this C there is no table, whoever asks for it
+                    except SpecLimitError:  # this C has no table
                         break
                     most = _FEW_CELLS
-            self._bases[nodes] = base.cut(1)  # which nobody can change
+            self._bases[nodes] = base.cut(1)  # read-only
         return self._bases[nodes]
 
     def _said(self, nodes: int, chunks: int) -> RelationTable:
-        """What the definition says of a C that nobody may have asked for."""
+        """The definition's table for a C that the user may not have asked for."""
         try:
             return self.table(nodes, chunks)
         except SpecLimitError:
@@ -147,7 +143,7 @@ class Cutting:
             ) from error
 
     def _compare(self, base: RelationTable, table: RelationTable, nodes: int, chunks: int) -> None:
-        """Passes when a table is that of the least C with every chunk cut, in whatever order."""
+        """Raises unless a table is that of the least C with every chunk cut, in any order."""
         least = self._least[nodes]
         cut = base.cut(chunks // least)
         if len(table) != len(cut):

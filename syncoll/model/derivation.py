@@ -1,25 +1,26 @@
-"""Algorithms made of others: the inverse of one, one after the other, and with finer chunks.
+"""Algorithms made of others: inverses, compositions, and refinements.
 
 Where an algorithm sends chunk c from n to n' in step s, its inverse sends the partial result of c
-from n' to n in step S-1-s, on the topology with every link turned round (SCCL paper, section 3.5:
-a broadcast run backwards is a reduction).  Each chunk's sends form a tree out of the one node where
-it starts; backwards the tree leads all contributions there.  What a send of the inverse carries is
-the reduction over the subtree behind it.  The other way round, an algorithm that reduces along
-trees to one root per chunk inverts to one that distributes.
+from n' to n in step S-1-s, on the topology with every link reversed (SCCL paper, section 3.5: a
+broadcast run backwards is a reduction).  Each chunk's sends form a tree out of the node where it
+starts; backwards the tree leads all contributions there, and a send carries the reduction over the
+subtree behind it.  Conversely, an algorithm that reduces along trees to one root per chunk inverts
+to one that distributes.
 
-In a composition steps and rounds add up.  Where the first algorithm ends with chunks that are fewer
-and larger than those with which the second begins, or the other way round, both are refined to a
-common multiple.  The second may number its chunks differently: a chunk of the first goes on as one
-of the second that starts where the first left it.  After a combining algorithm the second moves
-finished results, so its sends carry the contributions of all nodes.
+In a composition steps and rounds add up.  Where the first algorithm ends with fewer and larger
+chunks than the second begins with, or the reverse, both are refined to a common multiple.  The
+second may number its chunks differently: a chunk of the first goes on as one of the second that
+starts where the first left it.  After a combining algorithm the second moves finished results, so
+its sends carry the contributions of all nodes.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from itertools import pairwise
 from math import lcm
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import ModelError
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.instance import Instance
-from syncoll.model.node_sets import NodeSets, paired
+from syncoll.model.node_sets import common_numbers, paired
 from syncoll.model.orbit_algorithm import OrbitAlgorithm
 from syncoll.model.rows import RelationTable
 
@@ -35,10 +36,9 @@ __all__ = ["compose", "invert", "refine", "renumber", "same_chunks"]
 
 
 def refine(instance: Instance, algorithm: Algorithm, parts: int) -> tuple[Instance, Algorithm]:
-    """Cuts each chunk into so many parts: C, R and the rounds of each step grow by that factor.
+    """Cuts each chunk into `parts`, which multiplies C, R and all rounds; S and R/C stay.
 
-    Part j of chunk c is chunk ``c + G * j``, so that numbers keep their remainder modulo P.  The
-    costs S and R/C stay.
+    Part j of chunk c is chunk ``c + G * j``, so that numbers keep their remainder modulo P.
     """
     if parts == 1:
         return instance, algorithm
@@ -80,7 +80,7 @@ def renumber(
 def same_chunks(
     solved: tuple[Instance, Algorithm], table: RelationTable | Instance
 ) -> tuple[Instance, Algorithm] | None:
-    """The same with the chunk numbers of a table; None where the chunks are other ones."""
+    """The same with the chunk numbers of a table; None where the chunks differ."""
     instance, algorithm = solved
     wanted = table.table if isinstance(table, Instance) else table
     number = instance.table.matching(wanted)
@@ -104,13 +104,13 @@ def compose(
     collective: str,
     whole: RelationTable | None = None,
 ) -> tuple[Instance, Algorithm]:
-    """The two as one algorithm of the collective called `collective`.
+    """Two algorithms in sequence, as one of the collective called `collective`.
 
     Args:
         second: a non-combining problem on the same topology and its algorithm.
-        whole: what the two are to amount to, with every chunk cut so that it has as many as the
-            result: where several chunks of the second start where one of the first ends, it goes
-            on as one for which the whole has a chunk.  None for whichever comes first.
+        whole: the table of the result, with as many chunks: where several chunks of the second
+            start where one of the first ends, it goes on as one for which `whole` has a chunk.
+            None for the first of them.
 
     Raises:
         ModelError: when the second combines, or does not start where the first ends.
@@ -161,28 +161,24 @@ def compose(
 
 
 def _through(one: RelationTable, two: RelationTable, whole: RelationTable) -> IntArray | None:
-    """For each chunk of the second part one of the first that ends where it starts.
+    """For each chunk of the second part one of the first that ends where it starts, or None.
 
-    Chunks of the first that end alike may have started apart, and are not the same then: each goes
-    on as a chunk that ends where the whole wants one with its start.  Kinds of chunks that leave no
-    choice go first.
-
-    Returns:
-        None where that does not come out even.
+    Chunks of the first that end alike may have started apart: each goes on as a chunk that ends
+    where the whole wants one with its start.  Kinds of chunks without a choice go first.
     """
-    middles = _numbered(one.ends, two.starts)
-    starts = _numbered(one.starts, whole.starts)
-    ends = _numbered(two.ends, whole.ends)
+    middles, starts, ends = (
+        [numbers.tolist() for numbers in common_numbers(*pair)]
+        for pair in ((one.ends, two.starts), (one.starts, whole.starts), (two.ends, whole.ends))
+    )
     wanted = Counter(zip(starts[1], ends[1], strict=True))
-    ours: dict[tuple[int, int], list[int]] = {}
-    theirs: dict[tuple[int, int], list[int]] = {}
+    ours, theirs = defaultdict[Any, list[int]](list), defaultdict[Any, list[int]](list)
     for chunk, key in enumerate(zip(middles[0], starts[0], strict=True)):
-        ours.setdefault(key, []).append(chunk)
+        ours[key].append(chunk)
+    onward = defaultdict[int, list[int]](list)
     for chunk, key in enumerate(zip(middles[1], ends[0], strict=True)):
-        theirs.setdefault(key, []).append(chunk)
-    onward: dict[int, list[int]] = {}
-    for middle, end in theirs:
-        onward.setdefault(middle, []).append(end)
+        if key not in theirs:
+            onward[key[0]].append(key[1])
+        theirs[key].append(chunk)
     number = np.full(len(two), -1, dtype=np.int64)
 
     def choices(key: tuple[int, int]) -> list[int]:
@@ -206,18 +202,8 @@ def _through(one: RelationTable, two: RelationTable, whole: RelationTable) -> In
     return None if (number < 0).any() else number
 
 
-def _numbered(one: NodeSets, other: NodeSets) -> tuple[list[int], list[int]]:
-    """For each chunk of two tables the number of its set, the same for equal sets."""
-    known: dict[bytes, int] = {}
-    numbers = [
-        np.array([known.setdefault(row.tobytes(), len(known)) for row in table.sets], dtype=int)
-        for table in (one, other)
-    ]
-    return numbers[0][one.number].tolist(), numbers[1][other.number].tolist()
-
-
 def _sequence(one: Instance, head: Algorithm, tail: Algorithm) -> Algorithm:
-    """An algorithm of the first problem, and then one of the second."""
+    """The algorithm of the first problem followed by that of the second."""
     if (
         isinstance(head, OrbitAlgorithm)
         and isinstance(tail, OrbitAlgorithm)
@@ -243,8 +229,8 @@ def invert(instance: Instance, algorithm: Algorithm, collective: str) -> tuple[I
 
     Args:
         instance: non-combining with one node of pre per chunk, or combining with one node of post.
-        algorithm: a valid algorithm without useless sends; a combining one must be the inverse of
-            such an algorithm, that is, every node sends each chunk at most once.
+        algorithm: valid, without useless sends; a combining one sends each chunk at most once from
+            every node.
 
     Returns:
         Pre and post exchanged, links reversed, steps mirrored; C is the largest number of chunks
@@ -290,7 +276,7 @@ def _inverted(instance: Instance, algorithm: Algorithm, inverse: Instance) -> Al
 
 
 def _require_trees(instance: Instance, algorithm: Algorithm) -> None:
-    """Every node gets (or, combining, gives) each chunk at most once."""
+    """Raises unless every node gets (or, combining, gives) each chunk at most once."""
     end = 1 if instance.combining else 2
     nodes = instance.topology.num_nodes
     pairs = np.sort(algorithm.sends[:, 0] * nodes + algorithm.sends[:, end])
@@ -303,14 +289,9 @@ def _require_trees(instance: Instance, algorithm: Algorithm) -> None:
 
 
 def _subtrees(inverse: Instance, sends: IntArray) -> BoolArray:
-    """Whose contributions each send carries: the sender's own and all that it received before.
+    """``[M, P]``: the contributions that each send carries: the sender's, and all it received.
 
-    Args:
-        sends: ``[M, 4]``, in order of steps; every node sends each chunk once at the most, in a
-            later step than it receives it.
-
-    Returns:
-        ``[M, P]``.
+    `sends` are in order of steps; a node sends a chunk once at most, after it receives it.
     """
     nodes = inverse.topology.num_nodes
     chunks, place = np.unique(sends[:, 0], return_inverse=True)

@@ -1,15 +1,14 @@
-"""Collectives made of others: the inverse of one, and one after the other.
+"""Collectives made of others: inverses and sequences.
 
 Reducescatter is the inverse of allgather, reduce that of broadcast (SCCL paper, section 3.5): pre
-and post change places, and what was a copy becomes a contribution.  C always counts the chunks into
-which one node's input is cut, so that reducescatter's C is P times that of its dual, as in the
-paper's Tables 4 and 5; but where C counts the pieces of a unit, it does so in the inverse too.  An
-inverse has an algorithm exactly when its dual has one with the same S and R on the topology with
-every link reversed, for each C by itself.
+and post change places, and copies become contributions.  C counts the chunks into which one node's
+input is cut, so reducescatter's C is P times that of its dual, as in the paper's Tables 4 and 5;
+but C that counts the pieces of a unit does so in the inverse too.  An inverse has an algorithm
+exactly when its dual has one with the same S and R on the reversed topology, for each C by itself.
 
-In a composed collective each part starts where the one before it ends; the first may combine, the
-later ones only move data.  There may be several ways to the same result: allreduce is reducescatter
-then allgather, and also reduce then broadcast.
+In a composed collective each part starts where the one before it ends; only the first may combine.
+There may be several ways to the same result: allreduce is reducescatter then allgather, and also
+reduce then broadcast.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ import numpy as np
 
 from syncoll.errors import ModelError, Origin
 from syncoll.model.chunk_lookup import ChunkLookup, kept_lookup, largest_post, num_chunks
-from syncoll.model.collective import Collective
+from syncoll.model.collective import Collective, not_defined
 from syncoll.model.instance import Instance
 from syncoll.model.node_sets import paired
 from syncoll.model.rows import MOST_CELLS, RelationTable
@@ -45,8 +44,7 @@ def inverse_of(dual: Collective, name: str, origin: Origin | None = None) -> Col
     """The inverse of a collective with one root per chunk.
 
     Raises:
-        ModelError: when the dual is composed.  That a chunk has several roots is found, and
-            raised, when a table is made.
+        ModelError: when the dual is composed; when a table is made, if a chunk has several roots.
     """
     if dual.ways:
         raise ModelError(
@@ -56,11 +54,15 @@ def inverse_of(dual: Collective, name: str, origin: Origin | None = None) -> Col
         )
     per_dual = _same if dual.in_units else None
     inverse = _Inverse(dual, name, origin, per_dual)
+    requirement = dual.requirement
+    if not dual.in_units:
+        own = f" ({requirement})" if requirement else ""
+        requirement = f"a C that is the number of chunks with which a node of {dual.name} ends{own}"
     return Collective(
         name,
         inverse.tabulate,
         inverse.admits,
-        _requirement(dual),
+        requirement,
         origin,
         combining=not dual.combining,
         dual=dual,
@@ -74,14 +76,6 @@ def _same(_nodes: int) -> Fraction:
     return Fraction(1)
 
 
-def _requirement(dual: Collective) -> str:
-    if dual.in_units:
-        return dual.requirement
-    return f"a C that is the number of chunks with which a node of {dual.name} ends" + (
-        f" ({dual.requirement})" if dual.requirement else ""
-    )
-
-
 def sequence_of(
     ways: Sequence[Sequence[Collective]],
     name: str,
@@ -89,16 +83,15 @@ def sequence_of(
     *,
     origins: Sequence[Sequence[Origin]] | None = None,
 ) -> Collective:
-    """The collective that each of these sequences amounts to.
+    """The collective to which each of these sequences amounts.
 
     Args:
-        ways: for each way its parts in order.
+        ways: the parts of each way, in order.
         origins: where the file names each part of each way, for errors.
 
     Raises:
         ModelError: when a way has no parts, a part other than a first one combines, or only some
-            ways combine.  That the parts do not fit together, or that two ways to the same C end
-            differently, is found, and raised, when a table is made.
+            ways combine; when a table is made, if parts do not fit together, or two ways differ.
     """
     sequence = _Sequence(
         tuple(tuple(parts) for parts in ways),
@@ -128,18 +121,14 @@ class _Inverse:
     per_dual: Callable[[int], Fraction] | None
 
     def admits(self, nodes: int, chunks: int) -> bool:
-        """Whether some C of the dual puts so many chunks at a node."""
+        """Whether some C of the dual fits."""
         return _chunks_of_dual(self.dual, self.per_dual, nodes, chunks) is not None
 
     def tabulate(self, nodes: int, chunks: int) -> RelationTable:
         """The dual's table with pre and post exchanged."""
         found = _chunks_of_dual(self.dual, self.per_dual, nodes, chunks)
         if found is None:
-            raise ModelError(
-                f"collective {self.name} is not defined for C = {chunks} on "
-                f"{counted(nodes, 'node')}",
-                self.origin,
-            )
+            raise not_defined(self.name, nodes, chunks, self.origin)
         table = self.dual.tabulate(nodes, found)
         roots = (table.ends if self.dual.combining else table.starts).sizes
         if (roots != 1).any():
@@ -165,7 +154,7 @@ class _Sequence:
     admitted: dict[tuple[int, int], bool] = field(init=False, default_factory=dict)
     compared: set[int] = field(init=False, default_factory=set)
     joined: set[tuple[int, int]] = field(init=False, default_factory=set)
-    """Ways, and numbers of nodes, whose parts were seen to fit together."""
+    """Pairs of a way and P whose parts fit together."""
 
     def __post_init__(self) -> None:
         if not self.ways or not all(self.ways):
@@ -210,8 +199,8 @@ class _Sequence:
     def _fits(self, way: int, nodes: int, chunks: int) -> bool:
         """Whether one way admits that C.
 
-        Regular parts that fit together for one C do so for every C that each of them admits, for
-        their tables are cut: these need not be made.
+        Regular parts that fit together for one C do so for every C that each of them admits, since
+        their tables are cut.
         """
         if self.irregular or (way, nodes) not in self.joined:
             if self._follow(way, nodes, chunks) is None:
@@ -226,7 +215,7 @@ class _Sequence:
         return all(lookup(nodes, total) is not None for lookup in later)
 
     def tabulate(self, nodes: int, chunks: int) -> RelationTable:
-        """Where the first part starts and the last one ends, in the first way that admits C."""
+        """The table of the first way that admits C, compared with the other ways."""
         result: RelationTable | None = None
         first = 0
         for way in range(len(self.ways)):
@@ -238,21 +227,17 @@ class _Sequence:
             elif not result.same_as(table):
                 raise self._differing(way, first, f"{counted(nodes, 'node')}, C = {chunks}")
         if result is None:
-            raise ModelError(
-                f"collective {self.name} is not defined for C = {chunks} on "
-                f"{counted(nodes, 'node')}",
-                self.origin,
-            )
+            raise not_defined(self.name, nodes, chunks, self.origin)
         if not self.irregular and nodes not in self.compared:
             self._compare_ways(nodes)
             self.compared.add(nodes)
         return result
 
     def _compare_ways(self, nodes: int) -> None:
-        """Passes when all ways amount to the same, whichever C they admit.
+        """Raises unless all ways amount to the same, whichever C they admit.
 
-        What holds of each way for the least C for which its parts have equally many chunks holds
-        of all C that it admits, as these are multiples of that one.
+        Each way admits multiples of the least C for which its parts have equally many chunks, so
+        that one is compared.
         """
         shares: dict[int, dict[tuple[bytes, bytes], Fraction]] = {}
         for way, lookups in enumerate(self.lookups):
@@ -306,10 +291,10 @@ class _Sequence:
     def _joined(
         self, way: int, tables: Sequence[RelationTable], nodes: int, chunks: int
     ) -> RelationTable:
-        """Where the first part of a way starts and the last one ends.
+        """The start of a way's first part and the end of its last one.
 
-        Chunks that are in the same places between two parts are paired in order.  So where the
-        tables are those of fewer chunks, cut, the result is one, too.
+        Chunks in the same places between two parts are paired in order, so a result of cut tables
+        is cut, too.
         """
         whole = tables[0]
         for place, table in enumerate(tables[1:], start=1):
@@ -328,7 +313,7 @@ class _Sequence:
 def _chunks_of_dual(
     dual: Collective, per_dual: Callable[[int], Fraction] | None, nodes: int, chunks: int
 ) -> int | None:
-    """The C of the dual for one of its inverse; None if there is none."""
+    """The C of the dual for a C of its inverse; None if there is none."""
     if per_dual is None:
         return kept_lookup(dual, largest_post)(nodes, chunks)
     found = chunks / per_dual(nodes)
@@ -338,21 +323,19 @@ def _chunks_of_dual(
 
 
 def inverse_chunks(collective: Collective, nodes: int, chunks: int) -> int | None:
-    """The C of an inverse for one of its dual; None where it is the largest count at a node."""
+    """The C of an inverse for a C of its dual; None where it is the largest count at a node."""
     if collective.per_dual is None:
         return None
     return int(chunks * collective.per_dual(nodes))
 
 
 def dual_of(collective: Collective, dual: Collective, nodes: int, chunks: int) -> int:
-    """The C of the dual whose algorithms are those of its inverse with C = `chunks`, run backwards.
+    """The C of the dual whose algorithms, run backwards, solve its inverse with C = `chunks`.
 
-    Where the dual's chunks do not grow in proportion to its C, several may put so many chunks at a
-    node; the inverse is that of the one found here.
+    Several C of a dual may put that many chunks at a node; one of them defines the inverse.
 
     Raises:
-        ModelError: when the inverse is not defined for that C.
-        LocatedError: when no C was found, and some C of the dual makes no sense.
+        LocatedError: when the inverse is not defined for that C, or a C of the dual has no table.
     """
     found = _chunks_of_dual(dual, collective.per_dual, nodes, chunks)
     if found is None:
@@ -364,7 +347,7 @@ def dual_of(collective: Collective, dual: Collective, nodes: int, chunks: int) -
 
 
 def dual_instance(instance: Instance, collective: Collective, dual: Collective) -> Instance:
-    """The instance of the dual, on the reversed topology, that an inverse's instance amounts to.
+    """The instance of the dual, on the reversed topology, that solves an inverse's instance.
 
     Raises:
         ModelError: as `dual_of`, or when the dual cannot be done on the reversed topology.
@@ -379,12 +362,8 @@ def dual_instance(instance: Instance, collective: Collective, dual: Collective) 
 
 
 def require_sense(collective: Collective, topology: Topology, chunks: int) -> None:
-    """Passes when there are algorithms to look for with a C for which the collective is defined.
-
-    Raises:
-        LocatedError: when its parts do not fit together, or what must get somewhere cannot.
-    """
+    """Raises LocatedError when parts do not fit together for C, or a post cannot be reached."""
     collective.table_on(topology, chunks)
     dual = collective.dual
-    if dual is not None:  # which is what solvers will be asked about
+    if dual is not None:  # solvers get the dual
         dual.table_on(topology.reversed(), dual_of(collective, dual, topology.num_nodes, chunks))

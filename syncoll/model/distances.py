@@ -1,8 +1,8 @@
-"""Distances between all nodes: two ways of going breadth first, from all nodes together.
+"""Distances between all nodes: two breadth-first searches from all nodes at once.
 
-Where no way is long, a set of nodes for each node, a bit each, says from where it was reached: a
-level costs a bit operation for each link and node.  On long networks, of many levels in which
-little is new, only what is new is gone on from: the work is one of each link and node in all.
+On networks of small diameter each node has a bit set of the sources that reached it: a level costs
+a bit operation for each link and node.  On long networks, where a level reaches few new nodes, only
+the frontier is expanded: the work is one of each link and node in all.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ UNREACHABLE = 1 << 30
 """The distance between nodes that no path connects; larger than any number of steps."""
 
 _BLOCK = 1 << 22
-"""Links times sources that are looked at together: so many bytes an array."""
+"""Links times sources handled together, a byte each in an array."""
 
 _MOST_LEVELS = 128
-"""With longer ways from the first node, only what is new is gone on from."""
+"""Beyond this distance from the first node the frontier is expanded instead of bit sets."""
 
 
 def distances(nodes: int, links: IntArray) -> IntArray:
     """Links on a shortest path ``[source, destination]``, or `UNREACHABLE`.
 
     Args:
-        nodes: P.
         links: ``[L, 2]``, source and destination of each, sorted.
     """
     found = np.full((nodes, nodes), UNREACHABLE, dtype=np.int64)
@@ -39,12 +38,12 @@ def distances(nodes: int, links: IntArray) -> IntArray:
     if _levels(nodes, links) <= _MOST_LEVELS:
         _by_sets(nodes, links, found)
     else:
-        _by_what_is_new(nodes, links, found)
+        _by_frontier(nodes, links, found)
     return found
 
 
 def _levels(nodes: int, links: IntArray) -> int:
-    """How far node 0 is from the last that it reaches, or somewhat more than the limit."""
+    """The eccentricity of node 0 among the nodes that it reaches, up to just over the limit."""
     reached = np.zeros(nodes, dtype=bool)
     reached[:1] = True
     for level in range(_MOST_LEVELS + 1):
@@ -85,7 +84,7 @@ def _by_sets(nodes: int, links: IntArray, found: IntArray) -> None:
 
 
 def _parts(first: IntArray, links: int, at_once: int) -> list[tuple[int, int, int, int]]:
-    """Heads from one to another, and their links, of which there are not too many together."""
+    """Ranges of heads (low, high) and of their links (start, stop), at most `at_once` links."""
     ends = np.append(first[1:], links)
     found, low = [], 0
     while low < len(first):
@@ -96,7 +95,7 @@ def _parts(first: IntArray, links: int, at_once: int) -> list[tuple[int, int, in
     return found
 
 
-def _by_what_is_new(nodes: int, links: IntArray, found: IntArray) -> None:
+def _by_frontier(nodes: int, links: IntArray, found: IntArray) -> None:
     heads = links[:, 1]
     counts = np.bincount(links[:, 0], minlength=nodes)
     first = np.cumsum(counts) - counts
@@ -113,7 +112,7 @@ def _by_what_is_new(nodes: int, links: IntArray, found: IntArray) -> None:
             new = found[came_from, there] == UNREACHABLE
             came_from, there = came_from[new], there[new]
             found[came_from, there] = level
-            # What was found several times counts once: where it was found last.
+            # A pair found several times counts once: where it was found last.
             places = np.arange(len(there))
             last[came_from - low, there] = places
             once = last[came_from - low, there] == places

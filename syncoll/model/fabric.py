@@ -1,9 +1,7 @@
 """Fabric: a physical network of compute nodes and switches with exact link bandwidths.
 
-It is what a cluster looks like to a cable: GPUs, switches, and how many GB/s each directed link
-carries.  A `Topology` has no switches and counts chunks per round; a fabric has both and counts
-bandwidth (ForestColl paper, section 3.1: a directed graph whose vertices are compute nodes and
-switch nodes).  `syncoll.routing` turns one into the other.
+A `Topology` has no switches and counts chunks per round; a fabric has both and counts GB/s on each
+directed link (ForestColl paper, section 3.1).  `syncoll.routing` turns one into the other.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ __all__ = [
 ]
 
 Measure = Literal["GB/s", "chunks per round"]
-"""What a fabric's bandwidths count."""
+"""The unit of a fabric's bandwidths."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +40,11 @@ class FabricLink:
     """A directed link.
 
     Args:
-        source: a compute node or a switch.
-        destination: another one.
+        source: a compute node or a switch, as is the destination.
         bandwidth: above 0, in the fabric's measure.
-        label: what the link is, for people; may be empty.
-        latency: seconds from the first bit's departure to its arrival, at least 0; None where
-            nobody knows.  Like the label it says nothing about what can be carried.
+        label: for people; may be empty.
+        latency: seconds from the first bit's departure to its arrival, at least 0; None where it
+            is unknown.
     """
 
     source: int
@@ -61,24 +58,23 @@ class FabricLink:
 class Fabric:
     """Compute nodes ``0 … P-1``, switches ``P … P+W-1``, and directed links between them.
 
-    Switches forward, and hold no data.  Those that `multicast` and `reduce` name do more: see
-    `syncoll.model.counting` for what.
+    Switches forward, and hold no data.  The switches of `multicast` and `reduce` also copy and add
+    up, see `syncoll.model.counting`.
 
     Args:
-        name: how people call it, arguments included: ``a100(boxes=2)``.
-        num_nodes: P, the compute nodes.
+        name: as people write it, arguments included: ``a100(boxes=2)``.
+        num_nodes: P.
         num_switches: W.
         links: sorted by (source, destination), each pair once; see `from_links` for any order.
         origin: where a spec file defines it.
-        measure: what bandwidths count.
+        measure: the unit of bandwidths.
         unit: the bandwidth that carries one chunk per round; None for the least of the links'.
-        multicast: the switches that copy what comes in to several of their links, ascending.
-        reduce: the switches that add up what comes in for one destination, ascending.
+        multicast: the switches that copy an input to several of their links, ascending.
+        reduce: the switches that add up their inputs for one destination, ascending.
 
     Raises:
-        ModelError: on no compute node, a link to an unknown vertex or from a vertex to itself, a
-            pair listed twice or out of order, a bandwidth or a unit that is not above 0, a unit
-            where bandwidths are chunks per round already, or a switch that there is not.
+        ModelError: on no compute node, an invalid, repeated or unsorted link, a bandwidth or a unit
+            that is not above 0, a unit without GB/s, or an unknown switch.
     """
 
     name: str
@@ -92,7 +88,6 @@ class Fabric:
     reduce: tuple[int, ...] = field(default=(), kw_only=True)
 
     def __repr__(self) -> str:
-        """In a line."""
         return (
             f"<network {self.name}: {counted(self.num_nodes, 'node')}, "
             f"{counted(self.num_switches, 'switch')}, {counted(len(self.links), 'link')}>"
@@ -158,12 +153,8 @@ class Fabric:
         """Builds a fabric from (source, destination, bandwidth); parallel links add up.
 
         Args:
-            name: how people call it.
-            num_nodes: P.
-            num_switches: W.
             links: in any order.
             both_ways: whether each link stands for one in either direction.
-            measure: what bandwidths count: ``GB/s`` or ``chunks per round``.
             unit: the bandwidth in GB/s that carries one chunk per round; None for the least.
 
         Raises:
@@ -197,11 +188,7 @@ class Fabric:
         measure: Measure = "GB/s",
         unit: Fraction | None = None,
     ) -> Fabric:
-        """Builds a fabric from the bandwidth of each directed link; see `from_links`.
-
-        Raises:
-            ModelError: see the class.
-        """
+        """Builds a fabric from the bandwidth of each directed link; see `from_links`."""
         links = [
             FabricLink(u, v, rational_bandwidth(name, b))
             for (u, v), b in sorted(bandwidths.items())
@@ -210,13 +197,13 @@ class Fabric:
 
     @classmethod
     def of(cls, topology: Topology | Fabric) -> Fabric:
-        """The fabric of a topology: itself, or that from which it was made.
+        """The fabric of a topology, or of itself.
 
-        One in which no links share bandwidth becomes a fabric without switches, in chunks per
-        round.
+        A topology without one, in which no links share bandwidth, becomes a fabric without
+        switches in chunks per round.
 
         Raises:
-            ModelError: when links share bandwidth and nothing says through which switches.
+            ModelError: when links share bandwidth and no switches are known.
         """
         if isinstance(topology, Fabric):
             return topology
@@ -248,7 +235,7 @@ class Fabric:
         return min((link.bandwidth for link in self.links), default=Fraction(1))
 
     def vertex_name(self, vertex: int) -> str:
-        """``node 3`` or ``switch 0``: switches are counted from 0 here."""
+        """``node 3`` or ``switch 0``, with switches counted from 0."""
         if vertex < self.num_nodes:
             return f"node {vertex}"
         return f"switch {vertex - self.num_nodes}"
@@ -292,18 +279,13 @@ class Fabric:
         """The vertices that paths from `vertex` reach, itself included.
 
         Args:
-            vertex: where the paths start.
             against: walk the links backwards: the vertices that reach `vertex`.
         """
         pairs: Iterable[tuple[int, int]] = self.bandwidths
         return reached(((b, a) for a, b in pairs) if against else pairs, vertex)
 
     def require_reachable(self, roots: Sequence[int]) -> None:
-        """Checks that the data of each root can reach every compute node.
-
-        Raises:
-            ModelError: naming a root and a compute node that it cannot reach.
-        """
+        """Raises ModelError unless paths lead from each root to every compute node."""
         first = roots[0]
         reached, reaching = self.reached_from(first), self.reached_from(first, against=True)
         pairs = [(first, node) for node in range(self.num_nodes) if node not in reached]
@@ -321,9 +303,9 @@ class Fabric:
         return bool(self.multicast or self.reduce)
 
     def counting(self, ends: tuple[int, int]) -> Counting:
-        """What is counted on a link: a switch copies what comes in, and adds up what goes out.
+        """The counting of a link: a switch copies its inputs and adds up its outputs.
 
-        Between a switch that adds up and one that copies it is what is copied.
+        Between a switch that adds up and one that copies the copies count.
         """
         if ends[1] in self.multicast:
             return Counting.SOURCES
@@ -334,7 +316,7 @@ class Fabric:
         return replace(self, multicast=(), reduce=())
 
     def reversed(self) -> Fabric:
-        """The same network with every link turned round: what copied adds up."""
+        """The same network with every link reversed; copying and adding up change places."""
         links = (replace(x, source=x.destination, destination=x.source) for x in self.links)
         order = sorted(links, key=lambda x: (x.source, x.destination))
         return replace(
@@ -353,15 +335,13 @@ def require_network(
     links: Sequence[tuple[int, int]],
     vertices: tuple[int, str, str],
 ) -> None:
-    """Checks what topologies and fabrics have in common.
+    """Checks the nodes and links of a topology or fabric.
 
     Args:
-        owner: in words, for errors.
-        vertices: how many a link may join, the word for one, and all of them in words.
+        vertices: their number, the noun for one, and a description of all.
 
     Raises:
-        ModelError: on no node, an unknown vertex, a link from a vertex to itself, and links that
-            are not sorted and distinct.
+        ModelError: on no node, an unknown vertex, a self-loop, and links out of order or repeated.
     """
     count, noun, known = vertices
     if num_nodes < 1:
@@ -383,7 +363,7 @@ def require_network(
 
 
 def reversed_name(name: str) -> str:
-    """What a network with every link turned round is called."""
+    """The name of a network with every link reversed."""
     return name.removesuffix("^-1") if name.endswith("^-1") else f"{name}^-1"
 
 
@@ -404,12 +384,8 @@ def reached(links: Iterable[tuple[int, int]], start: int) -> frozenset[int]:
 def rational_bandwidth(owner: str, value: Any) -> Fraction:
     """A bandwidth as written: the float 0.1 is 1/10, not the binary number next to it.
 
-    Args:
-        owner: whose it is, by name.
-        value: a number, or a text such as ``1/2``.
-
     Raises:
-        ModelError: when it is not a rational number.
+        ModelError: when it is not a rational number, or a text of one such as ``1/2``.
     """
     try:
         return Fraction(str(value) if isinstance(value, float | np.floating) else value)

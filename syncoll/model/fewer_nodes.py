@@ -1,9 +1,8 @@
-"""A collective without some of its nodes, which take no part: it is one of the nodes that are left.
+"""A collective without some of its nodes, as one of the nodes that are left.
 
-Nobody waits for the data of a node that is gone, and it needs none.  So of each chunk's pre and
-post the nodes that are left count, numbered from 0 in the order that they had, and a chunk that
-nobody has, or nobody needs, is no longer there.  C is that of the whole collective, on all its
-nodes.
+The lost nodes provide and need no data.  Of each chunk's pre and post the other nodes count,
+renumbered from 0 in their order, and a chunk that no node has, or needs, disappears.  C is that of
+the whole collective, on all its nodes.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ __all__ = ["as_operand", "rest_of", "without", "words_without"]
 
 
 _LOOSE = re.compile(r" \+ |^[0-9]+ \* ")
-"""What binds less tightly than ``without``, in the name of a collective."""
+"""An operator that binds less tightly than ``without``, in the name of a collective."""
 
 
 def without(
@@ -36,18 +35,17 @@ def without(
     origin: Origin | None = None,
     nodes_origin: Origin | None = None,
 ) -> Collective:
-    """The collective on one node less for each of some nodes, which are gone.
+    """The collective without some nodes.
 
     Args:
-        nodes: those that are gone, by the numbers that they have in the whole collective.
-        name: how people call it; empty for what the spec language calls it.
+        nodes: the lost nodes, as numbered in the whole collective.
+        name: empty for its name in the spec language.
         origin: where a spec file asks for it.
         nodes_origin: where it names these nodes.
 
     Raises:
-        ModelError: when there are no such nodes, or the same one twice.  That the collective has
-            no such node, and that nothing is left of it, is found, and raised, when a table is
-            made.
+        ModelError: when `nodes` are no distinct nodes; when a table is made, if the collective has
+            no such node or nothing is left of it.
 
     Examples:
         >>> from syncoll.api import collective
@@ -92,7 +90,7 @@ def words_without(nodes: Sequence[int]) -> str:
 
 
 def as_operand(name: str) -> str:
-    """A name as it stands before ``without``: that of a sum in brackets.
+    """A name before ``without``: that of a sum gets brackets.
 
     >>> as_operand("allgather within [[0,1],[2,3]]"), as_operand("2 * allgather + alltoall")
     ('allgather within [[0,1],[2,3]]', '(2 * allgather + alltoall)')
@@ -105,11 +103,7 @@ def as_operand(name: str) -> str:
 
 
 def rest_of(table: RelationTable, nodes: Sequence[int]) -> tuple[BoolArray, BoolArray, BoolArray]:
-    """Pre and post of the nodes that are left, and which chunks somebody has and somebody needs.
-
-    Args:
-        nodes: those that are left.
-    """
+    """Pre and post of the remaining `nodes`, and ``[G]`` whether some have and need a chunk."""
     pre, post = table.pre[:, nodes], table.post[:, nodes]
     kept: BoolArray = np.logical_and(pre.any(axis=1), post.any(axis=1))
     return pre, post, kept
@@ -125,12 +119,12 @@ class _Left:
     origin: Origin | None
 
     def admits(self, nodes: int, chunks: int) -> bool:
-        """Whether the whole collective is defined for this C."""
+        """Whether the whole collective is defined for C."""
         self._require_there(nodes)
         return self.whole.admits(nodes + len(self.gone), chunks)
 
     def tabulate(self, nodes: int, chunks: int) -> RelationTable:
-        """The rows of the chunks that somebody has and somebody needs."""
+        """The rows of the remaining nodes and chunks."""
         self._require_there(nodes)
         every = nodes + len(self.gone)
         left = [node for node in range(every) if node not in self.gone]
@@ -158,7 +152,7 @@ class _Left:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _PerDual:
-    """P to C divided by that of the dual, as it is on the whole machine."""
+    """P to C divided by that of the dual, on all nodes."""
 
     whole: Collective
     dual: Collective

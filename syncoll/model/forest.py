@@ -3,9 +3,8 @@
 One unit of weight is one tree.  In a forest of ``k`` trees for a root of weight 1 every tree
 carries 1/k of that root's data, and a link of bandwidth b carries at most ``scale * b`` trees.
 
-Where switches copy (or, of trees that reduce, add up), trees may branch at them: such a *junction*
-is reached over one path and hands on over any number of others, so that each link carries a tree
-once.
+Trees may branch at switches that copy (or, in a reduction, add up).  Such a *junction* has one path
+in and any number of paths out, so that each link carries a tree once.
 """
 
 from __future__ import annotations
@@ -28,8 +27,7 @@ class Tree:
     """A spanning tree.
 
     Args:
-        root: a compute node.
-        weight: how many equal trees it stands for.
+        weight: the number of equal trees.
         edges: for each compute node but the root, and each junction in use, nearest to the root
             first: (tail, head, path) with the path's vertices from tail to head.
     """
@@ -41,8 +39,7 @@ class Tree:
     def sends(self, num_nodes: int) -> tuple[tuple[int, int], ...]:
         """(parent, child) for each compute node but the root, every parent before its children.
 
-        Args:
-            num_nodes: P; vertices from there on are junctions, which hold nothing.
+        Vertices from `num_nodes` on are junctions, which hold nothing.
         """
         holder: dict[int, int] = {}
         pairs = []
@@ -60,15 +57,14 @@ class Forest:
     """Spanning trees of a fabric, as arrays.
 
     Args:
-        fabric: the network.
         weights: for each compute node the share of the data that starts (or ends) there.
         k: trees rooted at a node of weight 1.
         scale: U, the trees that a unit of bandwidth may carry.
         roots: ``[tree]``.
-        multiplicity: ``[tree]``: how many equal trees each stands for.
+        multiplicity: ``[tree]``: the number of equal trees.
         routes: physical paths between compute nodes and junctions.
-        entering: ``[tree, P + J]``: the route by which a tree enters a node, -1 at its root, and
-            behind the nodes that by which it enters a junction, -1 where it does not.
+        entering: ``[tree, P + J]``: the route by which a tree enters each node, -1 at its root,
+            and each junction, -1 where it is not used.
         inward: whether data flows from leaves to roots (reduction), along reversed edges: routes
             then lead from a child to its parent, and `entering` names the route that leaves.
         junctions: J switches at which trees may branch, ascending.
@@ -87,7 +83,7 @@ class Forest:
 
     @property
     def num_trees(self) -> int:
-        """Trees that differ."""
+        """The number of distinct trees."""
         return len(self.roots)
 
     @property
@@ -124,7 +120,7 @@ class Forest:
 
     @cached_property
     def heights(self) -> npt.NDArray[np.int32]:
-        """``[tree]``: sends on the longest way from the root; a junction is on the way of one."""
+        """``[tree]``: sends on the longest path from the root; junctions do not count."""
         heights = np.zeros(self.num_trees, dtype=np.int32)
         rows = max(1, 4_000_000 // self.fabric.num_nodes)
         for begin in range(0, self.num_trees, rows):
@@ -168,7 +164,7 @@ class Forest:
         return (self.tree(i) for i in range(self.num_trees))
 
     def reversed(self) -> Forest:
-        """The same trees with every edge turned round, on the reversed fabric."""
+        """The same trees with every edge reversed, on the reversed fabric."""
         return replace(
             self,
             fabric=self.fabric.reversed(),

@@ -1,6 +1,6 @@
-"""Groups: what a collective asks of one group of nodes, as a collective on these nodes alone.
+"""Groups: the part of a collective for each group of nodes, as a collective on these nodes alone.
 
-Nodes belong together that have a chunk in common, be it that it starts or must end there.
+Nodes that share a chunk, which starts or must end there, are in one group.
 """
 
 from __future__ import annotations
@@ -20,10 +20,7 @@ Group = tuple[int, ...]
 
 
 def groups_of(instance: Instance) -> tuple[Group, ...]:
-    """The groups of nodes that have chunks in common, by their least nodes.
-
-    Nodes where nothing starts or ends are in none.
-    """
+    """The groups of nodes with chunks in common, by their least nodes; idle nodes have none."""
     label = np.arange(instance.topology.num_nodes)
     there = instance.pre | instance.post
     while True:
@@ -41,7 +38,7 @@ def groups_of(instance: Instance) -> tuple[Group, ...]:
 
 
 def instance_within(instance: Instance, number: int) -> Instance:
-    """What an instance asks of one of its groups, whose nodes are numbered from 0 there.
+    """The part of an instance for one of its groups, with nodes renumbered from 0.
 
     Raises:
         ModelError: when there is no such group.
@@ -57,11 +54,7 @@ def instance_within(instance: Instance, number: int) -> Instance:
 
 
 def group_of(instance: Instance, number: int) -> Group:
-    """One of the groups.
-
-    Raises:
-        ModelError: when there are not so many; it tells which there are.
-    """
+    """One of the groups; raises ModelError, which lists them, for an unknown number."""
     groups = groups_of(instance)
     if not 0 <= number < len(groups):
         there = ", ".join(f"{i} ({listed(group)})" for i, group in enumerate(groups[:8]))
@@ -85,7 +78,7 @@ def listed(nodes: Group) -> str:
 
 
 def _topology_within(topology: Topology, nodes: Group) -> Topology:
-    """The links among some nodes, with what they share as wide as before."""
+    """The links among some nodes, with their shared bounds as wide as before."""
     number = {node: i for i, node in enumerate(nodes)}
     kept = {
         (a, b): (number[a], number[b]) for a, b in topology.links if a in number and b in number

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import BoolArray, IntArray, frozen
 from syncoll.errors import ModelError, Origin
+from syncoll.model.node_sets import NodeSets
 from syncoll.model.reach import Reach
 from syncoll.model.rows import RelationTable
 from syncoll.model.topology import UNREACHABLE, Topology
@@ -31,19 +31,18 @@ class Instance:
 
     Args:
         topology: P and B.
-        collective: the collective's name, for people and files.
+        collective: its name, for people and files.
         chunks: C, the chunks into which one node's data is cut.
         steps: S.
         rounds: R, the sum of all steps' rounds.
         pre: ``[G, P]``, chunk c starts at node n.
         post: ``[G, P]``, chunk c must end at node n.
         combining: whether the nodes of pre hold contributions, not copies.
-        rounds_per_step: Q, when it is given and not to be found; adds up to R.
+        rounds_per_step: Q, when it is fixed; adds up to R.
         origin: where a spec file defines the collective.
 
     Raises:
-        ModelError: on arrays of a wrong shape, an empty post, or a chunk that cannot reach a node
-            of its post on this topology.
+        ModelError: on arrays of a wrong shape, an empty post, or an unreachable one.
 
     Examples:
         >>> from syncoll.api import Instance, Topology
@@ -65,7 +64,6 @@ class Instance:
     origin: Origin | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
-        """In a line."""
         return (
             f"<instance {self.collective} on {self.topology.name}: C = {self.chunks}, "
             f"S = {self.steps}, R = {self.rounds}>"
@@ -75,8 +73,7 @@ class Instance:
         for name in ("pre", "post"):
             array = getattr(self, name)
             if not (isinstance(array, np.ndarray) and array.dtype == bool and _kept(array)):
-                array = np.array(array, dtype=bool)
-                array.setflags(write=False)
+                array = frozen(np.array(array, dtype=bool))
             object.__setattr__(self, name, array)
         nodes = self.topology.num_nodes
         if self.pre.ndim != 2 or self.pre.shape != self.post.shape or self.pre.shape[1] != nodes:
@@ -121,7 +118,7 @@ class Instance:
         return int(self.pre.shape[0])
 
     def rounds_range(self, step: int) -> tuple[int, int]:
-        """The fewest and the most rounds that a step may have."""
+        """The fewest and the most rounds of a step."""
         if self.rounds_per_step is not None:
             return self.rounds_per_step[step], self.rounds_per_step[step]
         return 0, self.rounds
@@ -129,22 +126,12 @@ class Instance:
     @cached_property
     def distance_from_pre(self) -> IntArray:
         """``[G, P]``: links from the nearest node that has chunk c at the start to node n."""
-        distances = self.topology.distances
-        result = np.full(self.pre.shape, UNREACHABLE, dtype=np.int64)
-        for row, members in self._rows(self.pre):
-            if row.any():
-                result[members] = distances[row].min(axis=0)
-        return _frozen(result)
+        return _nearest(self.table.starts, self.topology.distances)
 
     @cached_property
     def distance_to_post(self) -> IntArray:
         """``[G, P]``: links from node n to the nearest node that must still get chunk c."""
-        distances = self.topology.distances
-        result = np.full(self.pre.shape, UNREACHABLE, dtype=np.int64)
-        for row, members in self._rows(self.post & ~self.pre):
-            if row.any():
-                result[members] = distances[:, row].min(axis=1)
-        return _frozen(result)
+        return _nearest(NodeSets.of(self.post & ~self.pre), self.topology.distances.T)
 
     @cached_property
     def least_steps(self) -> int:
@@ -153,18 +140,18 @@ class Instance:
 
     @cached_property
     def chunk_classes(self) -> tuple[IntArray, ...]:
-        """The chunks in classes of equal pre and post rows: members of one are interchangeable."""
+        """The chunks in classes of equal pre and post rows, whose members are interchangeable."""
         order = self.table.by_kind()
         cuts = np.flatnonzero(np.diff(self.table.kind[order])) + 1
-        return tuple(map(_frozen, np.split(order, cuts)))
+        return tuple(map(frozen, np.split(order, cuts)))
 
-    @staticmethod
-    def _rows(array: BoolArray) -> list[tuple[BoolArray, IntArray]]:
-        """The distinct rows, each with the positions where it stands, in order of appearance."""
-        groups: dict[bytes, list[int]] = defaultdict(list)
-        for i, row in enumerate(array):
-            groups[row.tobytes()].append(i)
-        return [(array[members[0]], _frozen(np.array(members))) for members in groups.values()]
+
+def _nearest(sets: NodeSets, distances: IntArray) -> IntArray:
+    """``[G, P]``: the least of ``distances[i, n]`` over the nodes i of each chunk's set."""
+    found = np.full(sets.sets.shape, UNREACHABLE, dtype=np.int64)
+    for near, members in zip(found, sets.sets, strict=True):
+        near[:] = distances[members].min(axis=0, initial=UNREACHABLE)
+    return frozen(found[sets.number])
 
 
 def nothing_to_do(collective: str, origin: Origin | None) -> ModelError:
@@ -176,13 +163,8 @@ def nothing_to_do(collective: str, origin: Origin | None) -> ModelError:
     )
 
 
-def _frozen(array: IntArray) -> IntArray:
-    array.setflags(write=False)
-    return array
-
-
 def _kept(array: npt.NDArray[np.generic]) -> bool:
-    """Whether nobody can write to an array, so that it need not be copied."""
+    """Whether an array is read-only for good, so that it need not be copied."""
     base = array.base
     repeated = array.strides[:1] == (0,) and base is not None and not base.flags.writeable
     return not array.flags.writeable and (base is None or repeated)

@@ -1,4 +1,4 @@
-"""A set of nodes for every chunk, kept as the distinct sets and which of them each chunk has.
+"""A set of nodes for every chunk, kept as the distinct sets and the number of each chunk's set.
 
 An alltoall among 1024 nodes has a million chunks, which start and end at one node each: a table of
 chunks and nodes has 2^30 cells, the distinct sets 2^20.
@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import BoolArray, IntArray, frozen
 from syncoll.errors import ModelError
 from syncoll.wording import counted
 
-__all__ = ["MOST_DENSE_CELLS", "NodeSets", "paired"]
+__all__ = ["MOST_DENSE_CELLS", "NodeSets", "common_numbers", "paired"]
 
 ByteArray = npt.NDArray[np.uint8]
-_Scalar = TypeVar("_Scalar", bound=np.generic)
 
 MOST_DENSE_CELLS = 1 << 28
-"""Chunks times nodes of a table that is made in full, a byte each; an algorithm needs several."""
+"""Chunks times nodes of a dense table, a byte each; an algorithm needs several such tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +29,7 @@ class NodeSets:
     """For every chunk a set of nodes.
 
     Args:
-        sets: ``[K, P]``, the sets that chunks have, none twice.
+        sets: ``[K, P]``, the distinct sets.
         number: ``[G]``, the position of each chunk's set.
     """
 
@@ -48,7 +46,7 @@ class NodeSets:
         """Rows of P bits each, as `numpy.packbits` packs them."""
         first, number = _distinct(rows)
         sets = np.unpackbits(rows[first], axis=1, count=nodes).view(bool)
-        return cls(_frozen(sets), _frozen(number))
+        return cls(frozen(sets), frozen(number))
 
     def __len__(self) -> int:
         """G."""
@@ -66,22 +64,14 @@ class NodeSets:
 
     @cached_property
     def dense(self) -> BoolArray:
-        """``[G, P]``, read-only.
-
-        Raises:
-            ModelError: when it would be too large.
-        """
+        """``[G, P]``, read-only; raises ModelError when it would be too large."""
         self.require_dense()
         if len(self.sets) == 1:  # a row of its own would be most of what an allreduce takes
             return np.broadcast_to(self.sets[0], (len(self), self.num_nodes))
-        return _frozen(self.sets[self.number])
+        return frozen(self.sets[self.number])
 
     def require_dense(self) -> None:
-        """Passes when there is room for the table in full.
-
-        Raises:
-            ModelError: when there is not.
-        """
+        """Raises ModelError when the dense table would be too large."""
         if self.cells > MOST_DENSE_CELLS:
             raise ModelError(
                 f"{counted(len(self), 'chunk')} on {counted(self.num_nodes, 'node')}: too many for "
@@ -92,50 +82,48 @@ class NodeSets:
 
     @cached_property
     def sizes(self) -> IntArray:
-        """``[G]``, how many nodes each chunk's set has."""
+        """``[G]``, the size of each chunk's set."""
         found: IntArray = self.sets.sum(axis=1)[self.number]
         return found
 
     @cached_property
     def per_node(self) -> IntArray:
-        """``[P]``, how many chunks have each node in their set."""
+        """``[P]``, the number of chunks whose set has each node."""
         found: IntArray = np.bincount(self.number, minlength=len(self.sets)) @ self.sets
         return found
 
     def take(self, chunks: IntArray) -> NodeSets:
-        """The sets of some chunks, in this order; sets that none has are left out."""
+        """The sets of some chunks, in this order; unused sets are left out."""
         taken = self.number[chunks]
         used = np.bincount(taken, minlength=len(self.sets)) > 0
-        return NodeSets(_frozen(self.sets[used]), _frozen((np.cumsum(used) - 1)[taken]))
+        return NodeSets(frozen(self.sets[used]), frozen((np.cumsum(used) - 1)[taken]))
 
     def pruned(self) -> NodeSets:
-        """The same without sets that no chunk has."""
+        """The same without unused sets."""
         return self.take(np.arange(len(self)))
 
     def tile(self, pieces: int) -> NodeSets:
         """Every chunk cut: chunk c becomes c, c + G, c + 2 G and so on."""
-        return NodeSets(self.sets, _frozen(np.tile(self.number, pieces)))
+        return NodeSets(self.sets, frozen(np.tile(self.number, pieces)))
 
 
 def paired(ours: tuple[NodeSets, ...], theirs: tuple[NodeSets, ...]) -> IntArray | None:
     """For each of our chunks one of theirs with the same sets, each used once.
 
-    The identity where that fits, since then every chunk keeps its place; else chunks are paired in
-    order.  None when the two do not have the same chunks equally often.
-
     Args:
         ours: one or several sets of each chunk.
         theirs: as many.
+
+    Returns:
+        The identity where it fits, else chunks paired in order; None when the chunks differ.
     """
     if len(ours[0]) != len(theirs[0]) or ours[0].num_nodes != theirs[0].num_nodes:
         return None
     count = len(ours[0])
     kind = np.zeros(2 * count, dtype=np.int64)
     for one, other in zip(ours, theirs, strict=True):
-        packed = np.packbits(np.concatenate([one.sets, other.sets]), axis=1)
-        _, common = _distinct(packed)
-        own = common[np.concatenate([one.number, other.number + len(one.sets)])]
-        _, kind = np.unique(kind * (len(packed) + 1) + own, return_inverse=True)
+        common = np.concatenate(common_numbers(one, other))
+        _, kind = np.unique(kind * (int(common.max(initial=0)) + 1) + common, return_inverse=True)
     mine, yours = kind[:count], kind[count:]
     if np.array_equal(mine, yours):
         return np.arange(count)
@@ -147,11 +135,16 @@ def paired(ours: tuple[NodeSets, ...], theirs: tuple[NodeSets, ...]) -> IntArray
     return result
 
 
-def _distinct(rows: ByteArray) -> tuple[IntArray, IntArray]:
-    """Where each distinct row stands first, in ascending order, and each row's place among them.
+def common_numbers(one: NodeSets, other: NodeSets) -> tuple[IntArray, IntArray]:
+    """``[G]`` of both: the number of each chunk's set, the same for equal sets of the two."""
+    _, common = _distinct(np.packbits(np.concatenate([one.sets, other.sets]), axis=1))
+    return common[one.number], common[other.number + len(one.sets)]
 
-    Rows are grouped by a random 64-bit key and then compared, since a sort of millions of rows
-    takes many seconds.
+
+def _distinct(rows: ByteArray) -> tuple[IntArray, IntArray]:
+    """The first position of each distinct row, ascending, and each row's place among them.
+
+    Rows are grouped by a random 64-bit key and then compared: sorting millions of rows is slow.
     """
     count, width = rows.shape
     if not width or not count:
@@ -172,8 +165,3 @@ def _distinct(rows: ByteArray) -> tuple[IntArray, IntArray]:
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     return first[order], place[number]
-
-
-def _frozen(array: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
-    array.setflags(write=False)
-    return array

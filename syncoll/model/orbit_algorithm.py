@@ -1,4 +1,4 @@
-"""OrbitAlgorithm: an algorithm that is said by the sends of some chunks and how to carry them."""
+"""OrbitAlgorithm: an algorithm given by the sends of some chunks and how to carry them."""
 
 from __future__ import annotations
 
@@ -23,26 +23,25 @@ __all__ = ["MOST_LISTED", "MOST_PLAIN", "OrbitAlgorithm"]
 NarrowArray = npt.NDArray[np.int32]
 
 MOST_PLAIN = 1 << 15
-"""Sends of an algorithm that is rather said in full: half a megabyte in a file."""
+"""Algorithms of at most this number of sends are listed: half a megabyte in a file."""
 
 MOST_LISTED = 1 << 24
-"""Sends that are listed for what needs each of them: in Python they take some gigabytes."""
+"""Sends that may be listed one by one: some gigabytes in Python."""
 
 _MOST_CONTRIBUTIONS = 1 << 30
-"""Sends times nodes for which it is listed whose contributions each carries: a byte each."""
+"""Sends times nodes of listed contributions: a byte each."""
 
 
 class OrbitAlgorithm(Algorithm):
-    """An algorithm whose sends are those of one, and their images under all carriers.
+    """An algorithm whose sends are images, under all carriers, of those of a representative.
 
     A send of chunk c from node u to node v in step s has for each element (p, q) of the carriers
-    the image of chunk q(c) from p(u) to p(v) in step s, or as much later as the element says; the
-    contributions that it carries go along.
-    Its rounds are those of the whole.  Like any other it is only a candidate: that carriers make
-    sense, and do not carry two chunks to one, is for the verifier to see.
+    the image of chunk q(c) from p(u) to p(v) in step s plus the element's delay, with its
+    contributions carried along.  Rounds are those of the whole.  Like any algorithm it is only a
+    candidate: the verifier checks the carriers.
 
     Args:
-        representative: the rounds, and the sends that the others are images of.
+        representative: the rounds, and the sends of which all others are images.
         carriers: of the same P, and of G chunks.
 
     Examples:
@@ -66,7 +65,7 @@ class OrbitAlgorithm(Algorithm):
 
     @classmethod
     def plain_if_small(cls, representative: Algorithm, carriers: Carriers) -> Algorithm:
-        """The same algorithm, with all its sends where these are no more than `MOST_PLAIN`."""
+        """The algorithm; with all sends listed if there are at most `MOST_PLAIN`."""
         orbit = cls(representative, carriers)
         if carriers.order == 1:
             return representative
@@ -87,12 +86,12 @@ class OrbitAlgorithm(Algorithm):
 
     @property
     def num_sends(self) -> int:
-        """How many sends there are, without a list of them."""
+        """M, without listing the sends."""
         return self.representative.num_sends * self.carriers.order
 
     @property
     def num_listed(self) -> int:
-        """How many sends are listed: those of the representative."""
+        """The sends of the representative."""
         return self.representative.num_sends
 
     @property
@@ -108,11 +107,7 @@ class OrbitAlgorithm(Algorithm):
         return self.expanded().contributions
 
     def expanded(self) -> Algorithm:
-        """The same algorithm with every send listed.
-
-        Raises:
-            UsageError: when there are too many of them.
-        """
+        """The same algorithm with every send listed; raises UsageError if there are too many."""
         carried = self.representative.contributions
         cells = 0 if carried is None else self.num_sends * carried.shape[1]
         if self.num_sends > MOST_LISTED or cells > _MOST_CONTRIBUTIONS:
@@ -144,7 +139,7 @@ class OrbitAlgorithm(Algorithm):
         return Algorithm(self.rounds_per_step, sends.reshape(-1, 4), whose)
 
     def link_loads(self, topology: Topology) -> IntArray:
-        """``[L, S]``: how many chunks each link carries in each step, images and all."""
+        """``[L, S]``: the number of chunks on each link in each step, images included."""
         nodes, steps = topology.num_nodes, self.steps
         count = len(topology.links)
         number = np.full(nodes * nodes, -1, dtype=np.int64)
@@ -159,7 +154,7 @@ class OrbitAlgorithm(Algorithm):
                     raise KeyError(tuple(ends[links < 0][0].tolist()))
                 cells += np.bincount((links * steps + own[:, 3]).ravel(), minlength=len(cells))
             loads = cells.reshape(count, steps)
-            # Most often a wave comes in every step from one to another: what changes is little.
+            # Usually a wave starts in every step of a range: the counts change rarely.
             changes = np.diff(times, prepend=0, append=0)
             changed = np.zeros((count, steps + 1), dtype=np.int64)
             last = int(own[:, 3].max(initial=-1)) + 1
@@ -171,13 +166,12 @@ class OrbitAlgorithm(Algorithm):
         return total
 
     def _shifted(self) -> Iterator[tuple[NarrowArray, IntArray, int]]:
-        """Permutations of the nodes, how often each of them comes so many steps later than the
-        first time, and that."""
+        """Permutations of nodes, their multiplicity by step from a first one, and that step."""
         carriers = self.carriers
         if not carriers.delays.any():
             yield carriers.elements, np.ones(1, dtype=np.int64), 0
             return
-        # A wave does what the others do: few permutations come again and again.
+            # Waves repeat one another: there are few distinct permutations.
         known: dict[bytes, int] = {}
         numbers = [known.setdefault(row.tobytes(), len(known)) for row in carriers.elements]
         which = np.array(numbers)
@@ -190,12 +184,11 @@ class OrbitAlgorithm(Algorithm):
             yield carriers.elements[example[kind.ravel() == i]], times, first
 
     def without_useless_sends(self, instance: Instance) -> Algorithm:
-        """See `Algorithm.without_useless_sends`; of all sends."""
+        """See `Algorithm.without_useless_sends`."""
         return self.expanded().without_useless_sends(instance)
 
     def tightened(self, topology: Topology) -> Algorithm:
-        """See `Algorithm.tightened`; without the steps in which nothing is sent, what is carried to
-        later ones has to be listed."""
+        """See `Algorithm.tightened`; with delays, an orbit with idle steps has to be listed."""
         if not self.carriers.delays.any():
             return super().tightened(topology)
         rounds = tuple(self.least_rounds(topology))

@@ -1,8 +1,7 @@
 """Permutations of nodes and chunks that carry the sends of some chunks to those of all others.
 
-An allgather on a torus of 4096 nodes has a hundred million sends, but what one node's chunks do is
-what every node's chunks do, moved along.  So the sends of one node's chunks and the ways to move
-them say it all, in some megabytes.
+An allgather on a torus of 4096 nodes has a hundred million sends, but the chunks of every node do
+the same, moved along.  The sends of one node's chunks and the permutations take some megabytes.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import IntArray, frozen
 from syncoll.errors import ModelError
 from syncoll.wording import counted
 
@@ -23,28 +22,25 @@ __all__ = ["Carriers"]
 NarrowArray = npt.NDArray[np.int32]
 
 _CELLS_AT_ONCE = 1 << 21
-"""Images of sends that are made together."""
+"""Images of sends that are computed together."""
 
 
 @dataclass(frozen=True, eq=False)
 class Carriers:
     """Elements, each a permutation of the nodes and one of the chunks, as products of generators.
 
-    An element may carry sends to later steps as well.  Element 0 is the identity.  Nothing else is
-    asked of them here: they need not be a group, and that they keep links and collective is the
-    verifier's business.
+    Element 0 is the identity.  The elements need not be a group; the verifier checks that they keep
+    links and collective.
 
     Args:
-        nodes: ``[n, P]``, for each generator the node that each node goes to.
-        chunks: ``[n, G]``, for each generator the chunk that each chunk goes to.
-        products: ``[H - 1, 2]``, how elements 1, 2, … come about: generator `a` after element `b`
-            for each row a, b; b is an earlier element.
-        delays: ``[n]``, for each generator how many steps later everything happens; below 0 for
-            sooner, empty where all is 0.
+        nodes: ``[n, P]``, for each generator the image of each node.
+        chunks: ``[n, G]``, for each generator the image of each chunk.
+        products: ``[H - 1, 2]``, elements 1, 2, …: a row (a, b) is generator a after the earlier
+            element b.
+        delays: ``[n]``, the steps by which each generator delays sends, maybe below 0; empty for 0.
 
     Raises:
-        ModelError: on arrays of other shapes, what is no permutation, and products of what there
-            is not.
+        ModelError: on arrays of other shapes, no permutations, and unknown factors of products.
 
     Examples:
         >>> shift = Carriers([[1, 2, 0]], [[1, 2, 0]], [[0, 0], [0, 1]])
@@ -67,7 +63,7 @@ class Carriers:
                 array = np.zeros(1, dtype=np.int64)
             if not array.size and name == "products":
                 array = array.reshape(0, 2)
-            if array.shape == (0,):  # an empty list, which does not tell of how many nodes it is
+            if array.shape == (0,):  # an empty list has no width
                 raise ModelError(
                     f"carriers without {name}",
                     None,
@@ -75,8 +71,7 @@ class Carriers:
                 )
             if array.ndim != 2:
                 raise ModelError(f"{name} of carriers", None, "rows of one length")
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+            object.__setattr__(self, name, frozen(array))
         if len(self.nodes) != len(self.chunks) or self.products.shape[1] != 2:
             raise ModelError(
                 f"carriers of shapes {self.nodes.shape}, {self.chunks.shape} and "
@@ -93,8 +88,7 @@ class Carriers:
                 None,
                 "one for each",
             )
-        delays.setflags(write=False)
-        object.__setattr__(self, "delays", delays)
+        object.__setattr__(self, "delays", frozen(delays))
         for name, maps in (("node", self.nodes), ("chunk", self.chunks)):
             numbers = np.arange(maps.shape[1])
             for i, images in enumerate(maps):
@@ -116,28 +110,24 @@ class Carriers:
 
     @property
     def order(self) -> int:
-        """H, how many elements there are."""
+        """H, the number of elements."""
         return len(self.products) + 1
 
     @cached_property
     def elements(self) -> NarrowArray:
-        """``[H, P]``: for each element the node that each node goes to."""
+        """``[H, P]``: for each element the image of each node."""
         return self._products(self.nodes, np.arange(self.nodes.shape[1]))
 
     @cached_property
     def later(self) -> IntArray:
-        """``[H]``: for each element how many steps later everything happens."""
+        """``[H]``: the steps by which each element delays sends."""
         found, delays = [0], self.delays.tolist()
         for generator, element in self.products.tolist():
             found.append(found[element] + delays[generator])
         return np.array(found, dtype=np.int64)
 
     def images(self, chunks: npt.ArrayLike) -> NarrowArray:
-        """``[H, K]``: for each element the chunks that these go to.
-
-        Args:
-            chunks: ``[K]``.
-        """
+        """``[H, K]``: for each element the images of some chunks ``[K]``."""
         return self._products(self.chunks, np.asarray(chunks, dtype=np.int64))
 
     def _products(self, generators: IntArray, identity: IntArray) -> NarrowArray:
@@ -146,11 +136,10 @@ class Carriers:
         found[0] = identity
         for i, (generator, element) in enumerate(self.products.tolist(), start=1):
             maps[generator].take(found[element], out=found[i])
-        found.setflags(write=False)
-        return found
+        return frozen(found)
 
     def same_as(self, other: Carriers) -> bool:
-        """Whether they are the same elements, said in the same way."""
+        """Whether they are the same elements as the same products."""
         return self is other or all(
             np.array_equal(getattr(self, name), getattr(other, name))
             for name in ("nodes", "chunks", "products", "delays")
@@ -159,14 +148,13 @@ class Carriers:
     def carried(
         self, ends: IntArray, elements: NarrowArray | None = None
     ) -> Iterator[tuple[slice, NarrowArray]]:
-        """Where nodes go, for some elements after the others so that memory suffices.
+        """The images of nodes ``[K, …]``, in blocks of elements that fit the memory.
 
         Args:
-            ends: ``[K, …]``, nodes.
-            elements: rows of `elements`, where not all of them are meant.
+            elements: rows of `elements`; None for all.
 
         Yields:
-            Which elements, and their images ``[elements, K, …]``.
+            A slice of the elements, and their images ``[elements, K, …]``.
         """
         if elements is None:
             elements = self.elements

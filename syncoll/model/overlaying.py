@@ -1,4 +1,4 @@
-"""Algorithms of several collectives at the same time: what each sends in a step is sent in it."""
+"""Overlays: algorithms of several collectives at the same time, step by step."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["overlay"]
 def overlay(parts: Sequence[tuple[Instance, Algorithm]], name: str) -> tuple[Instance, Algorithm]:
     """The algorithms of problems on one topology, with one C, as one of all their chunks.
 
-    All begin with the first step; a step has the fewest rounds for what they send in it together,
-    at most the sum of what each has for it.
+    All begin with the first step.  A step has the fewest rounds for its sends together, at most the
+    sum of the parts' rounds.
 
     Args:
         parts: the chunks of each come after those of the ones before it.
-        name: what the whole is called.
+        name: of the result.
     """
     instances = [instance for instance, _ in parts]
     lists = [a.expanded() if isinstance(a, OrbitAlgorithm) else a for _, a in parts]
@@ -30,7 +30,7 @@ def overlay(parts: Sequence[tuple[Instance, Algorithm]], name: str) -> tuple[Ins
     sends, carried, first = [], [], 0
     for instance, algorithm in zip(instances, lists, strict=True):
         own = algorithm.sends.copy()
-        if combining:  # what is only moved is the contribution of where it starts
+        if combining:  # a chunk that is only moved is the contribution of its start
             moved = instance.pre[own[:, 0]]
             listed = algorithm.contributions
             carried.append(moved if listed is None else listed)

@@ -1,4 +1,4 @@
-"""Reach: how far away what a collective asks for is on a topology."""
+"""Reach: the distances that a collective's chunks have to go on a topology."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Reach"]
 
 
 _PAIRS_AT_ONCE = 1 << 22
-"""About how many kinds of chunks and their nodes are looked at together."""
+"""Approximate number of pairs of a kind of chunk and a node that are computed together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,24 +36,20 @@ class Reach:
 
     @classmethod
     def of(cls, topology: Topology, table: RelationTable, combining: bool) -> Reach:
-        """The last one with its computed parts if the objects are the same, or a new one."""
+        """The last reach, with its cached parts, if the objects are the same; else a new one."""
         last = cls._last
-        if (
-            last is None
-            or last.topology is not topology
-            or last.table is not table
-            or last.combining != combining
-        ):
+        same = last is not None and last.topology is topology and last.table is table
+        if last is None or not same or last.combining != combining:
             last = cls._last = cls(topology, table, combining)
         return last
 
     @cached_property
     def distances(self) -> IntArray:
-        """``[K, P]``: for each set of `table.starts` the fewest steps after which a node can have
-        all of a chunk that starts there.
+        """``[K, P]``: for each set of `table.starts` the fewest steps until a node has all of a
+        chunk that starts there.
 
         That is the distance from the nearest node of the set, or for a combining collective from
-        the farthest.  No node can have a chunk to which no node contributes.
+        the farthest; `UNREACHABLE` from an empty set.
         """
         far, sets = self.topology.distances, self.table.starts.sets
         result = np.full(sets.shape, UNREACHABLE, dtype=np.int64)
@@ -72,7 +68,7 @@ class Reach:
 
     @cached_property
     def _steps(self) -> IntArray:
-        """For each kind of chunk, see `RelationTable.kinds`, the steps to the last of its goals."""
+        """For each kind of chunk, see `RelationTable.kinds`, the steps to its last destination."""
         starts, ends, _ = self.table.kinds
         sets = self.table.ends.sets
         sizes = sets.sum(axis=1)
@@ -91,19 +87,10 @@ class Reach:
         return result
 
     def require(self, name: str, origin: Origin | None) -> None:
-        """Passes when every chunk can get to where it must end.
-
-        Args:
-            name: of the collective.
-            origin: where a spec file defines it.
-
-        Raises:
-            ModelError: when one cannot.
-        """
-        lost = self._lost()
-        if lost is None:
+        """Raises ModelError when a chunk of the collective `name` cannot reach its post."""
+        if self.least_steps < UNREACHABLE:
             return
-        chunk, node = lost
+        chunk, node = self._first(UNREACHABLE)
         starts = np.flatnonzero(self.table.starts.sets[self.table.starts.number[chunk]]).tolist()
         if self.combining and not starts:
             where = "no node contributes to it"
@@ -122,15 +109,11 @@ class Reach:
 
     @property
     def farthest(self) -> tuple[int, int] | None:
-        """The first chunk that has to go `least_steps` links, and where to; None without any."""
+        """The first chunk that has to go `least_steps` links, and its destination; None if 0."""
         return self._first(self.least_steps) if self.least_steps else None
 
-    def _lost(self) -> tuple[int, int] | None:
-        """The first chunk that cannot get to a node where it must end, and the first such node."""
-        return None if self.least_steps < UNREACHABLE else self._first(UNREACHABLE)
-
     def _first(self, far: int) -> tuple[int, int]:
-        """The first chunk with a way of so many steps or more, and the first node of that kind."""
+        """The first chunk that has to go `far` links or more, and the first such destination."""
         kinds = np.flatnonzero(self._steps >= far)
         starts, ends = self.table.starts.number, self.table.ends
         i, j = (part[kinds] for part in self.table.kinds[:2])

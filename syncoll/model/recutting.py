@@ -1,9 +1,9 @@
-"""An algorithm with another number of chunks: each goes the way that one of the old chunks goes.
+"""Recutting: an algorithm with another C, whose chunks take the ways of the old chunks.
 
-A packing of trees says how often each tree is used; to cut the data otherwise is to use each about
-as often in proportion.  Of chunks that start and end alike those that go the same way stand
-together, and the new ones are dealt to them in proportion, so that every way is used its share of
-times, rounded up or down.  Rounds follow from the loads; R/C is higher by what rounding costs.
+A packing of trees gives each tree a share of the chunks; another C keeps about the same shares.
+Chunks that start and end alike are sorted by their ways, and the new chunks are dealt to them in
+proportion, so that every way is used its share of times, rounded up or down.  Rounds follow from
+the loads; R/C grows by the cost of rounding.
 """
 
 from __future__ import annotations
@@ -24,17 +24,15 @@ __all__ = ["recut"]
 def recut(
     instance: Instance, algorithm: Algorithm, chunks: int
 ) -> tuple[Instance, Algorithm] | None:
-    """The same for another C, with the fewest rounds for that.
+    """The algorithm for another C, with the fewest rounds.
 
     Args:
         instance: non-combining, with G = C * n chunks of which chunk c starts and ends like chunk
-            c mod n; so has the one that comes out.
+            c mod n; the result has the same form.
         algorithm: a valid one.
-        chunks: the new C.
 
     Returns:
-        None where chunks are numbered otherwise, or carriers take a chunk to one of another
-        c // n.
+        None where chunks are numbered otherwise, or carriers do not keep c // n.
     """
     kinds, left_over = divmod(instance.num_chunks, instance.chunks)
     if left_over or instance.combining:
@@ -79,13 +77,9 @@ def _moved(maps: IntArray, kinds: int, chunks: int) -> IntArray | None:
 
 
 def _dealt(sends: IntArray, kinds: int, before: int, after: int) -> IntArray:
-    """The sends for another C.
+    """The sends for C = `after` from those, in order of steps, for C = `before`.
 
-    Args:
-        sends: ``[M, 4]``, in order of steps.
-        kinds: chunks that start and end alike have the same number modulo this.
-        before: C of the sends.
-        after: C of those that come out.
+    Chunks that start and end alike have the same number modulo `kinds`.
     """
     if not len(sends):
         return sends
@@ -93,7 +87,7 @@ def _dealt(sends: IntArray, kinds: int, before: int, after: int) -> IntArray:
     old, starts, counts = np.unique(by_chunk[:, 0], return_index=True, return_counts=True)
     ways = [by_chunk[s : s + n, 1:].tobytes() for s, n in zip(starts, counts, strict=True)]
     order = np.array(sorted(range(len(old)), key=lambda i: (old[i] % kinds, ways[i])), dtype=int)
-    # Chunks without sends are in place; where a kind has some, so are as many of its new ones.
+    # Chunks without sends are in place; a kind that has some keeps its number of them.
     taken, numbers = [], []
     for kind in np.unique(old % kinds).tolist():
         those = order[old[order] % kinds == kind]

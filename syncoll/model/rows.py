@@ -1,4 +1,4 @@
-"""Tables of pre and post, and their rows: chunks with equal rows can stand for one another."""
+"""Tables of pre and post; chunks with equal rows are interchangeable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["MOST_CELLS", "RelationTable", "ranges", "rows_within"]
 
 
 MOST_CELLS = 20_000_000
-"""Cells of the largest table that is made for a comparison alone."""
+"""Cells of the largest table that is made only for a comparison."""
 
 
 class RelationTable:
@@ -65,11 +65,11 @@ class RelationTable:
 
     @cached_property
     def kinds(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Chunks that start and end alike.
+        """Kinds of chunks that start and end alike, ascending.
 
         Returns:
-            For each kind the position of its set in `starts.sets`, in `ends.sets`, and how many
-            chunks it has; ascending.
+            For each kind the position of its set in `starts.sets`, in `ends.sets`, and its number
+            of chunks.
         """
         codes, width = self.kind, max(1, len(self.ends.sets))
         if len(self.starts.sets) * width > 4 * len(codes):
@@ -82,7 +82,7 @@ class RelationTable:
 
     @cached_property
     def kind(self) -> IntArray:
-        """``[G]``, the same number for those."""
+        """``[G]``, the same number for the chunks of a kind."""
         return self.starts.number * max(1, len(self.ends.sets)) + self.ends.number
 
     def by_kind(self) -> IntArray:
@@ -98,7 +98,7 @@ class RelationTable:
         """The table with every chunk cut, the pieces of each next to one another.
 
         Args:
-            times: how many pieces, of all chunks or ``[G]`` of each; of 0 nothing is left.
+            times: the number of pieces, of all chunks or ``[G]`` of each; 0 drops a chunk.
         """
         order = np.repeat(np.arange(len(self)), times)
         return RelationTable(self.starts.take(order), self.ends.take(order))
@@ -108,8 +108,7 @@ class RelationTable:
         """The chunks of several tables, one after the other.
 
         Args:
-            tables: each with the nodes ``[n]`` that its own nodes 0, 1, … are among P.
-            nodes: P.
+            tables: each with ``[n]``, the numbers of its nodes among the `nodes` of the result.
         """
         starts, ends = (
             NodeSets.of_packed(
@@ -125,15 +124,12 @@ class RelationTable:
         return self.matching(other) is not None
 
     def matching(self, other: RelationTable) -> IntArray | None:
-        """For each chunk one of another table that starts and ends alike, each used once.
-
-        The identity where that fits; None when the two do not have the same chunks.
-        """
+        """For each chunk one of another table that starts and ends alike; see `paired`."""
         return paired((self.starts, self.ends), (other.starts, other.ends))
 
 
 def _spread(sets: NodeSets, to: IntArray, nodes: int) -> npt.NDArray[np.uint8]:
-    """The rows of chunks on P nodes, as `numpy.packbits` packs them; `to` as in `joined`."""
+    """The packed rows of a table's chunks on P nodes; `to` as in `joined`."""
     wide = np.zeros((len(sets.sets), nodes), dtype=np.bool_)
     wide[:, to] = sets.sets
     packed: npt.NDArray[np.uint8] = np.packbits(wide, axis=1)[sets.number]

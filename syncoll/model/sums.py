@@ -1,20 +1,18 @@
 """Sums of collectives: several at the same time on the same links, each on nodes of its own.
 
-``2 * A + B within groups`` asks for all chunks of twice A, and of B on each group, its nodes
-numbered from 0 there.  It is one demand: chunks are what its terms have, other nodes may relay
-them, and one algorithm meets it.
+``2 * A + B within groups`` asks for all chunks of twice A, and of B on each group, with the nodes
+of a group numbered from 0.  It is one demand, met by one algorithm, in which other nodes may relay.
 
-Cost.  C counts the pieces into which one unit of each term is cut, the unit being what the term's
-own C cuts.  A weight w makes a term w units large, w * C pieces; so R/C is rounds per unit.  The
-whole admits a C when each term, on each of its groups, admits its share of it.  Each chunk of the
-least C of a term is followed by its further pieces, so that in a buffer that holds chunks in order
-of their numbers every term's data is as its own runtime wants it.
+Cost.  C counts the pieces into which one unit of each term is cut; the unit is the data that the
+term's own C cuts.  A term of weight w has w units and w * C pieces; so R/C is rounds per unit.  The
+sum admits a C when each term, on each of its groups, admits its share of it.  Each chunk of the
+least C of a term is followed by its further pieces, so that a buffer in order of chunk numbers has
+every term's data in the order of its own runtime.
 
-Structure.  What inverts term by term is the inverse of the sum of the duals, in which a group has
-as many units as its inverse needs; what is composed term by term is composed of the sums of the
-first parts, of the second parts, and so on, which keeps the terms in step with one another.  Where
-some terms combine and others move data, the sum combines: a chunk to which one node contributes is
-one that is moved.
+Structure.  Terms that all are inverses make up the inverse of the sum of the duals, in which a
+group has as many units as its inverse needs; terms that all are composed make up a composition of
+the sums of the first parts, of the second parts, and so on.  Where some terms combine and others
+move data, the sum combines, and a chunk with one contributor is moved.
 """
 
 from __future__ import annotations
@@ -22,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache
 from itertools import groupby
 from math import gcd, lcm
 from typing import Any
@@ -29,7 +28,8 @@ from typing import Any
 import numpy as np
 
 from syncoll.errors import ModelError, Origin
-from syncoll.model.collective import Collective
+from syncoll.model.chunk_lookup import kept_lookup, num_chunks
+from syncoll.model.collective import Collective, not_defined
 from syncoll.model.derived import dual_of
 from syncoll.model.rows import RelationTable
 from syncoll.wording import counted
@@ -39,7 +39,7 @@ __all__ = ["Groups", "Term", "checked_groups", "sum_of", "within"]
 Groups = Callable[[int], Sequence[Sequence[int]]]
 
 _LAST_TRIED = 10_000
-"""Up to where the least C of a term is looked for."""
+"""The largest C tried in a search for a term's least C."""
 
 _LONGEST_NAME = 60
 """Characters of groups in a name."""
@@ -50,12 +50,10 @@ class Term:
     """One term of a sum.
 
     Args:
-        collective: what is asked for.
-        weight: how many units of it.
+        weight: the number of units.
         groups: P to the groups of nodes on each of which it is asked for; None for all nodes.
         origin: where a spec file names it.
-        name: how people call it with its weight and groups; empty for its weight and the
-            collective's name.
+        name: with weight and groups; empty for its weight and the collective's name.
     """
 
     collective: Collective
@@ -70,11 +68,10 @@ def within(collective: Collective, groups: object, name: str = "") -> Collective
 
     Args:
         groups: lists of nodes; or a function of P that gives them.
-        name: how people call it.
 
     Raises:
-        ModelError: when the groups are no such lists, or some collective cannot be part of a sum.
-            That a group names a node that is not there is found, and raised, when a table is made.
+        ModelError: when the groups are not lists of distinct nodes, or the collective cannot be
+            part of a sum; when a table is made, if a group names an unknown node.
 
     Examples:
         >>> from syncoll.api import collective
@@ -99,10 +96,10 @@ def sum_of(terms: Sequence[Term], name: str = "", origin: Origin | None = None) 
     """The collective that asks for all terms at the same time.
 
     Args:
-        name: how people call it; empty for one that is made of those of the terms.
+        name: empty for one made of the names of the terms.
 
     Raises:
-        ModelError: on a weight that is no whole number from 1, and when a term that is irregular
+        ModelError: on a weight that is not a whole number from 1, and on an irregular term that
             combines or is composed.
     """
     if not terms:
@@ -139,8 +136,8 @@ def checked_groups(
         nodes: P; None where it is not known yet.
 
     Raises:
-        ModelError: when they are no lists of nodes, there are none or one is empty, or a group
-            names a node twice or one that is not there.
+        ModelError: when they are not non-empty lists of distinct, existing nodes, or there are no
+            groups.
     """
     hint = "a list of groups, each a list of different nodes, such as [[0, 1], [2, 3]]"
 
@@ -180,7 +177,7 @@ def _factor(name: str) -> str:
 
 @dataclass(frozen=True)
 class _Listed:
-    """Groups that are the same for every P; it can be pickled, and two are equal when they are."""
+    """Groups that are the same for every P, comparable and picklable."""
 
     groups: tuple[tuple[int, ...], ...]
 
@@ -190,12 +187,12 @@ class _Listed:
 
 @dataclass(frozen=True)
 class _Share:
-    """What one term asks of one group of nodes.
+    """The demand of one term on one group of nodes.
 
     Args:
         term: its number.
-        nodes: the group; of a table of the term's own these are nodes 0, 1, …
-        scale: the term's own C divided by that of the whole.
+        nodes: the group; node i of it is node i of the term's own table.
+        scale: the term's own C divided by that of the sum.
     """
 
     term: int
@@ -204,7 +201,7 @@ class _Share:
 
 
 _Shares = Callable[[int], Sequence[_Share] | None]
-"""P to the shares of a sum; None where it is not defined for that P."""
+"""P to the shares of a sum; None where it is not defined for P."""
 
 
 def _made(
@@ -214,11 +211,7 @@ def _made(
     origin: Origin | None,
     names: Sequence[str] = (),
 ) -> Collective:
-    """The sum of some shares of collectives, with the structure that they have in common.
-
-    Args:
-        names: of the terms; empty for the names of the collectives.
-    """
+    """The sum of shares, with the structure common to its collectives; `names` are the terms'."""
     parts = tuple(collectives)
     combining = any(part.combining for part in parts)
     whole = _Sum(parts, shares, name, origin, combining)
@@ -258,9 +251,9 @@ def _made(
 def _ways(
     parts: Sequence[Collective], shares: _Shares, origin: Origin | None
 ) -> tuple[tuple[Collective, ...], ...]:
-    """The terms in step: their first parts at the same time, then their second parts, and so on.
+    """The terms in step: all first parts, then all second parts, and so on.
 
-    Terms have equally many parts in the same way of theirs; of others no way is made.
+    A way whose terms have different numbers of parts is left out.
     """
     made = []
     for way in range(min(len(part.ways) for part in parts)):
@@ -294,9 +287,6 @@ class _Sum:
     origin: Origin | None
     combining: bool
     _known: dict[int, Sequence[_Share] | None] = field(init=False, default_factory=dict)
-    _bases: dict[tuple[int, int], tuple[int, RelationTable] | None] = field(
-        init=False, default_factory=dict
-    )
 
     def admits(self, nodes: int, chunks: int) -> bool:
         """Whether every term admits its share of C on each of its groups."""
@@ -316,11 +306,7 @@ class _Sum:
         for share in self._shares(nodes) or ():
             own = chunks * share.scale
             if own.denominator > 1:
-                raise ModelError(
-                    f"collective {self.name} is not defined for C = {chunks} on "
-                    f"{counted(nodes, 'node')}",
-                    self.origin,
-                )
+                raise not_defined(self.name, nodes, chunks, self.origin)
             part = self.parts[share.term]
             table = self._table(share.term, len(share.nodes), int(own))
             if self.combining and not part.combining:
@@ -338,18 +324,12 @@ class _Sum:
         return self._known[nodes]
 
     def _table(self, term: int, size: int, chunks: int) -> RelationTable:
-        """A term's own table, in which the pieces of each chunk of its least C stand together."""
+        """A term's own table, with the pieces of each chunk of its least C next to one another."""
         part = self.parts[term]
-        if part.irregular:
+        least = None if part.irregular else kept_lookup(part, num_chunks).least(size)
+        if least is None or chunks % least[0]:
             return part.tabulate(size, chunks)
-        if (term, size) not in self._bases:
-            least = part.least_chunks(size, _LAST_TRIED)
-            base = None if least is None else (least, part.tabulate(size, least))
-            self._bases[term, size] = base
-        base = self._bases[term, size]
-        if base is None or chunks % base[0]:
-            return part.tabulate(size, chunks)
-        return base[1].repeated(chunks // base[0])
+        return least[1].repeated(chunks // least[0])
 
     def _require_moved(self, part: Collective, table: RelationTable) -> None:
         wrong = np.flatnonzero(table.starts.sizes != 1)
@@ -393,7 +373,7 @@ class _OneTerm:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _DualShares:
-    """The shares of the dual: of each term's dual as much as its inverse needs."""
+    """The shares of the dual: of each term's dual the amount that its inverse needs."""
 
     parts: tuple[Collective, ...]
     shares: _Shares
@@ -405,52 +385,56 @@ class _DualShares:
     def per_dual(self, nodes: int) -> Fraction:
         """C of the sum divided by that of its dual.
 
-        It is a whole number that divides every C of the sum, so that each C of the sum has a C of
-        the dual.  Hence a weight stays a weight in the dual.
+        A whole number that divides every C of the sum, so that each C of the sum has a C of the
+        dual, and a weight stays a weight in the dual.
         """
         return Fraction(lcm(*(share.scale.denominator for share in self._turned(nodes) or ())))
 
     def _turned(self, nodes: int) -> list[_Share] | None:
-        ratio: dict[tuple[int, int], Fraction] = {}
-        found = []
-        for share in self.shares(nodes) or ():
-            key = share.term, len(share.nodes)
-            if key not in ratio:
-                part = self.parts[share.term]
-                assert part.dual is not None
-                least = part.least_chunks(key[1], _LAST_TRIED)
-                if least is None:
-                    return None
-                ratio[key] = Fraction(dual_of(part, part.dual, key[1], least), least)
-            found.append(_Share(share.term, share.nodes, share.scale * ratio[key]))
-        return found or None
+        def ratio(term: int, size: int) -> Fraction | None:
+            part = self.parts[term]
+            assert part.dual is not None
+            least = part.least_chunks(size, _LAST_TRIED)
+            if least is None:
+                return None
+            return Fraction(dual_of(part, part.dual, size, least), least)
+
+        return _rescaled(self.shares(nodes), ratio)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _StageShares:
-    """The shares of one part of a way: with as many chunks as the first part has."""
+    """The shares of one part of a way, with the number of chunks of the first part."""
 
     ways: tuple[tuple[Collective, ...], ...]
     shares: _Shares
     place: int
 
     def __call__(self, nodes: int) -> Sequence[_Share] | None:
-        ratio: dict[tuple[int, int], Fraction] = {}
-        found = []
-        for share in self.shares(nodes) or ():
-            key = share.term, len(share.nodes)
-            if key not in ratio:
-                way, per_chunk = self.ways[share.term], []
-                for part in (way[0], way[self.place]):
-                    least = part.least_chunks(key[1], _LAST_TRIED)
-                    if least is None:
-                        return None
-                    per_chunk.append(Fraction(least, len(part.tabulate(key[1], least))))
-                ratio[key] = per_chunk[1] / per_chunk[0]
-            found.append(_Share(share.term, share.nodes, share.scale * ratio[key]))
-        if not found:
+        def ratio(term: int, size: int) -> Fraction | None:
+            per_chunk = []
+            for part in (self.ways[term][0], self.ways[term][self.place]):
+                least = kept_lookup(part, num_chunks).least(size)
+                if least is None:
+                    return None
+                per_chunk.append(Fraction(least[0], len(least[1])))
+            return per_chunk[1] / per_chunk[0]
+
+        found = _rescaled(self.shares(nodes), ratio)
+        return _scaled(found, 1 / _common(found)) if found and self.place else found
+
+
+def _rescaled(
+    shares: Sequence[_Share] | None, ratio: Callable[[int, int], Fraction | None]
+) -> list[_Share] | None:
+    """Shares scaled by a ratio of term and group size; None without any, or without a ratio."""
+    known, found = cache(ratio), []
+    for share in shares or ():
+        factor = known(share.term, len(share.nodes))
+        if factor is None:
             return None
-        return found if not self.place else _scaled(found, 1 / _common(found))
+        found.append(replace(share, scale=share.scale * factor))
+    return found or None
 
 
 def _common(shares: Sequence[_Share]) -> Fraction:
@@ -462,4 +446,4 @@ def _common(shares: Sequence[_Share]) -> Fraction:
 
 
 def _scaled(shares: Sequence[_Share], factor: Fraction) -> list[_Share]:
-    return [_Share(one.term, one.nodes, one.scale * factor) for one in shares]
+    return [replace(one, scale=one.scale * factor) for one in shares]

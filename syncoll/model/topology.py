@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import IntArray, frozen
 from syncoll.errors import ModelError, Origin
 from syncoll.model.bandwidth import BandwidthBound, Counting, Link
 from syncoll.model.distances import UNREACHABLE, distances
@@ -31,19 +31,17 @@ class Topology:
     Every link must be in at least one bound; otherwise its bandwidth would be infinite.
 
     Args:
-        name: how people call it, arguments included: ``torus(4,4)``.
+        name: as people write it, arguments included: ``torus(4,4)``.
         num_nodes: P; the nodes are ``0 … P-1``.
-        links: directed links, sorted and without repeats.
+        links: directed links, sorted and distinct.
         bounds: the bandwidth relation B.
         origin: where a spec file defines it.
-        fabric: the physical network that the links and bounds were made from, if it is known.
-            What algorithms may do depends on the bounds alone, so that topologies that differ
-            only here are equal.
+        fabric: the physical network that the links and bounds were made from, if it is known;
+            topologies that differ only here are equal.
 
     Raises:
-        ModelError: on a node out of range, a self-loop, a repeated or an unbounded link, a bound
-            over a pair that is no link, a bandwidth that is not positive, or a fabric with another
-            number of compute nodes.
+        ModelError: on an invalid, repeated or unbounded link, a bound over a pair that is no link,
+            a bandwidth that is not positive, or a fabric with another number of compute nodes.
     """
 
     name: str
@@ -54,7 +52,6 @@ class Topology:
     fabric: Fabric | None = field(default=None, compare=False, repr=False)
 
     def __repr__(self) -> str:
-        """In a line: the arrays of a topology fill pages."""
         return (
             f"<topology {self.name}: {counted(self.num_nodes, 'node')}, "
             f"{counted(len(self.links), 'link')}>"
@@ -107,8 +104,6 @@ class Topology:
         """Builds a topology from per-link bandwidths and shared bounds.
 
         Args:
-            name: how people call it.
-            num_nodes: P.
             bandwidth: chunks per round of each directed link; a list of links gives each of them 1.
             shared: further elements of B: (links, chunks per round).
             unbounded: links without a bandwidth of their own; a shared bound must contain each.
@@ -179,8 +174,7 @@ class Topology:
         come before or after the graph.
 
         Args:
-            graph: any networkx graph.
-            name: how people call it; the graph's own name when empty.
+            name: the graph's own name when empty.
             bandwidth: the edge attribute with the chunks per round, 1 where it is missing.
 
         Raises:
@@ -227,14 +221,11 @@ class Topology:
     def bound_links(self) -> tuple[IntArray, ...]:
         """For each bound the positions of its links in `links`."""
         index = self.link_index
-        positions = tuple(np.array([index[link] for link in bound.links]) for bound in self.bounds)
-        for array in positions:
-            array.setflags(write=False)
-        return positions
+        return tuple(frozen(np.array([index[x] for x in bound.links])) for bound in self.bounds)
 
     @cached_property
     def link_bounds(self) -> tuple[tuple[int, ...], ...]:
-        """For each link the positions of the bounds that it is in."""
+        """For each link the positions of the bounds that contain it."""
         found: list[list[int]] = [[] for _ in self.links]
         for i, members in enumerate(self.bound_links):
             for link in members.tolist():
@@ -261,19 +252,18 @@ class Topology:
     def distances(self) -> IntArray:
         """Links on a shortest path ``[source, destination]``, or `UNREACHABLE`."""
         ends = np.array(self.links, dtype=np.int64).reshape(-1, 2)
-        return _frozen(distances(self.num_nodes, ends))
+        return frozen(distances(self.num_nodes, ends))
 
     @cached_property
     def counts_copies(self) -> bool:
-        """Whether some of its bounds count other than every send: switches copy, or add up."""
+        """Whether switches copy or add up: some bounds do not count every send."""
         return any(bound.counts is not Counting.SENDS for bound in self.bounds)
 
     @cached_property
     def conservative(self) -> Topology:
-        """The same with every send counted: what is valid on it is valid here.
+        """The same with every send counted, for algorithms without copies by switches.
 
-        What has not learnt of switches that copy and add up is given this in place of it.  That
-        something is impossible there says nothing about here.
+        An algorithm that is valid on it is valid here; an impossibility there says nothing here.
         """
         if not self.counts_copies:
             return self
@@ -294,12 +284,12 @@ class Topology:
         return ours == theirs
 
     def reversed(self) -> Topology:
-        """The same interconnect with every link turned round, B included."""
+        """The same interconnect with every link reversed, B included."""
         found = self._reversed
         known = self.__dict__.get("distances")
         if known is not None and "distances" not in found.__dict__:
             same = found.links == self.links
-            found.__dict__["distances"] = known if same else _frozen(known.T.copy())
+            found.__dict__["distances"] = known if same else frozen(known.T.copy())
         return found
 
     @cached_property
@@ -320,14 +310,9 @@ class Topology:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the topologies that are soon made anew from it."""
+        """All but the cached topologies, which are cheap to make."""
         made_anew = ("_reversed", "conservative")
         return {name: value for name, value in self.__dict__.items() if name not in made_anew}
-
-
-def _frozen(array: IntArray) -> IntArray:
-    array.setflags(write=False)
-    return array
 
 
 def _one_each(name: str, links: Iterable[Link]) -> dict[Link, int | Fraction]:

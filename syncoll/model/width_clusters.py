@@ -1,7 +1,4 @@
-"""Boxes: nodes that wide links connect, on machines with narrower links between boxes.
-
-In a physical network a box is also a set of nodes that share memory (`shared_memory_boxes`).
-"""
+"""Boxes: nodes that wide links connect, or that share memory, on machines with several boxes."""
 
 from __future__ import annotations
 
@@ -18,20 +15,20 @@ __all__ = ["boxes_by_copies", "boxes_by_width", "connected_by", "shared_memory_b
 
 
 _NETWORK, _PCIE = "network", "pcie"
-"""Words of labels."""
+"""Words in the labels of links."""
 
 
 def boxes_by_width(topology: Topology, most: int) -> list[IntArray]:
-    """For each width of links, ascending, the boxes that links of it and wider ones connect.
+    """For each width of links, ascending, the boxes that links of at least that width connect.
 
     A link is as wide as the narrowest bound that contains it.
 
     Args:
-        most: so many of the largest widths are looked at.
+        most: the number of widths that are tried, the largest ones.
 
     Returns:
-        ``[P]`` for each width that makes more boxes than one and fewer than nodes: the least node
-        of the box that each node is in.
+        ``[P]``, the least node of each node's box, for each width that makes more boxes than one
+        and fewer than nodes.
     """
     nodes = topology.num_nodes
     width = np.full(len(topology.links), np.inf)
@@ -46,11 +43,7 @@ def boxes_by_width(topology: Topology, most: int) -> list[IntArray]:
 
 
 def connected_by(topology: Topology, links: BoolArray) -> IntArray:
-    """``[P]``: the least of the nodes that each is connected with over some links, either way.
-
-    Args:
-        links: ``[L]``, which ones.
-    """
+    """``[P]``: the least node of each node's component over some links ``[L]``, either way."""
     ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)[links]
     return _components(topology.num_nodes, ends)
 
@@ -71,8 +64,8 @@ def shared_memory_boxes(topology: Topology) -> IntArray:
     switch belongs to the network if a node's link to it is narrower than another link of that node
     and its label does not have the word *PCIe*.
 
-    A topology without a physical network is one box, or, where its bounds count copies, has the
-    boxes of `boxes_by_copies`.  If nothing belongs to a network, the topology is one box.
+    A topology without a physical network, or without a part of it that belongs to a network, is one
+    box; but one whose bounds count copies has the boxes of `boxes_by_copies`.
     """
     fabric, nodes = topology.fabric, topology.num_nodes
     if fabric is None and topology.counts_copies:
@@ -90,7 +83,7 @@ def shared_memory_boxes(topology: Topology) -> IntArray:
 
 
 def _outside(fabric: Fabric) -> set[int]:
-    """The switches of the network, where no link is labelled."""
+    """The switches of the network, found by width where no label has the word."""
     if any(_NETWORK in one.label.lower() for one in fabric.links):
         return set()
     nodes = fabric.num_nodes
