@@ -15,17 +15,13 @@ from syncoll.spec.syntax import CallArgument, Expr, Literal, MatrixFile
 __all__ = ["as_arguments"]
 
 _LONGEST_NAME = 200
-"""Characters of a list in a name; a longer one is called by its size and a digest."""
+"""Characters of a list in a name; a longer one is named by its size and a digest."""
 
 
 def as_arguments(
     values: Sequence[object], named: Mapping[str, object], span: Span
 ) -> tuple[CallArgument, ...]:
-    """Values as arguments of a call.
-
-    Raises:
-        SpecError: when one is no number, Boolean, list of such, or path.
-    """
+    """Arguments of a call; raises SpecError unless numbers, Booleans, lists of them, or paths."""
     every = [*((None, value) for value in values), *named.items()]
     return tuple(CallArgument(name, _value(value, span), span=span) for name, value in every)
 
@@ -47,7 +43,7 @@ def _value(value: object, span: Span) -> Expr:
 
 
 def _plain(value: object, span: Span) -> Any:
-    """A value as the language has it."""
+    """A Python value as a value of the language."""
     if hasattr(value, "tolist"):  # numpy's
         value = value.tolist()
     if isinstance(value, int | Fraction):

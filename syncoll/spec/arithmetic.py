@@ -68,7 +68,7 @@ def is_number(value: object) -> bool:
 
 
 def is_fractional(value: Any) -> bool:
-    """Whether a number, or a cell of a column, is no whole number."""
+    """Whether it is a fraction, or a column with fractions."""
     if isinstance(value, np.ndarray):
         return bool(value.dtype == object)
     return isinstance(value, Fraction)
@@ -77,10 +77,7 @@ def is_fractional(value: Any) -> bool:
 def first_live(
     bad: Any, mask: Mask, *operands: Any
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The first cell that is bad and counts, with the shape that it is a cell of.
-
-    The shape is one to which the operands broadcast too.
-    """
+    """The first bad cell that counts, and the shape to which all operands broadcast, or None."""
     hit = np.asarray(bad) if mask is None else np.logical_and(bad, mask)
     if not hit.any():
         return None
@@ -195,7 +192,7 @@ def cell_of(value: Any, position: tuple[int, ...], shape: tuple[int, ...]) -> An
 
 
 def _by_cell(op: str, a: Any, b: Any, mask: Mask) -> Any:
-    """The same with Python numbers, cell by cell; a cell without result becomes 0."""
+    """`arithmetic` with Python numbers, cell by cell; a cell without result becomes 0."""
 
     def one(x: Any, y: Any) -> Any:
         try:

@@ -1,10 +1,9 @@
-"""Errors of a shipped definition, told at the call that gave it its arguments.
+"""Errors of a shipped definition, raised at the call that gave it its arguments.
 
-Who types ``ring(0)`` wrote neither the line that says ``nodes n`` nor the file that it is in; what
-is wrong is the 0.  So an error inside a shipped definition is raised again at the argument that
-the guilty expression depends on; at the whole call where that is none of them, or several.
-
-Definitions of a user's own files keep their errors: there the definition may be what is wrong.
+A user who types ``ring(0)`` made a mistake in the 0, not in the shipped line ``nodes n``.  So an
+error inside a shipped definition is raised again at the argument on which the guilty expression
+depends, or at the whole call if it depends on none or several.  Definitions of a user's own files
+keep their errors.
 """
 
 from __future__ import annotations
@@ -28,16 +27,11 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class DataError(SpecError):
-    """Something is wrong in a file of data, which is where it is told."""
+    """An error in a file of data, which is shown there."""
 
 
 class RequirementError(SpecError):
-    """A `require` does not hold.
-
-    Args:
-        message: what has no meaning, and which condition does not hold.
-        brief: the message without the condition, for those who cannot see the definition.
-    """
+    """A `require` does not hold; `brief` is the message without the condition."""
 
     def __init__(
         self, message: str, origin: Origin | None = None, expected: str = "", brief: str = ""
@@ -56,7 +50,7 @@ class BlamedCall:
 
     @property
     def origin(self) -> Origin:
-        """Whom to blame for the result as a whole: the call, or a definition of the user's own."""
+        """The place of errors of the result as a whole: the call, or a user's own definition."""
         definition = self.found.definition
         return (self.span if self.found.module.shipped else definition.name_span).origin
 
@@ -65,9 +59,7 @@ class BlamedCall:
 def blaming(*calls: BlamedCall, late: bool = False) -> Iterator[None]:
     """Raises errors of shipped definitions at their calls.
 
-    Args:
-        calls: the innermost first; each after it is of the definition in which the one before
-            it stands.
+    Each of the calls stands in the definition of the one after it.
     """
     try:
         yield
@@ -83,9 +75,7 @@ def blaming(*calls: BlamedCall, late: bool = False) -> Iterator[None]:
 def at_call(error: LocatedError, call: BlamedCall, *, late: bool = False) -> LocatedError:
     """An error of a shipped definition as one of its call; any other error as it is.
 
-    Args:
-        late: whether P and C have values, which may be to blame where there are no arguments;
-            without either the definition is what is wrong, and the error stays there.
+    Without arguments the definition itself is wrong, unless P and C have values (`late`).
     """
     found, span, origin = call.found, call.span, error.origin
     if isinstance(error, DataError):
@@ -137,7 +127,7 @@ def _argument(
 
 
 def _names_in(text: str, definition: Definition) -> set[str]:
-    """The names in a text, and those that make up the `let`s and `for` variables among them."""
+    """The names in a text, and those in the `let`s and `for` sources behind them."""
     made_of = defaultdict[str, list[str]](list)
     for node in definition.walk():
         if isinstance(node, syntax.ValueDefinition):

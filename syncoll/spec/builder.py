@@ -1,8 +1,8 @@
 # ruff: noqa: D102 - each method is named after the grammar's rule that it serves
 """The parser's callbacks for definitions and statements, on top of those for expressions.
 
-What the grammar cannot say but a single file shows is refused here: a statement given twice or
-forgotten, two parameters of one name, a label with broken braces.
+They also refuse statements that are repeated or missing, two parameters of one name, and labels
+with broken braces.
 """
 
 from __future__ import annotations
@@ -31,13 +31,6 @@ _RATES = {
     for letter, bits in (("B", 1), ("b", 8))
 }
 _SECONDS = {unit: Fraction(1, 1000**power) for power, unit in enumerate(("s", "ms", "us", "ns"))}
-_CLAUSES = {
-    "both_ways": "`both ways`",
-    "bandwidth": "`bandwidth`",
-    "latency": "`latency`",
-    "label": "`label`",
-    "counting": "`counting`",
-}
 
 
 class Builder(ExpressionBuilder):
@@ -311,8 +304,7 @@ class Builder(ExpressionBuilder):
         )
 
     def links(self, children: Children) -> Node:
-        _, word_from, start, word_to, end = children
-        del word_from, word_to
+        _, _, start, _, end = children
         return syntax.LinkSelection(start, end, span=self.whole(children))
 
     def shared(self, children: Children) -> Node:
@@ -358,7 +350,7 @@ class Builder(ExpressionBuilder):
             if isinstance(child, tuple):
                 name, span, value = child
                 if name in given:
-                    raise span.error(f"{_CLAUSES[name]} stands twice in one statement")
+                    raise span.error(f"`{name.replace('_', ' ')}` stands twice in one statement")
                 given[name] = value
         return loops, given
 
@@ -366,12 +358,9 @@ class Builder(ExpressionBuilder):
         return str(children[0])
 
     def search_subject(self, children: Children) -> Node:
-        return syntax.Setting(str(children[0]), children[1], span=self.whole(children))
+        return syntax.Setting(str(children[0]), children[-1], span=self.whole(children))
 
-    search_k = search_subject
-
-    def search_bound(self, children: Children) -> Node:
-        return syntax.Setting(str(children[0]), children[2], span=self.whole(children))
+    search_k = search_bound = search_subject
 
     def search_time(self, children: Children) -> Node:
         word, _, value, unit = children

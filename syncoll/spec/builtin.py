@@ -4,7 +4,7 @@ vector.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -50,9 +50,7 @@ def _numbers(
     """The numbers of a list; with `spread` also the arguments themselves."""
     expressions = _arguments(call, 1, None if spread else 1)
     if spread and len(expressions) > 1:
-        values = [evaluator.number(e, scope, mask) for e in expressions]
-        _spend(evaluator, call, values)
-        return values
+        return _paid(evaluator, call, [evaluator.number(e, scope, mask) for e in expressions])
     values = _elements(evaluator, call, expressions[0], scope, mask)
     for value in values:
         if not is_number(value):
@@ -63,19 +61,17 @@ def _numbers(
 def _elements(
     evaluator: Evaluator, call: Call, expression: Expr, scope: NameScope, mask: Mask
 ) -> list[Any]:
-    """The elements of a list, paid for before a long range becomes one in memory."""
-    items = evaluator.items(expression, scope, mask)
+    """The elements of a list."""
+    return _paid(evaluator, call, evaluator.items(expression, scope, mask))
+
+
+def _paid(evaluator: Evaluator, call: Call, items: Sequence[Any]) -> list[Any]:
+    """A list of the items, charged before a long range becomes one in memory."""
     evaluator.spend(limits.WORK_PER_SCALAR * len(items), call.span)
     values = list(items)
     for value in values:
         evaluator.spend_on(value, span=call.span)
     return values
-
-
-def _spend(evaluator: Evaluator, call: Call, values: list[Any]) -> None:
-    evaluator.spend(limits.WORK_PER_SCALAR * len(values), call.span)
-    for value in values:
-        evaluator.spend_on(value, span=call.span)
 
 
 def _extreme(sign: str) -> _Function:
@@ -139,7 +135,7 @@ _SWITCHES = {0: "`switches` above 0", 1: "switch 0, the only one"}
 
 
 def _switch(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
-    """The number of a switch among the vertices of a topology: behind all nodes."""
+    """The number of a switch among the vertices of a topology, after all nodes."""
     (expression,) = _arguments(call, 1, 1)
     nodes, switches = evaluator.ambient.nodes, evaluator.ambient.switches
     if nodes is None or switches is None:

@@ -1,10 +1,9 @@
-"""`syncoll spec check`: everything that can be said about a file without searching.
+"""`syncoll spec check`: all checks of a file that need no search.
 
-The file is parsed, every definition is checked statically, and whatever needs no arguments is
-built, or evaluated.  Topologies and searches are built whole; collectives, relations and constants
-that depend on P, C or G are evaluated for a few small numbers.  In definitions that need arguments
-the expressions without any variable are evaluated, whichever branch they stand in: `1 / 0` has no
-value for anybody.
+The file is parsed and every definition is checked statically.  Topologies and searches without
+arguments are built whole; collectives, relations and constants that depend on P, C or G are
+evaluated for a few small numbers.  In definitions that need arguments, the expressions without
+variables are evaluated in every branch: `1 / 0` never has a value.
 
 A single evaluation is bounded by `limits.WORK`, all of them together by a time.
 """
@@ -42,12 +41,7 @@ _BEGINS = re.compile(r"^(?:relation|collective|topology|search|let|import)\b", r
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What a check found.
-
-    Args:
-        definitions: in the order of the file.
-        errors: in the order of the file; empty when all is well.
-    """
+    """The result of a check, with definitions and errors in the order of the file."""
 
     file: str
     definitions: tuple[DefinitionSummary, ...]
@@ -58,13 +52,10 @@ class CheckReport:
 def check_file(
     path: str | Path, library: SpecLibrary, lower: Callable[[Fabric], object] | None = None
 ) -> CheckReport:
-    """Checks a file.
+    """Checks a file; nothing is raised for a wrong one.
 
     Args:
-        lower: what tries whether algorithms can be searched for on a physical topology.
-
-    Returns:
-        Its definitions and everything wrong with them; nothing is raised for a wrong file.
+        lower: lowers a physical topology, to see whether algorithms can be searched for on it.
     """
     label = str(path)
     try:
@@ -83,7 +74,7 @@ def check_file(
         notes.append("it imports other files and defines nothing itself")
     trials = None if errors else Trials(module, lower)
     results: dict[Definition, list[LocatedError]] = {}
-    wrong: set[Definition] = set()  # and what uses something that is: each cause is told once
+    wrong: set[Definition] = set()  # with their users, so that each cause is reported once
     told: dict[Definition, str] = {}
     for definition in used_first(definitions, module) if trials is not None else definitions:
         found: list[LocatedError] = list(check_definition(definition, module))
@@ -103,7 +94,7 @@ def check_file(
 
 
 def _syntax_errors(path: Path, label: str, first: SpecError) -> list[SpecError]:
-    """The first error, and those of the definitions that begin behind it in their first column."""
+    """The first error, and those of later definitions that begin in the first column."""
     errors = [first]
     try:
         source = read_source(path, label)
@@ -122,19 +113,19 @@ def _syntax_errors(path: Path, label: str, first: SpecError) -> list[SpecError]:
 
 
 _SIZES = [(nodes, c) for nodes in (1, 2, 3, 4, 8) for c in sorted({1, nodes, 2 * nodes})]
-"""P and C that are tried."""
+"""Pairs of P and C that are tried."""
 
 _MOST_CHUNKS = 256
-"""The greatest C with which the collective of a search is tried."""
+"""The largest C tried for the collective of a search."""
 
 _SECONDS = 30.0
-"""For all trials of a file; what is left then is only checked for names."""
+"""Processor time of all trials of a file; afterwards only names are checked."""
 
 _CLOSED = (
     *(syntax.Literal, syntax.Unary, syntax.Binary, syntax.Compare),
     *(syntax.ListOf, syntax.RangeOf, syntax.Index, syntax.CallArgument),
 )
-"""What may occur in plain arithmetic on numbers."""
+"""The nodes of plain arithmetic on numbers."""
 
 _Found = tuple[list[LocatedError], str]
 
@@ -143,9 +134,9 @@ class Trials:
     """Tries the definitions of a file.
 
     Args:
-        lower: what tries whether algorithms can be searched for on a physical topology.
-        clock: tells the time in seconds; by default the processor's, so that what is found does
-            not depend on what else the machine does.
+        lower: as for `check_file`.
+        clock: the time in seconds; by default the processor's, so that results do not depend on
+            the load of the machine.
     """
 
     def __init__(
@@ -159,11 +150,9 @@ class Trials:
         self._end = clock() + seconds
 
     def run(self, definition: Definition, *, whole: bool = True) -> _Found:
-        """What is wrong with a definition, and a note when it could not be tried in full.
+        """The errors of a definition, and a note when it could not be tried in full.
 
-        Args:
-            whole: False for one that uses another in which something is wrong: only its
-                expressions without any variable are evaluated.
+        Without `whole`, for users of a wrong definition, only closed expressions are evaluated.
         """
         what = f"{definition.kind} {definition.signature}".strip()
         if self._is_over and not isinstance(definition, syntax.CombinedDefinition):
@@ -188,11 +177,7 @@ class Trials:
         return self._clock() >= self._end
 
     def _try(self, definition: Definition) -> str:
-        """Builds or evaluates a definition; a note when that was not done in full.
-
-        Raises:
-            LocatedError: when it is wrong.
-        """
+        """Builds or evaluates a definition; returns a note when that was not done in full."""
         scope = NameScope(self._module, {})
         call = BlamedCall(Found(definition, self._module), (), definition.name_span)
         if isinstance(definition, syntax.ValueDefinition):
@@ -225,8 +210,7 @@ class Trials:
     def _value(self, definition: syntax.ValueDefinition, scope: NameScope) -> None:
         """Evaluates a constant, or a relation for every cell.
 
-        One that has no value on a few nodes may have one on more, so that only what fails for all
-        that are tried is an error.
+        It may have no value on a few nodes; an error is raised if all sizes fail.
         """
         if (
             not definition.is_relation
@@ -250,7 +234,7 @@ class Trials:
     def _evaluate(
         self, definition: syntax.ValueDefinition, scope: NameScope, size: tuple[int, int] | None
     ) -> object:
-        """The value of a definition; with P and C, a relation is asked for every cell."""
+        """The value of a definition; a relation is asked for every cell of a P and C."""
         ambient = Ambient(f"{definition.kind} {definition.name}")
         if size is not None:
             ambient.nodes, ambient.chunks = size
@@ -268,9 +252,9 @@ class Trials:
         return value
 
     def _collective(self, definition: Definition, collective: Collective) -> str:
-        """Makes the tables of a collective for small P and C, as far as its requirements allow.
+        """Makes the tables of a collective for small P and C that its requirements allow.
 
-        What cannot be combined on few nodes (the root is not among them, say) may be on more.
+        It may be undefined on few nodes (the root is not among them, say), so P is varied.
         """
         if isinstance(definition, syntax.CollectiveDefinition):
             span = definition.post.value.span
@@ -309,7 +293,7 @@ class Trials:
         return ""
 
     def _closed(self, definition: Definition) -> list[LocatedError]:
-        """Evaluates the expressions in which no variable occurs."""
+        """The errors of the expressions without variables."""
         errors: list[LocatedError] = []
         evaluator = Evaluator(Ambient(f"{definition.kind} {definition.name}".strip()))
         functions = self._functions(definition)
@@ -335,7 +319,7 @@ class Trials:
         return errors
 
     def _functions(self, definition: Definition) -> set[str]:
-        """The functions of the language that nothing else of the same name hides here."""
+        """The language's functions that are not hidden by a definition of the same name."""
         hidden = {p.name for p in definition.parameters} | {"switch"}
         hidden |= {c.name for c in definition.children() if isinstance(c, syntax.ValueDefinition)}
         names = BUILTIN_NAMES.keys() - hidden

@@ -1,12 +1,10 @@
-"""What a relation looks at of a chunk: chunks that agree in it are at the same nodes.
+"""Keys of the chunks of a relation: chunks with equal keys are at the same nodes.
 
-``{ (c, n) : n == (c div P) mod P }`` asks of a chunk nothing but ``(c div P) mod P``, which takes P
-values.  So the largest parts of a condition that speak of the chunk but not of the node are
+``{ (c, n) : n == (c div P) mod P }`` depends on a chunk only through ``(c div P) mod P``, which
+takes P values.  So the largest parts of a condition that use the chunk but not the node are
 evaluated once for all chunks, and the whole condition only for one chunk of each combination of
-their values.  Expressions have no side effects, so that nothing else can make a difference.
-
-What cannot be evaluated for every chunk (because it counts only under a condition, say) has no
-keys, and each chunk stands for itself.
+their values; expressions have no side effects.  A condition with a part that cannot be evaluated
+for every chunk (because it counts only under a condition, say) has no keys: all chunks differ.
 """
 
 from __future__ import annotations
@@ -50,13 +48,10 @@ class _NoKeysError(Exception):
 def alike(
     evaluator: Evaluator, relation: Relation, total: int, span: Span
 ) -> tuple[IntArray, IntArray]:
-    """Which chunks a relation cannot tell apart.
-
-    Args:
-        total: G.
+    """The classes of chunks that a relation cannot tell apart.
 
     Returns:
-        The first chunk of each kind, ascending, and ``[G]`` the kind of each chunk.
+        The first of the `total` chunks of each class, ascending, and ``[G]`` each chunk's class.
     """
     every = np.arange(total, dtype=np.int64)
     kind = np.zeros(total, dtype=np.int64)
@@ -66,7 +61,7 @@ def alike(
                 evaluator.spend_on(key, span=span)
                 _, own = np.unique(key, return_inverse=True)
                 _, kind = np.unique(kind * total + own.ravel(), return_inverse=True)
-    except (_NoKeysError, NotVectorisable, SpecError):  # errors are told where they count
+    except (_NoKeysError, NotVectorisable, SpecError):  # errors are raised where they count
         return every, every
     _, first, kind = np.unique(kind, return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -78,8 +73,8 @@ def alike(
 def _of_relation(
     evaluator: Evaluator, relation: Relation, chunk: IntArray, span: Span
 ) -> Iterator[IntArray]:
-    """The keys of a relation that is asked for these chunks and every node."""
-    # A relation that is named twice is gone through twice, and so may be one within another.
+    """The keys of a relation for some chunks and every node."""
+    # A relation that is named twice is visited twice, and so may be one within another.
     evaluator.spend(_WORK_PER_PART, span)
     total = evaluator.ambient.get("G", span)
     if isinstance(relation, CombinedRelation):
@@ -99,7 +94,7 @@ def _of_relation(
 def _of(
     evaluator: Evaluator, expr: Node, scope: NameScope, chunk: str, unknown: frozenset[str]
 ) -> Iterator[IntArray]:
-    """The keys of an expression, in which some names have a value for each cell only."""
+    """The keys of an expression in which `unknown` names have a value for each cell only."""
     names = _names(expr)
     if chunk not in names:
         return
@@ -128,7 +123,7 @@ def _of(
 
 
 def _columns(value: object) -> Iterator[IntArray]:
-    """What there is of columns in a value."""
+    """The columns in a value."""
     if isinstance(value, PairValue):
         value = value.first, value.second
     if isinstance(value, tuple):

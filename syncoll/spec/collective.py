@@ -1,7 +1,7 @@
-"""From a collective definition to a `Collective`: tables of pre and post, made for each P and C.
+"""From a collective definition to a `Collective`: tables of pre and post for each P and C.
 
-The definition describes the least C for which it is defined, and a larger C cuts every chunk, see
-`syncoll.model.cutting`; unless it says that it is irregular.
+The definition describes the least C, and a larger C cuts every chunk (`syncoll.model.cutting`),
+unless the definition is irregular.
 """
 
 from __future__ import annotations
@@ -31,19 +31,15 @@ __all__ = ["EmptyError", "build_collective", "mentions", "table_of"]
 
 
 _BLOCK = 1 << 18
-"""Cells that are evaluated at once: few enough for the processor's caches."""
+"""Cells that are evaluated together: few enough for the processor's caches."""
 
 
 class EmptyError(SpecError):
-    """All sizes are 0 on so many nodes, which need not be so on others."""
+    """All sizes are 0 for one P, but maybe not for others."""
 
 
 def build_collective(calls: Sequence[BlamedCall], scope: NameScope, name: str) -> Collective:
-    """Makes a collective of a definition whose parameters have values.
-
-    Args:
-        calls: that of the definition, then those that led to it, see `blaming`.
-    """
+    """Makes a collective of the definition of the first call; see `blaming` for the others."""
     definition = calls[0].found.definition
     assert isinstance(definition, syntax.CollectiveDefinition)
     lets = {s.name: s for s in definition.body if isinstance(s, syntax.ValueDefinition)}
@@ -77,23 +73,21 @@ def build_collective(calls: Sequence[BlamedCall], scope: NameScope, name: str) -
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Sized:
-    """The tables of a definition with sizes: a chunk of size w is w * C chunks.
+    """The tables of a definition with sizes, evaluated once for each P, as it cannot name C.
 
-    Nothing in it speaks of C, so that it is evaluated once for each P.
+    A chunk of size w is w * C chunks.
     """
 
     spec: _CollectiveSpec
     _known: dict[int, tuple[RelationTable, IntArray]] = field(init=False, default_factory=dict)
 
     def admits(self, nodes: int, chunks: int) -> bool:
-        """Whether it has a meaning on so many nodes, and its chunks can be written out with this C;
-        with 1 piece of a unit it is not asked, so that `tabulate` says why they cannot.
-        """
+        """Whether its chunks can be written out; true for C = 1, where `tabulate` says why not."""
         _, sizes = self._described(nodes)
         return chunks == 1 or int(sizes.sum()) * chunks <= limits.MAX_CHUNKS
 
     def tabulate(self, nodes: int, chunks: int) -> RelationTable:
-        """The chunks that are there, in pieces, those of each next to one another."""
+        """The chunks in pieces, the pieces of each next to one another."""
         table, sizes = self._described(nodes)
         total = int(sizes.sum()) * chunks
         if total > limits.MAX_CHUNKS:
@@ -118,8 +112,8 @@ class _Sized:
 class _CollectiveSpec:
     """A definition with its arguments.
 
-    Of its requirements, those that speak of C or G decide which C are admitted; the others must
-    hold whatever C is, and it is an error when one does not.
+    Requirements that use C or G (`on_chunks`) decide which C are admitted; the others must hold for
+    every C.
     """
 
     definition: syntax.CollectiveDefinition
@@ -129,30 +123,21 @@ class _CollectiveSpec:
     calls: tuple[BlamedCall, ...]
 
     def admits(self, nodes: int, chunks: int) -> bool:
-        """Whether the collective is defined for C = `chunks`.
-
-        Raises:
-            SpecError: when it has no meaning for that P at all.
-        """
+        """Whether the collective is defined for C; raises SpecError if it is not for P at all."""
         evaluator = self._evaluator(nodes, chunks)
         with blaming(*self.calls, late=True):
             return self._prelude(evaluator, asking=True) is not None
 
     def tabulate(self, nodes: int, chunks: int) -> RelationTable:
-        """The pre and post for one P and one C.
-
-        Raises:
-            SpecError: when a requirement or a statement fails, or the tables are too large.
-        """
+        """The pre and post for one P and one C."""
         with blaming(*self.calls, late=True):
-            return self._tabulate(nodes, chunks)
+            evaluator = self._evaluator(nodes, chunks)
+            scopes = self._prelude(evaluator, asking=False)
+            assert scopes is not None
+            return self._table(evaluator, scopes)
 
     def sized(self, nodes: int) -> tuple[RelationTable, IntArray]:
-        """The chunks that a definition with sizes describes, and ``[G]`` their sizes.
-
-        Raises:
-            SpecError: when a statement fails, or a size is not a whole number from 0.
-        """
+        """The chunks that a definition with sizes describes, and ``[G]`` their sizes."""
         assert self.definition.sizes is not None
         expr = self.definition.sizes.value
         with blaming(*self.calls, late=True):
@@ -186,7 +171,7 @@ class _CollectiveSpec:
         return table, sizes.astype(np.int64)
 
     def refusal(self, guilty: str, message: str, expected: str) -> SpecError:
-        """The error for something that may not be said without `irregular`."""
+        """The error of a definition that would have to be irregular."""
         span = self.definition.name_span
         for statement in self.definition.body:
             if guilty == "require" and statement in self.on_chunks:
@@ -195,17 +180,10 @@ class _CollectiveSpec:
                 span = statement.value.span
         return span.error(message, expected)
 
-    def _tabulate(self, nodes: int, chunks: int) -> RelationTable:
-        evaluator = self._evaluator(nodes, chunks)
-        scopes = self._prelude(evaluator, asking=False)
-        assert scopes is not None
-        return self._table(evaluator, scopes)
-
     def _table(self, evaluator: Evaluator, scopes: Mapping[Node, NameScope]) -> RelationTable:
-        """What pre and post say, once everything before them has been evaluated."""
-        nodes = evaluator.ambient.nodes
+        """The tables of pre and post, once everything before them has been evaluated."""
+        nodes, total = evaluator.ambient.nodes, evaluator.ambient.total
         assert nodes is not None
-        total = evaluator.ambient.total
         assert total is not None
         span = self.definition.chunks.value.span
         if total > limits.MAX_CHUNKS:
@@ -226,10 +204,9 @@ class _CollectiveSpec:
         return Evaluator(Ambient(f"collective {self.name}", nodes, chunks, in_units=sized))
 
     def _prelude(self, evaluator: Evaluator, *, asking: bool) -> dict[Node, NameScope] | None:
-        """Runs all statements but pre and post.
+        """The scope of each statement after running all but pre and post.
 
-        Returns:
-            The scope of each statement; None when asked whether C is admitted and it is not.
+        None when asking whether C is admitted, and it is not.
         """
         scope, seen = self.scope, {}
         for statement in self.definition.body:
@@ -254,11 +231,10 @@ class _CollectiveSpec:
 def table_of(
     evaluator: Evaluator, relation: Relation, total: int, nodes: int, span: Span
 ) -> NodeSets:
-    """At which nodes a relation holds, for each of `total` chunks.
+    """The nodes at which a relation holds, for each of `total` chunks.
 
     Raises:
-        SpecError: when the relation has no answer for a chunk and a node.
-        SpecLimitError: when it is too large to be asked.
+        SpecError: when the relation has no value for a chunk and a node, or is too large.
     """
     first, kind = alike(evaluator, relation, total, span)
     if len(first) * nodes > limits.MAX_CELLS:
@@ -286,7 +262,7 @@ def table_of(
 
 
 def _way(table: RelationTable, chunk: int) -> str:
-    """From where to where a chunk goes, where that is from one node to one."""
+    """The way of a chunk that goes from one node to one; else nothing."""
     ends = [np.flatnonzero(row).tolist() for row in (table.pre[chunk], table.post[chunk])]
     if [len(nodes) for nodes in ends] != [1, 1]:
         return ""
@@ -296,7 +272,7 @@ def _way(table: RelationTable, chunk: int) -> str:
 def mentions(
     start: Node, wanted: set[str], lets: Mapping[str, syntax.ValueDefinition], scope: NameScope
 ) -> bool:
-    """Whether an expression, or a definition that it uses, speaks of one of the names."""
+    """Whether an expression, or a definition that it uses, names one of the wanted names."""
     waiting: list[tuple[Node, Mapping[str, syntax.ValueDefinition], NameScope]] = [
         (start, lets, scope)
     ]

@@ -1,7 +1,7 @@
-"""What is broken, as people write it, and topologies behind which it stands.
+"""Damage to a topology in references: broken and slower links, nodes and switches.
 
-``dgx1 without link 3->6 and node 4`` is the machine that `syncoll repair` makes of the same words,
-and has these words in its name, so that a file of results can be named again.
+``dgx1 without link 3->6 and node 4`` is the network that `syncoll repair` makes of the same words,
+which are part of its name, so that a file of results can be named again.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _GLUED = re.compile(r"\b(link|cable|node|gpu|rank|switch)(?=[0-9])", re.IGNORECA
 def without(
     network: Topology | Fabric, failures: syntax.DamageClauses, scope: NameScope
 ) -> Topology:
-    """What is left of a network when these failures happened, one after the other.
+    """The network that is left after these failures, one after the other.
 
     Raises:
-        SpecError: when something broken is not there, or no node is left.
-        ModelError: when what is left makes no topology.
+        SpecError: when a broken part does not exist, or no node is left.
+        ModelError: when the rest is not a topology.
     """
     topology = as_topology(network)
     for failure in failures.failures:
@@ -61,15 +61,13 @@ def without(
 
 
 def parse_damage(text: str, *, slow: bool = False, called: str | None = None) -> Damage:
-    """What is broken, such as ``link 3->6``, or with `slow` what is slower: ``link 3->6 by 2``.
+    """Reads a damage, such as ``link 3->6``, or with `slow` ``link 3->6 by 2``.
 
-    What the language does not know is a label, without quotation marks.
-
-    Args:
-        called: what messages begin with; None for the argument that it is.
+    Other words are a label, without quotation marks.  Messages begin with `called`; if None, with
+    the argument's name.
 
     Raises:
-        UsageError: when it is neither.
+        UsageError: when it names nothing.
     """
     given, factor = text, None
     name = f"{argument('slow' if slow else 'without')}: " if called is None else called

@@ -1,4 +1,4 @@
-"""What an expression finds around it: the values of `P`, `C` and `G`, and arguments of calls."""
+"""The environment of an expression: the values of `P`, `C` and `G`, and arguments of calls."""
 
 from __future__ import annotations
 
@@ -21,16 +21,12 @@ _AMBIENT_HINT = {
 
 
 IN_UNITS = "sizes in units: C is the number of pieces into which each unit is cut"
-"""What could be there instead of C in a collective with sizes."""
+"""The alternative to C in a collective with sizes."""
 
 
 @dataclass
 class Ambient:
-    """What `P`, `C` and `G` are, as far as they are known yet.
-
-    Args:
-        in_units: whether it is a collective with sizes, in which C is none of its business.
-    """
+    """The known values of `P`, `C` and `G`; `in_units` in a collective with sizes, without C."""
 
     owner: str
     nodes: int | None = None
@@ -40,11 +36,7 @@ class Ambient:
     in_units: bool = False
 
     def get(self, name: str, span: Span) -> int:
-        """The value of `P`, `C` or `G`.
-
-        Raises:
-            SpecError: when it has none here.
-        """
+        """The value of `P`, `C` or `G`; raises SpecError when it has none here."""
         value = {"P": self.nodes, "C": self.chunks, "G": self.total}[name]
         if value is None and name == "C" and self.in_units:
             raise span.error(f"`C` has no value in {self.owner}, which has sizes", IN_UNITS)
@@ -56,7 +48,7 @@ class Ambient:
 def bind_arguments(
     definition: Definition, arguments: tuple[CallArgument, ...], span: Span
 ) -> dict[str, Expr | tuple[Expr, ...] | None]:
-    """Which argument each parameter gets: None for its default, a tuple for ``name...``.
+    """The argument of each parameter: None for its default, a tuple for ``name...``.
 
     Raises:
         SpecError: on too many or too few arguments, an unknown or a repeated name.

@@ -1,7 +1,7 @@
-"""Errors in words: of arithmetic, and of syntax with what could have stood there instead.
+"""Errors in words: of arithmetic, and of syntax with the alternatives.
 
-The parser knows the set of terminals that it could have read next.  People know expressions,
-operators, statements and brackets; this file translates.
+The parser's set of possible terminals is translated to expressions, operators, statements and
+brackets.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["describe_cell", "fault_error", "in_words", "syntax_error"]
 
 
 def describe_cell(cell: tuple[tuple[int, ...], tuple[int, ...]] | None, scope: NameScope) -> str:
-    """The values that the variables have in a cell: `` (with c = 3, n = 0)``."""
+    """The values of the variables in a cell: `` (with c = 3, n = 0)``."""
     if cell is None:
         return ""
     position, shape = cell
@@ -45,6 +45,9 @@ def fault_error(fault: Fault, span: Span, scope: NameScope) -> SpecError:
 
 _OPERATOR_WORDS = "+ - * / ** div mod == != < <= > >= in and or | & [ not"
 _OPERATORS = frozenset(_OPERATOR_WORDS.split())
+_STARTING_WORDS = "( [ { - not if nodes true false matrix"
+_STARTS = frozenset(("a name", "a number", *_STARTING_WORDS.split()))
+"""The beginnings of an expression."""
 _DEFINITIONS = ("relation", "collective", "topology", "search", "let", "import")
 _STATEMENTS = (
     *("nodes", "switches", "unit", "link", "shared", "chunks", "size", "require", "irregular"),
@@ -104,27 +107,13 @@ def syntax_error(
 def in_words(accepted: set[str]) -> str:
     """The end of ``expected …`` for a set of spelled terminals.
 
-    Whatever begins an expression becomes "an expression", whatever continues one "an operator".
+    The beginnings of an expression become "an expression", its continuations "an operator".
     """
     rest = set(accepted)
     parts: list[str] = []
     if {"a name", "a number", "["} <= rest:
         parts.append("an expression")
-        rest -= {
-            "a name",
-            "a number",
-            "(",
-            "[",
-            "{",
-            "-",
-            "not",
-            "if",
-            "nodes",
-            "true",
-            "false",
-            "matrix",
-        }
-        rest = {word for word in rest if not word.startswith("[0-9]")}
+        rest = {word for word in rest - _STARTS if not word.startswith("[0-9]")}
     continues = {"+", "*"} <= rest
     if continues:
         rest -= _OPERATORS
@@ -156,7 +145,7 @@ def in_words(accepted: set[str]) -> str:
 
 
 def _ended_early(source: Source, start: int, stop: int, expected: str) -> SpecError:
-    """Points behind the last word, and names the bracket that is still open."""
+    """An error behind the last word, which names the bracket that is still open."""
     end = len(source.text[:stop].rstrip())
     opened = _open_bracket(source, start, stop)
     message = "the text ends too early"

@@ -5,12 +5,11 @@ comprehension's body is evaluated once.  Three rules make that mean the same as 
 
 - Where the language evaluates only under a condition (``and``, ``or``, ``if``), the mask says
   which cells count, and only those can raise an error.
-- Arithmetic is exact: what does not fit 64 bits is computed with Python's integers or refused.
-- What cannot be done on columns (a list whose length differs from cell to cell) raises
-  `NotVectorisable`, and the caller falls back to single cells.
+- Arithmetic is exact: numbers beyond 64 bits are computed with Python's integers or refused.
+- An expression that cannot be done on columns (a list whose length differs from cell to cell)
+  raises `NotVectorisable`, and the caller falls back to single cells.
 
-Every operation is charged to a budget, so nothing that a file says can run for ever; definitions
-cannot recurse, so nothing can nest without bound.
+Every operation is charged to a budget, so evaluation ends; definitions cannot recurse.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from syncoll.spec.arithmetic import (
     is_fractional,
     is_number,
 )
-from syncoll.spec.blame import BlamedCall, RequirementError, at_call, guilty
+from syncoll.spec.blame import BlamedCall, RequirementError, blaming, guilty
 from syncoll.spec.builtin import BUILTINS
 from syncoll.spec.environment import Ambient, bind_arguments, no_such_value
 from syncoll.spec.errors import describe_cell, fault_error
@@ -76,11 +75,7 @@ class Evaluator:
     # Budget and errors -------------------------------------------------------------------------
 
     def spend(self, cost: int, span: Span) -> None:
-        """Charges work.
-
-        Raises:
-            SpecLimitError: when more was spent than one definition may cost.
-        """
+        """Charges work; raises SpecLimitError beyond the budget of one definition."""
         self._left -= cost
         if self._left < 0:
             raise SpecLimitError(
@@ -351,14 +346,9 @@ class Evaluator:
             definition, home = found.definition, NameScope(found.module, {})
         names = self.bind(definition, home, expr.arguments, scope, expr.span, mask)
         inner = NameScope(home.module, {**home.names, **names})
-        try:
+        call = BlamedCall(Found(definition, home.module), expr.arguments, expr.span)
+        with blaming(call, late=True):
             return self._body(definition, inner, expr.name_span, mask)
-        except SpecError as error:
-            call = BlamedCall(Found(definition, home.module), expr.arguments, expr.span)
-            told = at_call(error, call, late=True)
-            if told is error:
-                raise
-            raise told from None
 
     # Statements --------------------------------------------------------------------------------
 
@@ -372,11 +362,7 @@ class Evaluator:
         return scope.having(**{statement.name: value})
 
     def require(self, statement: syntax.Require, scope: NameScope, name: str) -> None:
-        """Evaluates a `require`.
-
-        Raises:
-            RequirementError: when it does not hold.
-        """
+        """Evaluates a `require`; raises RequirementError when it does not hold."""
         unasked = False
         try:
             holds = self.truth(statement.condition, scope)
@@ -402,11 +388,7 @@ class Evaluator:
         span: Span,
         mask: Mask = None,
     ) -> dict[str, Any]:
-        """A value for every parameter of a definition.
-
-        Raises:
-            SpecError: when the arguments do not fit the parameters.
-        """
+        """A value for every parameter; raises SpecError when arguments and parameters differ."""
         bound = bind_arguments(definition, arguments, span)
         names: dict[str, Any] = {}
         for parameter in definition.parameters:
@@ -448,9 +430,7 @@ _DISPATCH: Mapping[type[Expr], _Method] = {
 
 
 def _is_no_matrix(error: SpecError, condition: Expr) -> bool:
-    """Whether an item of a list should be a list itself: those who gave the list do not know what
-    the condition calls its items.
-    """
+    """Whether an item of a list should be a list itself, which the user cannot see by its name."""
     if error.origin is None or not error.expected.startswith("a list"):
         return False
     bound = {node.name for node in condition.walk() if isinstance(node, syntax.Binder)}
@@ -458,7 +438,7 @@ def _is_no_matrix(error: SpecError, condition: Expr) -> bool:
 
 
 def _shapes(names: Mapping[str, Any], text: str, *, lists: bool) -> str:
-    """How many rows and columns the matrices have that a text names; with `lists` also lists."""
+    """The sizes of the matrices, with `lists` also of the lists, that a text names."""
     found = ""
     for name in sorted(set(re.findall(r"\w+", text)) & set(names)):
         rows = names[name]

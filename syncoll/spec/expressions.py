@@ -1,8 +1,7 @@
 # ruff: noqa: D102 - each method is named after the grammar's rule that it serves
 """The parser's callbacks for expressions: one method for each rule, from children to a record.
 
-What the grammar cannot say is refused here: an expression nested too deeply, a number too large, a
-name that the language has taken.
+They also refuse an expression nested too deeply, a number too large, and reserved names.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ class ExpressionBuilder(Transformer[Token, Any]):
         self.begin(Source("", ""), 0)
 
     def begin(self, source: Source, start: int) -> None:
-        """Says which text the coming tokens are from, and where in it the parser began."""
+        """Sets the text of the coming tokens, and the place in it where the parser begins."""
         self.source, self.start = source, start
 
     # Places ------------------------------------------------------------------------------------
 
     def token_span(self, token: Token) -> Span:
-        """Where a token stands."""
+        """The place of a token."""
         start = self.start + (token.start_pos or 0)
         return Span(self.source, start, start + len(token))
 
@@ -52,7 +51,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return self.span_of(present[0]).to(self.span_of(present[-1]))
 
     def _expr(self, kind: type[_E], children: Children, *parts: Any, at: Span | None = None) -> _E:
-        """An expression made of some parts, unless it is nested too deeply, which is told `at`."""
+        """An expression made of parts; an error `at` a place if it is nested too deeply."""
         span = self.whole(children)
         depth = 1 + max((_depth(part) for part in parts), default=0)
         if depth > MAX_DEPTH:
@@ -63,7 +62,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return kind(*parts, span=span, depth=depth)
 
     def bound(self, token: Token) -> str:
-        """A name that gets a meaning here."""
+        """A name that is defined here."""
         name = str(token)
         if name in AMBIENT:
             raise self.token_span(token).error(
@@ -200,7 +199,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
 
 
 def _depth(part: Any) -> int:
-    """The levels of an expression, or of the deepest one in something else."""
+    """The levels of an expression, or of the deepest one in another node."""
     if isinstance(part, Expr):
         return part.depth
     inner = part.children() if isinstance(part, Node) else part if isinstance(part, tuple) else ()
@@ -212,5 +211,5 @@ def _nodes(children: Children) -> list[Any]:
 
 
 def flat(children: Children) -> Children:
-    """The tokens and nodes among the children, which have a place."""
+    """The children with a place: tokens and nodes."""
     return [child for child in children if not isinstance(child, tuple)]

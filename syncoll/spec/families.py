@@ -1,10 +1,9 @@
-"""Families: calls of topologies in which some names have no value yet, and conditions on them.
+"""Families: calls of topologies with free parameters, and conditions on them.
 
-``torus(a, b, c)`` is a family of three parameters; those of its members that are meant are all
-whole numbers from 1 to some limit for which a condition holds.  A condition is an expression of the
-language, whose parts between ``and`` count one by one: each applies to the families that have all
-parameters that it names, and is asked as early as it can be, for all values at once where it names
-nothing but parameters.
+``torus(a, b, c)`` is a family of three parameters; its members are given by all whole numbers from
+1 to some limit for which a condition holds.  A condition is an expression whose parts between
+``and`` count one by one: each applies to the families that have all its parameters, and is asked as
+early as possible, for all values at once where it names only parameters.
 """
 
 from __future__ import annotations
@@ -42,10 +41,10 @@ __all__ = [
 ]
 
 _MOST_VALUES = 1 << 22
-"""Combinations of values that are looked at, before any condition."""
+"""Combinations of values before any condition."""
 
 _MOST_MEMBERS = 1 << 16
-"""Combinations that conditions on parameters alone leave."""
+"""Combinations of values that fulfil the conditions on parameters alone."""
 
 Values = dict[str, int]
 """A value for each parameter."""
@@ -57,7 +56,7 @@ class TopologyFamily:
 
     Args:
         reference: as it was written.
-        parameters: in the order in which they come up; none where it is a single machine.
+        parameters: in the order of their appearance; empty for a single network.
         routed: whether sends may take several links in a step.
     """
 
@@ -81,19 +80,11 @@ class TopologyFamily:
         return cls(reference, call, home, tuple(dict.fromkeys(free)), routed)
 
     def nodes(self, values: Values) -> int:
-        """P of a member, without its links.
-
-        Raises:
-            SpecError: when there is no such member.
-        """
+        """P of a member, without its links; raises SpecError when there is no such member."""
         return nodes_of_topology(self.call, NameScope(self.home, values))
 
     def topology(self, values: Values) -> Topology | Fabric:
-        """A member.
-
-        Raises:
-            SpecError: when there is no such.
-        """
+        """A member; raises SpecError when there is none."""
         network = make_topology(self.call, NameScope(self.home, values))
         if not self.routed:
             return network
@@ -104,7 +95,7 @@ class TopologyFamily:
 
 @dataclass(frozen=True, eq=False)
 class SingleTopology:
-    """A machine that was given as an object: a family of one, without parameters."""
+    """A network that was given as an object: a family of one, without parameters."""
 
     network: Topology | Fabric
 
@@ -129,32 +120,24 @@ class SingleTopology:
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """A part of a condition that counts by itself.
-
-    Args:
-        names: that it uses, without those that the language brings.
-    """
+    """A part of a condition that counts by itself, and its names but those of the language."""
 
     expr: Expr
     names: tuple[str, ...]
 
     def holds(self, names: Mapping[str, Any], mask: npt.NDArray[np.bool_] | None = None) -> Any:
-        """Whether it does, for single values or for columns of them.
+        """Its value, for single values or for columns of them.
 
         Raises:
             SpecError: when it is no condition, or has no value for these.
-            NotVectorisable: when columns are too much for it.
+            NotVectorisable: when it cannot be evaluated on columns.
         """
         evaluator = Evaluator(Ambient("the condition"))
         return evaluator.truth(self.expr, NameScope(module_of(self.expr.span.source), names), mask)
 
 
 def conditions_of(text: str) -> list[Condition]:
-    """The parts of a condition that stand between ``and``.
-
-    Raises:
-        SpecError: where it breaks the grammar.
-    """
+    """The parts of a condition between ``and``; raises SpecError where it breaks the grammar."""
     source = Source.typed(text)
     if not text.strip():
         raise source.span(0, len(text)).error("an empty condition", "such as `a * b == 64`")
@@ -174,10 +157,7 @@ def applying(
     families: Sequence[TopologyFamily | SingleTopology],
     further: Iterable[str],
 ) -> list[list[Condition]]:
-    """For each family the conditions that speak of it.
-
-    Args:
-        further: names that every member has a value for.
+    """For each family the conditions on its parameters and the `further` names of every member.
 
     Raises:
         SpecError: on a name that no family has, or names that no family has together.
@@ -214,10 +194,10 @@ def applying(
 def members(
     family: TopologyFamily | SingleTopology, conditions: Sequence[Condition], most: int
 ) -> Iterator[Values]:
-    """The values from 1 to `most` for which those conditions hold that name parameters alone.
+    """The values from 1 to `most` for which the conditions on parameters alone hold.
 
-    Those that name P as well are asked where that can be said of all values at once, and count for
-    members only: there may be no machine of some values.
+    Conditions that name P as well are asked where all values can be asked at once, and count for
+    members only: some values may have no network.
 
     Raises:
         SpecError: when a condition makes no sense, or leaves too many values.
@@ -265,7 +245,7 @@ def members(
 
 
 def _names_in(expr: Expr) -> list[str]:
-    """The names that an expression uses and does not bind itself, in reading order."""
+    """The free names of an expression, in reading order."""
     nodes = sorted(expr.walk(), key=lambda node: node.span.start)
     bound = {node.name for node in nodes if isinstance(node, syntax.Binder)}
     bound |= {

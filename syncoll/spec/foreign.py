@@ -1,4 +1,4 @@
-"""Files in formats of other tools, behind the name of what reads them: ``nvidia-smi:topo.txt``."""
+"""Files in formats of other tools, behind the name of a reader: ``nvidia-smi:topo.txt``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NAMED = re.compile(r"(?P<file>.+):\s*" + _CALL.pattern, re.DOTALL | re.ASCII)
 _PATH = re.compile(r"""^[.~]|\\|(?<!\d)/|/(?!\d)|\.[A-Za-z]\w{0,9}\s*$""")  # 1/2 is a number
 _OPERAND = re.compile(r"(?<=[+*])\s+(?P<file>\S+)")
 _exists, _is_file, _is_folder = os.path.exists, os.path.isfile, os.path.isdir
-"""They return False, where pathlib raises, for a text that is too long for a path."""
+"""Unlike pathlib's, they return False for a text that is too long for a path."""
 
 
 class Reader(Protocol):
@@ -40,7 +40,7 @@ class Reader(Protocol):
             settings: ``NAME=VALUE`` texts, from ``nvidia-smi(link=20):topo.txt``.
 
         Raises:
-            SyncollError: when the file, or a setting, is not what it should be.
+            SyncollError: when the file, or a setting, is invalid.
         """
 
 
@@ -54,10 +54,10 @@ def unrecognised(file: str) -> Sequence[str]:
 
 
 class ForeignFiles:
-    """What references to files in other formats name; each reference is read once.
+    """Files in other formats as specs; each reference is read once.
 
     Args:
-        readers: by the name that stands before the colon.
+        readers: by the name before the colon.
         recognise: the names of the readers that know the contents of a file.
     """
 
@@ -71,7 +71,7 @@ class ForeignFiles:
         self._read: dict[str, Module] = {}
 
     def __getstate__(self) -> dict[str, object]:
-        """What goes to another process, where nothing more is read."""
+        """The state for another process, which reads nothing more."""
         return {**self.__dict__, "readers": {}, "_recognise": unrecognised}
 
     def names(self, reference: str) -> bool:
@@ -80,10 +80,7 @@ class ForeignFiles:
         return match is not None and match["reader"] in self.readers
 
     def module(self, reference: str, library: SpecLibrary) -> Module:
-        """The file behind a reference that `names` knows, as a spec.
-
-        Args:
-            library: whose names the spec sees.
+        """The file behind a reference that `names` knows, as a spec that sees the library's names.
 
         Raises:
             SyncollError: when no file is named, or the reader refuses it.
@@ -105,7 +102,7 @@ class ForeignFiles:
         return self._read[reference]
 
     def refuse_unnamed(self, source: Source) -> None:
-        """Says that a reader's name alone, as in ``nvidia-smi``, names no file."""
+        """Refuses a reader's name alone, as in ``nvidia-smi``."""
         name = source.text.strip()
         if name in self.readers:
             raise source.span(0, len(source.text)).error(
@@ -115,9 +112,7 @@ class ForeignFiles:
     def refuse_path(self, source: Source, kind: str, *, known: bool = True) -> None:
         """Refuses a path, as in ``topo.txt`` or ``./f.json:x``; the error names its importer.
 
-        Args:
-            kind: the expected kind of definition; readers make topologies only.
-            known: whether a text that looks like a name may be one.
+        With `known`, a text that looks like a name may be one; readers make topologies only.
         """
         found = _path_in(source.text, known)
         if found is None:
@@ -148,11 +143,7 @@ class ForeignFiles:
         )
 
     def refuse_unknown(self, source: Source, *, topology: bool) -> None:
-        """Says that nothing has the name before a colon, as in ``nvidea-smi:topo.txt``.
-
-        Args:
-            topology: whether a topology is asked for, which is what readers make.
-        """
+        """Refuses an unknown name before a colon, as in ``nvidea-smi:topo.txt``."""
         match = _REFERENCE.fullmatch(source.text)
         if match is not None and match["file"].strip():
             name, known = match["reader"], sorted(self.readers) if topology else []
@@ -163,10 +154,10 @@ class ForeignFiles:
 
 
 def _path_in(text: str, known: bool) -> tuple[int, int] | None:
-    """Where in a reference the path of a file stands; None where there is no path.
+    """The place of a path in a reference; None where there is no path.
 
-    A file that exists is found whatever its name, unless that may be a name of the language;
-    another has a folder or a suffix.
+    An existing file is found by any name, unless that may be a name of the language; a missing one
+    has a folder or a suffix.
     """
     start = len(text) - len(text.lstrip())
     end = len(text.rstrip())

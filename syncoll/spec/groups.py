@@ -1,6 +1,6 @@
-"""The groups behind ``within``: of any P when their expression speaks of it, else the same for all.
+"""The lists of nodes behind ``within``: for any P if the expression depends on P, else the same.
 
-They are lists of nodes.  What does not depend on P is evaluated, and refused, at once.
+An expression that does not depend on P is evaluated, and refused, at once.
 """
 
 from __future__ import annotations
@@ -24,12 +24,7 @@ _LONGEST_TEXT = 200
 
 @dataclass(frozen=True, eq=False)
 class SpecGroups:
-    """The groups that an expression describes.
-
-    Args:
-        origin: where errors are told.
-        text: for names.
-    """
+    """The groups that an expression describes, with the place of their errors and a name."""
 
     expr: Expr
     scope: NameScope
@@ -42,7 +37,7 @@ class SpecGroups:
         """The groups of an expression.
 
         Raises:
-            LocatedError: when it does not speak of P and has no value, or is not a list of groups.
+            LocatedError: when it does not depend on P and is not a list of groups.
         """
         text = " ".join(expr.span.text.split())
         where = expr.span.origin if origin.file == expr.span.source.label else origin
@@ -54,11 +49,8 @@ class SpecGroups:
         return cls(expr, scope, where, long if len(long) <= _LONGEST_TEXT else text, fixed)
 
     def __call__(self, nodes: int) -> Sequence[Sequence[int]]:
-        """The groups of so many nodes; raises as `of`."""
+        """The groups for P nodes; raises as `of`."""
         value: object = self.fixed
         if value is None:
-            value = self._value(nodes)
+            value = Evaluator(Ambient("groups", nodes)).value(self.expr, self.scope, None)
         return checked_groups(value, nodes, self.origin)
-
-    def _value(self, nodes: int) -> object:
-        return Evaluator(Ambient("groups", nodes)).value(self.expr, self.scope, None)

@@ -1,10 +1,10 @@
 """From a definition with arguments to a model object: where names, defaults and bodies meet.
 
-A collective has a pre and a post of its own, or is made of other collectives: ``inverse``, ``then``
-and ``or`` become `inverse_of` and `sequence_of`, ``+`` and ``within`` `sum_of`, and ``without``
-`syncoll.model.fewer_nodes.without`, each with the place where it stands.  A collective that several
-parts name with equal arguments is made once, so that a search sees that it is the same one (the
-SCCL paper's allreduce needs its allgather twice, section 3.5).
+A collective has a pre and a post of its own, or is made of others: ``inverse``, ``then`` and ``or``
+become `inverse_of` and `sequence_of`, ``+`` and ``within`` `sum_of`, and ``without``
+`syncoll.model.fewer_nodes.without`, each with its place.  A collective that several parts name with
+equal arguments is made once, so that a search sees that it is the same one (the SCCL paper's
+allreduce needs its allgather twice, section 3.5).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from syncoll.spec.limits import MAX_CHUNKS, MAX_NODES, MAX_NUMBER, MAX_PARTS
 from syncoll.spec.searching import SearchSpec
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Combination, Definition, Reference
-from syncoll.spec.topology_builder import build_topology, count_nodes
+from syncoll.spec.topology_builder import TopologyBuilder
 from syncoll.spec.values import NameScope, Relation, written
 
 __all__ = [
@@ -56,28 +56,31 @@ def make_topology(call: BlamedCall, seen: NameScope) -> Topology | Fabric:
     Raises:
         SpecError: when the arguments do not fit, or the definition makes no sense with them.
     """
-    definition = call.found.definition
-    assert isinstance(definition, syntax.TopologyDefinition)
     with blaming(call):
-        evaluator, scope, name = _bind_parameters(call, seen)
-        return build_topology(definition, evaluator, scope, name, call.origin)
+        return _read_topology(call, seen).network()
 
 
 def nodes_of_topology(call: BlamedCall, seen: NameScope) -> int:
-    """How many nodes a topology would have, without its links; see `make_topology`."""
+    """P of a topology, without reading its links; see `make_topology`."""
+    with blaming(call):
+        return _read_topology(call, seen, to_nodes=True).nodes
+
+
+def _read_topology(call: BlamedCall, seen: NameScope, *, to_nodes: bool = False) -> TopologyBuilder:
     definition = call.found.definition
     assert isinstance(definition, syntax.TopologyDefinition)
-    with blaming(call):
-        evaluator, scope, name = _bind_parameters(call, seen)
-        return count_nodes(definition, evaluator, scope, name, call.origin)
+    evaluator, scope, name = _bind_parameters(call, seen)
+    builder = TopologyBuilder(definition, evaluator, name, call.origin)
+    builder.read(scope, to_nodes=to_nodes)
+    return builder
 
 
 def nodes_in_columns(call: BlamedCall, seen: NameScope) -> Any:
-    """The same for columns of arguments at once, whether or not there are such topologies.
+    """P for columns of arguments, even if there are no such topologies.
 
     Raises:
-        SpecError: where that has no value for some of them.
-        NotVectorisable: when columns are too much for the definition.
+        SpecError: when some arguments have no P.
+        NotVectorisable: when the definition cannot be evaluated on columns.
     """
     definition = call.found.definition
     assert isinstance(definition, syntax.TopologyDefinition)
@@ -96,14 +99,14 @@ def make_collective(call: BlamedCall, seen: NameScope) -> Collective:
     """Instantiates a collective; see `make_topology`.
 
     Raises:
-        ModelError: when the collectives that it is made of cannot be combined like that.
+        ModelError: when the collectives that it is made of cannot be combined.
     """
     return _Combiner().sized(call, seen)[0]
 
 
 def make_combination(node: Combination, scope: NameScope) -> Collective:
     """Instantiates collectives that a reference combines; see `make_collective`."""
-    return _Combiner().combined(node, scope)
+    return _Combiner().combined(node, scope, None, None)[0]
 
 
 def make_search(call: BlamedCall, seen: NameScope) -> SearchSpec:
@@ -155,14 +158,14 @@ def make_search(call: BlamedCall, seen: NameScope) -> SearchSpec:
 
 
 def _bind_parameters(call: BlamedCall, seen: NameScope) -> tuple[Evaluator, NameScope, str]:
-    """What evaluates the definition, the names that it sees, and the name of the result."""
+    """An evaluator of the definition, the names that it sees, and the name of the result."""
     definition = call.found.definition
     owner = f"{definition.kind} {definition.name}".strip()
     evaluator = Evaluator(Ambient(owner))
     home = NameScope(call.found.module, {})
     names = evaluator.bind(definition, home, call.arguments, seen, call.span)
     scope = NameScope(call.found.module, names)
-    parts: list[str] = []  # of the call that people would type
+    parts: list[str] = []  # arguments of the call as a user would type it
     for parameter in definition.parameters:
         value = names[parameter.name]
         if isinstance(value, Relation):
@@ -187,7 +190,7 @@ class _Combiner:
         self._made: dict[tuple[Definition, str], tuple[Collective, int]] = {}
 
     def sized(self, call: BlamedCall, seen: NameScope) -> tuple[Collective, int]:
-        """A collective, and how many it is made of."""
+        """A collective, and the number of its parts."""
         span = call.span
         definition = call.found.definition
         if definition in self._active:
@@ -199,7 +202,7 @@ class _Combiner:
             )
         if len(self._active) >= MAX_PARTS:
             raise _too_many(span)
-        calls = [call]  # behind it those of the shipped definitions in which it stands
+        calls = [call]  # with the shipped definitions in which it stands
         calls += takewhile(lambda outer: outer.found.module.shipped, reversed(self._calls))
         with blaming(*calls):
             _, scope, name = _bind_parameters(call, seen)
@@ -213,23 +216,19 @@ class _Combiner:
             self._calls.pop()
         return self._made[key]
 
-    def combined(self, node: Combination, scope: NameScope) -> Collective:
-        """What a combination of its own amounts to."""
-        return self._combined(node, scope, None, None)[0]
-
     def _make(self, calls: list[BlamedCall], scope: NameScope, name: str) -> tuple[Collective, int]:
         definition = calls[0].found.definition
         if isinstance(definition, syntax.CombinedDefinition):
             blamed = calls[-1].span.origin if calls[0].found.module.shipped else None
-            return self._combined(definition.combination, scope, name, blamed)
+            return self.combined(definition.combination, scope, name, blamed)
         return build_collective(calls, scope, name), 1
 
-    def _combined(
+    def combined(
         self, node: Combination, scope: NameScope, name: str | None, call: Origin | None
     ) -> tuple[Collective, int]:
-        """The value of a combination, called `name` or else by what it consists of.
+        """A combination and the number of its parts, called `name` or after its parts.
 
-        Its errors are told at its own place, or at the call where there is one to blame instead.
+        Errors are raised at its own place, or at a call to blame instead.
         """
         if isinstance(node, syntax.Reference):
             found = scope.module.look_up("collective", node.id, node.name_span)
@@ -239,7 +238,7 @@ class _Combiner:
             return self._sum(node, scope, name, call)
         if node.op in ("inverse", "without"):
             operand, own = node.parts[0], call or node.span.origin
-            one, size = self._combined(operand, scope, None, call)
+            one, size = self.combined(operand, scope, None, call)
             if size >= MAX_PARTS:
                 raise _too_many(node.span)
             if node.op == "without":
@@ -257,7 +256,7 @@ class _Combiner:
             spelt = way.parts if isinstance(way, syntax.Combined) and way.op == "then" else (way,)
             parts = []
             for part in spelt:
-                one, size = self._combined(part, scope, None, call)
+                one, size = self.combined(part, scope, None, call)
                 total += size
                 if total > MAX_PARTS:
                     raise _too_many(part.span)
@@ -294,7 +293,7 @@ class _Combiner:
             if isinstance(inner, syntax.Combined) and inner.op == "within":
                 groups = SpecGroups.of(inner.arguments[0], scope, origin)
                 behind, inner = f" within {groups.text}", inner.parts[0]
-            own, size = self._combined(inner, scope, None, call)
+            own, size = self.combined(inner, scope, None, call)
             total += size
             if total > MAX_PARTS:
                 raise _too_many(part.span)

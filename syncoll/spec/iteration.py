@@ -2,7 +2,7 @@
 
 As columns each variable becomes one numpy array with a value for every turn, so that a statement
 with a million turns costs a few array operations.  Where a list differs from turn to turn, or holds
-something else than numbers, the turns are gathered one by one instead.
+other values than numbers, the turns are gathered one by one instead.
 """
 
 from __future__ import annotations
@@ -131,11 +131,7 @@ def index(evaluator: Evaluator, expr: syntax.Index, scope: NameScope, mask: Mask
 def _of_matrix(
     evaluator: Evaluator, expr: syntax.Index, row: syntax.Index, scope: NameScope, mask: Mask
 ) -> Any:
-    """``matrix[i][j]`` for columns of positions at once.
-
-    Returns:
-        None where it is anything else, or a position is not there: that is told one by one.
-    """
+    """``matrix[i][j]`` for columns of positions, or None where `index` has to go cell by cell."""
     if isinstance(row.target, syntax.Index):
         return None
     target = evaluator.items(row.target, scope, mask)
@@ -157,7 +153,7 @@ def _of_matrix(
 
 
 def _table(rows: tuple[Any, ...]) -> Any:
-    """A list of equally long lists of whole numbers as one array; None where it is another list."""
+    """Equally long lists of whole numbers as one array; None for another list."""
     if not all(isinstance(row, tuple) and len(row) == len(rows[0]) for row in rows):
         return None
     if not all(type(item) is int for row in rows for item in row) or not rows[0]:
@@ -171,11 +167,11 @@ def rows(
     """The turns of comprehension clauses, in as few batches as possible.
 
     Yields:
-        A scope in which the variables are columns, and how long they are; or, turn by turn, one
-        in which they are single values, and 1.
+        A scope in which the variables are columns, and their length; or, turn by turn, one in which
+        they are single values, and 1.
 
     Raises:
-        SpecError: on more than `MAX_ROWS` turns, or whatever evaluating raises.
+        SpecError: on more than `MAX_ROWS` turns, and from evaluation.
     """
     if not clauses:
         yield scope, 1
@@ -205,7 +201,7 @@ def _columns(
             columns[binder.name] = np.tile(column, size)
             size *= len(values)
             evaluator.spend(size * len(columns), binder.span)
-            if not size:  # whatever comes next is evaluated for no turn
+            if not size:  # nothing else is evaluated
                 return scope, 0
         if clause.condition is not None:
             keep = evaluator.truth(clause.condition, scope.having(**columns))

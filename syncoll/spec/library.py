@@ -1,11 +1,11 @@
 """The shipped definitions, and everything that a user can name: the door to this package.
 
-A library knows folders of spec files.  It reads their text once to see which file may define which
-name, and parses a file only when one of its names is asked for, so that starting is fast.
+A library knows folders of spec files.  It searches their text once for the names that each file may
+define, and parses a file only when one of its names is used, so that starting is fast.
 
-Folders come from plugins, so one of them must not take away what another defines: a file that
-cannot be read or parsed makes unknown only what it alone defines, and a name that the first folder
-defines (which is syncoll's own, for the command line) belongs to it, whoever else defines it.
+Folders come from plugins, which must not hide one another's definitions: an invalid file makes
+unknown only the names that it alone defines, and names that the first folder defines (syncoll's
+own, for the command line) belong to it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _DEFINED = re.compile(
 _CALL = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\(.*)?", re.DOTALL)
 _FILE_REFERENCE = re.compile(r"(.*\.syncoll)(?:\s*:(?P<call>.*))?", re.DOTALL)
 _COMBINES = re.compile(r"^\s*\(|[+*]|\b(?:inverse|or|then|within|without)\b")
-"""What a reference has in it that may combine collectives."""
+"""An operator on collectives in a reference."""
 _QUOTED = re.compile(r'"[^"]*"')
 _INNER_FILE = re.compile(r"(?<![^\s+*(])(?P<file>[^\s+*(),:]+\.syncoll)\s*:")
 """A file before a name in a combination, as in ``allgather + my.syncoll:shift``."""
@@ -55,13 +55,13 @@ _UNQUOTED = re.compile(r"(?<=[(,\s=])[\w./-]+\.(?:csv|txt|tsv)(?=\s*[,)])", re.I
 _BROKEN = re.compile(
     r'\swith(?:out)?\s*(?=(?:node|switch|link|cable|card|gpu|rank)\b|["0-9])', re.I
 )
-"""Where behind a topology it is said what is broken."""
+"""The beginning of the damage behind a topology."""
 _ROUTED = re.compile(r"\s*routed\s+(?P<topology>[^\s(].*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class DefinitionSummary:
-    """What people want to know about a definition before they use it.
+    """A summary of a definition for users.
 
     Args:
         kind: ``topology``, ``collective``, ``relation``, ``let`` or ``search``.
@@ -92,16 +92,13 @@ def summarise(definition: Definition) -> DefinitionSummary:
 class SpecLibrary:
     """Definitions by name: shipped ones from folders, and a user's from files.
 
-    A reference is what a user types: ``dgx1``, ``ring(8)``, ``broadcast(root=3)``,
+    A reference is a text such as ``dgx1``, ``ring(8)``, ``broadcast(root=3)``,
     ``machines.syncoll:quad(2)``, or ``machines.syncoll`` when the file defines one thing of that
     kind.  With readers, also a file in another format behind the reader's name and a colon:
-    ``nvidia-smi:topo.txt``, or ``nvidia-smi(link=20):topo.txt`` with settings.  A topology behind
-    the word ``routed``, as in ``routed torus(4,4)``, is the one on which a send may take
-    several links in a step; see `syncoll.routing.routed`.  Behind a topology stands what is broken,
-    as in ``dgx1 without link 3->6``; see `syncoll.spec.damages`.
-
-    Args:
-        readers: by the name that stands before the colon; see `load`.
+    ``nvidia-smi:topo.txt``, or ``nvidia-smi(link=20):topo.txt`` with settings.  On a topology
+    behind the word ``routed``, as in ``routed torus(4,4)``, a send may take several links in a
+    step; see `syncoll.routing.routed`.  Damage stands behind a topology, as in
+    ``dgx1 without link 3->6``; see `syncoll.spec.damages`.
 
     Attributes:
         recognised: the names of the readers that know the contents of a file.
@@ -132,9 +129,8 @@ class SpecLibrary:
         """A library of the spec files in some folders, none of which is read yet.
 
         Args:
-            readers: what reads files in other formats.  Each reference is read once, so that it may
-                stand for what can be read only once.
-            told: is told, in words and once, of a definition that was passed over for another.
+            readers: by the name before the colon.  Each reference is read once, even from a pipe.
+            told: gets a message, once, for each definition that another one hides.
             recognise: the names of the readers that know the contents of a file, for messages.
         """
         return cls(folders, readers, told, recognise)
@@ -165,8 +161,7 @@ class SpecLibrary:
         return routed(as_topology(network))
 
     def family(self, reference: str) -> TopologyFamily | SingleTopology:
-        """The topologies that a reference names some of whose arguments have names without a value;
-        where something is broken, that machine.
+        """The topologies of a reference with free names in its arguments, or a damaged network.
 
         Raises:
             SpecError: see `topology`.
@@ -196,8 +191,7 @@ class SpecLibrary:
         """The collective that a reference names, or several of them combined; see `topology`.
 
         Args:
-            values: further arguments of a name: numbers, Booleans, lists of them, and the paths of
-                CSV files.
+            values: further arguments: numbers, Booleans, lists of them, and paths of CSV files.
             named: the same for arguments with a name.
         """
         from syncoll.spec.blame import BlamedCall
@@ -227,7 +221,7 @@ class SpecLibrary:
         return BlamedCall(found, call.arguments, call.span), NameScope(home, {})
 
     def definition(self, kind: Kind, reference: str) -> DefinitionSummary:
-        """What a reference names, without instantiating it; see `topology`."""
+        """The summary of a definition, which is not instantiated; see `topology`."""
         plain = reference
         if kind == "topology":
             plain = _unrouted(_intact(reference)[0])
@@ -237,13 +231,9 @@ class SpecLibrary:
         return summarise(self._resolve(kind, plain)[0].definition)
 
     def expect(self, kind: Kind, reference: str) -> None:
-        """Makes sure that a reference names something of a kind, which is not made.
+        """Raises SpecError unless a reference names something of a kind, which is not made.
 
-        Shipped files are not parsed for that, nor the reference's arguments, and files in other
-        formats are not read.
-
-        Raises:
-            SpecError: when nothing has that name; see `topology`.
+        Shipped files, the reference's arguments, and files in other formats are not read.
         """
         if kind == "topology":
             reference = _unrouted(_intact(reference)[0])
@@ -285,7 +275,7 @@ class SpecLibrary:
         return sorted(found, key=lambda summary: summary.name)
 
     def problems(self) -> list[SpecError]:
-        """What is wrong with the folders' files: errors of syntax, and names defined twice."""
+        """The errors of the folders' files: errors of syntax, and names defined twice."""
         result: list[SpecError] = [
             SpecError(f"there is no folder {folder}", expected="the folder of a spec library")
             for folder in self.folders
@@ -309,8 +299,8 @@ class SpecLibrary:
         """The shipped definition of exactly this name.
 
         Raises:
-            SpecError: when two files define it and neither is in the first folder, or when every
-                file that does is broken.
+            SpecError: when several files outside the first folder define it, or all of them are
+                invalid.
         """
         found: list[tuple[Path, Found]] = []
         broken: list[SpecError] = []
@@ -343,7 +333,7 @@ class SpecLibrary:
             self._told(text)
 
     def __getstate__(self) -> dict[str, object]:
-        """What goes to another process, where nobody is told, and nothing more is read."""
+        """The state for another process, which prints no messages and reads nothing more."""
         return {**self.__dict__, "_told": None, "recognised": unrecognised}
 
     def known_names(self, namespace: str) -> Iterable[str]:
@@ -358,25 +348,24 @@ class SpecLibrary:
 
     @cached_property
     def _first_files(self) -> frozenset[Path]:
-        """Of the folder whose names nobody can take."""
+        """The files of the folder whose names cannot be hidden."""
         return frozenset(_files_in(self.folders[0]) if self.folders else ())
 
     @cached_property
     def _index(self) -> dict[tuple[str, str], list[Path]]:
-        """Which files seem to define a name, from the first words of their lines."""
+        """The files that seem to define a name, from the first words of their lines."""
         index: dict[tuple[str, str], list[Path]] = {}
         for path in self._files:
             try:
-                with path.open("rb") as file:  # a larger one is refused when it is asked for
+                with path.open("rb") as file:  # a larger file is refused when it is used
                     content = file.read(MAX_FILE_BYTES)
             except OSError:
                 continue
             try:
                 text = decode(content)
-            except UnicodeDecodeError:  # what is wrong with it is said when it is asked for
+            except UnicodeDecodeError:  # raised when it is used
                 text = content.decode(errors="replace")
-            matches = list(_DEFINED.finditer(text))
-            for indent, word, name in (match.groups() for match in matches):
+            for indent, word, name in _DEFINED.findall(text):
                 if indent:  # a statement of a definition
                     continue
                 namespace = "value" if word in ("relation", "let") else word
@@ -400,7 +389,7 @@ class SpecLibrary:
     # References --------------------------------------------------------------------------------
 
     def _combined(self, reference: str) -> tuple[Combination, Module] | None:
-        """Several collectives combined, and what their names see; None for a plain reference."""
+        """Several collectives combined, and their file; None for a plain reference."""
         if _COMBINES.search(_QUOTED.sub("", reference)) is None or "\0" in reference:
             return None
         source = Source.typed(reference)
@@ -423,8 +412,7 @@ class SpecLibrary:
         return None if isinstance(node, Reference) else (node, home)
 
     def _inner_files(self, source: Source) -> tuple[str, Module] | None:
-        """A combination some of whose names stand behind ``file:``, with blanks in place of these
-        files, and the file whose names all of it sees; None where there is no such.
+        """A combination with names behind ``file:``, replaced by blanks, and that file, or None.
 
         Raises:
             SpecError: when there are several files, or it cannot be read.
@@ -486,7 +474,7 @@ class SpecLibrary:
         return Found(looked_up.definition, home), call, module
 
     def _refuse_unknown_name(self, namespace: str, source: Source, home: Module) -> None:
-        """Says at once that nothing shipped has a name (``rnig``), before anything is parsed."""
+        """Refuses an unknown shipped name (``rnig``) before anything is parsed."""
         match = _CALL.fullmatch(source.text)
         if match is not None:
             name, known = match[1], self.known_names(namespace)
@@ -496,12 +484,12 @@ class SpecLibrary:
 
 
 def _masked(text: str) -> str:
-    """A text as long, with nothing in its quotation marks."""
+    """A text with blanks inside its quotation marks."""
     return _QUOTED.sub(lambda found: '"' + " " * (len(found[0]) - 2) + '"', text)
 
 
 def _refuse_unquoted(source: Source) -> None:
-    """Says that the name of a file of numbers needs quotation marks."""
+    """Refuses the name of a file of numbers without quotation marks."""
     found = _UNQUOTED.search(_masked(source.text))
     if found is not None:
         raise source.span(*found.span()).error(
@@ -511,23 +499,19 @@ def _refuse_unquoted(source: Source) -> None:
 
 
 def _unrouted(reference: str) -> str:
-    """What stands behind the word ``routed``; the reference itself where it is not there."""
+    """The topology behind the word ``routed``; the reference itself without that word."""
     match = _ROUTED.fullmatch(reference)
     return reference if match is None else match["topology"]
 
 
 def _head(reference: str) -> str:
-    """A topology without what is said to be broken."""
+    """A reference to a topology without its damage."""
     found = _BROKEN.search(_masked(reference))
     return reference if found is None else reference[: found.start()]
 
 
 def _intact(reference: str) -> tuple[str, DamageClauses | None]:
-    """The topology before anything broke, and what did; None where nothing is said of that.
-
-    Raises:
-        SpecError: when what is said is not that.
-    """
+    """The topology before it was damaged, and its damage, if any."""
     whole = _head(reference)
     if whole == reference:
         return reference, None
@@ -543,7 +527,7 @@ def _files_in(folder: Path) -> list[Path]:
 
 
 def _only_definition(module: Module, kind: Kind, place: Span) -> Definition:
-    """The one thing of a kind that a file defines."""
+    """The only definition of a kind in a file."""
     if kind == "search":
         found = list(module.searches)
     else:

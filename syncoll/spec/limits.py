@@ -1,7 +1,7 @@
-"""How large a spec may get: every bound of the language, each with its reason, in one place.
+"""Limits: every bound of the language, each with its reason, in one place.
 
 A spec is checked against these before anything of that size is built, so that a slip such as
-``ring(10 ** 9)`` is an error message and not a machine without memory.
+``ring(10 ** 9)`` is an error and does not fill the memory.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ MAX_CHUNKS = 1 << 22
 """G: an alltoall among 2048 nodes.  Several numbers for each."""
 
 MAX_CELLS = 200_000_000
-"""Kinds of chunks, which a pre or a post cannot tell apart, times P: a bit each.  What an algorithm
-may have is `syncoll.model.node_sets.MOST_DENSE_CELLS`."""
+"""Kinds of chunks, equal in a pre or post, times P: a bit each.  Algorithms are limited by
+`syncoll.model.node_sets.MOST_DENSE_CELLS`."""
 
 MAX_LIST = 1 << 16
 """Elements of a list."""
@@ -32,12 +32,10 @@ MAX_NUMBER = 1 << 62
 """Numbers stay below this, numerator and denominator of a fraction too: sums of two fit 64 bits."""
 
 MAX_DEPTH = 100
-"""Levels of an expression, the relations and functions that it uses included.  Keeps the
-evaluator's recursion far from Python's limit."""
+"""Levels of an expression with its relations and functions, far from Python's recursion limit."""
 
 MAX_PARTS = 32
-"""Collectives that one is combined from, each counted as often as it occurs, and every `inverse`
-and `then` with them: a search visits all of them."""
+"""Parts of a combined collective, repeated ones and operators included: a search visits all."""
 
 MAX_BINDERS = 12
 """Variables of one comprehension."""
@@ -52,8 +50,7 @@ MAX_IMPORTS = 64
 """Files that one file may import, directly and indirectly."""
 
 WORK = 400_000_000
-"""What evaluating one definition may cost, in units of one cell of one array operation: a few
-seconds, whatever it does."""
+"""Cost of evaluating one definition, in cells of array operations: a few seconds."""
 
 WORK_PER_SCALAR = 300
 """The cost of one operation on single numbers, in the same unit."""

@@ -1,8 +1,8 @@
 """Matrices of whole numbers, from files of comma-separated values.
 
-A line is a row, and its numbers stand between commas; lines that are blank or begin with ``#`` do
-not count.  Whatever is not a whole number from 0 is refused at its place, since a matrix that is
-read wrongly would be a demand that nobody has.
+A line is a row, and its numbers stand between commas; blank lines and lines that begin with ``#``
+do not count.  Anything but a whole number from 0 is refused at its place, since a matrix that is
+read wrongly would be another demand.
 """
 
 from __future__ import annotations
@@ -28,13 +28,12 @@ def read_matrix(path: str, span: Span) -> Matrix:
     """The rows of a file.
 
     Args:
-        path: as it is written: relative to the spec file, or where it is typed to the working
-            directory.
-        span: where it is written.
+        path: relative to the spec file, or, where it is typed, to the working directory.
+        span: the place of the path in the spec.
 
     Raises:
-        DataError: when the file cannot be read, or is not rows of equally many whole numbers; at
-            its place in the file.
+        SpecError: when the file cannot be read; a DataError at its place in the file when it does
+            not consist of rows of equally many whole numbers.
     """
     source = span.source
     if not path or "\0" in path:
@@ -60,7 +59,7 @@ def read_matrix(path: str, span: Span) -> Matrix:
 
 @lru_cache(maxsize=8)
 def _read(place: Path, _changed: int, _size: int) -> Matrix:
-    """A file in its present state: collectives ask for it once for each P."""
+    """A file in its present state, cached because collectives need it for each P."""
     try:
         text = decode(place.read_bytes())
     except UnicodeDecodeError as error:
@@ -110,7 +109,7 @@ def _row(source: Source, start: int, line: str) -> tuple[int, ...]:
 
 
 def _expected(text: str) -> str:
-    """What should stand there, with a word on what probably was meant."""
+    """The expected text, with a hint at a likely mistake."""
     if re.fullmatch(r"[0-9]+(\s*[;\s]\s*[0-9]+)+;?", text):
         return f"{_EXPECTED}; numbers stand between commas"
     if re.search(r"[^\W\d]", text) and not re.match(r"[-0-9.]", text):

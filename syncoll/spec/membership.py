@@ -1,7 +1,7 @@
-"""Relations: what `{ … }`, `|`, `&`, `-` and `in` mean.
+"""Relations: the meaning of `{ … }`, `|`, `&`, `-` and `in`.
 
 A relation is kept as it was written and asked whether it holds for a pair, or for columns of
-pairs; that way a comprehension's body is evaluated once for a whole table.
+pairs, so that a comprehension's body is evaluated once for a whole table.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def set_of(evaluator: Evaluator, expr: syntax.SetOf, scope: NameScope, _mask: Ma
 def set_where(
     evaluator: Evaluator, expr: syntax.SetWhere, scope: NameScope, _mask: Mask
 ) -> Relation:
-    """The relation of a comprehension; its body waits until someone asks."""
+    """The relation of a comprehension; its body is evaluated by `holds`."""
     return WhereRelation(expr, scope)
 
 

@@ -1,4 +1,4 @@
-"""A file's definitions, and where its names are found: its own, imported, then the shipped ones.
+"""Modules: the definitions of a file, and its names: its own, imported, then shipped ones.
 
 There are four namespaces: topologies, collectives, searches, and values (relations and `let`).
 """
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 _LEAST_PART, _MOST_SUGGESTED = 3, 3
-"""Letters of a word that other names may contain, and how many of these are suggested."""
+"""Letters of a word that other names may contain, and the number of these suggestions."""
 
 _NAMESPACES = {
     "topology": "a topology",
@@ -64,7 +64,7 @@ class Library(Protocol):
 
 
 class NoLibrary:
-    """Where nothing but a file's own names, or those of a text, count."""
+    """A library without definitions."""
 
     def find(self, namespace: str, name: str) -> None:
         """Nothing."""
@@ -89,9 +89,9 @@ class Module:
     """One file.
 
     Args:
-        path: where it is; None for a text that is in no file.
-        own: its definitions by namespace and name; searches without a name are not among them.
-        shipped: whether it belongs to a spec library, and not to whoever uses it.
+        path: None for a text that is in no file.
+        own: its definitions by namespace and name, without searches that have no name.
+        shipped: whether it belongs to a spec library, and not to a user.
     """
 
     source: Source
@@ -108,7 +108,7 @@ class Module:
         return not (self.own or self.searches or self.imports)
 
     def find(self, namespace: str, name: str) -> Found | None:
-        """The definition that this file means by a name."""
+        """The definition of a name in this file."""
         for module in (self, *self.imports):
             definition = module.own.get((namespace, name))
             if definition is not None:
@@ -159,7 +159,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
 
 
 def close_names(name: str, known: Iterable[str]) -> list[str]:
-    """The known name that is closest; where none is close, a few that contain it as a part."""
+    """The closest known name; else a few names that contain it."""
     known, word = list(known), name.lower()
     by_lower = {other.lower(): other for other in known}
     close = difflib.get_close_matches(name, known, 1, 0.6)

@@ -41,25 +41,19 @@ def parse_file(source: Source, start: int = 0, end: int | None = None) -> File:
     """Reads a file, or the definitions between two positions of it.
 
     Raises:
-        SpecError: at the first place where the text breaks the grammar.
+        SpecError: at the first place where the text breaks the grammar, as all these functions do.
     """
-    result = _parse("file", source, start, len(source.text) if end is None else end)
-    assert isinstance(result, File)
+    result: File = _parse("file", source, start, end)
     return result
 
 
 def parse_reference(source: Source, start: int = 0) -> Reference:
-    """Reads ``name`` or ``name(arguments)`` from a position to the end of the text.
-
-    Raises:
-        SpecError: at the first place where the text breaks the grammar.
-    """
+    """Reads ``name`` or ``name(arguments)`` from a position to the end of the text."""
     name = source.text[start:]
     if _NAME.fullmatch(name) and name not in RESERVED:  # most are, and need no parser
         span = source.span(start, len(source.text))
         return Reference(name, span, (), span=span)
-    result = _parse("reference", source, start, len(source.text))
-    assert isinstance(result, Reference)
+    result: Reference = _parse("reference", source, start)
     return result
 
 
@@ -67,52 +61,36 @@ def parse_combination(source: Source, start: int = 0, text: str | None = None) -
     """Reads a reference to a collective, or several combined, to the end of the text.
 
     Args:
-        text: what is read in place of the source's text, with everything at the same place.
-
-    Raises:
-        SpecError: at the first place where the text breaks the grammar.
+        text: is read in place of the source's text, with the same places.
     """
-    result = _parse("choice", source, start, len(source.text), text)
-    assert isinstance(result, Combination)
+    result: Combination = _parse("choice", source, start, text=text)
     return result
 
 
 def parse_failures(source: Source, start: int) -> DamageClauses:
-    """Reads what happened to a topology, from a position to the end of the text.
-
-    Raises:
-        SpecError: at the first place where the text breaks the grammar.
-    """
-    result = _parse("failures", source, start, len(source.text))
-    assert isinstance(result, DamageClauses)
+    """Reads the damage of a topology, from a position to the end of the text."""
+    result: DamageClauses = _parse("failures", source, start)
     return result
 
 
 def parse_broken(source: Source) -> DamageTerm:
-    """Reads what is broken, such as ``link 3->6``, where it is the whole text.
-
-    Raises:
-        SpecError: at the first place where the text breaks the grammar.
-    """
-    result = _parse("broken", source, 0, len(source.text))
-    assert isinstance(result, DamageTerm)
+    """Reads one broken part, such as ``link 3->6``, from the whole text."""
+    result: DamageTerm = _parse("broken", source)
     return result
 
 
 def parse_expression(source: Source) -> Expr:
-    """Reads an expression that is the whole text.
-
-    Raises:
-        SpecError: at the first place where the text breaks the grammar.
-    """
-    result = _parse("expr", source, 0, len(source.text))
-    assert isinstance(result, Expr)
+    """Reads an expression from the whole text."""
+    result: Expr = _parse("expr", source)
     return result
 
 
-def _parse(rule: str, source: Source, start: int, end: int, text: str | None = None) -> object:
+def _parse(
+    rule: str, source: Source, start: int = 0, end: int | None = None, text: str | None = None
+) -> Any:
     from lark.exceptions import UnexpectedInput  # lark is loaded when there is a text to read
 
+    end = len(source.text) if end is None else end
     with _LOCK:  # the builder knows one source at a time
         lark, builder = _compiled()
         builder.begin(source, start)
@@ -159,11 +137,11 @@ def _compiled() -> tuple[Lark, Builder]:
 
 
 def _cache(grammar: str) -> str | bool:
-    """A file for the compiled grammar, which takes ten times as long to make as to read.
+    """A file for the compiled grammar, which takes ten times as long to compile as to read.
 
-    Lark keeps it there with a digest of the grammar and of its own version, and makes it anew where
-    it does not fit or cannot be read.  Another version of syncoll, which may have another grammar,
-    has a file of its own.  Where there is no place for it there is none.
+    Lark stores it with a digest of the grammar and of its own version, and rebuilds it when it does
+    not fit.  Versions of syncoll with other grammars have files of their own.  Without a place for
+    it there is no cache.
     """
     import lark
 

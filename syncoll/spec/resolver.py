@@ -1,7 +1,7 @@
 """Static checks: every name and every call of a definition, evaluated or not.
 
-The evaluator meets only what it runs through; this pass also sees the branch not taken and the
-definition with parameters, so that ``syncoll spec check`` finds a slip before a search does.
+The evaluator sees only evaluated code; this pass also sees the branch not taken and the definition
+with parameters, so that ``syncoll spec check`` finds a slip before a search does.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _WITHOUT: dict[type[Node], dict[str, tuple[str, str]]] = {
         ("where collectives are combined", "numbers and the definition's own parameters"),
     ),
 }
-"""The names that have no value in a kind of definition, how to say so, and what could be there."""
+"""The names without a value in a kind of definition, the place in words, and alternatives."""
 
 
 def check_definition(definition: Definition, module: Module) -> list[SpecError]:
-    """Everything that is statically wrong with a definition, in reading order."""
+    """The static errors of a definition, in reading order."""
     without = _WITHOUT.get(type(definition), {})
     if isinstance(definition, syntax.CollectiveDefinition) and definition.sizes is not None:
         without = {"C": ("in a collective with `size`", IN_UNITS)}
@@ -50,10 +50,7 @@ class _Checker:
         self.errors: list[SpecError] = []
 
     def visit(self, node: Node, names: _Names, kind: str = "collective") -> None:
-        """Checks a node and everything inside it; recursion is bounded by the parser.
-
-        `kind` is what a reference is to.
-        """
+        """Checks a node, with references to a `kind`, recursively; the parser bounds the depth."""
         children = list(node.children())
         if isinstance(node, (syntax.Name, syntax.Call)):
             self.attempt(self.name if isinstance(node, syntax.Name) else self.call, node, names)
@@ -62,7 +59,7 @@ class _Checker:
         elif isinstance(node, syntax.Statement) and node.keyword == "size":
             names = {**names, "c": None}
         elif isinstance(node, syntax.Combined) and node.op == "within":
-            inside = _Checker(self.module, _WITHIN)  # which knows of how many nodes it speaks
+            inside = _Checker(self.module, _WITHIN)  # in which P is known
             inside.visit(node.arguments[0], names)
             self.errors += inside.errors
             children = [*node.parts]
@@ -169,14 +166,14 @@ def find_circles(module: Module) -> list[SpecError]:
 
 
 def used_first(definitions: Iterable[Definition], module: Module) -> list[Definition]:
-    """Definitions of a file without circles, each behind those of them that it uses."""
+    """Definitions of a file without circles, each after the ones that it uses."""
     wanted = dict.fromkeys(definitions)
     uses = {d: list(used_by(d, module)) for d in (*wanted, *module.own.values())}
     return [d for d in TopologicalSorter(uses).static_order() if d in wanted]
 
 
 def used_by(definition: Definition, module: Module) -> Iterator[Definition]:
-    """The constants, relations and collectives of the same file whose names appear in one."""
+    """The constants, relations and collectives of the same file that a definition names."""
     hidden = {p.name for p in definition.parameters}
     for node in definition.walk():
         if isinstance(node, (syntax.Name, syntax.Call)):
@@ -186,7 +183,7 @@ def used_by(definition: Definition, module: Module) -> Iterator[Definition]:
         elif isinstance(node, syntax.Reference) and isinstance(
             definition, syntax.CombinedDefinition
         ):
-            with suppress(SpecError):  # told elsewhere
+            with suppress(SpecError):  # reported elsewhere
                 found = module.look_up("collective", node.id, node.name_span)
                 if found.module is module:
                     yield found.definition

@@ -12,12 +12,7 @@ __all__ = ["SearchSpec"]
 
 @dataclass(frozen=True)
 class SearchSpec:
-    """What to search, and how far; None where the file sets no bound.
-
-    Args:
-        name: of the search; empty when it has none.
-        k: R <= S + k.
-    """
+    """A search with its bounds, R <= S + k; None where the file sets none."""
 
     name: str
     topology: Topology | Fabric

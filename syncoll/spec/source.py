@@ -1,4 +1,4 @@
-"""Spec text and places in it: what every later stage uses to say where something was written."""
+"""Spec text and places in it, which every later stage uses to locate errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _GLANCE = 4096
-"""Bytes in which an encoding without a mark is looked for."""
+"""Bytes in which an encoding without a mark is searched for."""
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
@@ -34,9 +34,9 @@ class Source:
     """A text with the name under which its user knows it.
 
     Args:
-        label: the file as the user named it; in its place what `where_typed` says.
+        label: the file as the user named it, or for a typed text the words of `where_typed`.
         text: the whole text; lines end with ``\\n`` alone.
-        is_typed: whether it is in no file, but on the command line or an argument.
+        is_typed: whether it is an argument or on the command line, and in no file.
     """
 
     label: str
@@ -137,9 +137,7 @@ def read_source(path: Path, label: str, blame: Span | None = None) -> Source:
 
 
 def decode(data: bytes) -> str:
-    """The text of a spec file: UTF-8, or what its byte order mark says.
-
-    Editors on Windows write UTF-16 and UTF-32 with such a mark, so that nothing is guessed.
+    """The text of a spec file: UTF-8, or UTF-16 or UTF-32 with a byte order mark, as on Windows.
 
     Raises:
         UnicodeDecodeError: when the bytes are not text in that encoding.
@@ -148,14 +146,11 @@ def decode(data: bytes) -> str:
 
 
 def _encoding(data: bytes) -> str:
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return encoding
-    return "utf-8"
+    return next((encoding for mark, encoding in _MARKS if data.startswith(mark)), "utf-8")
 
 
 def _decode(data: bytes, label: str, origin: Origin) -> str:
-    """The text, or an error that names the encoding that it seems to have."""
+    """The text, or an error that names its apparent encoding."""
     encoding = _encoding(data)
     if encoding == "utf-8":
         start = data[:_GLANCE]

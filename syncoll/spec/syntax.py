@@ -1,4 +1,4 @@
-"""The abstract syntax: what a spec file says, as frozen records that know where they were written.
+"""The abstract syntax: the statements of a spec file, as frozen records with their places.
 
 ``depth`` of an expression counts its levels; the parser bounds it, so everything that walks these
 trees may recurse.
@@ -201,10 +201,10 @@ class Combined(Node):
 
     Args:
         op: ``inverse``, ``then``, ``or``, ``+``, ``*``, ``within`` or ``without``.
-        parts: what is combined: one collective, or for ``then``, ``or`` and ``+`` several.
+        parts: one collective, or for ``then``, ``or`` and ``+`` several.
         arguments: the weight before ``*``, the groups behind ``within``, the nodes behind
             ``without``.
-        size: how many operators and names it consists of.
+        size: the number of operators and names.
     """
 
     op: str
@@ -231,9 +231,8 @@ class DamageTerm(Node):
     """``node 4``, ``switch 0``, ``link 3->6``, ``link 3<->switch 0`` or ``"words of a label"``.
 
     Args:
-        vertices: a node or a switch, or the ends of a link.
-        text: in quotation marks; empty where it is one of the others.
-        factor: how many times slower it is; None for what is broken.
+        vertices: a node or a switch, the ends of a link, or empty for a `text`.
+        factor: the slowdown; None for a broken part.
     """
 
     vertices: tuple[End, ...]
@@ -243,13 +242,13 @@ class DamageTerm(Node):
 
 
 class DamageClause(Node):
-    """``without link 3->6 and node 4 and with link 0->1 by 2``: what happened at once."""
+    """``without link 3->6 and node 4 and with link 0->1 by 2``: damage at one time."""
 
     things: tuple[DamageTerm, ...]
 
 
 class DamageClauses(Node):
-    """Clauses one after the other: each speaks of the machine that the one before it leaves."""
+    """Clauses one after the other: each names parts of the network that is left before it."""
 
     failures: tuple[DamageClause, ...]
 
@@ -295,11 +294,7 @@ class Irregular(Node):
 
 
 class Rate(Node):
-    """``GB/s``: what a bandwidth counts.
-
-    Args:
-        factor: how many GB/s one of it is.
-    """
+    """``GB/s``: a unit of bandwidth, with the number of GB/s in it."""
 
     factor: Fraction
 
@@ -312,11 +307,7 @@ class RoundUnit(Node):
 
 
 class Latency(Node):
-    """``latency 700 ns``: of a link.
-
-    Args:
-        factor: how many seconds one of its unit is.
-    """
+    """``latency 700 ns`` of a link, with the number of seconds in its unit."""
 
     value: Expr
     factor: Fraction
@@ -335,14 +326,14 @@ class LinkStatement(Node):
 
 
 class LinkSelection(Node):
-    """``links from … to …``: those of the topology's links that leave and enter such nodes."""
+    """``links from … to …``: the topology's links that leave and enter these nodes."""
 
     from_nodes: Expr | None
     to_nodes: Expr | None
 
 
 class SwitchStatement(Node):
-    """``multicast switch(0), … for …`` or ``reduce …``: what these switches do besides."""
+    """``multicast switch(0), … for …`` or ``reduce …``: switches that copy or add up."""
 
     keyword: str
     switches: tuple[Expr, ...]
@@ -352,8 +343,7 @@ class SwitchStatement(Node):
 class SharedStatement(Node):
     """``shared { … } for … bandwidth … counting … label …``: a bound for each turn of that `for`.
 
-    Args:
-        counting: ``sources`` or ``destinations``; empty where every send counts.
+    `counting` is ``sources``, ``destinations``, or empty where every send counts.
     """
 
     selections: tuple[PairOf | LinkSelection, ...]
@@ -373,12 +363,9 @@ class Setting(Node):
 
 
 class Definition(Node, kw_only=True):
-    """Something with a name.
+    """A definition with a name, which is empty for some searches.
 
-    Args:
-        name: as written; empty for a search without one.
-        parameters: in order.
-        doc: the comment lines directly above, without their ``#``.
+    `doc` has the comment lines directly above, without their ``#``.
     """
 
     kind: ClassVar[str]

@@ -22,48 +22,23 @@ from syncoll.spec.syntax import Expr
 from syncoll.spec.values import NameScope, NotVectorisable, is_list, kind_of, written
 from syncoll.wording import counted
 
-__all__ = ["build_topology", "count_nodes"]
+__all__ = ["TopologyBuilder"]
 
 _Bandwidth = Fraction | None
 _Figures = tuple[_Bandwidth, Fraction | None]
 _Row = tuple[Link, _Figures, str]
 
 
-def build_topology(
-    definition: syntax.TopologyDefinition,
-    evaluator: Evaluator,
-    scope: NameScope,
-    name: str,
-    origin: Origin,
-) -> Topology | Fabric:
-    """Expands a definition whose parameters have values, with an evaluator of its own.
+class TopologyBuilder:
+    """Expands a topology definition whose parameters have values: `read` it, then get the network.
 
-    With switches, or with bandwidths in GB/s, it is a physical topology.  `origin` is whom to blame
-    for what is wrong with the network as a whole.
+    Args:
+        evaluator: of its own.
+        origin: the place of errors of the network as a whole.
 
     Raises:
         SpecError: when a statement makes no sense, or the result would be too large.
     """
-    builder = _Builder(definition, evaluator, name, origin)
-    builder.read(scope)
-    return builder.fabric() if builder.is_fabric else builder.topology()
-
-
-def count_nodes(
-    definition: syntax.TopologyDefinition,
-    evaluator: Evaluator,
-    scope: NameScope,
-    name: str,
-    origin: Origin,
-) -> int:
-    """How many nodes `build_topology` would make; what stands behind `nodes` is not read."""
-    builder = _Builder(definition, evaluator, name, origin)
-    builder.read(scope, to_nodes=True)
-    return builder.nodes
-
-
-class _Builder:
-    """Reads the statements of a definition; `origin` is whom to blame for it as a whole."""
 
     def __init__(
         self,
@@ -97,7 +72,7 @@ class _Builder:
         return self.measured is not None and self.measured[0]
 
     def read(self, scope: NameScope, *, to_nodes: bool = False) -> None:
-        """Goes through all statements but those on shared bounds, which wait for the links."""
+        """Reads the statements, at most `to_nodes`; shared bounds wait for the links."""
         for statement in self.definition.body:
             if to_nodes and self.nodes:
                 return
@@ -118,6 +93,10 @@ class _Builder:
                 self._add_switches(statement, scope)
             elif isinstance(statement, syntax.SharedStatement):
                 self.later.append((statement, scope))
+
+    def network(self) -> Topology | Fabric:
+        """A physical network with switches or bandwidths in GB/s, else a topology."""
+        return self.fabric() if self.is_fabric else self.topology()
 
     def fabric(self) -> Fabric:
         """The physical network that was read."""
@@ -149,7 +128,7 @@ class _Builder:
         )
 
     def topology(self) -> Topology:
-        """The network that was read, which has no switches."""
+        """The network without switches that was read."""
         order = sorted(self.links)
         for link in order:
             self.leaving[link[0]].append(link)
@@ -228,7 +207,7 @@ class _Builder:
         self.unit = value * statement.rate.factor
 
     def _measure(self, span: Span, *, in_gigabytes: bool) -> None:
-        """Notes whether a bandwidth has a unit; all of a topology's have one, or none has."""
+        """Records whether bandwidths have units, the same for all of a topology."""
         if self.measured is None:
             self.measured = in_gigabytes, span
         elif self.measured[0] != in_gigabytes:
@@ -244,7 +223,7 @@ class _Builder:
             )
 
     def _time(self, span: Span, *, timed: bool) -> None:
-        """Notes whether links have latencies; all of a topology's have one, or none has."""
+        """Records whether links have latencies, the same for all of a topology."""
         if self.timed is None:
             self.timed = timed, span
         elif self.timed[0] != timed:
@@ -378,7 +357,7 @@ class _Builder:
         return value
 
     def _pair(self, link: Link) -> str:
-        """A link as people write it: ``(0, switch(1))``."""
+        """A link as written in a spec: ``(0, switch(1))``."""
         switches = range(self.nodes, self.nodes + self.switches)
         ends = [f"switch({v - self.nodes})" if v in switches else str(v) for v in link]
         return f"({', '.join(ends)})"
@@ -475,7 +454,7 @@ def _listed(value: Any, size: int) -> list[Any]:
 
 
 def _single_turns(scope: NameScope, size: int) -> list[NameScope]:
-    """The turns of a batch one by one, with single values instead of columns."""
+    """The turns of a batch, with single values instead of columns."""
     columns: Mapping[str, list[Any]] = {
         name: value.tolist() for name, value in scope.names.items() if is_column(value)
     }

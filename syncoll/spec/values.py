@@ -1,4 +1,4 @@
-"""What expressions can be worth, besides numbers, Booleans and columns of them."""
+"""Values of expressions, besides numbers, Booleans and columns of them."""
 
 from __future__ import annotations
 
@@ -61,20 +61,20 @@ class PairValue:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Closure:
-    """A `let` with parameters, and what it could see where it was written."""
+    """A `let` with parameters, and its scope."""
 
     definition: ValueDefinition
     scope: NameScope
 
 
 class Matrix(tuple[tuple[int, ...], ...]):
-    """Rows of whole numbers that are known by a name of their own, such as that of their file."""
+    """Rows of whole numbers with a name, such as that of their file."""
 
     name: str
 
     @classmethod
     def of(cls, rows: Iterable[tuple[int, ...]], name: str) -> Matrix:
-        """The rows, called `name` where results are named."""
+        """Rows with a name for results."""
         made = cls(rows)
         made.name = name
         return made

@@ -1,4 +1,4 @@
-"""A topology as spec text: whoever built it, it can be saved, read and edited as a file."""
+"""A topology as spec text, to be saved, read and edited as a file."""
 
 from __future__ import annotations
 
@@ -25,11 +25,7 @@ INDENT = "    "
 
 
 def require_name(name: str) -> None:
-    """Passes when a topology can have that name.
-
-    Raises:
-        SpecError: when it cannot.
-    """
+    """Raises SpecError unless a topology can have that name."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or name in RESERVED:
         raise SpecError(
             f"{name!r} cannot be the name of a topology",
@@ -45,8 +41,8 @@ def topology_to_spec(topology: Topology, name: str) -> str:
         SpecError: when the name cannot be one in the language.
     """
     require_name(name)
-    # Reading puts the links' own bounds first, in the order of the links.  What stands in another
-    # order is written as a shared bound, so that B keeps its order.
+    # Reading puts the links' own bounds first, in the order of the links.  Others are written as
+    # shared bounds, so that B keeps its order.
     own: dict[Link, BandwidthBound] = {}
     last: Link = (-1, -1)
     for bound in topology.bounds:
@@ -82,18 +78,18 @@ def topology_to_spec(topology: Topology, name: str) -> str:
 
 
 def latency_text(latency: Fraction | None) -> str:
-    """A latency in seconds as a part of a statement; nothing where none is known."""
+    """A latency in seconds as a part of a statement; empty if unknown."""
     return "" if latency is None else f" latency {latency * 10**9} ns"
 
 
 def label_text(label: str) -> str:
-    """A label as the end of a statement; nothing where it is empty."""
+    """A label as the end of a statement; empty without one."""
     escaped = re.sub(r'(["\\{}])', r"\\\1", label).replace("\n", r"\n").replace("\t", r"\t")
     return f' label "{escaped}"' if label else ""
 
 
 def statement_lines(head: str, pairs: Sequence[str], tail: str = "") -> list[str]:
-    """The lines of one statement, broken between pairs; none where there is no pair."""
+    """The lines of one statement, broken between pairs; none without pairs."""
     if not pairs:
         return []
     lines, line = [], INDENT + head
