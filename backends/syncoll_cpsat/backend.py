@@ -23,14 +23,14 @@ from ortools.sat.python import cp_model_helper
 from syncoll.formula import (
     NO_HIGH,
     NO_LOW,
-    Assignment,
     Formula,
     Limits,
     Outcome,
     StopReason,
     Verdict,
 )
-from syncoll.formula.matrix import linear_matrix
+from syncoll.formula.formula import row_sums
+from syncoll.formula.matrix import columns_to_assignment, linear_matrix
 from syncoll.linear.effort import TICKS_PER_UNIT
 from syncoll.plugins import OptionValue
 
@@ -81,7 +81,8 @@ class CpSatBackend:
         verdict, work = STATUS[status], float(response.deterministic_time) / TICKS_PER_UNIT
         measured: dict[str, Any] = {"seconds": seconds, "statistics": statistics, "work": work}
         if verdict is Verdict.SAT:
-            return Outcome(verdict, _assignment(formula, response.solution), **measured)
+            values = np.fromiter(response.solution, dtype=np.int64)
+            return Outcome(verdict, columns_to_assignment(formula, values), **measured)
         if verdict is Verdict.UNSAT:
             return Outcome(verdict, **measured)
         if status == "MODEL_INVALID":
@@ -139,15 +140,11 @@ def _add_linear_rows(formula: Formula, add_row: Any) -> None:
     starts, columns = matrix.starts, matrix.columns
     lengths = np.diff(starts)
 
-    def row_sums(cells: Any) -> Any:
-        sums = np.concatenate([[0], np.cumsum(cells)])
-        return sums[starts[1:]] - sums[starts[:-1]]
-
     # A row that counts literals: all coefficients 1 or -1 and only Booleans.  With the negated
     # ones as literals it counts `negations` more.
     plain = (np.abs(matrix.coefficients) == 1) & (columns < formula.num_booleans)
-    negations = row_sums(matrix.coefficients == -1)
-    counts = (enforcers == 0) & (lengths > 0) & (row_sums(plain) == lengths)
+    negations = row_sums(matrix.coefficients == -1, starts)
+    counts = (enforcers == 0) & (lengths > 0) & (row_sums(plain, starts) == lengths)
     at_least = np.maximum(0, matrix.lows + negations)
     at_most = np.minimum(lengths, matrix.highs + negations)
     literals = np.where(matrix.coefficients > 0, columns, -columns - 1).tolist()
@@ -204,13 +201,6 @@ def _set_parameters(
     parameters.linearization_level = int(options["linearization"])
     parameters.log_search_progress = bool(options["log"])
     parameters.log_to_stdout = True
-
-
-def _assignment(formula: Formula, solution: Any) -> Assignment:
-    values = np.fromiter(solution, dtype=np.int64)
-    booleans = np.zeros(formula.num_booleans + 1, dtype=np.bool_)
-    booleans[1:] = values[: formula.num_booleans] != 0
-    return Assignment(booleans, values[formula.num_booleans :])
 
 
 def _reason(limits: Limits, left: float | None, spent: float, work: float) -> StopReason:

@@ -26,6 +26,7 @@ from syncoll.formula import (
     StopReason,
     Verdict,
 )
+from syncoll.formula.formula import row_sums
 from syncoll.plugins import OptionValue
 
 __all__ = ["STATUS", "Z3Backend", "stop_reason"]
@@ -175,9 +176,8 @@ def _enforced(text: str, enforcer: int, literals: list[str]) -> str:
 
 
 def _largest_sum(formula: Formula) -> int:
-    sums = np.concatenate([[0], np.cumsum(np.abs(formula.linear_coefficients))])
-    starts = formula.linear_starts
-    return int(np.max(sums[starts[1:]] - sums[starts[:-1]], initial=0))
+    sums = row_sums(np.abs(formula.linear_coefficients), formula.linear_starts)
+    return int(np.max(sums, initial=0))
 
 
 def _set_parameters(solver: Any, limits: Limits, logic: str | None) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 import numpy as np
 
-from syncoll.arrays import IntArray
 from syncoll.formula.formula import NO_HIGH, NO_LOW, Formula
 
 __all__ = ["FormulaBuilder"]
@@ -118,30 +118,11 @@ class FormulaBuilder:
 
     def build(self) -> Formula:
         """The formula so far; the builder may go on."""
-
-        def array(values: list[int]) -> IntArray:
-            return np.array(values, dtype=np.int64)
-
+        # Between these two every field of a formula is an array of a list here.
+        names = [field.name for field in fields(Formula)]
+        names = names[1 : names.index("difference_rows")]
         return Formula(
-            num_booleans=self._num_booleans,
-            integer_low=array(self._integer_low),
-            integer_high=array(self._integer_high),
-            clause_starts=array(self._clause_starts),
-            clause_literals=array(self._clause_literals),
-            clause_enforcers=array(self._clause_enforcers),
-            cardinality_starts=array(self._cardinality_starts),
-            cardinality_literals=array(self._cardinality_literals),
-            cardinality_lows=array(self._cardinality_lows),
-            cardinality_highs=array(self._cardinality_highs),
-            cardinality_enforcers=array(self._cardinality_enforcers),
-            linear_starts=array(self._linear_starts),
-            linear_literals=array(self._linear_literals),
-            linear_coefficients=array(self._linear_coefficients),
-            linear_integer_starts=array(self._linear_integer_starts),
-            linear_integers=array(self._linear_integers),
-            linear_integer_coefficients=array(self._linear_integer_coefficients),
-            linear_lows=array(self._linear_lows),
-            linear_highs=array(self._linear_highs),
-            linear_enforcers=array(self._linear_enforcers),
+            self._num_booleans,
+            **{name: np.array(getattr(self, f"_{name}"), dtype=np.int64) for name in names},
             difference_rows=np.array(self._difference_rows, dtype=np.int64).reshape(-1, 4),
         )

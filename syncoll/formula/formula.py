@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,13 +36,20 @@ __all__ = [
     "Formula",
     "FormulaSize",
     "LinearRow",
+    "row_sums",
 ]
-
 
 NO_LOW = -(1 << 60)
 """The low bound of a linear row that has none."""
 NO_HIGH = 1 << 60
 """The high bound of a linear row that has none."""
+
+
+def row_sums(cells: npt.NDArray[Any], starts: IntArray) -> npt.NDArray[Any]:
+    """The sum of the cells ``starts[i]`` to ``starts[i + 1]`` of every row i."""
+    sums = np.insert(np.cumsum(cells), 0, 0)
+    result: npt.NDArray[Any] = sums[starts[1:]] - sums[starts[:-1]]
+    return result
 
 
 class ClauseRow(NamedTuple):
@@ -229,11 +236,6 @@ class Formula:
 
         def active(enforcers: IntArray) -> npt.NDArray[np.bool_]:
             result: npt.NDArray[np.bool_] = (enforcers == 0) | assignment.holds(enforcers)
-            return result
-
-        def row_sums(cells: IntArray, starts: IntArray) -> IntArray:
-            sums = np.concatenate([[0], np.cumsum(cells)])
-            result: IntArray = sums[starts[1:]] - sums[starts[:-1]]
             return result
 
         def true(literals: IntArray) -> IntArray:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.arrays import IntArray
-from syncoll.formula.formula import NO_HIGH, NO_LOW, Assignment, Formula
+from syncoll.formula.formula import NO_HIGH, NO_LOW, Assignment, Formula, row_sums
 from syncoll.formula.outcome import Outcome, StopReason, Verdict
 
 __all__ = ["LinearMatrix", "columns_to_assignment", "judged", "linear_matrix"]
@@ -56,8 +56,7 @@ class LinearMatrix:
         widest = np.maximum(np.abs(formula.integer_low), np.abs(formula.integer_high))
         sizes = np.concatenate([np.ones(formula.num_booleans), widest.astype(np.float64)])
         cells = np.abs(self.coefficients).astype(np.float64) * sizes[self.columns]
-        sums = np.concatenate([[0.0], np.cumsum(cells)])
-        return float(np.max(sums[self.starts[1:]] - sums[self.starts[:-1]], initial=0.0))
+        return float(np.max(row_sums(cells, self.starts), initial=0.0))
 
 
 def linear_matrix(formula: Formula, *, cardinalities: bool = False) -> LinearMatrix:
@@ -106,7 +105,7 @@ def linear_matrix(formula: Formula, *, cardinalities: bool = False) -> LinearMat
     )
 
 
-def columns_to_assignment(formula: Formula, values: npt.NDArray[np.float64]) -> Assignment:
+def columns_to_assignment(formula: Formula, values: npt.NDArray[Any]) -> Assignment:
     """Rounds a solution ``[num_booleans + num_integers]``, of any real type, to an assignment."""
     rounded = np.rint(values).astype(np.int64)
     booleans = np.zeros(formula.num_booleans + 1, dtype=np.bool_)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.formula import Formula
+from syncoll.formula.formula import row_sums
 from syncoll.model import ranges
 
 __all__ = [
@@ -57,12 +58,6 @@ def gather(starts: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
 def join(first: IntArray, second: IntArray) -> IntArray:
     """The starts of the rows of `first` followed by those of `second`."""
     return np.concatenate([first, second[1:] + first[-1]])
-
-
-def row_sums(cells: IntArray, starts: IntArray) -> IntArray:
-    """The sum of every row; 0 for a row without cells."""
-    sums = offsets(cells)
-    return sums[starts[1:]] - sums[starts[:-1]]
 
 
 _CELLS: dict[str, dict[str, tuple[str, ...]]] = {

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from syncoll.arrays import IntArray
 from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Formula
+from syncoll.lowerings._arrays import gather, row_of, row_sums
 from syncoll.lowerings.lowering import Applied
 
 __all__ = ["Split", "merged"]
@@ -59,11 +60,11 @@ def merged(formula: Formula, booleans: IntArray, integers: IntArray) -> Applied:
     falsities = [0] * int((low > high).any())
     enforcers = renamed(formula.clause_enforcers)
     kept = keys.distinct(
-        keys.sums(formula.clause_starts, keys.literal(clauses)),
+        row_sums(keys.literal(clauses), formula.clause_starts),
         np.diff(formula.clause_starts),
         enforcers,
     )
-    clause_starts, cells = _taken(formula.clause_starts, kept)
+    clause_starts, cells = gather(formula.clause_starts, kept)
     clause_literals, clause_enforcers = clauses[cells], enforcers[kept]
 
     differences = formula.difference_rows.copy()
@@ -83,12 +84,12 @@ def merged(formula: Formula, booleans: IntArray, integers: IntArray) -> Applied:
     counted = renamed(formula.cardinality_literals)
     enforcers = renamed(formula.cardinality_enforcers)
     kept = keys.distinct(
-        keys.sums(formula.cardinality_starts, keys.literal(counted)),
+        row_sums(keys.literal(counted), formula.cardinality_starts),
         formula.cardinality_lows,
         formula.cardinality_highs,
         enforcers,
     )
-    cardinality_starts, cells = _taken(formula.cardinality_starts, kept)
+    cardinality_starts, cells = gather(formula.cardinality_starts, kept)
     return Applied(
         replace(
             _with_linear_rows(formula, renamed, integers, keys),
@@ -128,13 +129,6 @@ class _Keys:
         """The key of each integer."""
         return self._integers[integers]
 
-    @staticmethod
-    def sums(starts: IntArray, cells: KeyArray) -> KeyArray:
-        """Of each row; they wrap around."""
-        totals = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(cells, dtype=np.uint64)])
-        sums: KeyArray = totals[starts[1:]] - totals[starts[:-1]]
-        return sums
-
     def distinct(self, sums: KeyArray, *fields: IntArray) -> IntArray:
         """The positions of the first rows of each kind, ascending."""
         keys = sums.copy()
@@ -157,8 +151,8 @@ def _with_linear_rows(
     )
     rows = len(formula.linear_lows)
     divisor = np.zeros(rows, dtype=np.int64)
-    np.gcd.at(divisor, np.repeat(np.arange(rows), np.diff(starts)), coefficients)
-    np.gcd.at(divisor, np.repeat(np.arange(rows), np.diff(int_starts)), int_coefficients)
+    np.gcd.at(divisor, row_of(starts), coefficients)
+    np.gcd.at(divisor, row_of(int_starts), int_coefficients)
     divisor = np.maximum(divisor, 1)
     coefficients = coefficients // np.repeat(divisor, np.diff(starts))
     int_coefficients = int_coefficients // np.repeat(divisor, np.diff(int_starts))
@@ -166,11 +160,11 @@ def _with_linear_rows(
     lows = np.where(lows <= NO_LOW, NO_LOW, -(-lows // divisor))
     highs = np.where(highs >= NO_HIGH, NO_HIGH, highs // divisor)
     enforcers = renamed(formula.linear_enforcers)
-    sums = keys.sums(starts, keys.literal(literals) * coefficients.astype(np.uint64))
-    sums += keys.sums(int_starts, keys.integer(numbers) * int_coefficients.astype(np.uint64))
+    sums = row_sums(keys.literal(literals) * coefficients.astype(np.uint64), starts)
+    sums += row_sums(keys.integer(numbers) * int_coefficients.astype(np.uint64), int_starts)
     kept = keys.distinct(sums, lows, highs, enforcers)
-    linear_starts, cells = _taken(starts, kept)
-    linear_integer_starts, int_cells = _taken(int_starts, kept)
+    linear_starts, cells = gather(starts, kept)
+    linear_integer_starts, int_cells = gather(int_starts, kept)
     return replace(
         formula,
         linear_starts=linear_starts,
@@ -189,7 +183,7 @@ def _added_up(
     starts: IntArray, names: IntArray, coefficients: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Rows with the coefficients of equal names in a row added up, without those that become 0."""
-    rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    rows = row_of(starts)
     least = int(names.min(initial=0))
     width = int(names.max(initial=0)) - least + 1
     cells, inverse = np.unique(rows * width + names - least, return_inverse=True)
@@ -198,14 +192,6 @@ def _added_up(
     cells, sums = cells[sums != 0], sums[sums != 0]
     found = np.searchsorted(cells, np.arange(len(starts)) * width)
     return found, cells % width + least, sums
-
-
-def _taken(starts: IntArray, kept: IntArray) -> tuple[IntArray, IntArray]:
-    """The starts of some of the rows, and the positions of their cells."""
-    lengths = np.diff(starts)[kept]
-    new = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    cells = np.repeat(starts[:-1][kept] - new[:-1], lengths) + np.arange(new[-1])
-    return new, cells
 
 
 def _hint(literals: IntArray) -> IntArray:
