@@ -17,14 +17,7 @@ import gurobipy
 import numpy as np
 from gurobipy import GRB
 
-from syncoll.formula import (
-    NO_HIGH,
-    NO_LOW,
-    Formula,
-    Limits,
-    Outcome,
-    StopReason,
-)
+from syncoll.formula import NO_HIGH, NO_LOW, Formula, Limits, Outcome, StopReason
 from syncoll.formula.matrix import LinearMatrix, judged, linear_matrix
 from syncoll.plugins import Answer, OptionValue
 from syncoll_gurobi import INSTEAD, RESTRICTED_SIZE
@@ -37,20 +30,11 @@ STATUS: dict[str, StopReason] = {
     "TIME_LIMIT": StopReason.TIME_LIMIT,
     "MEM_LIMIT": StopReason.MEMORY_LIMIT,
     "INTERRUPTED": StopReason.INTERRUPTED,
-    "LOADED": StopReason.GAVE_UP,
-    "INF_OR_UNBD": StopReason.GAVE_UP,
-    "UNBOUNDED": StopReason.GAVE_UP,
-    "CUTOFF": StopReason.GAVE_UP,
-    "ITERATION_LIMIT": StopReason.GAVE_UP,
-    "NODE_LIMIT": StopReason.GAVE_UP,
-    "SOLUTION_LIMIT": StopReason.GAVE_UP,
-    "NUMERIC": StopReason.GAVE_UP,
-    "SUBOPTIMAL": StopReason.GAVE_UP,
-    "INPROGRESS": StopReason.GAVE_UP,
-    "USER_OBJ_LIMIT": StopReason.GAVE_UP,
     "WORK_LIMIT": StopReason.TIME_LIMIT,
-    "LOCALLY_OPTIMAL": StopReason.GAVE_UP,
-    "LOCALLY_INFEASIBLE": StopReason.GAVE_UP,
+    **dict.fromkeys(["LOADED", "INF_OR_UNBD", "UNBOUNDED", "CUTOFF"], StopReason.GAVE_UP),
+    **dict.fromkeys(["ITERATION_LIMIT", "NODE_LIMIT", "SOLUTION_LIMIT"], StopReason.GAVE_UP),
+    **dict.fromkeys(["NUMERIC", "SUBOPTIMAL", "INPROGRESS", "USER_OBJ_LIMIT"], StopReason.GAVE_UP),
+    **dict.fromkeys(["LOCALLY_OPTIMAL", "LOCALLY_INFEASIBLE"], StopReason.GAVE_UP),
 }
 """Every status of Gurobi, by its name, and what it means; a solution is looked for in any case."""
 
