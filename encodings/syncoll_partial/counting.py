@@ -16,16 +16,32 @@ Size: a few clauses for each contributor and each pair of slots of one node, or 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 from syncoll.formula import FormulaBuilder
 from syncoll.model import BandwidthBound, Counting, Topology
 from syncoll.model.counting import links_together
-from syncoll_partial.slot import SendSlot
 
-__all__ = ["CountedSlots"]
+__all__ = ["CountedSlots", "SendSlot"]
+
+
+@dataclass(frozen=True)
+class SendSlot:
+    """A place for one send.
+
+    Args:
+        send: chunk, source, destination, step.
+        used: the literal x.
+        carries: contributor to the literal k.
+        parts: the earlier slots and the literals a.
+    """
+
+    send: tuple[int, int, int, int]
+    used: int
+    carries: Mapping[int, int]
+    parts: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -44,13 +60,10 @@ class CountedSlots:
     ) -> None:
         self._builder, self._topology, self._slots = builder, topology, slots
         self._group_of_link: list[int] = links_together(topology, Counting.DESTINATIONS).tolist()
-        self._copying: list[set[int]] = [set() for _ in topology.links]
-        for i, (bound, members) in enumerate(
-            zip(topology.bounds, topology.bound_links, strict=True)
-        ):
-            if bound.counts is Counting.SOURCES:
-                for link in members.tolist():
-                    self._copying[link].add(i)
+        self._copying = [
+            {i for i in bounds if topology.bounds[i].counts is Counting.SOURCES}
+            for bounds in topology.link_bounds
+        ]
         self._added = builder.boolean()
         self._equal: dict[tuple[int, int], int] = {}
         self._copied: dict[int, int] = {}

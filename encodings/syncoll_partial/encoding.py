@@ -41,11 +41,9 @@ from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
 from syncoll.formula.rounds import StepRounds
 from syncoll.model import UNREACHABLE, Algorithm, Counting, Instance
 from syncoll.plugins import OptionValue
-from syncoll_partial.counting import CountedSlots
-from syncoll_partial.slot import SendSlot
+from syncoll_partial.counting import CountedSlots, SendSlot
 
 __all__ = ["PartialEncoded", "PartialEncoding"]
-
 
 _USED, _CARRIES, _PART, _OWN, _BOTH = range(5)
 """The kinds of Booleans; the last is a part and what it carries together."""

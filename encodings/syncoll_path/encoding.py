@@ -39,7 +39,6 @@ from syncoll.plugins import OptionValue
 
 __all__ = ["PathEncoded", "PathEncoding"]
 
-
 _SND, _AT, _RECEIVED, _BOTH = range(4)
 """The kinds of Booleans; the last is snd and at together."""
 

@@ -36,7 +36,6 @@ from syncoll.plugins import OptionValue
 
 __all__ = ["StepEncoded", "StepEncoding"]
 
-
 _COUNTED_CLASSES = 32
 """In an estimate of the size so many classes of chunks stand for all."""
 
