@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from syncoll.deadline import Deadline
 from syncoll_bfb.sharing import SharedStep, StepChunks
@@ -54,12 +55,10 @@ def choices(
     """
     until = until.working(_SECONDS)
     promise = {m: Fraction(sum(step.least_rounds(m * weight) for step in steps), m) for m in times}
-    known: dict[int, DealtSteps] = {}
 
+    @cache
     def rounded(m: int) -> DealtSteps:
-        if m not in known:
-            known[m] = DealtSteps(m, tuple(step.whole(m * weight, until) for step in steps))
-        return known[m]
+        return DealtSteps(m, tuple(step.whole(m * weight, until) for step in steps))
 
     def best(candidates: Sequence[int]) -> DealtSteps:
         """The least R/C, and of equal ones the least C."""
@@ -84,7 +83,7 @@ def choices(
             if until.passed:
                 break
             if rounded(m).cost <= within:
-                return known[m]
+                return rounded(m)
         return None
 
     few = best(times[:_FEW_TIMES])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -41,14 +42,7 @@ def receptions(topology: Topology, group: FreeGroup, sources: IntArray) -> Itera
     Raises:
         ModelError: if a node is out of reach.
     """
-    into_nodes = _Senders.of(topology)
-    distance: dict[int, IntArray] = {}
-
-    def towards(node: int) -> IntArray:
-        if node not in distance:
-            distance[node] = into_nodes.distances(node)
-        return distance[node]
-
+    towards = cache(_Senders.of(topology).distances)
     for node in group.representatives.tolist():
         into = np.array(topology.in_links[node], dtype=np.int64)
         senders = np.array([topology.links[link][0] for link in into.tolist()], dtype=np.int64)

@@ -26,7 +26,6 @@ from syncoll_bfb.sharing import LinkClasses, SharedStep
 
 __all__ = ["BreadthFirstSeed", "fits"]
 
-
 _MOST_LINKS = 14
 """Into a node that is solved exactly; the kinds of sources double with each."""
 

@@ -38,7 +38,6 @@ from syncoll_bfb.receptions import Reception
 
 __all__ = ["LinkClasses", "SharedStep", "StepChunks"]
 
-
 Entries = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 """As `GrowingProgram` takes them: how many each variable has, in which rows, and their values."""
 

@@ -18,7 +18,6 @@ from syncoll_classics.dissemination import Dissemination
 
 __all__ = ["Carrying", "exchanged", "joined", "one_shot", "up_and_down"]
 
-
 Carrying = tuple[IntArray, BoolArray]
 """Logical sends (chunk, source, destination, step), and the contributions that each carries."""
 

@@ -19,7 +19,6 @@ from syncoll.model.fabric import reached
 
 __all__ = ["ClassicDemand", "read_demand", "refusal"]
 
-
 _MOST_CELLS = 1 << 24
 """Cells of a table that are worth making to see what a collective asks for."""
 

@@ -20,7 +20,6 @@ from syncoll_classics.demand import ClassicDemand
 
 __all__ = ["Dissemination", "logical_sends"]
 
-
 _CHUNKS_A_CHECK = 256
 """How many chunks are looked up between two looks at the clock."""
 

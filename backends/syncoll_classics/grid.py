@@ -12,9 +12,9 @@ two links apart; or closed over the whole row, as in the MultiTree paper.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Grid", "grid_allreduce", "grid_disseminations", "recognise_grid"]
 
-
 _MOST_MATCHED = 256
 """Nodes up to which a grid is looked for under any numbering."""
+
+_WAYS = tuple(product((True, False), repeat=2))
+"""Whether rows come first, and whether rings are followed forwards."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,18 +123,11 @@ def _cycles(grid: Grid, *, along_rows: bool, forth: bool, folded: bool) -> list[
     return cycles
 
 
-def _ways() -> Iterator[tuple[bool, bool]]:
-    """Rows first?  Forth?"""
-    for rows_first in (True, False):
-        for forth in (True, False):
-            yield rows_first, forth
-
-
 def grid_disseminations(grid: Grid, *, folded: bool) -> list[Dissemination]:
     """Rows then columns and columns then rows, both ways round; lines may be folded to rings."""
     result = []
     count = grid.nodes.size
-    for rows_first, forth in _ways():
+    for rows_first, forth in _WAYS:
         parents, steps = np.full((2, count, count), -1, dtype=np.int64)
         first, second = (
             _cycles(grid, along_rows=along, forth=forth, folded=folded)
@@ -159,7 +154,7 @@ def grid_disseminations(grid: Grid, *, folded: bool) -> list[Dissemination]:
 
 def grid_allreduce(grid: Grid, chunk: int, *, folded: bool) -> Carrying:
     """A ring allreduce in each row, then in each column; `chunk` chooses one of four directions."""
-    rows_first, forth = list(_ways())[chunk % 4]
+    rows_first, forth = _WAYS[chunk % 4]
     parts: list[Carrying] = []
     start = 0
     # What each node stands for: itself, then its whole row (or column).

@@ -17,7 +17,6 @@ from syncoll_classics.grid import Grid, recognise_grid
 
 __all__ = ["Cycle", "a_cycle", "known_cycles"]
 
-
 Cycle = tuple[int, ...]
 """The nodes of a directed cycle in order, from node 0 on."""
 

@@ -79,7 +79,7 @@ def pack_rings(topology: Topology, seconds: float) -> tuple[RingSet, ...]:
         if found is None or found.ratio < bound:
             found = _priced(topology, rounds, int(bound * rounds), found, deadline)
         if found is None or found.ratio < bound:
-            known = max(best, _ratio(found))
+            known = best if found is None else max(best, found.ratio)
             found = _searched(topology, rounds, bound, known, deadline) or found
         if found is not None and found.ratio > best:
             best = found.ratio
@@ -133,18 +133,11 @@ def _searched(
     return None
 
 
-def _ratio(found: RingSet | None) -> Fraction:
-    return Fraction(0) if found is None else found.ratio
-
-
 def _filled(topology: Topology, pool: list[Cycle], rounds: int) -> RingSet | None:
     """Cycles of the pool, each in turn, while they fit in a step of so many rounds."""
     left = [bound.capacity(rounds) for bound in topology.bounds]
-    at: dict[tuple[int, int], list[int]] = {}
-    for number, bound in enumerate(topology.bounds):
-        for link in bound.links:
-            at.setdefault(link, []).append(number)
-    needs = [Counter(number for link in _links(ring) for number in at[link]) for ring in pool]
+    index, at = topology.link_index, topology.link_bounds
+    needs = [Counter(i for link in _links(ring) for i in at[index[link]]) for ring in pool]
     rings: list[Cycle] = []
     going = True
     while going and len(rings) < _MOST_RINGS:

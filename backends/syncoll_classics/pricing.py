@@ -17,7 +17,6 @@ from syncoll_classics.tours import cheap_tour
 
 __all__ = ["priced_rings"]
 
-
 _MOST_NODES = 128
 _LEAST_DEGREE = 4
 """Links out of a node, on average, below which tours at random find too few cycles."""

@@ -20,7 +20,6 @@ from syncoll.model.width_clusters import boxes_by_width
 
 __all__ = ["rings_bound"]
 
-
 _MOST_WIDTHS = 16
 """Bandwidths at which the network is taken to pieces."""
 
@@ -28,10 +27,7 @@ _MOST_WIDTHS = 16
 def rings_bound(topology: Topology) -> Fraction:
     """No set of rings has more of them a round."""
     ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
-    at: list[list[int]] = [[] for _ in topology.links]
-    for number, members in enumerate(topology.bound_links):
-        for link in members.tolist():
-            at[link].append(number)
+    at = topology.link_bounds
     widths = [bound.chunks_per_round for bound in topology.bounds]
     best: Fraction | None = None
     for groups in (np.arange(topology.num_nodes), *boxes_by_width(topology, _MOST_WIDTHS)):
@@ -52,7 +48,7 @@ def rings_bound(topology: Topology) -> Fraction:
     return best
 
 
-def _cover(links: list[list[int]], widths: list[Fraction]) -> Fraction:
+def _cover(links: list[tuple[int, ...]], widths: list[Fraction]) -> Fraction:
     """An upper bound on the room of these links, by link sets that cover them."""
     count = Counter(number for numbers in links for number in numbers)
     members: dict[int, list[int]] = {number: [] for number in count}

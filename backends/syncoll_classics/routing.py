@@ -24,7 +24,6 @@ from syncoll_classics.demand import ClassicDemand
 
 __all__ = ["Router"]
 
-
 _MOST_TRIED = 1 << 17
 """Links on the paths of all starts of a step's sends, beyond which they look less far ahead."""
 _SENDS_A_CHECK = 64
@@ -49,10 +48,7 @@ class Router:
         self._number = np.full((nodes, nodes), -1, dtype=np.int64)
         for i, (a, b) in enumerate(topology.links):
             self._number[a, b] = i
-        self._bounds: list[list[int]] = [[] for _ in topology.links]
-        for number, members in enumerate(topology.bound_links):
-            for link in members.tolist():
-                self._bounds[link].append(number)
+        self._bounds = topology.link_bounds
         self._share = [float(1 / bound.chunks_per_round) for bound in topology.bounds]
         self._onward: dict[tuple[int, int], list[tuple[int, int]]] = {}
 

@@ -16,7 +16,6 @@ from syncoll_classics.hamiltonian import Cycle
 
 __all__ = ["cheap_tour"]
 
-
 _LONGEST_SEGMENT = 3
 
 

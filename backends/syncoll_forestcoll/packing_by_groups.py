@@ -26,7 +26,6 @@ from syncoll_forestcoll.packing import Arc, ArcBlock, ForestPacking, locate
 
 __all__ = ["pack_by_groups"]
 
-
 Packer = Callable[[Network], ForestPacking]
 
 

@@ -23,7 +23,6 @@ from syncoll.trust.forest import verify_forest
 
 __all__ = ["pruned", "shortened"]
 
-
 _BASE = 3
 _DEEPEST = 12
 """Below this depth all are as bad, so that sums stay far from the end of 64 bits."""

@@ -23,7 +23,6 @@ from syncoll_multitree.unit_network import UnitNetwork
 
 __all__ = ["Additions", "grow"]
 
-
 Additions = list[tuple[int, int, int]]
 """(tree, link, time step from 0), in the order of allocation."""
 

@@ -21,7 +21,6 @@ from syncoll_multitree.unit_network import ORDERS, UnitNetwork
 
 __all__ = ["copies_of", "multitree", "places_of", "usual_turns"]
 
-
 _MOST_HEIGHTS = 1 << 17
 """Trees x nodes up to which the remaining heights of trees are followed unless asked for."""
 

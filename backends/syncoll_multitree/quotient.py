@@ -36,7 +36,6 @@ __all__ = [
     "neighbour_orders",
 ]
 
-
 MOST_ORDERS = 90
 """Orders that are tried: as many as three dimensions have, up to reflections."""
 
@@ -65,13 +64,13 @@ class TranslationQuotient:
             inside = links.tolist()
             kind = bound.chunks_per_round, frozenset(orbit_of[j] for j in inside)
             members.setdefault(kind, set()).update(inside)
-        self._amounts = [amount for amount, _ in members]
-        self._orbits = [orbits for _, orbits in members]
+        self._kinds = list(members)
+        self.amounts = [amount for amount, _ in members]
         pools: list[list[int]] = [[] for _ in topology.links]
         for pool, links_of in enumerate(members.values()):
             for link in sorted(links_of):
                 pools[link].append(pool)
-        self._network = UnitNetwork(
+        self.network = UnitNetwork(
             topology.num_nodes,
             tuple(b for _, b in topology.links),
             (),
@@ -85,9 +84,9 @@ class TranslationQuotient:
     ) -> TranslatedTrees:
         """Trees of every node, so many each, for an order of the positions of `vectors`."""
         network = replace(
-            self._network,
+            self.network,
             out=tuple(map(tuple, self._out[:, list(order)].tolist())),
-            limits=tuple(int(amount * rounds) for amount in self._amounts),
+            limits=tuple(int(amount * rounds) for amount in self.amounts),
         )
         root = int(self.translations.nodes[0])
         topology = self.topology
@@ -115,22 +114,6 @@ class TranslationQuotient:
         steps = max(far, -(-nodes // max(1, min(in_step, int(width * rounds)))))
         return steps, max(steps, ceil(nodes / width))
 
-    @property
-    def _kinds(self) -> list[tuple[Fraction, frozenset[int]]]:
-        return list(zip(self._amounts, self._orbits, strict=True))
-
-    def rounds_of(self, added: Additions) -> tuple[int, ...]:
-        """The fewest rounds of each step in which all trees' links fit."""
-        steps = added[-1][2] + 1
-        drawn = [[0] * steps for _ in self._amounts]
-        for _, link, step in added:
-            for pool in self._network.pools_of[link]:
-                drawn[pool][step] += 1
-        return tuple(
-            max(ceil(row[step] / amount) for row, amount in zip(drawn, self._amounts, strict=True))
-            for step in range(steps)
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class TranslatedTrees:
@@ -143,7 +126,16 @@ class TranslatedTrees:
     @cached_property
     def rounds_per_step(self) -> tuple[int, ...]:
         """The fewest rounds of each time step in which all trees' links fit."""
-        return self.quotient.rounds_of(self.added)
+        amounts, pools_of = self.quotient.amounts, self.quotient.network.pools_of
+        steps = self.added[-1][2] + 1
+        drawn = [[0] * steps for _ in amounts]
+        for _, link, step in self.added:
+            for pool in pools_of[link]:
+                drawn[pool][step] += 1
+        return tuple(
+            max(ceil(row[step] / amount) for row, amount in zip(drawn, amounts, strict=True))
+            for step in range(steps)
+        )
 
     @property
     def cost(self) -> tuple[int, int]:

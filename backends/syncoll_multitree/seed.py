@@ -38,7 +38,6 @@ from syncoll_multitree.unit_network import UnitNetwork
 
 __all__ = ["MultiTreeSeed", "fits"]
 
-
 _MOST_TRIED = 64
 """C, and rounds of a time step, up to which those that do are looked for."""
 
@@ -382,17 +381,12 @@ def _least_cost(topology: Topology, collective: Collective, chunks: int) -> Frac
     """No algorithm has a lower R/C: what a node lacks comes over its links."""
     roots = _roots(collective, topology.num_nodes, chunks)
     assert roots is not None  # there are trees for so many chunks
-    width: list[Fraction | None] = [None] * len(topology.links)
-    for bound, links in zip(topology.bounds, topology.bound_links, strict=True):
-        for i in links.tolist():
-            before = width[i]
-            width[i] = (
-                bound.chunks_per_round if before is None else min(before, bound.chunks_per_round)
-            )
+    rates = [bound.chunks_per_round for bound in topology.bounds]
+    width = [min((rates[i] for i in at), default=Fraction(0)) for at in topology.link_bounds]
     least = Fraction(0)
     for node, links_in in enumerate(topology.in_links):
         lacks = len(roots) - int((roots == node).sum())
-        amount = sum((width[i] or Fraction(0) for i in links_in), start=Fraction(0))
+        amount = sum((width[i] for i in links_in), start=Fraction(0))
         if lacks and amount:
             least = max(least, lacks / amount / chunks)
     return least

@@ -38,7 +38,6 @@ from syncoll_multitree.unit_network import ORDERS
 
 __all__ = ["SEARCHES", "RoutedTrees", "connection_unit", "multitree_on_fabric"]
 
-
 SEARCHES = ("near", "node")
 """How a tree looks for its next node; see above."""
 

@@ -10,7 +10,7 @@ situations, and the links that one turn takes are an orbit, each link taken once
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,7 +23,6 @@ from syncoll.symmetry.products import find_products
 from syncoll.symmetry.structure import Structure
 
 __all__ = ["Translations", "find_translations"]
-
 
 _MOST_TRIED = 20_000
 
@@ -131,8 +130,4 @@ def _keeps(translations: Translations, topology: Topology) -> bool:
         if not structure.keeps_links(moved):
             return False
     vectors = translations.vectors(topology.links)
-    return all(_distinct(vectors[m].tolist()) for m in topology.bound_links)
-
-
-def _distinct(rows: Sequence[Sequence[int]]) -> bool:
-    return len({tuple(row) for row in rows}) == len(rows)
+    return all(len(set(map(tuple, vectors[m].tolist()))) == len(m) for m in topology.bound_links)

@@ -16,7 +16,6 @@ from syncoll.errors import ModelError
 
 __all__ = ["TURNS", "Turns"]
 
-
 TURNS = ("root", "height", "missing")
 """``root``: in the order of the roots.  ``height``: first what lacks the nodes farthest from it.
 ``missing``: first what lacks most nodes."""

@@ -51,18 +51,13 @@ class UnitNetwork:
             links = [(places[a], places[b]) for a, b in links]
         key = ORDERS[order](links)
         out = tuple(tuple(sorted(at, key=lambda i: key(links[i]))) for at in topology.out_links)
-        members = tuple(tuple(m.tolist()) for m in topology.bound_links)
-        pools: list[list[int]] = [[] for _ in topology.links]
-        for pool, drawing in enumerate(members):
-            for link in drawing:
-                pools[link].append(pool)
         return cls(
             topology.num_nodes,
             tuple(b for _, b in topology.links),
             out,
             tuple(bound.capacity(rounds) for bound in topology.bounds),
-            members,
-            tuple(map(tuple, pools)),
+            tuple(tuple(m.tolist()) for m in topology.bound_links),
+            topology.link_bounds,
         )
 
     @property

@@ -9,7 +9,6 @@ from syncoll.packing.remainders import grouped_remainders
 
 __all__ = ["dealt", "overlaps"]
 
-
 _TURNS = 60
 _BUSY = 0.5
 """Sets that are loaded by a smaller part of the fullest one's load are let alone."""

@@ -28,7 +28,6 @@ from syncoll_routes.load_program import Balance, least_load
 
 __all__ = ["MOST_COLUMNS", "Flows"]
 
-
 MOST_COLUMNS = 100_000
 """Links times nodes that send; larger programs take minutes."""
 

@@ -21,7 +21,6 @@ from syncoll_routes.tiers import Tiers
 
 __all__ = ["RouteSeed", "fits"]
 
-
 _SECONDS = 30.0
 """Where the search has no limit."""
 

@@ -34,7 +34,6 @@ from syncoll_routes.load_program import Balance, least_load
 
 __all__ = ["Tiers"]
 
-
 _MOST_WIDTHS = 8
 _MET = 1.01
 """Boxes that need only this part more inside than between them are as good as can be."""
