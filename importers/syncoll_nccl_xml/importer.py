@@ -71,7 +71,6 @@ class _Machine:
         kinds = {link.kind for gpu in self.gpus for link in gpu.links} - {"C2C"}
         self.direct = " and ".join(_KINDS[kind][1] for kind in sorted(kinds)) or "NVLinks"
         self.options = options
-        self.several_hosts = len({gpu.place[0] for gpu in self.gpus}) > 1
         self.cards = Cards(system, [gpu.place for gpu in self.gpus], self.merged, options, label)
         self.number = {gpu.place: i for i, gpu in enumerate(self.gpus)}
 
@@ -99,15 +98,15 @@ class _Machine:
                 f"Left out: PCIe and CPUs, since {self.direct} connect all GPUs (option "
                 "network=all adds them)."
             )
+        hosts = len({gpu.place[0] for gpu in self.gpus})
         if not graph.connects_nodes:
-            hosts = len({gpu.place[0] for gpu in self.gpus})
             raise complaint(
                 self.label,
                 f"its links reach {self._reached(graph)} GPUs from GPU 0"
                 + (f"; the GPUs are on {hosts} hosts, and no NVSwitch joins them" * (hosts > 1)),
                 expected="links between all; what lies between network cards is not in such files",
             )
-        if int(self.options["boxes"]) > 1 and self.several_hosts:
+        if int(self.options["boxes"]) > 1 and hosts > 1:
             raise complaint(
                 self.label,
                 f"boxes={self.options['boxes']}, but its GPUs are on several hosts already",

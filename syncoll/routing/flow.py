@@ -29,7 +29,6 @@ class FlowNetwork:
         from ortools.graph.python import max_flow
 
         self.num_vertices = num_vertices
-        self.num_arcs = len(tails)
         require_small(capacities)
         self._flow: Any = max_flow.SimpleMaxFlow()
         self._optimal = max_flow.SimpleMaxFlow.OPTIMAL

@@ -10,7 +10,7 @@ that lie inside the two ends of the link.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from syncoll.routing.flow import FlowNetwork
 
@@ -169,19 +169,6 @@ class Network:
             if group_of[u] != group_of[v]:
                 small.add(group_of[u], group_of[v], pieces)
         return small, group_of
-
-    @classmethod
-    def of_capacities(
-        cls,
-        demand: Sequence[int],
-        terminals: Iterable[int],
-        capacities: Mapping[tuple[int, int], int],
-    ) -> Network:
-        """A network in which every link is its own path."""
-        network = cls(demand, terminals)
-        for (u, v), capacity in capacities.items():
-            network.add(u, v, [((u, v), capacity)])
-        return network
 
 
 def join(first: Pieces, second: Pieces, most: int | None = None) -> Pieces:

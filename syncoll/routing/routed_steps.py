@@ -19,7 +19,6 @@ from syncoll.model import UNREACHABLE, Fabric, Topology, ranges
 
 __all__ = ["MOST_ROUTED", "routed"]
 
-
 MOST_ROUTED = 512
 """Nodes that a topology with routed steps may have: it has a link for each pair."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
@@ -164,8 +165,18 @@ def test_one_way_broadcast_needs_no_way_back() -> None:
     assert broadcast(Fabric.from_links("down", 3, 0, [(0, 1, 2), (1, 2, 1)]), 0).algbw == 1
 
 
+def _network(
+    demand: Sequence[int], terminals: Iterable[int], capacities: Mapping[tuple[int, int], int]
+) -> Network:
+    """A network in which every link is its own path."""
+    network = Network(demand, terminals)
+    for ends, capacity in capacities.items():
+        network.add(*ends, [(ends, capacity)])
+    return network
+
+
 def _complete(nodes: int, demand: int) -> Network:
-    return Network.of_capacities(
+    return _network(
         [demand] * nodes,
         range(nodes),
         {(u, v): demand for u in range(nodes) for v in range(nodes) if u != v},
@@ -185,9 +196,7 @@ def test_packing_by_order_finds_stars() -> None:
 
 def test_packing_by_order_admits_defeat() -> None:
     """A directed ring with a chord that shortens a way, but is too narrow for all who want it."""
-    network = Network.of_capacities(
-        [1] * 4, range(4), {(0, 1): 3, (1, 2): 3, (2, 3): 3, (3, 0): 3, (0, 2): 1}
-    )
+    network = _network([1] * 4, range(4), {(0, 1): 3, (1, 2): 3, (2, 3): 3, (3, 0): 3, (0, 2): 1})
     assert is_feasible(network)
     assert pack_by_order(network, sorted(network.pieces)) is None
     packed = pack_by_growth(network, sorted(network.pieces))
@@ -199,7 +208,7 @@ def test_splitting_keeps_all_flows() -> None:
         random = Random(seed)
         fabric = random_fabric(random, irregular=bool(seed % 2))
         plan = weighted_broadcast(fabric, [1] * fabric.num_nodes)
-        network = Network.of_capacities(
+        network = _network(
             [plan.forest.k] * fabric.num_nodes + [0] * fabric.num_switches,
             range(fabric.num_nodes),
             {ends: int(b * plan.forest.scale) for ends, b in fabric.bandwidths.items()},
