@@ -96,11 +96,11 @@ def test_the_second_time_the_solver_is_not_asked(
     for seed in range(25):
         rng = random.Random(seed)
         instance = random_instance(rng)
-        first = asking.decide(instance, None)
+        first = asking.ask(instance, None).result()
         assert counting.count == seed + 1
         turned = renumbering(instance.topology.num_nodes, rng).instance(instance)
         for again in (instance, turned):
-            second = asking.decide(again, 1.0)
+            second = asking.ask(again, 1.0).result()
             assert second.verdict is first.verdict
             assert second.instance is again
             assert second.total_seconds == first.total_seconds
@@ -176,7 +176,7 @@ def test_unknown_after_a_time_is_remembered_for_that_time(store: Store) -> None:
     instance = random_instance(0)
     counts = []
     for seconds in (5.0, 5.0, 4.0, 6.0, None, None, 100.0, 3.0):
-        solution = asking.decide(instance, seconds)
+        solution = asking.ask(instance, seconds).result()
         assert solution.verdict is Verdict.UNKNOWN
         assert solution.outcome.reason is StopReason.TIME_LIMIT
         assert solution.outcome.message == "no luck"
@@ -192,7 +192,7 @@ def test_what_may_go_better_next_time_is_asked_again(store: Store, reason: StopR
     gives_up = GivesUp(reason)
     asking = remembering(gives_up, store)
     for count in (1, 2):
-        assert asking.decide(random_instance(0), 5.0).verdict is Verdict.UNKNOWN
+        assert asking.ask(random_instance(0), 5.0).result().verdict is Verdict.UNKNOWN
         assert gives_up.count == count
     assert store.describe().answers == 0
 
@@ -203,7 +203,7 @@ def test_what_the_solver_raises_is_passed_on(store: Store) -> None:
             raise BackendError("it lied")
 
     with pytest.raises(BackendError, match="it lied"):
-        remembering(Lies(StopReason.CRASHED), store).decide(random_instance(0), None)
+        remembering(Lies(StopReason.CRASHED), store).ask(random_instance(0), None).result()
     assert store.describe().answers == 0
 
 
@@ -226,7 +226,7 @@ def test_a_store_in_trouble_leaves_the_search_alone(path: Path, solver: Solver) 
     store.close()
     instance = random_instance(0)
     for count in (1, 2):
-        assert asking.decide(instance, None).verdict is not Verdict.UNKNOWN
+        assert asking.ask(instance, None).result().verdict is not Verdict.UNKNOWN
         assert counting.count == count
 
 
@@ -246,7 +246,10 @@ def test_other_settings_are_other_questions(store: Store) -> None:
         for one in settings:
             with Solver(MANAGER, one, start=False) as solver:
                 counting = Counting(solver)
-                assert remembering(counting, store).decide(instance, None).verdict is Verdict.UNSAT
+                assert (
+                    remembering(counting, store).ask(instance, None).result().verdict
+                    is Verdict.UNSAT
+                )
                 counts.append(counting.count)
     assert counts == [1] * len(settings) + [0] * len(settings)
 
