@@ -145,6 +145,8 @@ class SpecLibrary:
         """
         from syncoll.spec.instantiate import make_topology
 
+        if self._is_name("topology", reference):
+            return make_topology(*self._call("topology", reference))
         whole, failures = _intact(reference)
         if failures is not None:
             from syncoll.spec.damages import without
@@ -235,6 +237,8 @@ class SpecLibrary:
 
         Shipped files, the reference's arguments, and files in other formats are not read.
         """
+        if self._is_name(kind, reference):
+            return
         if kind == "topology":
             reference = _unrouted(_intact(reference)[0])
             if self.is_read(reference):
@@ -388,8 +392,14 @@ class SpecLibrary:
 
     # References --------------------------------------------------------------------------------
 
+    def _is_name(self, kind: Kind, reference: str) -> bool:
+        """Whether a reference is a shipped name alone, as most are."""
+        return ("value" if kind == "relation" else kind, reference) in self._index
+
     def _combined(self, reference: str) -> tuple[Combination, Module] | None:
         """Several collectives combined, and their file; None for a plain reference."""
+        if self._is_name("collective", reference):
+            return None
         if _COMBINES.search(_QUOTED.sub("", reference)) is None or "\0" in reference:
             return None
         source = Source.typed(reference)
@@ -436,10 +446,13 @@ class SpecLibrary:
     def _resolve(self, kind: Kind, reference: str) -> tuple[Found, Reference, Module]:
         """The definition, the call of it, and the file whose names its arguments see."""
         source = Source.typed(reference)
+        namespace = "value" if kind == "relation" else kind
+        if self._is_name(kind, reference):
+            call, home = parse_reference(source), Module(source, None, self)
+            return home.look_up(namespace, call.id, call.name_span), call, home
         if kind == "collective":
             _refuse_unquoted(source)
         everything = source.span(0, len(reference))
-        namespace = "value" if kind == "relation" else kind
         if "\0" in reference or not reference.strip():
             raise everything.error(
                 f"this is not a reference to a {kind}", f"`name`, `name(…)` or `file{_SUFFIX}:name`"
