@@ -71,6 +71,7 @@ class AnswerSource:
         self.solver, self.pool, self.memory, self.prove = solver, pool, memory, prove
         self.seeding = seeding or Seeding(())
         self.losses: dict[str, str] = {}
+        self._has_begun, self._is_new = False, memory is None
 
     @property
     def encoding_name(self) -> str | None:
@@ -93,11 +94,20 @@ class AnswerSource:
         return 1 if self.pool is None else self.pool.width
 
     def begin(self) -> None:
-        """Starts loading the solver in the background.
+        """Starts loading the solver in the background, once the store lacks something.
 
         It is called after the first point is found, since loading would delay that point.
         """
-        if self.solver is not None and self.pool is None:
+        self._has_begun = True
+        self._load()
+
+    def lacks(self) -> None:
+        """The store lacks something: it can hardly answer everything, as for a known question."""
+        self._is_new = True
+        self._load()
+
+    def _load(self) -> None:
+        if self._has_begun and self._is_new and self.solver is not None and self.pool is None:
             self.solver.start()
 
     def ask(

@@ -50,8 +50,12 @@ def open_answers(
             yield AnswerSource(solver, pool=pool, seeding=seeding)
             return
         memory = CachedSolutions(store, solver.asked, solver.limits)
-        prove = CachedBounds(store).rounds_bound
-        yield AnswerSource(solver, pool=pool, memory=memory, prove=prove, seeding=seeding)
+        bounds = CachedBounds(store)
+        source = AnswerSource(
+            solver, pool=pool, memory=memory, prove=bounds.rounds_bound, seeding=seeding
+        )
+        bounds.on_miss = source.lacks
+        yield source
 
 
 def _usual_seeds(session: Session) -> list[ChosenSeed]:

@@ -105,10 +105,15 @@ _SECONDS_PER_CELL = 1e-7
 
 
 class CachedBounds:
-    """`rounds_bound` with a store: bounds that were proved before are looked up and checked."""
+    """`rounds_bound` with a store: bounds that were proved before are looked up and checked.
+
+    Attributes:
+        on_miss: called before a bound is proved that the store lacks.
+    """
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self.on_miss: Callable[[], None] = lambda: None
         self.remembered = 0
 
     def rounds_bound(
@@ -140,6 +145,7 @@ class CachedBounds:
         if seconds is not None and seconds < cells * _SECONDS_PER_CELL:
             record |= {"thorough": thorough, "seconds": seconds, "more_than": more_than}
             record |= {"left_out": left_out, "memory": memory}
+            self.on_miss()
             return rounds_bound(topology, demands, steps, **record)
         efforts = (_effort(True), _effort(False))[: 1 if thorough else 2]
         in_vain = f"{_effort(thorough)}, more than {more_than}"
@@ -149,6 +155,7 @@ class CachedBounds:
                 self.remembered += 1
                 proof = found.certificate
                 return RoundsBound(found.rounds, proof.steps, proof, **record)
+        self.on_miss()
         began, refused = time.perf_counter(), refusals()
         bound = rounds_bound(
             topology,
