@@ -1,7 +1,7 @@
 """Checks traces: reads all ranks' files, plays them together, and follows the data.
 
-Traces of other tools do not say what their messages carry.  Of these everything else is checked,
-and the facts say that the data were not followed.
+Traces of other tools do not state the contents of their messages.  Everything else of them is
+checked, and the facts say that the data were not followed.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class ChakraChecker:
         options: Mapping[str, OptionValue],
         instance: Instance | None = None,
     ) -> CheckedExport:
-        """See `syncoll.plugins.ExportChecker`; what does not end in ``.et`` is left aside.  Of
-        traces that do not say what they are for, only that all ranks end and all messages are
-        received.
+        """See `syncoll.plugins.ExportChecker`; only files that end in ``.et`` count.  Of traces
+        without a stated purpose, only the end of all ranks and the receipt of all messages are
+        checked.
         """
         traces = _read(files)
         expected = expected_of_traces(traces)

@@ -1,4 +1,4 @@
-"""What the metadata of traces say that they bring about."""
+"""The demands that the metadata of traces state."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _MOST_CHUNKS = 1 << 31
 
 
 def expected_of_traces(traces: Sequence[Trace]) -> Expected | None:
-    """What the files say of themselves; None where none of them says anything.
+    """The demands that the files state; None if no file states any.
 
     Raises:
-        VerificationError: when only some of them do, when they contradict one another, or when
-            they call it by a wrong name.
+        VerificationError: if only some of them do, they contradict one another, or they give the
+            collective a wrong name.
     """
     telling = [trace for trace in traces if "syncoll_chunks" in trace.metadata]
     if not telling:
@@ -33,9 +33,8 @@ def expected_of_traces(traces: Sequence[Trace]) -> Expected | None:
     for trace in traces:
         metadata = trace.metadata
         chunks = metadata.integer("syncoll_chunks", low=1, high=_MOST_CHUNKS)
-        claims.add(
-            (metadata.text("syncoll_collective"), metadata.boolean("syncoll_combining"), chunks)
-        )
+        name = metadata.typed("syncoll_collective", str, "text")
+        claims.add((name, metadata.typed("syncoll_combining", bool, "boolean"), chunks))
         for name, value in (("syncoll_ranks", len(traces)), ("syncoll_rank", trace.rank)):
             if (told := metadata.integer(name, low=0, high=1 << 31)) != value:
                 raise VerificationError(

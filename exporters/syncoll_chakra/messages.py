@@ -6,7 +6,10 @@ The numbers of fields are those of ``schema/protobuf/et_def.proto`` of mlcommons
 from __future__ import annotations
 
 from enum import IntEnum
+from io import BytesIO
 from typing import Any
+
+from google.protobuf.proto import serialize_length_prefixed
 
 from syncoll.protobuf import Fields, message_classes
 
@@ -14,7 +17,7 @@ __all__ = ["NodeType", "delimited", "new_metadata", "new_node", "set_attribute"]
 
 
 class NodeType(IntEnum):
-    """What a node does, as far as custom collectives go."""
+    """The types of nodes in custom collectives."""
 
     COMPUTE = 4
     SEND = 5
@@ -65,10 +68,6 @@ def set_attribute(message: Any, name: str, kind: str, value: object) -> None:
 
 def delimited(message: Any) -> bytes:
     """A message with its length before it, as a varint."""
-    content: bytes = message.SerializeToString(deterministic=True)
-    rest, length = len(content), bytearray()
-    while rest > 0x7F:
-        length.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    length.append(rest)
-    return bytes(length) + content
+    stream = BytesIO()
+    serialize_length_prefixed(message, stream)
+    return stream.getvalue()

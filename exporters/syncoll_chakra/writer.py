@@ -1,11 +1,11 @@
 """Writes an algorithm as traces: sends and receives of one chunk each, and reductions.
 
 Receives wait for nothing; they are posted from the start.  With ``steps=strict`` a send also waits
-for everything that its rank does in earlier steps.
+for all operations of its rank in earlier steps.
 
-Beside what ASTRA-sim reads, nodes say what they read (``syncoll_reads``: nodes; ``syncoll_inputs``:
-chunks of the rank's own data), and the metadata what the rank starts with and must end with, so
-that a checker can follow the data.
+Nodes also state their inputs (``syncoll_reads``: nodes; ``syncoll_inputs``: chunks of the rank's
+own data), and the metadata the chunks that the rank starts and must end with, so that a checker can
+follow the data.
 """
 
 from __future__ import annotations
@@ -108,8 +108,9 @@ def _trace(
 
 
 def _is_scalable(layout: Layout, sizes: MessageSizes) -> bool:
-    """Whether newer versions of ASTRA-sim can scale the chunks to the size of the collective that
-    is simulated; they do so only for counts that P divides."""
+    """Whether newer versions of ASTRA-sim can scale the chunks to the simulated size:  P divides
+    them.
+    """
     collective = layout.collective
     return collective.kind in _SYSTEM_KEYS and sizes.count % collective.num_nodes == 0
 
@@ -154,7 +155,7 @@ def _node(planned: GraphNode, waits: list[int]) -> Any:
 
 
 def _describe_message(node: Any, operation: Operation, tag: int, size: int) -> None:
-    """What ASTRA-sim needs; it pairs messages by ranks, tag and size."""
+    """The attributes that ASTRA-sim needs; it pairs messages by ranks, tag and size."""
     sends = operation.action is Action.SEND
     kind = NodeType.SEND if sends else NodeType.RECEIVE
     set_attribute(node, "comm_type", "int64_val", int(kind))
@@ -164,9 +165,9 @@ def _describe_message(node: Any, operation: Operation, tag: int, size: int) -> N
 
 
 def _describe_scaling(node: Any, sizes: MessageSizes, chunk: int, scalable: bool) -> None:
-    """What newer versions of ASTRA-sim demand beside: which part of the whole this is.
+    """The chunk's part of the whole, which newer versions of ASTRA-sim demand.
 
-    They take the size of the simulated collective then; -1 tells them to keep to ``comm_size``.
+    They take the size of the simulated collective then; -1 makes them keep to ``comm_size``.
     """
     number = int(sizes.numbers[chunk]) if scalable else -1
     set_attribute(node, "msg_chunk_cnt", "int32_val", 1 if scalable else -1)

@@ -1,7 +1,7 @@
 """Checks GOAL schedules: reads them, plays all ranks together, and follows the data.
 
-Schedules of other tools do not say what their messages carry.  Of these everything else is checked,
-and the facts say that the data were not followed.
+Schedules of other tools do not state the contents of their messages.  Everything else of them is
+checked, and the facts say that the data were not followed.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class GoalChecker:
         options: Mapping[str, OptionValue],
         instance: Instance | None = None,
     ) -> CheckedExport:
-        """See `syncoll.plugins.ExportChecker`; of a schedule that does not say what it is for, only
-        that all ranks end and all messages are received.
+        """See `syncoll.plugins.ExportChecker`; of a schedule without a stated purpose, only the end
+        of all ranks and the receipt of all messages are checked.
         """
         ((where, content),) = files.items()
         schedule = read_schedule(content, where)
@@ -52,10 +52,10 @@ class GoalChecker:
 
 
 def _played(graphs: list[RankGraph]) -> tuple[Played, str]:
-    """What happens, and whether it does where sends wait for their receives.
+    """The execution, and whether it needs sends that do not wait for their receives.
 
-    LogGOPSim lets a send wait where its message is larger than a number of bytes that its user
-    sets; what ends then ends with any number.
+    LogGOPSim makes sends of messages above a size that its user sets wait.  A schedule that ends
+    with all sends waiting ends for any size.
     """
     try:
         return play(graphs, rendezvous=True), "ends whether sends wait for their receives or not"

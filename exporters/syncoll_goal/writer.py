@@ -1,11 +1,11 @@
 """Writes an algorithm as a GOAL schedule: sends and receives of one chunk each, and calculations.
 
 Receives wait for nothing; they are posted from the start.  With ``steps=strict`` the sends of a
-step also wait for a calculation of no time, which waits for all that their rank does in earlier
+step also wait for a calculation of no time, which waits for all operations of the rank in earlier
 steps.
 
-What the simulators pass over are comments.  Those that begin with ``//@`` say what the ranks start
-with and must end with, and what the next operation reads, so that a checker can follow the data.
+Comments that begin with ``//@`` state the chunks that the ranks start and must end with, and the
+inputs of the next operation, so that a checker can follow the data.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class GoalExporter:
 
 
 def _runs(numbers: Sequence[int]) -> str:
-    """Increasing numbers, with those that follow one another as runs: ``0-3 7``."""
+    """Increasing numbers, consecutive ones as runs:  ``0-3 7``."""
     if not numbers:
         return ""
     array = np.asarray(numbers)
@@ -67,7 +67,7 @@ def _runs(numbers: Sequence[int]) -> str:
 
 @dataclass(frozen=True)
 class _Writer:
-    """Everything that a rank's lines depend on."""
+    """The data that a rank's lines depend on."""
 
     request: ExportRequest
     lowered: LoweredAlgorithm
@@ -136,7 +136,7 @@ class _Writer:
         return lines
 
     def nics(self, rank: int, nodes: Sequence[GraphNode]) -> dict[int, int]:
-        """The network interface for each peer; nothing where there is only one."""
+        """The network interface for each peer; empty if there is only one."""
         if not self.nic_by_peer:
             return {}
         peers = sorted({n.operation.peer for n in nodes if n.operation.peer is not None})

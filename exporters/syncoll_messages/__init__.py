@@ -1,9 +1,8 @@
 """Ranks that exchange messages: operations that wait for one another, played and followed.
 
 Formats for simulators have no buffers: every rank has sends, receives and computations, each of
-which starts when what it waits for is done.  A checker of such a format reads a `RankGraph` for
-each rank and asks whether all of them end, and whether the data that the messages carry become what
-a collective asks for.
+which starts when its predecessors are done.  A checker reads a `RankGraph` for each rank and asks
+whether all of them end, and whether the data of the messages become the collective's result.
 
 ::
 

@@ -1,7 +1,7 @@
-"""Follows the data through ranks that were played: which contributions every node's result holds.
+"""Follows the data through played ranks: the contributions in every node's result.
 
 A result is a chunk with the set of ranks whose contributions are in it; plain data has none.  A
-send and a computation say what they read; what a receive gets is what the message's sender read.
+send and a computation state what they read; a receive gets what the message's sender read.
 """
 
 from __future__ import annotations
@@ -22,40 +22,31 @@ Content = tuple[int, int]
 
 
 def require_achieved(graphs: Sequence[RankGraph], played: Played, expected: Expected) -> None:
-    """Passes when the ranks bring about what is asked for, whatever takes how long.
+    """Passes if the ranks bring about the expected result, whatever the durations.
 
     Raises:
-        VerificationError: on a node that reads what is not there by then, messages that are
-            exchanged by chance, contributions that count twice, chunks of two sizes, and ranks
-            that end without something.
+        VerificationError: on a node that reads missing data, messages that are exchanged by chance,
+            contributions that count twice, chunks of two sizes, and missing results.
     """
     _require_told_apart(graphs, played)
     contents: dict[Place, Content | None] = {}
     sizes: dict[int, int] = {}
     for place in played.order:
-        rank, number = place
-        node = graphs[rank].nodes[number]
+        graph, number = graphs[place[0]], place[1]
+        node = graph.nodes[number]
         if node.kind is NodeKind.RECEIVE:
             if node.reads or node.inputs:
-                raise _wrong(graphs, place, "a receive reads nothing, and this one says it does")
+                raise graph.wrong(number, "a receive reads nothing, and this one says it does")
             contents[place] = contents[played.senders[place]]
             continue
-        content = contents[place] = _read(graphs, place, expected, contents)
+        content = contents[place] = _read(graph, number, expected, contents)
         if node.kind is NodeKind.SEND:
             if content is None or len(node.reads) + len(node.inputs) != 1:
-                raise _wrong(graphs, place, "a send reads one thing; expected one")
-            if sizes.setdefault(content[0], node.size) != node.size:
-                raise _wrong(
-                    graphs,
-                    place,
-                    f"chunk {content[0]} has {node.size} bytes here, and {sizes[content[0]]} "
-                    "elsewhere",
-                )
+                raise graph.wrong(number, "a send reads one thing; expected one")
+            if (size := sizes.setdefault(content[0], node.size)) != node.size:
+                differ = f"{node.size} bytes here, and {size} elsewhere"
+                raise graph.wrong(number, f"chunk {content[0]} has {differ}")
     _require_ends(graphs, expected, contents)
-
-
-def _wrong(graphs: Sequence[RankGraph], place: Place, message: str) -> VerificationError:
-    return VerificationError(f"{graphs[place[0]].place(place[1])}: {message}")
 
 
 def _require_told_apart(graphs: Sequence[RankGraph], played: Played) -> None:
@@ -64,51 +55,42 @@ def _require_told_apart(graphs: Sequence[RankGraph], played: Played) -> None:
         for group in places:
             for (rank, earlier), (_, later) in pairwise(group):
                 if not waits_for(graphs[rank], later, earlier):
-                    raise _wrong(
-                        graphs,
-                        (rank, later),
+                    raise graphs[rank].wrong(
+                        later,
                         f"it has the same ranks, tag and size as node {earlier} and does not wait "
                         "for it, so that it is chance which message goes where",
                     )
 
 
 def _read(
-    graphs: Sequence[RankGraph],
-    place: Place,
-    expected: Expected,
-    contents: Mapping[Place, Content | None],
+    graph: RankGraph, number: int, expected: Expected, contents: Mapping[Place, Content | None]
 ) -> Content | None:
-    """What a send sends, or a computation makes."""
-    rank, number = place
-    node = graphs[rank].nodes[number]
+    """The content of a send's message, or of a computation's result."""
+    rank, node = graph.rank, graph.nodes[number]
     parts: list[Content] = []
     for other in node.reads:
-        if other not in node.data_waits and not waits_for(graphs[rank], number, other):
-            raise _wrong(graphs, place, f"it reads what node {other} makes without waiting for it")
+        if other not in node.data_waits and not waits_for(graph, number, other):
+            raise graph.wrong(number, f"it reads what node {other} makes without waiting for it")
         part = contents[rank, other]
-        if part is None or graphs[rank].nodes[other].kind is NodeKind.SEND:
-            raise _wrong(graphs, place, f"it reads what node {other} makes, which makes nothing")
+        if part is None or graph.nodes[other].kind is NodeKind.SEND:
+            raise graph.wrong(number, f"it reads what node {other} makes, which makes nothing")
         parts.append(part)
     for chunk in node.inputs:
         if chunk not in expected.starts[rank]:
-            raise _wrong(
-                graphs,
-                place,
-                f"it reads chunk {chunk} of its own data, with which it does not start",
-            )
+            own = f"chunk {chunk} of its own data, with which it does not start"
+            raise graph.wrong(number, f"it reads {own}")
         parts.append((chunk, 1 << rank if expected.combining else 0))
     if not parts:
         return None
     total, mask = parts[0]
     for chunk, more in parts[1:]:
         if not expected.combining:
-            raise _wrong(graphs, place, "it puts data together, and the collective only moves them")
+            raise graph.wrong(number, "it puts data together, and the collective only moves them")
         if chunk != total:
-            raise _wrong(graphs, place, f"it adds chunk {chunk} to chunk {total}")
+            raise graph.wrong(number, f"it adds chunk {chunk} to chunk {total}")
         if mask & more:
-            raise _wrong(
-                graphs, place, f"it adds the contribution of {rank_names(mask & more)} twice"
-            )
+            ranks = rank_names(mask & more)
+            raise graph.wrong(number, f"it adds the contribution of {ranks} twice")
         mask |= more
     return total, mask
 

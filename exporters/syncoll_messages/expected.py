@@ -1,4 +1,4 @@
-"""What ranks must bring about: which chunks start and must end where, and what that is called."""
+"""Expected: which chunks start and must end at which ranks, and the name of that collective."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ CUSTOM = "custom"
 
 @dataclass(frozen=True)
 class Expected:
-    """What must be done.
+    """The demands on all ranks.
 
     Args:
-        combining: whether what starts at several ranks is to be reduced.
+        combining: whether a chunk that starts at several ranks is to be reduced.
         starts: of each rank, the chunks of which it has data at the start.
-        ends: of each rank, those that it must have at the end.
+        ends: of each rank, the chunks that it must have at the end.
     """
 
     combining: bool
@@ -38,7 +38,7 @@ class Expected:
         return _masks(self.starts)
 
     def name(self) -> str:
-        """What runtimes call it; ``custom`` where they have no word for it."""
+        """The runtimes' name of the collective; ``custom`` if they have none."""
         starts, ends = self.contributors(), _masks(self.ends)
         named, ranks = starts.keys() | ends.keys(), len(self.starts)
         demands = Counter((starts[chunk], ends[chunk]) for chunk in named)
@@ -62,7 +62,7 @@ def _masks(ranks: Sequence[frozenset[int]]) -> Counter[int]:
 
 
 def expected_of_instance(instance: Instance) -> Expected:
-    """What an instance asks for."""
+    """The demands of an instance."""
     starts, ends = (
         tuple(frozenset(np.flatnonzero(column).tolist()) for column in array.T)
         for array in (instance.pre, instance.post)
@@ -71,10 +71,10 @@ def expected_of_instance(instance: Instance) -> Expected:
 
 
 def require_told(expected: Expected, name: str, where: str) -> None:
-    """Passes when what files call a collective is what it is.
+    """Passes if the collective has the name that files give it.
 
     Raises:
-        VerificationError: with what it is.
+        VerificationError: with its name.
     """
     if name != expected.name():
         raise VerificationError(
@@ -86,14 +86,14 @@ def require_told(expected: Expected, name: str, where: str) -> None:
 def require_same(
     graphs: Sequence[RankGraph], expected: Expected | None, instance: Instance
 ) -> None:
-    """Passes when files are about an instance, and use only its links.
+    """Passes if files are about an instance, and use only its links.
 
     Args:
-        expected: what the files say that they do; None where they do not.
+        expected: the demands that the files state; None without such a statement.
 
     Raises:
-        VerificationError: when they are about something else.
-        UncheckedError: when they do not say what they are about.
+        VerificationError: if they are about something else.
+        UncheckedError: if they do not state their demands.
     """
     topology = instance.topology
     if len(graphs) != topology.num_nodes:
@@ -114,7 +114,5 @@ def require_same(
     for graph in graphs:
         for node in graph.nodes.values():
             if node.kind is NodeKind.SEND and (graph.rank, node.peer) not in links:
-                raise VerificationError(
-                    f"{graph.place(node.number)}: {topology.name} has no link from node "
-                    f"{graph.rank} to node {node.peer}"
-                )
+                missing = f"from node {graph.rank} to node {node.peer}"
+                raise graph.wrong(node.number, f"{topology.name} has no link {missing}")

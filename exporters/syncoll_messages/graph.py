@@ -1,15 +1,17 @@
-"""What a rank does: sends, receives and computations with what each waits for."""
+"""The sends, receives and computations of a rank, with their dependencies."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
 
+from syncoll.errors import VerificationError
+
 __all__ = ["MessageNode", "NodeKind", "RankGraph"]
 
 
 class NodeKind(StrEnum):
-    """What a node does."""
+    """The kind of a node."""
 
     COMPUTE = "compute"
     SEND = "send"
@@ -18,18 +20,18 @@ class NodeKind(StrEnum):
 
 @dataclass(frozen=True)
 class MessageNode:
-    """One thing that a rank does.
+    """A send, receive or computation of a rank.
 
     Args:
         number: by which other nodes of the rank name it.
         name: for people; may be empty.
         waits: the nodes that must be done before it starts.
-        data_waits: those of them that are sure to be waited for before data are read.
+        data_waits: the nodes among them that are sure to be done before it reads data.
         peer: the other rank of a send or receive; else -1.
         tag: of a message; else -1.
         size: of a message, in bytes; else 0.
-        reads: nodes whose results it reads, where the file says so.
-        inputs: chunks of the rank's own data that it reads, where the file says so.
+        reads: nodes whose results it reads, if the file says so.
+        inputs: chunks of the rank's own data that it reads, if the file says so.
         starts_after: the nodes that must have started before it starts.
     """
 
@@ -48,7 +50,7 @@ class MessageNode:
 
 @dataclass(frozen=True)
 class RankGraph:
-    """All that one rank does: its nodes by number, in order of the file `where`."""
+    """The nodes of one rank by number, in the order of the file `where`."""
 
     rank: int
     where: str
@@ -59,3 +61,7 @@ class RankGraph:
         node = self.nodes[number]
         label = f" ({node.name})" if node.name else ""
         return f"{self.where}: rank {self.rank}, node {number}{label}"
+
+    def wrong(self, number: int, message: str) -> VerificationError:
+        """The error that a node causes."""
+        return VerificationError(f"{self.place(number)}: {message}")

@@ -1,10 +1,9 @@
 """Plays all ranks together, as a simulator does, but without time.
 
-A node starts when all that it waits for is done, or has started, as it asks.  A send puts its
+A node starts when all its predecessors are done, or have started, as it asks.  A send puts its
 message under way and is done, or, by rendezvous, is done when its message is received; a receive is
-done when a message of the same source, destination, tag and size is there, in the order in which
-they were sent; a computation is done when it has started.  Nothing can be overtaken, so that what
-ends in one order ends in all.
+done when a message of the same source, destination, tag and size is there, in the order of sending;
+a computation is done when it has started.  Nothing can be overtaken, so if one order ends all do.
 
 Simulators leave with exit status 0 when ranks hang; here it is an error, with the reason.
 """
@@ -29,8 +28,8 @@ Key = tuple[int, int, int, int]
 
 @dataclass
 class Played:
-    """What happened: all nodes, each after those that it needed; of each receive the send whose
-    message it got; and sends and receives of messages that cannot be told apart, in order.
+    """All nodes, each after its predecessors; of each receive the send of its message; and the
+    sends and receives of messages that are alike in everything, in order.
     """
 
     order: list[Place] = field(default_factory=list)
@@ -43,12 +42,12 @@ def play(graphs: Sequence[RankGraph], *, rendezvous: bool = False) -> Played:
 
     Args:
         graphs: of all ranks, in order.
-        rendezvous: whether a send is done only when its message is received.  What ends so ends
-            without as well.
+        rendezvous: whether a send is done only when its message is received.  Ranks that end with
+            rendezvous end without it as well.
 
     Raises:
-        VerificationError: on nodes that wait for each other, receives that no message is for, and
-            messages that nobody receives.
+        VerificationError: on nodes that wait for each other, and on receives and messages without a
+            counterpart.
     """
     return _Run(graphs, rendezvous).to_the_end()
 
@@ -150,14 +149,14 @@ class _Run:
         self.release(self.children[place])
 
     def release(self, places: Sequence[Place]) -> None:
-        """One thing less that nodes wait for."""
+        """Removes one obstacle of each node."""
         for place in places:
             self.missing[place] -= 1
             if not self.missing[place]:
                 self.ready.append(place)
 
     def complain(self) -> None:
-        """Says why some nodes were never done."""
+        """Raises the reason why some nodes were never done."""
         coming: dict[Key, list[Place]] = defaultdict(list)
         stuck = [place for place in self.missing if place not in self.done]
         for place in stuck:
@@ -191,7 +190,7 @@ class _Run:
         raise VerificationError(f"deadlock: {self.circle(blockers, stuck[0])}")
 
     def receiver(self, send: Place) -> Place | None:
-        """A receive that has not started and would take a message that waits for it."""
+        """A receive that has not started and would take a waiting message."""
         key = _key(send[0], self.node(send))
         for number, node in self.graphs[key[1]].nodes.items():
             place = (key[1], number)
@@ -213,7 +212,7 @@ class _Run:
         return " waits for ".join([*shown, "the first"])
 
     def near(self, key: Key, kind: NodeKind) -> str:
-        """What there is instead of the other end of a message."""
+        """The messages that there are instead of the other end of a message."""
         source, destination, tag, size = key
         rank, other = (source, destination) if kind is NodeKind.SEND else (destination, source)
         what = "sends" if kind is NodeKind.SEND else "receives"

@@ -1,4 +1,4 @@
-"""What is known about ranks that passed."""
+"""The facts about ranks that passed."""
 
 from __future__ import annotations
 
@@ -17,13 +17,18 @@ def summary(
     expected: Expected | None,
     more: Mapping[str, int | str] | None = None,
 ) -> CheckedExport:
-    """What was found out about ranks that were played, and followed where files say what to do."""
+    """The facts about ranks that were played, and followed if the files state their demands."""
     nodes = [node for graph in graphs for node in graph.nodes.values()]
-    sends = [node for node in nodes if node.kind is NodeKind.SEND]
+    sends = [
+        (graph.rank, node)
+        for graph in graphs
+        for node in graph.nodes.values()
+        if node.kind is NodeKind.SEND
+    ]
     followed = expected is not None
     facts: dict[str, int | str] = {
         "messages": len(sends),
-        "bytes": sum(node.size for node in sends),
+        "bytes": sum(node.size for _, node in sends),
         "computations": sum(len(node.reads) + len(node.inputs) > 1 for node in nodes)
         if followed
         else sum(node.kind is NodeKind.COMPUTE for node in nodes),
@@ -40,11 +45,6 @@ def summary(
         None,
         facts,
         followed,
-        links=frozenset(
-            (graph.rank, node.peer)
-            for graph in graphs
-            for node in graph.nodes.values()
-            if node.kind is NodeKind.SEND
-        ),
+        links=frozenset((rank, node.peer) for rank, node in sends),
         num_chunks=None if expected is None else expected.num_chunks,
     )

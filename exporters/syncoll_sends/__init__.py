@@ -27,7 +27,7 @@ _REQUIRED = {"step", "rounds", "chunk", "source", "destination"}
 
 
 def _is_csv(_path: Path, head: bytes) -> bool:
-    """By the names of the columns in its first line."""
+    """Recognises the names of the columns in the first line."""
     line = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]
     names = {name.strip(b' "\r') for name in line.split(b",")}
     return names >= {name.encode() for name in _REQUIRED}

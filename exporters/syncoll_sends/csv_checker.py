@@ -1,4 +1,4 @@
-"""Checks a CSV table of sends: reads it, and replays it where it is known what it must do."""
+"""Checks a CSV table of sends: reads it, and replays it if its instance is known."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _row(header: list[str], values: list[str], line: str) -> SendRow:
 
 
 def _number(text: str, column: str, line: str) -> int:
-    """A number of digits alone; Python's own idea of one is wider."""
+    """A number of ASCII digits alone, which `int` does not require."""
     if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
         raise VerificationError(
             f"{line}: {column} is {text[:40]!r}; expected a number of at most {_MOST_DIGITS} digits"

@@ -18,7 +18,7 @@ class CsvExporter:
     """Writes ``NAME.csv``."""
 
     def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
-        """The table of an algorithm's sends; where data lie in buffers plays no part."""
+        """The table of an algorithm's sends; buffers play no part."""
         algorithm = request.algorithm
         stream = io.StringIO(newline="")
         table = csv.writer(stream, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""What the metadata of a Parquet table say: the instance that its sends solve."""
+"""The metadata of a Parquet table: the instance that its sends solve."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TableTopology(Record, frozen=True):
 
 
 class TableInstance(Record, frozen=True):
-    """What is to be solved: the topology, and which chunks start and must end at which node."""
+    """The problem: the topology, and the chunks that start and must end at each node."""
 
     version: Literal[1]
     collective: str
@@ -82,7 +82,7 @@ def instance_of(document: bytes) -> Instance:
     """The instance that metadata describe.
 
     Raises:
-        VerificationError: when they describe none.
+        VerificationError: if they describe no instance.
     """
     try:
         told: TableInstance = read_record(json.loads(document), TableInstance, "its metadata")

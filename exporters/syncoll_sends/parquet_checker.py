@@ -1,4 +1,4 @@
-"""Checks a Parquet table of sends, by itself: what it must solve is in its metadata."""
+"""Checks a Parquet table of sends against the instance in its metadata."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ class ParquetChecker:
         options: Mapping[str, OptionValue],
         instance: Instance | None = None,
     ) -> CheckedExport:
-        """See `syncoll.plugins.ExportChecker`; without an instance, what its metadata say counts,
-        and where they say nothing the rows must merely be sends.
-        """
+        """See `syncoll.plugins.ExportChecker`; without an instance, the metadata is used."""
         (content,) = files.values()
         try:
             table = pq.read_table(io.BytesIO(content))

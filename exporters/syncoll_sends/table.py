@@ -1,4 +1,4 @@
-"""A table of sends as a checker has read it, and what can be said about it."""
+"""A table of sends that a checker has read, and the facts about it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,7 @@ from syncoll.model import Algorithm, Instance
 from syncoll.plugins import CheckedExport
 from syncoll.trust import require_valid
 
-__all__ = [
-    "NODES",
-    "NUMBERS",
-    "SendRow",
-    "checked",
-    "require_columns",
-]
+__all__ = ["NODES", "NUMBERS", "SendRow", "checked", "require_columns"]
 
 NUMBERS = ("step", "rounds", "chunk", "source", "destination")
 """The columns that each table has."""
@@ -29,9 +23,7 @@ NODES = "contributors"
 
 @dataclass(frozen=True)
 class SendRow:
-    """A send, with the rounds of its step, the nodes whose contributions it carries (empty for
-    plain data), and where it stands, for errors: ``line 7``.
-    """
+    """A send in the line `line`, as in ``line 7``; without `contributors` it carries plain data."""
 
     line: str
     step: int
@@ -47,7 +39,7 @@ class SendRow:
 
 
 def require_columns(names: Sequence[str], where: str = "") -> None:
-    """Passes when a table has the columns that it must have, and each once."""
+    """Passes a table that has every required column, and each column once."""
     for name in names:
         if name not in (*NUMBERS, NODES):
             expected = ", ".join((*NUMBERS, NODES))
@@ -62,7 +54,7 @@ def require_columns(names: Sequence[str], where: str = "") -> None:
 
 
 def _require_sane(rows: Sequence[SendRow]) -> None:
-    """Passes when the rows are sends, whatever they solve."""
+    """Passes rows that are sends, for whatever instance."""
     rounds: dict[int, int] = {}
     seen: dict[tuple[int, ...], str] = {}
     for row in rows:
@@ -83,9 +75,9 @@ def _require_sane(rows: Sequence[SendRow]) -> None:
 
 
 def _require_solves(rows: Sequence[SendRow], instance: Instance) -> None:
-    """Passes when the rows are a valid algorithm of an instance; see `syncoll.trust`.
+    """Passes rows that are a valid algorithm of an instance; see `syncoll.trust`.
 
-    Steps without sends get the rounds that are left over, which changes nothing.
+    Steps without sends get the remaining rounds, which changes nothing.
     """
     nodes = instance.topology.num_nodes
     if rows and bool(rows[0].contributors) != instance.combining:
@@ -121,11 +113,11 @@ def _rounds_per_step(rounds: dict[int, int], instance: Instance) -> tuple[int, .
 
 
 def checked(rows: Sequence[SendRow], kind: str, instance: Instance | None) -> CheckedExport:
-    """What is known about a table whose rows are sends, and solve an instance if there is one.
+    """The facts about a table whose rows are sends, and solve the instance if there is one.
 
     Raises:
-        VerificationError: on a send to itself, one that is there twice, rounds of a step that
-            differ, contributors in some rows only, or rows that are no valid algorithm.
+        VerificationError: on a send to itself or a repeated send, different rounds of a step,
+            contributors in some rows only, or rows that are no valid algorithm.
     """
     _require_sane(rows)
     if instance is not None:

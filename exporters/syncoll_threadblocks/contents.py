@@ -1,9 +1,9 @@
-"""Contents: what every slot holds when a program has run, as sets of contributions.
+"""The contents of every slot after a program has run, as sets of contributions.
 
-The value of a slot is the reduction of what some ranks put into one chunk: `(chunk, ranks)`, with
-the ranks as a bit mask.  A copy of a chunk is the reduction of one rank's contribution.  Adding
-something twice, adding different chunks, and reading a slot that nobody filled are errors.  In a
-program without races each read sees the same write in every execution, so one execution tells.
+The value of a slot is the reduction of one chunk over some ranks:  `(chunk, ranks)`, with the ranks
+as a bit mask.  A copy of a chunk is the contribution of one rank.  Adding a contribution twice,
+adding different chunks, and reading an empty slot are errors.  In a program without races each read
+sees the same write in every execution, so one execution suffices.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from syncoll_threadblocks.program import Instruction, Program
+from syncoll_threadblocks.program import Place, Program
 from syncoll_threadblocks.schedule import Schedule
 
 __all__ = ["Contents", "Value", "contents", "describe_value", "rank_names"]
@@ -23,13 +23,13 @@ Value = tuple[int, int]
 
 @dataclass(frozen=True)
 class Contents:
-    """What slots hold: those that were written, and before anything runs; None for garbage."""
+    """The written slots, and the contents of all slots before anything runs; None for garbage."""
 
     initial: Callable[[int], Value | None]
     written: dict[int, Value]
 
     def __getitem__(self, slot: int) -> Value | None:
-        """What a slot holds; None for garbage."""
+        """The value of a slot; None for garbage."""
         value = self.written.get(slot)
         return self.initial(slot) if value is None else value
 
@@ -48,32 +48,28 @@ def contents(
     """Executes a program without races on symbolic values.
 
     Args:
-        program: what `schedule` is an execution of.
-        initial: what each slot holds before; None for garbage.
+        initial: the value of each slot before; None for garbage.
 
     Raises:
-        VerificationError: when an instruction reads garbage, adds a contribution twice, or adds
+        VerificationError: if an instruction reads garbage, adds a contribution twice, or adds
             different chunks.
     """
     held = Contents(initial, {})
     queues: list[deque[Value]] = [deque() for _ in program.connections]
-    for t, position in schedule.order:
-        instruction = program.threads[t].instructions[position]
+    for place in schedule.order:
+        instruction = program.at(place)
         value: Value | None = None
         if instruction.receive >= 0:
             value = queues[instruction.receive].popleft()
         for slot in instruction.reads:
             read = held[slot]
             if read is None:
-                raise program.fail(
-                    t,
-                    position,
-                    f"reads {program.memory.describe(slot)}, where nothing is stored yet",
-                )
-            value = read if value is None else _add(program, t, position, value, read)
+                name = program.memory.describe(slot)
+                raise program.fail(place, f"reads {name}, where nothing is stored yet")
+            value = read if value is None else _add(program, place, value, read)
         if value is None:
             if instruction.writes or instruction.send >= 0:
-                raise program.fail(t, position, "writes or sends, but has nothing to write")
+                raise program.fail(place, "writes or sends, but has nothing to write")
             continue
         for slot in instruction.writes:
             held.written[slot] = value
@@ -82,20 +78,14 @@ def contents(
     return held
 
 
-def _add(program: Program, t: int, position: int, one: Value, other: Value) -> Value:
-    instruction: Instruction = program.threads[t].instructions[position]
+def _add(program: Program, place: Place, one: Value, other: Value) -> Value:
     if one[0] != other[0]:
-        raise program.fail(
-            t, position, f"adds {describe_value(other)} to {describe_value(one)}, another chunk"
-        )
+        added = f"adds {describe_value(other)} to {describe_value(one)}, another chunk"
+        raise program.fail(place, added)
     if twice := one[1] & other[1]:
-        slots = ", ".join(program.memory.describe(slot) for slot in instruction.reads)
-        raise program.fail(
-            t,
-            position,
-            f"adds the contribution of {rank_names(twice)} to chunk {one[0]} twice (it reads "
-            f"{slots})",
-        )
+        slots = ", ".join(map(program.memory.describe, program.at(place).reads))
+        added = f"adds the contribution of {rank_names(twice)} to chunk {one[0]} twice"
+        raise program.fail(place, f"{added} (it reads {slots})")
     return one[0], one[1] | other[1]
 
 

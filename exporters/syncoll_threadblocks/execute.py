@@ -1,8 +1,8 @@
 """The abstract machine: one program, one specification, one verdict for every interleaving.
 
-First everything is matched (`matching`), then the program is run for its synchronisation alone
-(`schedule`: does every execution end?), then races are looked for (`races`: does every execution
-compute the same?), and only then values (`contents`), which are those of every execution.
+`matching` pairs sends and receives, `schedule` runs the synchronisation alone (does every execution
+end?), `races` looks for data races (does every execution compute the same?), and `contents`
+computes the values, which are then the same in every execution.
 """
 
 from __future__ import annotations
@@ -51,20 +51,20 @@ def execute(
     outputs: Sequence[int] = (),
     chunks_per_message: int = 1,
 ) -> tuple[Schedule, _P | None]:
-    """Executes a program and compares what it leaves with what it promises.
+    """Executes a program and compares its result with its promise.
 
     Args:
-        spec: the collective; None to check only that the program ends, and without races.  If it
-            has a root and none is given, the program says which.
+        spec: the collective; None to check only that the program ends, without races.  If it has a
+            root and none is given, the root is inferred.
         inputs: the first slot of each rank's input, in ascending order.
         outputs: the first slot of each rank's output, in ascending order.
-        chunks_per_message: how many chunks of a step one message holds at the largest size.
+        chunks_per_message: the chunks of a step that one message holds at the largest size.
 
     Returns:
-        How it ran, and the specification, its root included.
+        The execution, and the specification with its root.
 
     Raises:
-        VerificationError: on whatever is wrong, naming rank, thread block and step.
+        VerificationError: naming rank, thread block and step.
     """
     require_matched(program)
     run = schedule(program, chunks_per_message)
@@ -92,29 +92,20 @@ def execute(
 
 def _require_kept(program: Program, spec: Promise, reads: _Regions, writes: _Regions) -> None:
     """Passes when only scratch and output are written: a caller's input stays as it is."""
-    for t, thread in enumerate(program.threads):
-        for position, instruction in enumerate(thread.instructions):
-            for slot in instruction.writes:
-                found, at_input = writes.find(slot), reads.find(slot) is not None
-                if found is None and at_input:
-                    raise program.fail(
-                        t,
-                        position,
-                        f"writes {program.memory.describe(slot)}, which belongs to the caller's "
-                        "input; only where input and output share memory may it be written",
-                    )
-                if found is not None and not at_input and not spec.has_output(found[0]):
-                    raise program.fail(
-                        t,
-                        position,
-                        f"writes {program.memory.describe(slot)}, and {_no_output(spec)}",
-                    )
-
-
-def _no_output(spec: Promise) -> str:
-    if isinstance(spec, OwnSpecification):
-        return "nothing must end at that rank"
-    return f"in a {spec.collective} to rank {spec.root} only that rank has an output"
+    for place, instruction in program.places():
+        for slot in instruction.writes:
+            found, at_input = writes.find(slot), reads.find(slot) is not None
+            if found is None and at_input:
+                raise program.fail(
+                    place,
+                    f"writes {program.memory.describe(slot)}, which belongs to the caller's "
+                    "input; only where input and output share memory may it be written",
+                )
+            if found is not None and not at_input and not spec.has_output(found[0]):
+                why = "nothing must end at that rank"
+                if isinstance(spec, Specification):
+                    why = f"in a {spec.collective} to rank {spec.root} only that rank has an output"
+                raise program.fail(place, f"writes {program.memory.describe(slot)}, and {why}")
 
 
 def _require_fulfilled(

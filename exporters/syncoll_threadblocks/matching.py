@@ -1,55 +1,49 @@
-"""Who talks to whom: every message has a receiver, every awaited flag somebody who raises it.
+"""Matching: every message has a receiver, and every awaited flag is raised often enough.
 
-Programs have no branches, so how often a thread block sends over a connection does not depend on
-how it is scheduled.  Each connection belongs to one sending and one receiving thread block; hence
-the n-th message is taken by the n-th receive in every execution, and all of this can be told
-without executing anything.
+Programs have no branches, so a thread block sends over a connection equally often in every
+execution.  Each connection belongs to one sending and one receiving thread block; hence the n-th
+message is taken by the n-th receive, and all of this can be checked without an execution.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from syncoll_threadblocks.program import Program
+from syncoll_threadblocks.program import Place, Program
 
 __all__ = ["require_matched"]
-
-Place = tuple[int, int]
 
 
 def require_matched(program: Program) -> None:
     """Passes a program whose sends and receives, and waits and posts, fit together.
 
     Raises:
-        VerificationError: when two thread blocks share an end of a connection, the n-th send and
-            the n-th receive are parts of steps with different numbers of chunks, a message is not
-            received or never sent, or somebody waits for more than is ever posted.
+        VerificationError: if two thread blocks share an end of a connection, the n-th send and
+            receive differ in their numbers of chunks, a message has no sender or receiver, or a
+            wait exceeds the posts.
     """
     sends: list[list[Place]] = [[] for _ in program.connections]
     receives: list[list[Place]] = [[] for _ in program.connections]
     posts = [0] * len(program.counters)
-    for t, thread in enumerate(program.threads):
-        for p, instruction in enumerate(thread.instructions):
-            if instruction.send >= 0:
-                sends[instruction.send].append((t, p))
-            if instruction.receive >= 0:
-                receives[instruction.receive].append((t, p))
-            for counter in instruction.posts:
-                posts[counter] += 1
+    for place, instruction in program.places():
+        if instruction.send >= 0:
+            sends[instruction.send].append(place)
+        if instruction.receive >= 0:
+            receives[instruction.receive].append(place)
+        for counter in instruction.posts:
+            posts[counter] += 1
     for i in range(len(program.connections)):
         _one_thread(program, i, sends[i], "send over")
         _one_thread(program, i, receives[i], "receive from")
         _pairs(program, i, sends[i], receives[i])
-    for t, thread in enumerate(program.threads):
-        for p, instruction in enumerate(thread.instructions):
-            for counter, count in instruction.waits:
-                if count > posts[counter]:
-                    raise program.fail(
-                        t,
-                        p,
-                        f"waits for ever: {program.counters[counter]} is raised {posts[counter]} "
-                        f"times, and it waits for time {count}",
-                    )
+    for place, instruction in program.places():
+        for counter, count in instruction.waits:
+            if count > posts[counter]:
+                raise program.fail(
+                    place,
+                    f"waits for ever: {program.counters[counter]} is raised {posts[counter]} "
+                    f"times, and it waits for time {count}",
+                )
 
 
 def _one_thread(program: Program, connection: int, places: Sequence[Place], what: str) -> None:
@@ -57,7 +51,7 @@ def _one_thread(program: Program, connection: int, places: Sequence[Place], what
         if place[0] != places[0][0]:
             first = program.threads[places[0][0]].number
             raise program.fail(
-                *place,
+                place,
                 f"two thread blocks, {first} and {program.threads[place[0]].number}, {what} the "
                 f"same connection ({program.connections[connection]})",
             )
@@ -68,23 +62,22 @@ def _pairs(
 ) -> None:
     name = program.connections[connection]
     for number, (sent, received) in enumerate(zip(sends, receives, strict=False)):
-        one = program.threads[sent[0]].instructions[sent[1]]
-        other = program.threads[received[0]].instructions[received[1]]
+        one, other = program.at(sent), program.at(received)
         if (one.part, one.parts) != (other.part, other.parts):
             raise program.fail(
-                *received,
-                f"receives {_chunks(other.parts)}, but {program.place(*sent)} sends "
+                received,
+                f"receives {_chunks(other.parts)}, but {program.words(sent)} sends "
                 f"{_chunks(one.parts)} (message {number} of the connection {name})",
             )
     if len(sends) > len(receives):
         raise program.fail(
-            *sends[len(receives)],
+            sends[len(receives)],
             f"nobody receives what it sends: {len(sends)} chunks are sent over the connection "
             f"{name}, and {len(receives)} are received",
         )
     if len(receives) > len(sends):
         raise program.fail(
-            *receives[len(sends)],
+            receives[len(sends)],
             f"nobody sends what it receives: {len(receives)} chunks are received from the "
             f"connection {name}, and {len(sends)} are sent",
         )

@@ -1,10 +1,10 @@
-"""OwnSpecification: what a collective promises for which runtimes have no name.
+"""OwnSpecification: the promise of a collective for which runtimes have no name.
 
-A name would say where each rank's data lies in its buffers.  Where there is none, it is said which
-chunk each place of each rank's buffers holds.  Exports of syncoll all have the same order: the
-input of a rank holds the chunks that start there, its output those that must end there, both in the
-order of their numbers, and a rank that has none passes room for one, which nobody touches.  MPI
-runs lay out their buffers so as well (`syncoll.runtime.layout`).
+A name would imply the places of the data in the buffers.  Without one, the chunk at each place of
+each rank's buffers is given.  Exports of syncoll all have the same order: the input of a rank holds
+the chunks that start there, its output those that must end there, both in the order of their
+numbers, and a rank without any passes room for one, which stays untouched.  MPI runs lay out their
+buffers the same way (`syncoll.runtime.layout`).
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class OwnSpecification:
 
     Args:
         collective: its name, for messages.
-        combining: whether a chunk that starts at several ranks is to be reduced; where it is not,
-            all of them have the same data.
+        combining: whether a chunk that starts at several ranks is to be reduced; otherwise all of
+            them have the same data.
         inputs: the chunks in each rank's input.
         outputs: the chunks in each rank's output.
-        pieces: into how many places, side by side, each chunk is cut.
+        pieces: the number of places, side by side, of each chunk.
     """
 
     collective: str
@@ -48,7 +48,7 @@ class OwnSpecification:
 
     @staticmethod
     def of_instance(instance: Instance) -> OwnSpecification:
-        """What an instance asks for, its chunks in the order of their numbers."""
+        """The demands of an instance, its chunks in the order of their numbers."""
         return OwnSpecification(
             instance.collective,
             instance.combining,
@@ -80,7 +80,7 @@ class OwnSpecification:
         return bool(self.outputs[rank])
 
     def in_pieces(self, times: int) -> OwnSpecification:
-        """The same of chunks that are cut into several, numbered side by side."""
+        """The same with each chunk cut into several, numbered side by side."""
 
         def each(places: Places) -> Places:
             return tuple(tuple(c * times + i for c in one for i in range(times)) for one in places)
@@ -92,7 +92,7 @@ class OwnSpecification:
         return replace(self, pieces=self.pieces * pieces)
 
     def initial(self, rank: int, index: int) -> Value | None:
-        """What a place of the input holds; None where there is no input."""
+        """The value of a place of the input; None without an input."""
         place, piece = divmod(index, self.pieces)
         if place >= len(self.inputs[rank]):
             return None
@@ -101,7 +101,7 @@ class OwnSpecification:
         return chunk * self.pieces + piece, mask
 
     def wanted(self, rank: int, index: int) -> Value | None:
-        """What a place of the output must hold in the end; None where nothing is promised."""
+        """The final value of a place of the output; None without a promise."""
         place, piece = divmod(index, self.pieces)
         if place >= len(self.outputs[rank]):
             return None
@@ -110,7 +110,7 @@ class OwnSpecification:
 
     @cached_property
     def _whole(self) -> dict[int, int]:
-        """Of each chunk all contributions, as bits; one of them where all are the same data."""
+        """Of each chunk all contributions, as bits; one of them if all are the same data."""
         found: dict[int, int] = {}
         for rank, chunks in enumerate(self.inputs):
             for chunk in chunks:
@@ -119,10 +119,10 @@ class OwnSpecification:
         return found
 
     def require_same(self, instance: Instance) -> None:
-        """Passes when an instance asks for this, each of its chunks perhaps cut into several.
+        """Passes if an instance asks for this, each of its chunks perhaps cut into several.
 
         Raises:
-            VerificationError: when it asks for something else.
+            VerificationError: if it asks for something else.
         """
         require_alike(self, instance, "the file")
         asked = OwnSpecification.of_instance(instance)

@@ -1,32 +1,41 @@
-"""Program: what every thread block of every rank does, one instruction after the other.
+"""Program: the instructions of every thread block of every rank.
 
 An instruction works on one chunk.  A step of a file that moves several chunks becomes several
-instructions, its *parts*: large messages are sent chunk by chunk, and what is right chunk by chunk
-is right for larger pieces too (see `syncoll_threadblocks.schedule`).
+instructions, its *parts*: large messages are sent chunk by chunk, and a program that is right chunk
+by chunk is right for larger pieces too (see `syncoll_threadblocks.schedule`).
 
 In one indivisible event an instruction
 
 1. waits for its counters, for a message on the connection that it receives from, and for room on
    the connection that it sends over;
-2. forms a value: the reduction of what it received and of what it reads;
+2. reduces what it received and what it reads to a value;
 3. writes the value to every slot that it writes and sends it;
 4. raises its counters (an instruction that `still_reads` raises them before it reads);
 
-or it does nothing but wait for others at a barrier.
-
-That covers sends, receives, copies, reductions and their fused forms, writes to other ranks' memory
-with signals, flags and semaphores.
+or it does nothing but wait for others at a barrier.  That covers sends, receives, copies,
+reductions and their fused forms, remote writes with signals, flags and semaphores.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from syncoll.errors import VerificationError
 
-__all__ = ["AddressSpace", "Instruction", "Program", "ProgramBuffer", "Thread", "ThreadConnection"]
+__all__ = [
+    "AddressSpace",
+    "Instruction",
+    "Place",
+    "Program",
+    "ProgramBuffer",
+    "Thread",
+    "ThreadConnection",
+]
+
+Place = tuple[int, int]
+"""A thread block and the position of one of its instructions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +49,12 @@ class Instruction:
         send: the connection over which it sends its value; -1 if none.
         reads: slots whose contents are reduced to its value, with the message if there is one.
         writes: slots that get the value.
-        waits: ``(counter, count)``: starts when the counter has been raised so often.
-        posts: counters that are raised by one when it is done.
+        waits: ``(counter, count)``: starts when the counter has been raised that often.
+        posts: counters that are raised by one at its end.
         still_reads: whether its counters may be raised before it has read everything.
-        barrier: ends only when all thread blocks that ever come to this barrier have come to it as
-            often; -1 if none.  An instruction with a barrier does nothing else.
-        part: its number within the step.
-        parts: how many the step has.
+        barrier: ends only when all thread blocks of this barrier have come to it as often; -1 if
+            none.  An instruction with a barrier does nothing else.
+        part: its number among the `parts` of the step.
         line: of the file; 0 if unknown.
     """
 
@@ -94,9 +102,7 @@ class ThreadConnection:
 
 @dataclass(frozen=True)
 class ProgramBuffer:
-    """A piece of a rank's memory: its name in the file, its size in chunks, and its first slot's
-    address.
-    """
+    """A buffer of a rank: its name in the file, its size in chunks, and its first address."""
 
     rank: int
     name: str
@@ -106,7 +112,7 @@ class ProgramBuffer:
 
 @dataclass
 class AddressSpace:
-    """Every slot of every rank has an address; nothing is stored for slots that nobody touches."""
+    """The addresses of every slot of every rank; untouched slots take no memory."""
 
     buffers: list[ProgramBuffer] = field(default_factory=list)
     _starts: list[int] = field(default_factory=list)
@@ -120,6 +126,18 @@ class AddressSpace:
         self._end += max(size, 1)  # an empty buffer has an address of its own, for `owner`
         return buffer
 
+    def add_in_place(
+        self, rank: int, sizes: tuple[int, int], starts: tuple[int, int]
+    ) -> tuple[int, int]:
+        """One new buffer for input and output; returns the first slot of each.
+
+        Args:
+            sizes: of input and output, in chunks.
+            starts: of input and output within the buffer, in chunks.
+        """
+        common = self.add(rank, "o" if sizes[1] > sizes[0] else "i", max(sizes)).start
+        return common + starts[0], common + starts[1]
+
     def owner(self, slot: int) -> ProgramBuffer:
         """The buffer that a slot belongs to."""
         return self.buffers[bisect_right(self._starts, slot) - 1]
@@ -132,9 +150,7 @@ class AddressSpace:
 
 @dataclass(frozen=True)
 class Program:
-    """Everything that runs when a collective is called.  Instructions name connections, counters
-    and barriers by position; counters and barriers have names for messages.
-    """
+    """A call of a collective.  Instructions name connections, counters and barriers by position."""
 
     threads: Sequence[Thread]
     connections: Sequence[ThreadConnection]
@@ -142,20 +158,29 @@ class Program:
     counters: Sequence[str] = ()
     barriers: Sequence[str] = ()
 
+    def places(self) -> Iterator[tuple[Place, Instruction]]:
+        """All instructions with their places, thread by thread."""
+        for t, thread in enumerate(self.threads):
+            for position, instruction in enumerate(thread.instructions):
+                yield (t, position), instruction
+
     @property
     def num_instructions(self) -> int:
         """Instructions of all threads."""
         return sum(len(thread.instructions) for thread in self.threads)
 
-    def place(self, thread: int, position: int) -> str:
+    def at(self, place: Place) -> Instruction:
+        """The instruction at a place."""
+        return self.threads[place[0]].instructions[place[1]]
+
+    def words(self, place: Place) -> str:
         """An instruction in words: ``rank 1, thread block 0, step 3 (rrc), line 57``."""
-        block = self.threads[thread]
-        there = block.instructions[position]
+        block, there = self.threads[place[0]], self.at(place)
         text = f"rank {block.rank}, thread block {block.number}, step {there.step} ({there.name})"
         if there.parts > 1:
             text += f", chunk {there.part + 1} of {there.parts}"
         return text + (f", line {there.line}" if there.line else "")
 
-    def fail(self, thread: int, position: int, message: str) -> VerificationError:
+    def fail(self, place: Place, message: str) -> VerificationError:
         """The error that an instruction causes."""
-        return VerificationError(f"{self.place(thread, position)}: {message}")
+        return VerificationError(f"{self.words(place)}: {message}")

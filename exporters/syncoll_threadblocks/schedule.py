@@ -1,19 +1,19 @@
 """Executes a program's synchronisation: an order in which it can run, or the deadlock.
 
 One execution speaks for all of them.  Programs have no branches, a connection has one sender and
-one receiver, counters only grow, and nobody but a thread block itself can take away what it waits
-for.  So an instruction that can run can still run after any other has (the program is a marked
-graph, or, as a network of processes that exchange messages, determinate in the sense of Kahn);
-whatever the scheduler does, the same instructions run in the end.  If this execution comes to an
-end, all do; if it gets stuck, all get stuck at the same instructions.
+one receiver, counters only grow, and only a thread block itself can take away what it waits for.
+So an instruction that can run can still run after any other has (the program is a marked graph, or
+a determinate network of processes in the sense of Kahn), and the same instructions run in the end
+in any order.  If this execution ends, all do; if it gets stuck, all get stuck at the same
+instructions.
 
-Connections hold few messages, and how many chunks a message may hold depends on their size, so a
+Connections hold few messages, and the chunks that fit into a message depend on their size, so a
 step of several chunks is sent in one message or in more.  More is worse.  Look at a deadlock with
 fewer messages: a cycle of pieces of steps, each waiting for the next.  Split each piece, at both
-ends of its connection alike, and follow the cycle: where one waits for a message or a flag, from
-the last part to the last part; where one waits for room, from the last part of the message that was
-sent ``depth`` messages before: what waits for it is not behind the first part of the piece that
-waited.  So the cycle is there with more messages as well.
+ends of its connection alike, and follow the cycle: for a message or a flag, from the last part to
+the last part; for room, from the last part of the message that was sent ``depth`` messages before:
+its wait is not behind the first part of the piece that waited.  So the cycle is there with more
+messages as well.
 """
 
 from __future__ import annotations
@@ -24,26 +24,37 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from syncoll.errors import VerificationError
-from syncoll_threadblocks.program import Instruction, Program
+from syncoll_threadblocks.program import Instruction, Place, Program
 
-__all__ = ["Schedule", "schedule"]
+__all__ = ["Schedule", "meeting", "schedule"]
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """One execution: ``(thread, position)`` of every instruction, in an order in which they can
-    run; the instructions that meet at a barrier follow one another, and so do the parts of a step
-    that are in one message.
+    """One execution:  ``(thread, position)`` of every instruction, in a possible order;
+    instructions that meet at a barrier follow one another, and so do the parts of a step that are
+    in one message.
     """
 
-    order: Sequence[tuple[int, int]]
+    order: Sequence[Place]
+
+
+def meeting(program: Program, order: Sequence[Place], at: int) -> Sequence[Place]:
+    """The instructions of an order, from index `at` on, that meet at one barrier."""
+    barrier, end, group = program.at(order[at]).barrier, at, set[int]()
+    while end < len(order) and order[end][0] not in group:
+        if program.at(order[end]).barrier != barrier:
+            break
+        group.add(order[end][0])
+        end += 1
+    return order[at:end]
 
 
 def schedule(program: Program, chunks_per_message: int = 1) -> Schedule:
     """Runs a program that `require_matched` passed.
 
     Args:
-        chunks_per_message: how many chunks of a step go into a message at most.  What ends with few
+        chunks_per_message: the most chunks of a step in one message.  A program that ends with few
             ends with more.
 
     Raises:
@@ -70,10 +81,10 @@ class _Run:
         self.waiting: defaultdict[Reason, list[int]] = defaultdict(list)
         self.at_barrier: list[list[int]] = [[] for _ in program.barriers]
         self.members: list[list[int]] = [[] for _ in program.barriers]
-        for t, thread in enumerate(program.threads):
-            for barrier in {i.barrier for i in thread.instructions if i.barrier >= 0}:
+        for t, barrier in sorted({(t, i.barrier) for (t, _), i in program.places()}):
+            if barrier >= 0:
                 self.members[barrier].append(t)
-        self.order: list[tuple[int, int]] = []
+        self.order: list[Place] = []
         self.ready = deque(range(len(program.threads)))
 
     def to_the_end(self) -> Schedule:
@@ -90,14 +101,13 @@ class _Run:
         instructions = self.program.threads[t].instructions
         while self.position[t] < len(instructions):
             reason = self.obstacle(t)
-            if reason is not None:
-                if reason[0] == _BARRIER and not self.arrive(t, reason[1]):
-                    return
-                if reason[0] != _BARRIER:
-                    self.waiting[reason].append(t)
-                    return
-                continue
-            self.fire(t)
+            if reason is None:
+                self.fire(t)
+            elif reason[0] != _BARRIER:
+                self.waiting[reason].append(t)
+                return
+            elif not self.arrive(t, reason[1]):
+                return
 
     def piece(self, t: int) -> Sequence[Instruction]:
         """The next instructions of a thread that are one event: parts of a step in one message."""
@@ -137,12 +147,10 @@ class _Run:
                 self.wake((_COUNTER, counter))
 
     def wake(self, reason: Reason) -> None:
-        woken = self.waiting.pop(reason, None)
-        if woken:
-            self.ready.extend(woken)
+        self.ready.extend(self.waiting.pop(reason, ()))
 
     def arrive(self, t: int, barrier: int) -> bool:
-        """A thread comes to a barrier; whether it was the last one, and all went on."""
+        """Brings a thread to a barrier; returns whether it was the last one, and all went on."""
         present = self.at_barrier[barrier]
         present.append(t)
         if len(present) < len(self.members[barrier]):
@@ -154,7 +162,7 @@ class _Run:
         return True
 
     def deadlock(self, start: int) -> VerificationError:
-        """Follows who waits for whom until somebody comes up again, or has finished."""
+        """Follows the blocking threads until one comes up again, or has finished."""
         chain: list[int] = []
         seen: dict[int, int] = {}
         t = start
@@ -163,15 +171,14 @@ class _Run:
             chain.append(t)
             other = self.blocker(t)
             if other is None:  # the others come to this barrier less often
-                return self.program.fail(t, self.position[t], f"waits for ever for {self.what(t)}")
+                place = t, self.position[t]
+                return self.program.fail(place, f"waits for ever for {self.what(t)}")
             t = other
         cycle = chain[seen[t] :]
-        lines = [
-            f"{self.program.place(x, self.position[x])} waits for {self.what(x)}" for x in cycle[:8]
-        ]
+        places = [(x, self.position[x]) for x in cycle]
+        lines = [f"{self.program.words(one)} waits for {self.what(one[0])}" for one in places[:8]]
         more = f" … ({len(cycle)} thread blocks in all)" if len(cycle) > 8 else ""
-        threads = self.program.threads
-        if any(threads[x].instructions[self.position[x]].parts > self.most for x in cycle):
+        if any(self.program.at(one).parts > self.most for one in places):
             more += " (a step's chunks do not all fit into one message, at the largest size)"
         return VerificationError("deadlock: " + "; ".join(lines) + more)
 
@@ -199,12 +206,11 @@ class _Run:
 
     @cached_property
     def doers(self) -> dict[Reason, list[int]]:
-        """The threads that, for each thing that can be waited for, do it at least once."""
+        """The threads that do each awaited thing at least once."""
         found: defaultdict[Reason, dict[int, None]] = defaultdict(dict)
-        for t, thread in enumerate(self.program.threads):
-            for instruction in thread.instructions:
-                for effect in _effects(instruction):
-                    found[effect][t] = None
+        for (t, _), instruction in self.program.places():
+            for effect in _effects(instruction):
+                found[effect][t] = None
         return {effect: list(threads) for effect, threads in found.items()}
 
     def will(self, t: int, reason: Reason) -> bool:

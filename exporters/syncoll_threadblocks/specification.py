@@ -1,4 +1,4 @@
-"""Specification: what a standard collective promises, slot by slot.
+"""Specification: the promise of a standard collective, slot by slot.
 
 Rank r's input and output are cut into chunks; k, the *share*, counts the chunks of one rank's part.
 
@@ -65,8 +65,8 @@ class Specification:
         collective: one of `STANDARD`.
         num_ranks: P.
         share: k, see above.
-        root: of a rooted collective; None for the others, and while the root is not known: then
-            every rank's input counts as the root's.
+        root: None if the collective has none, or the root is unknown: then every rank's input
+            counts as the root's.
     """
 
     collective: str
@@ -111,14 +111,14 @@ class Specification:
         return _ENDS[self.collective][1] != "root" or self.root in (None, rank)
 
     def initial(self, rank: int, index: int) -> Value | None:
-        """What a slot of the input holds; None where there is no input."""
+        """The value of a slot of the input; None without an input."""
         start = _ENDS[self.collective][0]
         if start == "root" and self.root is not None:
             return (index, 1 << rank) if rank == self.root else None
         return index + (0 if start == "all" else rank * self.input_size), 1 << rank
 
     def wanted(self, rank: int, index: int) -> Value | None:
-        """What a slot of the output must hold in the end; None where nothing is promised."""
+        """The final value of a slot of the output; None without a promise."""
         start, end = _ENDS[self.collective]
         if not self.has_output(rank):
             return None
@@ -129,7 +129,7 @@ class Specification:
         return own + index, (1 << self.num_ranks) - 1 if start == "all" else 1 << (self.root or 0)
 
     def demands(self) -> Demands:
-        """What is asked for; while the root is not known, of root 0."""
+        """The demands; of root 0 while the root is unknown."""
         masks = {
             "all": [(1 << self.num_ranks) - 1],
             "each": [1 << rank for rank in range(self.num_ranks)],
@@ -149,13 +149,13 @@ class Specification:
         return 0, rank * self.share if self.input_size > self.output_size else 0
 
     def require_same(self, instance: Instance) -> None:
-        """Passes when an instance asks for this collective.
+        """Passes if an instance asks for this collective.
 
-        Chunks of an instance have no place in a buffer; hence what must agree is how many chunks
-        start, and must end, at the same nodes.  A file may cut each chunk into several.
+        Chunks of an instance have no place in a buffer; hence the numbers of chunks that start, and
+        must end, at the same nodes must agree.  A file may cut each chunk into several.
 
         Raises:
-            VerificationError: when it asks for something else.
+            VerificationError: if it asks for something else.
         """
         name = self.collective + (f" of root {self.root}" if self.rooted else "")
         require_alike(self, instance, name)
@@ -172,7 +172,7 @@ class Specification:
 
 
 def require_alike(spec: Specification | OwnSpecification, instance: Instance, name: str) -> None:
-    """Passes when a collective is of as many ranks as an instance, and reduces if that does."""
+    """Passes if a collective and an instance have as many ranks, and both reduce or neither."""
     nodes = instance.topology.num_nodes
     if nodes != spec.num_ranks:
         raise VerificationError(
@@ -192,7 +192,7 @@ def _masks(array: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> list[int]:
 
 
 def _without_idle(demands: Demands) -> Demands:
-    """What somebody has is there: only the other ends count, and chunks that have some."""
+    """The demands without ends that are starts too, and without chunks that then have no end."""
     found: Demands = Counter()
     for (start, end), count in demands.items():
         if end & ~start:
@@ -201,15 +201,14 @@ def _without_idle(demands: Demands) -> Demands:
 
 
 def find_root(unknown: Specification, output: Callable[[int, int], Value | None]) -> int:
-    """The root that a program was written for.
+    """The root of an executed program, for a rooted collective without root.
 
     Args:
-        unknown: a rooted collective without root, whose program was executed.
-        output: what each rank's output holds at the end.
+        output: the value of each place of each rank's output at the end.
 
     Returns:
         Broadcast, scatter: the rank whose data arrived at most ranks.  Reduce, gather: the rank
-        with the largest part of the result.  0 where nothing says.
+            with the largest part of the result.  0 if nothing tells.
     """
     ranks = range(unknown.num_ranks)
     votes: Counter[int] = Counter()

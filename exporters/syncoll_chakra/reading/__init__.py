@@ -1,4 +1,4 @@
-"""Reads traces with a schema of its own, with no help of what wrote them."""
+"""Reads traces with a schema of its own, independent of the writer's."""
 
 from syncoll_chakra.reading.trace import Trace, read_trace
 

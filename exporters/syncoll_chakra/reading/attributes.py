@@ -13,11 +13,10 @@ Value = bool | int | float | str | bytes | list[Any] | None
 
 
 class Attributes:
-    """The attributes of one message; what asks for one refuses another type.
+    """The attributes of one message; a read of another type than expected is an error.
 
     Raises:
-        VerificationError: when a name is there twice: of two readers one takes the first and one
-            the last.
+        VerificationError: if a name occurs twice: some readers take the first value, some the last.
     """
 
     def __init__(self, message: Any, where: str) -> None:
@@ -34,7 +33,7 @@ class Attributes:
         return name in self._values
 
     def integer(self, name: str, *, low: int, high: int, default: int | None = None) -> int:
-        """An integer within bounds; refused where it is missing without a default."""
+        """An integer within bounds; an error if it is missing without a default."""
         if name not in self._values:
             if default is not None:
                 return default
@@ -47,7 +46,7 @@ class Attributes:
         return value
 
     def integers(self, name: str, *, below: int) -> list[int]:
-        """A list of integers from 0 on, each once; empty where it is missing."""
+        """A list of different integers from 0 on; empty if missing."""
         value = self._values.get(name, [])
         if not isinstance(value, list) or any(type(one) is not int for one in value):
             raise self._wrong(f"attribute {name} is not a list of integers")
@@ -58,15 +57,8 @@ class Attributes:
             raise self._wrong(f"attribute {name} has a number twice")
         return value
 
-    def text(self, name: str) -> str:
-        """A text."""
-        return self._typed(name, str, "text")
-
-    def boolean(self, name: str) -> bool:
-        """Yes or no."""
-        return self._typed(name, bool, "boolean")
-
-    def _typed(self, name: str, kind: type[_Typed], word: str) -> _Typed:
+    def typed(self, name: str, kind: type[_Typed], word: str) -> _Typed:
+        """A text or boolean; `word` names its type in the error."""
         value = self._values.get(name)
         if not isinstance(value, kind):
             raise self._wrong(f"there is no {word} as attribute {name}")

@@ -1,8 +1,8 @@
-"""Messages of Chakra as the protobuf library reads them, and what it would let pass.
+"""Messages of Chakra as the protobuf library reads them, with the checks that it omits.
 
-The schema is that of ``schema/protobuf/et_def.proto`` of mlcommons/chakra.
-The library drops all but the last of a field that is there twice, and keeps what is of another type
-or of a schema that it does not know; a checker must see that.
+The schema is that of ``schema/protobuf/et_def.proto`` of mlcommons/chakra.  The library drops all
+but the last of a repeated field, and keeps fields of another type or of an unknown schema; a
+checker must see that.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from syncoll.errors import VerificationError
 from syncoll.protobuf import Fields, message_classes
 
 __all__ = ["read_message", "split"]
-
-_MOST_LENGTH_BYTES = 5
 
 _SCALARS = "double float int32 int64 uint32 uint64 sint32 sint64 fixed32 fixed64 sfixed32 sfixed64"
 _SCALARS += " bool string bytes"
@@ -52,7 +50,7 @@ def split(content: bytes, where: str) -> Iterator[bytes]:
     """The messages of a file, each of which has its length before it.
 
     Raises:
-        VerificationError: when one is cut off.
+        VerificationError: if one is cut off.
     """
     position, number = 0, 0
     while position < len(content):
@@ -79,7 +77,7 @@ def read_message(name: str, content: bytes, where: str) -> Any:
     """A ``GlobalMetadata`` or a ``Node``.
 
     Raises:
-        VerificationError: when it is something else, cut off, or has a field twice.
+        VerificationError: if it is something else, cut off, or has a field twice.
     """
     message = _CLASSES[name]()
     try:

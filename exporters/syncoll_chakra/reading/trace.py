@@ -1,4 +1,4 @@
-"""A rank's trace: nodes with what they wait for, as ASTRA-sim takes them."""
+"""A rank's trace: nodes with their dependencies, as ASTRA-sim takes them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ __all__ = ["Trace", "read_trace"]
 
 _MOST_BYTES = (1 << 63) - 1
 _LARGEST_TAG = (1 << 31) - 1
-
 
 _KINDS = {4: NodeKind.COMPUTE, 5: NodeKind.SEND, 6: NodeKind.RECEIVE}
 """The types of nodes that a custom collective of ASTRA-sim executes."""
@@ -41,7 +40,7 @@ def read_trace(content: bytes, where: str, rank: int, num_ranks: int) -> Trace:
     """A trace, node by node.
 
     Raises:
-        VerificationError: when ASTRA-sim could not load it, or would play something else.
+        VerificationError: if ASTRA-sim could not load it, or would play something else.
     """
     parts = split(content, where)
     first = next(parts, None)
@@ -69,14 +68,12 @@ def read_trace(content: bytes, where: str, rank: int, num_ranks: int) -> Trace:
             f"{where}: rank {rank} has no nodes, which ASTRA-sim takes for a deadlock; expected at "
             "least a COMP_NODE that does nothing"
         )
-    for node in nodes.values():
+    for number, node in nodes.items():
         for other in (*node.waits, *node.reads):
             if other not in nodes:
-                raise VerificationError(
-                    f"{trace.place(node.number)}: it depends on node {other}, which is not there"
-                )
-            if other == node.number:
-                raise VerificationError(f"{trace.place(node.number)}: it depends on itself")
+                raise trace.wrong(number, f"it depends on node {other}, which is not there")
+            if other == number:
+                raise trace.wrong(number, "it depends on itself")
     return trace
 
 

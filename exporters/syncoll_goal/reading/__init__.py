@@ -1,4 +1,4 @@
-"""Reads GOAL schedules as ``txt2bin`` does, with no help of what wrote them."""
+"""Reads GOAL schedules as ``txt2bin`` does, independently of the writer."""
 
 from syncoll_goal.reading.notes import Notes
 from syncoll_goal.reading.schedule import GoalSchedule, read_schedule

@@ -1,4 +1,4 @@
-"""What comments that begin with ``//@`` say: what a schedule is for, and what operations read."""
+"""Comments that begin with ``//@``: the purpose of a schedule, and the inputs of operations."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _READ = re.compile(r"chunk ([0-9]{1,9})|([a-zA-Z][a-zA-Z0-9_]*)")
 
 @dataclass
 class Notes:
-    """What was said so far.
+    """The notes read so far.
 
     Args:
-        collective: the name of what the schedule does; empty where it does not say.
-        combining: whether what starts at several ranks is to be reduced.
+        collective: the name of the schedule's collective; empty if not stated.
+        combining: whether a chunk that starts at several ranks is to be reduced.
         starts: of each rank, the chunks that it has at the start.
-        ends: of each rank, those that it must have at the end.
-        reads: what the next operation reads, word by word; None where nothing is said.
+        ends: of each rank, the chunks that it must have at the end.
+        reads: the inputs of the next operation, word by word; None if not stated.
     """
 
     where: str
@@ -43,7 +43,7 @@ class Notes:
             rank: in whose lines it stands; None outside.
 
         Raises:
-            VerificationError: when it is not one of those that there are, or is out of place.
+            VerificationError: if it is unknown, or out of place.
         """
         word, _, rest = text.strip().partition(" ")
         place = f"{self.where}, line {line}"
@@ -93,14 +93,14 @@ class Notes:
     def read(
         self, labels: Mapping[str, int], place: str
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """What the operation that comes now reads: operations of its rank, and chunks of its own.
+        """The inputs of the next operation: operations of its rank, and chunks of its own.
 
         Args:
             labels: the operations of the rank so far, by label.
             place: of the operation, for errors.
 
         Raises:
-            VerificationError: on what is not there, or is named twice.
+            VerificationError: on an unknown label or chunk, or one that is named twice.
         """
         text, self.reads = self.reads or "", None
         nodes, chunks, at = list[int](), list[int](), 0
@@ -124,10 +124,10 @@ class Notes:
         return tuple(nodes), tuple(chunks)
 
     def expected(self, num_ranks: int) -> Expected | None:
-        """What the schedule is to bring about; None where it does not say.
+        """The demands of the schedule; None if not stated.
 
         Raises:
-            VerificationError: when it says so of some ranks only.
+            VerificationError: if they are stated for some ranks only.
         """
         if not self.collective:
             return None
@@ -135,10 +135,7 @@ class Notes:
             for rank in range(num_ranks):
                 if rank not in table:
                     raise VerificationError(f"{self.where}: rank {rank} has no note //@ {word}")
-        ranks = range(num_ranks)
-        return Expected(
-            self.combining,
-            self.chunks,
-            tuple(self.starts[rank] for rank in ranks),
-            tuple(self.ends[rank] for rank in ranks),
+        starts, ends = (
+            tuple(table[rank] for rank in range(num_ranks)) for table in (self.starts, self.ends)
         )
+        return Expected(self.combining, self.chunks, starts, ends)

@@ -1,7 +1,7 @@
-"""A schedule's text: what ``src/LogGOPSim/txt2bin.re`` of spcl/LogGOPSim takes, and no more.
+"""A schedule's text, as strictly as ``src/LogGOPSim/txt2bin.re`` of spcl/LogGOPSim reads it.
 
-Every operation and every dependency ends its line.  Labels are those of one rank, and stand above
-the dependencies that name them.  The simulator matches messages by source and tag.
+Every operation and every dependency ends its line.  Labels are local to a rank, and stand above the
+dependencies that name them.  The simulator matches messages by source and tag.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LARGEST |= dict.fromkeys(("cpu", "core", "nic"), 255)
 
 @dataclass(frozen=True)
 class GoalSchedule:
-    """What a text says: the ranks in order, and the notes of its comments."""
+    """The ranks of a text in order, and the notes of its comments."""
 
     graphs: list[RankGraph]
     notes: Notes
@@ -52,9 +52,9 @@ def read_schedule(content: bytes, where: str) -> GoalSchedule:
     """A schedule, item by item.
 
     Raises:
-        VerificationError: when txt2bin could not read it, or LogGOPSim would play something else
-            than it says; the message names the line.
-        UncheckedError: where it is chance which message a receive gets.
+        VerificationError: naming the line, if txt2bin could not read it, or LogGOPSim would play
+            something else.
+        UncheckedError: if it is chance which message a receive gets.
     """
     try:
         text = content.decode("ascii")

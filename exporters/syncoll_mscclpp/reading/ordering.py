@@ -31,8 +31,9 @@ of that is visible.  A write must be visible to what comes after it; a read must
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +41,7 @@ import numpy.typing as npt
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll_mscclpp.reading.effects import Effect, EffectKind
 from syncoll_mscclpp.reading.threads import PACKET_BUFFER, PlanThreads
-from syncoll_threadblocks import Schedule
+from syncoll_threadblocks import Place, Schedule, meeting
 
 __all__ = ["require_ordered"]
 
@@ -173,7 +174,7 @@ class _Detector:
         self.reads: defaultdict[int, dict[tuple[int, int, int], Access]] = defaultdict(dict)
         self.releases: defaultdict[int, dict[int, list[_Clock]]] = defaultdict(dict)
         self.acquired: defaultdict[int, int] = defaultdict(int)
-        self.totals: defaultdict[int, dict[int, int]] = defaultdict(dict)
+        self.totals: defaultdict[int, Counter[int]] = defaultdict(Counter)
         self.shift = 0
         self.stretches = [0] * blocks
         self.packed: dict[int, tuple[_Clock, frozenset[Instant]]] = {}
@@ -182,7 +183,7 @@ class _Detector:
             for effect in effects:
                 if effect.kind is EffectKind.RELEASE:
                     for counter in effect.counters:
-                        self.totals[counter][t] = self.totals[counter].get(t, 0) + 1
+                        self.totals[counter][t] += 1
 
     def run(self) -> None:
         for call in range(self.calls):
@@ -226,25 +227,15 @@ class _Detector:
         t, position = self.order[at]
         effect = self.threads.effects[t][position]
         if effect.kind is not EffectKind.BARRIER:
-            self.step(t, position, effect)
+            self.step(self.order[at], effect)
             return at + 1
-        barrier = self.program.threads[t].instructions[position].barrier
-        group: dict[int, None] = {}
-        while at < len(self.order):
-            x, p = self.order[at]
-            if x in group or self.program.threads[x].instructions[p].barrier != barrier:
-                break
-            group[x] = None
-            at += 1
-        together = None
+        group = [x for x, _ in meeting(self.program, self.order, at)]
         for x in group:
             self.meet(x)
-            clock = self.blocks[x].clock
-            together = clock if together is None else together.join(clock)
-        assert together is not None
+        together = reduce(_Clock.join, (self.blocks[x].clock for x in group))
         for x in group:
             self.blocks[x].clock = together
-        return at
+        return at + len(group)
 
     def meet(self, t: int) -> None:
         """All threads of a block meet: what one knows all know."""
@@ -259,25 +250,25 @@ class _Detector:
         block.users = {}
         block.pushed = {}
 
-    def step(self, t: int, position: int, effect: Effect) -> None:
-        block = self.blocks[t]
+    def step(self, place: Place, effect: Effect) -> None:
+        t, block = place[0], self.blocks[place[0]]
         if effect.kind is EffectKind.SYNC:
             self.meet(t)
         elif effect.kind is EffectKind.MOVE:
-            place = self.program.place(t, position)
-            who = (t, block.stretch, effect.operation, place, effect.multicast)
-            self.touch(t, position, who, *self.unpack(t, position))
+            words = self.program.words(place)
+            who = (t, block.stretch, effect.operation, words, effect.multicast)
+            self.touch(place, who, *self.unpack(place))
         elif effect.kind is EffectKind.PUSH:
-            self.push(t, position, effect)
+            self.push(place, effect)
         elif effect.kind is EffectKind.SIGNAL:
             for thread, counter in enumerate(effect.counters):
-                self.alone(t, position, thread, "signals", counter)
+                self.alone(place, thread, "signals", counter)
                 clock = block.of(thread)
                 seen = block.start if effect.relaxed else clock.seen
                 self.signals[counter].append((_Clock(clock.before, seen), block.start))
         elif effect.kind is EffectKind.WAIT:
             for thread, counter in enumerate(effect.counters):
-                self.alone(t, position, thread, "waits", counter)
+                self.alone(place, thread, "waits", counter)
                 clock, start = self.signals[counter][self.taken[counter]]
                 self.taken[counter] += 1
                 if effect.relaxed:
@@ -300,50 +291,45 @@ class _Detector:
         self.acquired[key] += 1
         needed = self.acquired[key] - self.threads.semaphores[counter]
         totals = self.totals[counter]
-        everyone = sum(totals.values())
         for other, own in totals.items():
-            certain = needed - (everyone - own)
+            certain = needed - (totals.total() - own)
             if certain >= 1:
                 clock = clock.join(self.releases[counter][other][certain - 1])
         return clock
 
-    def alone(self, t: int, position: int, thread: int, use: str, number: int) -> None:
+    def alone(self, place: Place, thread: int, use: str, number: int) -> None:
         """An end of a channel counts in plain memory: one thread at a time."""
-        user = self.blocks[t].users.setdefault((use, number), thread)
+        user = self.blocks[place[0]].users.setdefault((use, number), thread)
         if user != thread:
-            raise self.program.fail(
-                t,
-                position,
-                f"race: threads {user} and {thread} use the same channel with no nop in between",
-            )
+            why = f"threads {user} and {thread} use the same channel with no nop in between"
+            raise self.program.fail(place, f"race: {why}")
 
-    def push(self, t: int, position: int, effect: Effect) -> None:
-        """What a thread hands to a proxy happens later, in order."""
+    def push(self, place: Place, effect: Effect) -> None:
+        """Hands an operation of a thread to a proxy, which executes them later, in order."""
         (number,) = effect.counters
-        block = self.blocks[t]
+        block = self.blocks[place[0]]
         clock = self.proxies[number].join(block.of(effect.thread))
         agent = self.proxy + number
-        self.require_unmixed(t, position, effect, number)
+        self.require_unmixed(place, effect, number)
         if effect.signals >= 0:
             self.signals[effect.signals].append((clock, block.start))
         else:
-            place = self.program.place(t, position)
-            who = (agent, self.pushes[number], -1 - self.pushes[number], place, False)
-            self.touch(t, position, who, clock)
+            words = self.program.words(place)
+            who = (agent, self.pushes[number], -1 - self.pushes[number], words, False)
+            self.touch(place, who, clock)
             self.pushes[number] += 1
             clock = clock.done(agent, self.pushes[number])
         self.proxies[number] = clock
 
-    def require_unmixed(self, t: int, position: int, effect: Effect, number: int) -> None:
-        """What two threads hand to a proxy between two meetings may come in either order."""
-        instruction = self.program.threads[t].instructions[position]
+    def require_unmixed(self, place: Place, effect: Effect, number: int) -> None:
+        """Passes if no two threads hand a proxy operations whose order matters."""
+        instruction = self.program.at(place)
         mine = _Pushed(set(instruction.reads), set(instruction.writes), signals=effect.signals >= 0)
-        pushed = self.blocks[t].pushed.setdefault(number, {})
+        pushed = self.blocks[place[0]].pushed.setdefault(number, {})
         for thread, others in pushed.items():
             if thread != effect.thread and mine.clashes(others):
                 raise self.program.fail(
-                    t,
-                    position,
+                    place,
                     f"race: threads {thread} and {effect.thread} use the same channel with no nop "
                     "in between, so that its proxy may do either first",
                 )
@@ -352,11 +338,11 @@ class _Detector:
         there.writes |= mine.writes
         there.signals = there.signals or mine.signals
 
-    def unpack(self, t: int, position: int) -> tuple[_Clock, frozenset[Instant]]:
-        """What lies before an instruction of all threads; reading packets, it waits for them."""
-        block = self.blocks[t]
+    def unpack(self, place: Place) -> tuple[_Clock, frozenset[Instant]]:
+        """The clock before an instruction of all threads, which waits for packets that it reads."""
+        block = self.blocks[place[0]]
         clock, known = block.clock, block.known
-        for slot in self.program.threads[t].instructions[position].reads:
+        for slot in self.program.at(place).reads:
             if self.threads.packets.get(slot) == 1:
                 there, heard = self.packed[slot]
                 clock = clock.join(_Clock(there.before, clock.seen))
@@ -367,17 +353,12 @@ class _Detector:
         return clock, known
 
     def touch(
-        self,
-        t: int,
-        position: int,
-        who: Access,
-        clock: _Clock,
-        known: frozenset[Instant] = frozenset(),
+        self, place: Place, who: Access, clock: _Clock, known: frozenset[Instant] = frozenset()
     ) -> None:
-        """All that an instruction reads and writes."""
-        instruction, packets = self.program.threads[t].instructions[position], self.threads.packets
+        """Reads and writes the slots of an instruction."""
+        instruction, packets = self.program.at(place), self.threads.packets
         packs = any(slot in packets for slot in instruction.writes)
-        instant = self.call * self.instructions + position
+        instant = self.call * self.instructions + place[1]
         part = instant if packs else -1
         for slot in instruction.reads:
             if packets.get(slot) == 1:  # it waited for just that
@@ -387,7 +368,7 @@ class _Detector:
         for slot in instruction.writes:
             self.write(self.turned(slot), who, clock, known)
             if slot in packets:
-                self.packed[slot] = clock, known | {(t, instant)}
+                self.packed[slot] = clock, known | {(place[0], instant)}
 
     def turned(self, slot: int) -> int:
         """The address in this call; scratch may have two halves."""
