@@ -1,14 +1,14 @@
-"""Both ends of a message say the same: where it is read, and where it is stored.
+"""Agreement: both ends of a message state the same source and destination.
 
-A step has one source and one destination.  The runtimes read only those that they use: of ``s`` the
-source, of ``r`` the destination, of ``rrs`` the slot that it adds.  What else stands there is for
-people, and for programs that compare the ends of every message: msccl-tools writes the sender's
-source and the receiver's destination on both, and a public verifier (*MSCCL-XML-Verifier* of
-dromniscience) refuses a file in which they differ, or in which an ``rcs`` has two.
+A step has one source and one destination.  The runtimes read only the ones that they use: of ``s``
+the source, of ``r`` the destination, of ``rrs`` the slot that it adds.  The others are for people,
+and for programs that compare the ends of every message: msccl-tools writes the sender's source and
+the receiver's destination on both, and a public verifier (*MSCCL-XML-Verifier* of dromniscience)
+refuses a file in which they differ, or in which an ``rcs`` has two.
 
 A step that receives and sends has one pair for both of its messages.  So all messages of a *chain*,
-from an ``s`` over such steps to the step that keeps what comes, have one source and one
-destination, and everything that a step of the chain uses must be one of these two:
+from an ``s`` over such steps to the step that keeps the chunk, have one source and one destination,
+and every slot that a step of the chain uses must be one of these two:
 
 ======== ============================== ==============================
 step     its source is                  its destination is
@@ -21,8 +21,8 @@ step     its source is                  its destination is
 ``rrcs`` what it adds                   where it stores
 ======== ============================== ==============================
 
-Where they do not fit, something is not fused: a chunk is stored before it is sent on, or received
-before it is added.  Scratch of two ranks is never taken for the same slot.
+If they do not fit, a step is not fused: a chunk is stored before it is sent on, or received before
+it is added.  Scratch of two ranks is never taken for the same slot.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _Name = Slot | tuple[int, Slot]
 
 @dataclass
 class Apart:
-    """Messages at whose receiver something is not fused, since the two ends could not agree: stored
-    before they are sent on, stored before they are added, or not sent on by the same step since it
-    has one slot and the ends have others.
+    """Messages at whose receiver a step is not fused, since their ends differ: stored before they
+    are sent on, stored before they are added, or, of one slot unlike the ends', not sent on at
+    once.
     """
 
     stored: set[int] = field(default_factory=set)
@@ -55,23 +55,21 @@ class Apart:
         return bool(self.stored or self.added)
 
     def add(self, other: Apart) -> None:
-        """Takes in what must be apart besides."""
+        """Adds the messages of another one."""
         self.stored |= other.stored
         self.added |= other.added
 
 
 def alike(one: Message, other: Message, source: Slot) -> bool:
-    """Whether what is received and only stored can be sent on by the same step; `source` is where
-    the sender reads the first.
-    """
+    """Whether the step that stores a message, read from `source`, can send it on."""
     slot = one.target_slot
     return slot.buffer is not Buffer.SCRATCH and source == slot == other.target_slot
 
 
 def apart_of(ranks: Sequence[Sequence[XmlInstruction]]) -> Apart:
-    """What must not be fused so that each chain has one source and one destination.
+    """The first step of each chain that must not be fused, as its ends differ.
 
-    Of each chain the first that does not fit; without it another may not fit.
+    Without it another one may not fit.
     """
     result = Apart()
     for chain in _chains(ranks):
@@ -93,9 +91,7 @@ def apart_of(ranks: Sequence[Sequence[XmlInstruction]]) -> Apart:
 
 
 def stated_of(ranks: Sequence[Sequence[XmlInstruction]], messages: int) -> list[tuple[Slot, Slot]]:
-    """Source and destination of each message, as both ends state them, by the instructions of each
-    rank with scratch numbered as in the file and nothing apart.
-    """
+    """The source and destination of each message that both ends state, scratch as in the file."""
     nowhere = Slot(Buffer.INPUT, -1)
     result = [(nowhere, nowhere)] * messages
     for chain in _chains(ranks):
@@ -115,7 +111,7 @@ def copied(lowered: LoweredAlgorithm) -> dict[int, Slot]:
     out of place it has a copy there anyway.
 
     Returns:
-        For each such message where that copy is.
+        The slot of the copy for each such message.
     """
     result: dict[int, Slot] = {}
     for rank in lowered.ranks:
@@ -138,7 +134,7 @@ def copied(lowered: LoweredAlgorithm) -> dict[int, Slot]:
 def read_copies(
     instructions: Sequence[XmlInstruction], chosen: Mapping[int, Slot]
 ) -> Sequence[XmlInstruction]:
-    """The instructions of a rank with some messages read from a copy, which then is made first."""
+    """The instructions of a rank with some messages read from a copy, which is made first."""
     wanted = {
         (one.source, chosen[one.outgoing])
         for one in instructions
@@ -160,7 +156,7 @@ def read_copies(
 def _chains(
     ranks: Sequence[Sequence[XmlInstruction]],
 ) -> Iterator[list[tuple[int, XmlInstruction]]]:
-    """From every ``s`` the steps that pass it on, to the one that keeps it."""
+    """From every ``s`` the steps that pass its chunk on, to the one that keeps it."""
     receivers = {
         one.incoming: (rank, one)
         for rank, instructions in enumerate(ranks)
@@ -178,7 +174,7 @@ def _chains(
 
 
 def _used(rank: int, step: XmlInstruction) -> tuple[_Name | None, _Name | None]:
-    """What a step must have as its source, and as its destination; None where that is free."""
+    """The source and the destination that a step needs; None if free."""
     source = step.target if step.op is Op.RECEIVE_SEND else step.source
     return _name(rank, source), _name(rank, step.target)
 

@@ -1,12 +1,11 @@
-"""Thread blocks: which instructions each has, in which order, and what waits for which block.
+"""Thread blocks: their instructions in order, and their dependencies.
 
-A block waits for steps of other blocks of its rank, one dependency a step, so that all but the last
-stand on ``nop`` steps before.  What a block knows to be done already, because it waited for it or
-for something after it, it does not wait for again.
+A block waits for steps of other blocks of its rank, one dependency a step, so all but the last
+stand on ``nop`` steps before.  A block does not wait again for a step that it waited for, or that
+lies before one.
 
-Where a send ends without a barrier, its flag rises while it still reads.  A write to its source
-then waits for the next step of the block.  A block without such a step gets a copy to unused
-scratch.
+If a send ends without a barrier, its flag rises while it still reads.  A write to its source then
+waits for the next step of the block.  A block without such a step gets a copy to unused scratch.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ __all__ = ["BlockStep", "ThreadBlock", "blocks_of"]
 
 @dataclass
 class BlockStep:
-    """One line of a block: a nop without an instruction, what it waits for (a block and its step),
-    and whether others wait for it.
+    """A step, a nop without an instruction; the block and step it waits for; whether any waits for
+    it.
     """
 
     instruction: XmlInstruction | None
@@ -35,8 +34,8 @@ class BlockStep:
 
 @dataclass(eq=False)
 class ThreadBlock:
-    """A thread block: the connections that it receives and sends on, of one channel, its steps, and
-    scratch for copies that are made for their barrier only (None without any).
+    """A thread block with its connections of one channel; `spare` is scratch for copies as
+    barriers.
     """
 
     incoming: Connection | None
@@ -61,11 +60,11 @@ def blocks_of(
     *,
     open_sends: bool = False,
 ) -> tuple[list[ThreadBlock], int]:
-    """The blocks of a rank, and how many slots of scratch they use.
+    """The blocks of a rank, and the number of slots of scratch that they use.
 
     Args:
-        waits: for each those that must be done before.
-        order: the indices of all, in the order in which they are done.
+        waits: for each instruction the ones that must be done before.
+        order: the indices of all, in the order of execution.
         pairs: incoming connections that share a block with an outgoing one.
         most_steps: of a block that only works on its own rank's memory.
         scratch: slots of scratch that the instructions use.
@@ -144,7 +143,7 @@ def blocks_of(
 
 
 class _Blocks:
-    """The blocks of a rank as they come to be needed."""
+    """The blocks of a rank, made on demand."""
 
     def __init__(
         self,
@@ -189,7 +188,7 @@ class _Blocks:
 
 
 def _break_chains(block: ThreadBlock) -> None:
-    """Keeps the runtime from making one of several reductions: it can count only so many."""
+    """Keeps the runtime from fusing several reductions: it can count only a few."""
     for one, other in zip(block.steps, block.steps[1:], strict=False):
         ops = [step.instruction.op if step.instruction else None for step in (one, other)]
         if ops == [Op.REDUCE, Op.REDUCE]:

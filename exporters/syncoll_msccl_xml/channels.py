@@ -1,8 +1,8 @@
-"""Which channel every message takes, and which connections of a rank one thread block serves.
+"""The channel of every message, and the connections that share a thread block.
 
-A connection is (source, destination, channel), and belongs to one thread block at each end.  Where
-it would have more messages than a block may have steps, chunks are spread over several channels; a
-chunk keeps its channel all the way, so that blocks can pass it on.
+A connection is (source, destination, channel), and belongs to one thread block at each end.  If it
+had more messages than a block may have steps, chunks are spread over several channels; a chunk
+keeps its channel all the way, so that blocks can pass it on.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def channels_of(
     """The channel of every message.
 
     Args:
-        spread: over how many channels the messages of a link are spread.
+        spread: the number of channels over which the messages of a link are spread.
         most_per_channel: connections of one rank that may send, or receive, on one channel.
     """
     loads: Counter[tuple[int, int, int]] = Counter()
@@ -52,11 +52,11 @@ def pairs_of(
     gains: Counter[tuple[Connection, Connection]],
     ends: Iterable[tuple[Connection, Connection]] = (),
 ) -> dict[Connection, Connection]:
-    """Which incoming connections of a rank share a block with which outgoing ones.
+    """The incoming connections of a rank that share a block with an outgoing one.
 
     Args:
-        gains: how many messages of a pair could be passed on as they come.
-        ends: pairs that may share a block without any gain; where there are some, as many pairs as
+        gains: the number of messages of a pair that could be passed on as they come.
+        ends: pairs that may share a block without any gain; if there are any, as many pairs as
             possible are made.
     """
     graph: nx.Graph[tuple[str, Connection]] = nx.Graph()

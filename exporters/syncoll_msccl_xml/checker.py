@@ -1,8 +1,8 @@
 """The checker of MSCCL XML: reads a file as each runtime would, and executes it.
 
-A file does not say for which runtime it is.  Where the options do not either (no ``dialect``, or
-``any``), it is read as each of them, and is right if one of them runs it; the answer says which do,
-and why the others do not.
+A file does not name its runtime.  If the options do not either (no ``dialect``, or ``any``), it is
+read as each of them, and is right if one of them runs it; the answer names the ones that do, and
+the errors of the others.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class MscclXmlChecker:
         """See `syncoll.plugins.ExportChecker`.
 
         Args:
-            options: ``dialect``, if it is known who reads the file; ``any`` or nothing, if not.
-                ``ends``: with ``same`` both ends of a message must say the same about it; else, as
-                the runtimes do not compare them, it is only told where they differ.  ``group``:
-                of which group of the instance's nodes the file is.
-            instance: what it must do; None for what it says of itself.
+            options: ``dialect``, the reader of the file, if known; else ``any`` or nothing.
+                ``ends``: with ``same`` both ends of a message must state the same slots; otherwise
+                differences, which runtimes ignore, are only reported.  ``group``: the group of the
+                instance's nodes for which the file is.
+            instance: the demands; None for the file's own.
         """
         (content,) = files.values()
         chosen = str(options.get("dialect", "any"))
@@ -68,7 +68,7 @@ class MscclXmlChecker:
 
 
 class _Check:
-    """One file; what was executed already is not executed again for the next dialect."""
+    """One file; an execution is shared by all dialects for which it is the same."""
 
     def __init__(self, algorithm: XmlAlgorithm, instance: Instance | None) -> None:
         self.algorithm = algorithm
@@ -76,7 +76,7 @@ class _Check:
         self.results: dict[object, tuple[Schedule, Specification | None] | VerificationError] = {}
 
     def as_any(self) -> CheckedExport:
-        """The verdict of the dialects that accept the file; of the likeliest if none does."""
+        """The verdict of the dialects that accept the file; the errors of all if none does."""
         accepted: list[CheckedExport] = []
         names: list[str] = []
         refusals: dict[str, VerificationError] = {}
@@ -106,7 +106,7 @@ class _Check:
         )
 
     def as_dialect(self, dialect: Runtime) -> CheckedExport:
-        """What a runtime does with the file."""
+        """The verdict of one runtime."""
         algorithm = self.algorithm
         require_loadable(algorithm, dialect)
         spec = specification_of(algorithm, dialect)
@@ -178,7 +178,7 @@ _NEVER_IN_PLACE = ("gather", "scatter")
 
 
 def _chunks_per_message(algorithm: XmlAlgorithm, dialect: Runtime) -> int:
-    """How many chunks a message holds at the largest size for which the file is chosen."""
+    """The chunks in a message at the largest size for which the file is chosen."""
     most = 1 << 27 if algorithm.max_bytes is None else algorithm.max_bytes
     if most == 0:
         return 1

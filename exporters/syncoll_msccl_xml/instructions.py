@@ -1,20 +1,21 @@
-"""From operations to instructions: what a thread block does in one step of the file.
+"""From operations to instructions: the steps of a thread block.
 
-An instruction may receive, reduce, store and send at once.  Two kinds of fusion, both only where
-the order of a rank's list stays right:
+An instruction may receive, reduce, store and send at once.  There are two kinds of fusion, if the
+order of a rank's list stays right:
 
-* What is received, and used by nothing but a reduction in the same step, is reduced as it comes
-  (``rrc``), without a slot of its own.
-* What is received in one step and sent on in the next, over the connection that the block also
-  serves, goes on as it comes (``rcs``, ``rrcs``), and is not even stored where nobody else reads it
-  (``rrs``).
+* A received chunk that only a reduction in the same step reads is reduced as it comes (``rrc``),
+  without a slot of its own.
+* A chunk that is received in one step and sent on in the next, over the connection that the block
+  also serves, goes on as it comes (``rcs``, ``rrcs``), and is not even stored if nothing else reads
+  it (``rrs``).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from syncoll.runtime import Action, Buffer, Hazard, Operation, Slot
@@ -42,11 +43,11 @@ class Op(StrEnum):
 
 @dataclass(frozen=True)
 class XmlInstruction:
-    """One step of a thread block, before it has one.
+    """A step without its thread block.
 
     Args:
         key: its place in the rank's order.
-        source: the slot that it reads: what is sent, copied or reduced; None for r and rcs.
+        source: the slot that it sends, copies or reduces; None for r and rcs.
         target: the slot that it writes; None for s and rrs.  ``re`` reads it too.
         incoming: the message that it receives.
         outgoing: the message that it sends.
@@ -71,16 +72,13 @@ class XmlInstruction:
 def instructions_of(
     operations: Sequence[Operation], *, fuse: bool, apart: Collection[int] = ()
 ) -> list[XmlInstruction]:
-    """The instructions of a rank in an order that is right; what is received is reduced as it comes
-    if `fuse` says so, but for the messages `apart`.
-    """
-    absorbed = _reductions(operations) if fuse else {}
+    """The instructions of a rank; with `fuse`, messages but `apart` are reduced as they come."""
     absorbed = {
-        reduce: receive
-        for reduce, receive in absorbed.items()
+        receive: reduce
+        for reduce, receive in (_reductions(operations) if fuse else {}).items()
         if operations[receive].message not in apart
     }
-    by_receive = {receive: reduce for reduce, receive in absorbed.items()}
+    reduced = set(absorbed.values())
     result: list[XmlInstruction] = []
     for i, operation in enumerate(operations):
         key = (operation.step, _PHASES[operation.action], i, 0)
@@ -90,8 +88,8 @@ def instructions_of(
                 result.append(
                     XmlInstruction(Op.SEND, key, operation.sources[0], None, outgoing=message)
                 )
-            case Action.RECEIVE if i in by_receive:
-                reduce = operations[by_receive[i]]
+            case Action.RECEIVE if i in absorbed:
+                reduce = operations[absorbed[i]]
                 one, two = reduce.sources
                 own = two if one == target else one
                 result.append(XmlInstruction(Op.RECEIVE_REDUCE, key, own, reduce.target, message))
@@ -99,7 +97,7 @@ def instructions_of(
                 result.append(XmlInstruction(Op.RECEIVE, key, None, target, message))
             case Action.COPY:
                 result.append(XmlInstruction(Op.COPY, key, operation.sources[0], target))
-            case Action.REDUCE if i not in absorbed:
+            case Action.REDUCE if i not in reduced:
                 one, two = operation.sources
                 if target == one:
                     one, two = two, one
@@ -112,22 +110,18 @@ def instructions_of(
 
 def _reductions(operations: Sequence[Operation]) -> dict[int, int]:
     """For each reduction that can be done as something is received, that receive."""
-    readers: list[list[int]] = [[] for _ in operations]
-    for i, operation in enumerate(operations):
-        for dependency in operation.dependencies:
-            if dependency.hazard is Hazard.READ_AFTER_WRITE:
-                readers[dependency.operation].append(i)
+    writers = [
+        [d.operation for d in operation.dependencies if d.hazard is Hazard.READ_AFTER_WRITE]
+        for operation in operations
+    ]
+    readers = Counter(writer for found in writers for writer in found)
     result: dict[int, int] = {}
     for i, operation in enumerate(operations):
-        if operation.action is not Action.REDUCE:
+        if operation.action is not Action.REDUCE or not writers[i]:
             continue
-        writers = [
-            d.operation for d in operation.dependencies if d.hazard is Hazard.READ_AFTER_WRITE
-        ]
-        last = max(writers, default=-1)
-        if last < 0 or readers[last] != [i] or operations[last].step != operation.step:
-            continue
-        if operations[last].action is not Action.RECEIVE:
+        last = max(writers[i])
+        read = operations[last]
+        if readers[last] != 1 or read.step != operation.step or read.action is not Action.RECEIVE:
             continue
         between = operations[last + 1 : i]
         if not any(operation.target in (*other.sources, other.target) for other in between):
@@ -138,8 +132,8 @@ def _reductions(operations: Sequence[Operation]) -> dict[int, int]:
 def forward(
     instructions: Sequence[XmlInstruction], leads: Callable[[int, int], bool]
 ) -> list[XmlInstruction]:
-    """Fuses what is received with the send that passes it on, where one thread block does both, as
-    `leads` says of two messages.
+    """Fuses receives with the sends that pass on their chunks, if `leads` allows it for two
+    messages.
     """
     result: list[XmlInstruction | None] = list(instructions)
     uses: dict[Slot, list[int]] = {}
@@ -174,8 +168,8 @@ def forward(
 def _fate(
     instructions: Sequence[XmlInstruction], i: int, uses: Sequence[int]
 ) -> tuple[list[int], bool]:
-    """Who reads what an instruction stores, and whether it is overwritten then; `uses` are all uses
-    of its slot, in order.
+    """The readers of an instruction's result, and whether it is overwritten, by all uses of its
+    slot.
     """
     slot, readers = instructions[i].target, []
     for j in uses[bisect_right(uses, i) :]:
@@ -186,37 +180,23 @@ def _fate(
     return readers, False
 
 
-@dataclass
-class _Uses:
-    writer: int | None = None
-    readers: list[int] = field(default_factory=list)
-
-
 def waits(instructions: Sequence[XmlInstruction]) -> list[tuple[int, ...]]:
     """For each instruction of a rank the earlier ones that must be done before it."""
-    uses: dict[Slot, _Uses] = {}
+    writer: dict[Slot | None, int] = {}
+    readers: defaultdict[Slot | None, list[int]] = defaultdict(list)
     result = []
     for i, one in enumerate(instructions):
-        found: set[int] = set()
+        found = {writer[slot] for slot in (*one.reads, one.target) if slot in writer}
+        result.append(tuple(sorted(found.union(readers[one.target]))))
         for slot in one.reads:
-            use = uses.setdefault(slot, _Uses())
-            if use.writer is not None:
-                found.add(use.writer)
+            readers[slot].append(i)
         if one.target is not None:
-            use = uses.setdefault(one.target, _Uses())
-            found.update(use.readers)
-            if use.writer is not None:
-                found.add(use.writer)
-        for slot in one.reads:
-            uses[slot].readers.append(i)
-        if one.target is not None:
-            uses[one.target] = _Uses(i)
-        result.append(tuple(sorted(found - {i})))
+            writer[one.target], readers[one.target] = i, []
     return result
 
 
 def compact(instructions: Sequence[XmlInstruction]) -> tuple[list[XmlInstruction], int]:
-    """The same with scratch numbered without gaps, and how many slots of it are used."""
+    """The same with scratch numbered without gaps, and the number of its slots."""
     number: dict[Slot, Slot] = {}
 
     def renamed(slot: Slot | None) -> Slot | None:

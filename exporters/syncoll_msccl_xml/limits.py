@@ -1,4 +1,4 @@
-"""What the runtimes that load MSCCL XML are like.
+"""The runtimes that load MSCCL XML, and their limits.
 
 Facts alone, taken from the runtimes' own sources (``MSCCL_MAX_NUM_STEPS`` and its siblings): the
 writer and the checker share no code, and both look them up here.
@@ -42,24 +42,24 @@ class Runtime:
     """One runtime.
 
     Args:
-        collectives: those that it reads in a file, by its spelling; with their usual names.
-        uncalled: those of which no call ever looks for a file.
-        not_in_place: those that it refuses in place.
+        collectives: the names that it reads in a file, with the usual ones.
+        uncalled: names for which no call ever looks for a file.
+        not_in_place: names that it refuses in place.
         fuses: whether it runs operations that receive and send, or receive and reduce, at once.
         open_sends: the protocols under which a send (``s``) ends without a barrier, so that its
-            flag rises while some threads still read; the next step of its thread block, whichever
-            it is, comes behind a barrier or ends with one.
+            flag rises while some threads still read; the next step of its thread block comes behind
+            a barrier or ends with one.
         most_steps: of one thread block.
         most_blocks: thread blocks of one rank.
         most_channels: of a communicator.
         most_bytes: the ``maxBytes`` that stands for no limit.
-        exclusive_end: whether the size range ends before its ``maxBytes``, of which 0 then means
-            never and not always.
-        needs: attributes of algo that it needs beyond those that all need.
+        exclusive_end: whether the size range ends before its ``maxBytes``; 0 then means never, not
+            always.
+        needs: the required attributes of algo besides the common ones.
         names_checked: whether it keeps the name, and knows the name 2D.
-        sizes_checked: whether i_chunks and o_chunks must be 0 or those of the collective.
-        message_bytes: how much one message holds, by protocol, with the default buffers.
-        short_messages: the collectives of which a message holds a quarter of that under Simple.
+        sizes_checked: whether i_chunks and o_chunks must be 0 or equal the collective's.
+        message_bytes: the size of one message, by protocol, with the default buffers.
+        short_messages: the collectives with a quarter of that under Simple.
     """
 
     name: str
@@ -81,13 +81,13 @@ class Runtime:
     short_messages: tuple[str, ...] = ("broadcast", "reduce")
 
     def spelled(self, collective: str) -> str | None:
-        """What it calls a collective in files; None if it runs none from them."""
+        """Its name of a collective in files; None if it runs none from them."""
         called = {name: word for word, name in self.collectives.items()}
         word = called.get(collective)
         return None if word in self.uncalled else word
 
     def chunks_per_message(self, protocol: str, collective: str, chunk_bytes: int) -> int:
-        """How many chunks of a step go into one message."""
+        """The number of chunks of a step in one message."""
         room = self.message_bytes[protocol]
         if protocol == "Simple" and collective in self.short_messages:
             room //= 4

@@ -1,9 +1,9 @@
-"""An order of all instructions of all ranks in which none has to wait for a later one.
+"""An order of all instructions of all ranks in which none waits for a later one.
 
-Connections hold so many messages on the way and hand them over in the order of their sends.  The
-schedule is played step by step under that rule; the order in which things happen becomes the order
-of every thread block, so that whatever the timing, no ring of blocks waits for one another: all
-that anybody waits for comes earlier in one common order.
+Connections hold few messages and hand them over in the order of their sends.  The schedule is
+played step by step under that rule; the resulting order becomes the order of every thread block, so
+that for any timing, no ring of blocks waits for one another: all dependencies come earlier in one
+common order.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True)
 class Order:
-    """What can be done, in this order, and of the rest what has all that it needs but a message or
-    room for one; empty when there is no rest.
-    """
+    """The executable instructions in order, and the rest without a message or room for one."""
 
     places: tuple[Place, ...]
     blocked: tuple[Place, ...]
@@ -41,9 +39,7 @@ def order_of(
     waits: Sequence[Sequence[tuple[int, ...]]],
     connections: Sequence[Connection],
 ) -> Order:
-    """The order of all ranks' instructions, or of those before which the rest waits for one
-    another; `waits` has for each the earlier ones of its rank that must be done before.
-    """
+    """The order of all instructions, up to a deadlock; `waits` are earlier ones of the rank."""
     followers: dict[Place, list[Place]] = defaultdict(list)
     missing: dict[Place, int] = {}
     ready: list[tuple[tuple[int, int, int, int], Place]] = []

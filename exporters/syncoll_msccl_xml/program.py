@@ -1,9 +1,9 @@
 """The program of an algorithm for a runtime: thread blocks for every rank, within all limits.
 
-Plans are tried from the most to the least fused.  The last one fuses nothing and never overwrites
-what is still sent in the same step; for it there is always an order without a ring of waiting,
-since whatever a step needs then comes from earlier steps or from messages further ahead in a queue.
-The messages of a link are spread over more channels until no block has too many steps.
+Plans are tried from the most to the least fused.  The last one fuses nothing and never overwrites a
+slot that is still sent in the same step; for it there is always an order without a ring of waiting,
+since every dependency then lies in earlier steps or in messages further ahead in a queue.  The
+messages of a link are spread over more channels until no block has too many steps.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ __all__ = ["XmlProgram", "program_of"]
 
 @dataclass(frozen=True, eq=False)
 class XmlProgram:
-    """What is written.
+    """A program for the writer.
 
     Args:
         scratch: slots of every rank.
         channels: used, from 0.
-        stated: of every message the source and destination that both ends state; empty where each
-            end states its own.
-        apart: messages at whose receiver a step is not fused, for that.
+        stated: of every message the source and destination that both ends state; empty if each end
+            states its own.
+        apart: the number of messages that are not fused at their receiver because of that.
     """
 
     lowered: LoweredAlgorithm
@@ -56,14 +56,14 @@ class XmlProgram:
 
 @dataclass(frozen=True)
 class _Plan:
-    """How much is fused.
+    """The degree of fusion.
 
     Args:
-        reduce: what is received, with its reduction.
-        forward: what is received, with the send that passes it on.
+        reduce: receives with their reductions.
+        forward: receives with the sends that pass on their chunks.
         strict: whether slots are not received into in the step in which they are read.
         share: whether one block receives and sends wherever it can, so that there are fewer.
-        agree: whether only that is fused of which both ends of a message can say the same.
+        agree: whether both ends of a message must be able to state the same slots.
     """
 
     reduce: bool
@@ -86,8 +86,8 @@ def program_of(
     """The program of an algorithm.
 
     Args:
-        instances: copies of the program, each on channels of its own, that must fit beside.
-        same_ends: whether both ends of a message are to say the same of it.
+        instances: copies of the program, each on channels of its own, that must fit together.
+        same_ends: whether both ends of a message are to state the same slots.
 
     Raises:
         ExportError: naming the limit that no plan keeps.
@@ -200,8 +200,8 @@ def _assemble(
 
 
 class _Fusion:
-    """The instructions of all ranks, fused as a plan says, the incoming connections that share a
-    block with an outgoing one, and the messages at whose receiver something is not fused.
+    """The instructions of all ranks, fused as a plan says:  `pairs` of connections share a block,
+    and at the receivers of the messages `apart` a step is not fused.
     """
 
     def __init__(
@@ -219,7 +219,7 @@ class _Fusion:
     def ordered(
         self,
     ) -> tuple[list[list[XmlInstruction]], list[list[tuple[int, ...]]], tuple[Place, ...]] | None:
-        """The instructions fused as far as they do not block, what they wait for, and an order."""
+        """The instructions fused as far as they do not block, their dependencies, and an order."""
         for _ in range(_MOST_UNFUSED):
             fused = self._fused()
             waiting = [waits(instructions) for instructions in fused]
@@ -237,7 +237,7 @@ class _Fusion:
     def _fused(self) -> list[list[XmlInstruction]]:
         """The instructions of all ranks, fused as far as both ends of each message can agree.
 
-        What had to be taken apart for that is added to `apart`.
+        The messages that could not be fused for that are added to `apart`.
         """
         chosen = dict(self.copies)
         while True:
@@ -295,7 +295,7 @@ class _Fusion:
     def _gains(
         self, instructions: Sequence[XmlInstruction]
     ) -> Counter[tuple[Connection, Connection]]:
-        """How many messages of each pair of connections could be passed on as they come."""
+        """The number of messages of each pair of connections that could be passed on at once."""
         gains: Counter[tuple[Connection, Connection]] = Counter()
         may = self._alike(instructions, self.copies)
 

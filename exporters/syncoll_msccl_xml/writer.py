@@ -2,10 +2,10 @@
 
 The runtimes read it with a scanner of their own, which is no XML parser: no ``<?xml …?>``, double
 quotes only, attributes separated by one space each, nothing but whitespace between elements, no
-entities.  Every attribute that any of the three asks for is written for all of them.
+entities.  Every attribute that any of the three needs is written for all of them.
 
-With ``instances`` a chunk is cut into that many, which are numbered side by side; each instance is
-a copy of the program on channels of its own that moves its part of every chunk.
+With ``instances`` a chunk is cut into that many, numbered side by side; each instance is a copy of
+the program on channels of its own that moves its part of every chunk.
 """
 
 from __future__ import annotations
@@ -124,15 +124,14 @@ class _Writing:
 
     @property
     def _loop_chunks(self) -> int:
-        """Chunks of the buffer by whose size the runtime divides.
-
-        For gather and scatter the runtimes count one rank's share, not all of them.
+        """Chunks of the buffer whose size the runtime divides; one rank's share for gather and
+        scatter.
         """
         return self._collective.loop_chunks // self._shares * self.instances
 
     @property
     def _shares(self) -> int:
-        """How many times what the runtime calls the size of a message is in the whole message."""
+        """The number of the runtime's message sizes in the whole message."""
         by_rank = self._collective.kind in (Kind.GATHER, Kind.SCATTER)
         return self._collective.num_nodes if by_rank else 1
 
@@ -157,7 +156,7 @@ class _Writing:
         return largest
 
     def notes(self) -> Iterator[str]:
-        """What a user should know."""
+        """The notes for the user."""
         collective, runtime = self._collective, self.runtime
         if collective.root is not None:
             yield (
@@ -286,7 +285,7 @@ class _Writing:
     def _ends(
         self, instruction: XmlInstruction, instance: int
     ) -> tuple[tuple[str, int], tuple[str, int]]:
-        """Both slots; of a message what both ends of it state, if they should say the same."""
+        """Both slots; of a message the ones that both of its ends state, if they should agree."""
         source, target = instruction.source, instruction.target
         message = instruction.outgoing if instruction.incoming is None else instruction.incoming
         if message is not None and self.program.stated:

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+import networkx as nx
+
 from syncoll.runtime import LoweredAlgorithm
 
 __all__ = ["Block", "Division", "streams_of"]
@@ -26,27 +28,14 @@ def streams_of(lowered: LoweredAlgorithm, others: Iterable[int] = ()) -> list[tu
     """The chunks of messages and of `others`, those together that depend on one another at any
     rank.
     """
-    parent: dict[int, int] = {}
-
-    def find(chunk: int) -> int:
-        root = parent.setdefault(chunk, chunk)
-        if root != chunk:
-            root = parent[chunk] = find(root)
-        return root
-
+    graph: nx.Graph[int] = nx.Graph()
+    graph.add_nodes_from(others)
     for rank in lowered.ranks:
         for operation in rank.operations:
+            graph.add_node(operation.chunk)
             for dependency in operation.dependencies:
-                other = rank.operations[dependency.operation].chunk
-                one, two = find(operation.chunk), find(other)
-                parent[max(one, two)] = min(one, two)
-            find(operation.chunk)
-    for chunk in others:
-        find(chunk)
-    streams: dict[int, list[int]] = {}
-    for chunk in sorted(parent):
-        streams.setdefault(find(chunk), []).append(chunk)
-    return [tuple(chunks) for chunks in streams.values()]
+                graph.add_edge(operation.chunk, rank.operations[dependency.operation].chunk)
+    return sorted(tuple(sorted(chunks)) for chunks in nx.connected_components(graph))
 
 
 @dataclass

@@ -11,6 +11,7 @@ so the data of a rank come first, and its packets behind them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from syncoll.runtime import Action, Buffer, LoweredAlgorithm, Operation, RankOperations, Slot
@@ -114,41 +115,31 @@ class _Rank:
             return [Packed("upkt", (), (number,), target)]
         if operation.action is Action.COPY:
             (source,) = sources
-            return [self.write(target, "copy", source)]
-        one, two = sources
-        if self.has_data(one) and two in self.packet:
-            return [self.write(target, "repkt", one, two)]
-        if self.has_data(two) and one in self.packet:
-            return [self.write(target, "repkt", two, one)]
-        if self.has_data(one) and self.has_data(two):
-            return [self.write(target, "re", one, two)]
+            if source in self.packet:
+                return [self.write("upkt", (), (source,), target)]
+            return [self.write("copy", (source,), (), target)]
+        for data, packet in (sources, sources[::-1]):
+            if data not in self.absent and packet in self.packet:
+                return [self.write("repkt", (data,), (packet,), target)]
+        if not self.absent.intersection(sources):
+            return [self.write("re", sources, (), target)]
         # Both are packets, and the sum needs one of them as data.
-        number = self.packet[two]
-        first = self.write(target, "copy", one)
+        number = self.packet[sources[1]]
+        first = self.write("upkt", (), sources[:1], target)
         assert first.target is not None
         return [first, Packed("repkt", (first.target,), (number,), first.target)]
 
-    def write(self, target: Slot, name: str, source: Slot, added: Slot | None = None) -> Packed:
-        """Writes data: a copy, or a sum of data and what is added."""
-        data: tuple[Slot, ...] = (self.data(source),) if self.has_data(source) else ()
-        numbers: tuple[int, ...] = ()
-        if name == "copy" and source in self.packet:
-            name, data, numbers = "upkt", (), (self.packet[source],)
-        elif name == "repkt":
-            assert added is not None
-            numbers = (self.packet[added],)
-        elif name == "re":
-            assert added is not None
-            data += (self.data(added),)
+    def write(
+        self, name: str, sources: Sequence[Slot], packets: Sequence[Slot], target: Slot
+    ) -> Packed:
+        """An operation on slots of data and slots in packets that writes data."""
+        data = tuple(map(self.data, sources))
+        numbers = tuple(self.packet[slot] for slot in packets)
         self.packet.pop(target, None)
         self.absent.discard(target)
         if target.buffer is Buffer.SCRATCH:
             self.stored.setdefault(target, Slot(Buffer.SCRATCH, len(self.stored)))
         return Packed(name, data, numbers, self.data(target))
-
-    def has_data(self, slot: Slot) -> bool:
-        """Whether the value of a slot is there as data."""
-        return slot not in self.absent
 
     def data(self, slot: Slot) -> Slot:
         """Where it is."""

@@ -83,10 +83,14 @@ def _placed(
     first = np.cumsum([base, *(way.places for way in ways)]).tolist()
 
     def real(slot: Slot, chunk: int) -> Slot:
-        """Of a slot of a part or event."""
+        """A slot of a part or event, with its place in all of scratch."""
         if slot.buffer is Buffer.SCRATCH:
             return Slot(Buffer.SCRATCH, first[chunk] + slot.index)
         return slot
+
+    def placed(event: Event) -> Event:
+        chunk = event.chunk
+        return replace(event, source=real(event.source, chunk), target=real(event.target, chunk))
 
     names: list[dict[Slot, Slot]] = [{} for _ in lowered.ranks]
     for number, (chunk, part) in enumerate(parts):
@@ -101,19 +105,13 @@ def _placed(
     lowered = _renamed(lowered, names, [chunk for chunk, _ in parts])
     times = _Times(lowered)
     events = []
-    for chunk, way in enumerate(ways):
+    for way in ways:
         ready = -1
-        for event in way.first:
-            here = replace(
-                event, source=real(event.source, chunk), target=real(event.target, chunk)
-            )
-            here = replace(here, step=min(here.step, times.first_use(here)))
-            ready = max(ready, here.step)
-            events.append(here)
-        for event in way.last:
-            here = replace(
-                event, source=real(event.source, chunk), target=real(event.target, chunk)
-            )
+        for here in map(placed, way.first):
+            step = min(here.step, times.first_use(here))
+            ready = max(ready, step)
+            events.append(replace(here, step=step))
+        for here in map(placed, way.last):
             made = max(ready, times.last_write(here))
             events.append(replace(here, step=max(here.step, made + 1)))
     return lowered, tuple(events), first[-1]

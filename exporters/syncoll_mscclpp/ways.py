@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import networkx as nx
 import numpy as np
 
 from syncoll.model import Algorithm, Counting, Instance, Topology
@@ -361,17 +362,11 @@ class _Found:
 
     def components(self) -> list[list[int]]:
         """The ranks between which the chunk goes from box to box, and those that are alone."""
-        label = {node: node for node in self.starts}
-        for one in self.between:
-            ends = (one.source, one.destination)
-            if not label.keys() >= {*ends}:
-                return [self.starts]  # another rank relays: no share is whole
-            low, high = sorted((label[ends[0]], label[ends[1]]))
-            label = {node: low if mine == high else mine for node, mine in label.items()}
-        return [
-            [node for node, mine in label.items() if mine == least]
-            for least in sorted(set(label.values()))
-        ]
+        graph = nx.Graph([(one.source, one.destination) for one in self.between])
+        if not set(graph) <= {*self.starts}:
+            return [self.starts]  # another rank relays: no share is whole
+        graph.add_nodes_from(self.starts)
+        return sorted(map(sorted, nx.connected_components(graph)))
 
     def part(
         self, nodes: list[int], shares: dict[int, int], inputs: dict[int, Slot], ending: Buffer

@@ -1,8 +1,8 @@
-"""Reading MSCCL XML as the runtimes do: for the checker alone, the writer has no part in it.
+"""Reads MSCCL XML as the runtimes do, independently of the writer.
 
 ::
 
-    bytes --scanner--> tags --algorithm--> numbers --rules--> what loads --threads--> a program
+    bytes --scanner--> tags --algorithm--> numbers --rules--> loadable --threads--> a program
 """
 
 from syncoll_msccl_xml.reading.algorithm import *

@@ -1,4 +1,4 @@
-"""What an MSCCL XML file says: ranks, thread blocks, steps, and numbers as runtimes read them.
+"""The content of an MSCCL XML file: ranks, thread blocks, steps, and numbers as runtimes read them.
 
 A rank reads only its own part of the file, so an error in another rank's shows on that rank alone;
 here every rank's part is read.
@@ -65,7 +65,7 @@ class XmlGpu:
 
 @dataclass(frozen=True)
 class XmlAlgorithm:
-    """A file.  Attributes that not every runtime needs are None where they are missing."""
+    """A file.  Attributes that not every runtime needs are None if missing."""
 
     line: int
     name: str | None
@@ -115,25 +115,19 @@ class _Element:
         return value
 
     def number(self, key: str, end: int = _INT32) -> int:
-        """As C's strtol with base 0 has it; other text is refused, where strtol says 0."""
+        """As C's strtol with base 0 reads it; other text, which strtol reads as 0, is an error."""
         text = self.text(key)
         if _NUMBER.fullmatch(text) is None:
             raise VerificationError(
                 f"{self.where}: {key} of {self.tag.name} is {text[:40]!r}, not a whole number"
             )
-        sign, digits = (-1 if text[0] == "-" else 1), text.lstrip("+-")
-        if digits[:2] in ("0x", "0X"):
-            value = int(digits[2:], 16)
-        elif digits[0] != "0":
-            value = int(digits)
-        else:
-            if set(digits) & set("89"):
-                raise VerificationError(
-                    f"{self.where}: {key} of {self.tag.name} is {text[:40]!r}; a number that "
-                    "begins with 0 is read as octal"
-                )
-            value = int(digits, 8)
-        value *= sign
+        try:  # Python marks octal numbers by 0o, C by 0
+            value = int(re.sub(r"^([+-]?0)(?=[0-9])", r"\1o", text), 0)
+        except ValueError:
+            raise VerificationError(
+                f"{self.where}: {key} of {self.tag.name} is {text[:40]!r}; a number that "
+                "begins with 0 is read as octal"
+            ) from None
         if not -end <= value < end:
             raise VerificationError(
                 f"{self.where}: {key} of {self.tag.name} is {text[:40]}, beyond all limits"
@@ -141,7 +135,7 @@ class _Element:
         return value
 
     def read(self, kind: type[_Read], **known: Any) -> _Read:
-        """What the tag stands for: all that is not known is in attributes of its names."""
+        """The record of the tag: all fields that are not known are attributes of their names."""
         names = {one.name: one.type for one in fields(kind) if one.name not in (*known, "line")}
         found: dict[str, Any] = {
             name: self.text(name) if type_ == "str" else self.number(name)
@@ -154,7 +148,7 @@ class _Element:
 
 
 class _Reader:
-    """The tags that are still to be read."""
+    """The remaining tags."""
 
     def __init__(self, content: bytes) -> None:
         self.tags: Iterator[Tag] = scan(content)
@@ -232,7 +226,7 @@ def read_algorithm(content: bytes) -> XmlAlgorithm:
     """Reads a file.
 
     Raises:
-        VerificationError: when a runtime's scanner refuses or misreads it, or an attribute that all
-            runtimes need is missing or no number.
+        VerificationError: if a runtime's scanner refuses or misreads it, or a required attribute is
+            missing or no number.
     """
     return _Reader(content).algorithm()

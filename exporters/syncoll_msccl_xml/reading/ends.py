@@ -1,9 +1,9 @@
-"""Ends: what the two ends of a message say about where it is read and where it is stored.
+"""Ends: the source and destination that the two ends of a message state.
 
-No runtime compares them: each rank reads its own part of a file, and of that what a step uses.
-So a file in which they differ runs.  But msccl-tools writes the same on both ends, and other
-people's verifiers refuse a file in which they differ, or in which an ``rcs``, which stores what
-comes and sends it on from there, has a source that is not its destination.
+No runtime compares them: each rank reads its own part of a file, and of that only the slots that a
+step uses.  So a file in which they differ runs.  But msccl-tools writes the same on both ends, and
+other verifiers refuse a file in which they differ, or in which an ``rcs``, which stores a chunk and
+sends it on from there, has a source that is not its destination.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ __all__ = ["disagreements"]
 
 
 def disagreements(algorithm: XmlAlgorithm) -> tuple[int, VerificationError | None]:
-    """How many messages of a file, all of them received in the order of their sends, are not the
-    same at both ends, and the first of them in words.
+    """The number of messages whose ends differ, and the first of them in words.
+
+    All messages of the file are received in the order of their sends.
     """
     sends: defaultdict[tuple[int, int, int], list[tuple[str, XmlStep]]] = defaultdict(list)
     receives: defaultdict[tuple[int, int, int], list[tuple[str, XmlStep]]] = defaultdict(list)

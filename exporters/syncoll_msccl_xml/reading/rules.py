@@ -1,8 +1,8 @@
-"""Rules: what a runtime needs of a file before anything runs.
+"""Rules: the requirements of a runtime before anything runs.
 
-Some of it the runtimes check when they load a file.  The rest they do not check, and then read
-beyond a buffer, connect to nobody, or wait for ever.  A missing message or flag and a wrong result
-are not looked for here but by executing the file.
+Runtimes check some of them when they load a file; if others are broken, they read beyond a buffer,
+connect to no rank, or wait for ever.  Missing messages or flags and wrong results are found by
+executing the file, not here.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ def require_loadable(algorithm: XmlAlgorithm, dialect: Runtime) -> None:
 
 
 def specification_of(algorithm: XmlAlgorithm, dialect: Runtime) -> Specification | None:
-    """The collective of a file, its root unknown; None where the file does not say what it does.
+    """The collective of a file, its root unknown; None if the file does not define it.
 
     Raises:
-        VerificationError: when nchunksperloop or the sizes of buffers do not suit it.
+        VerificationError: if nchunksperloop or the sizes of buffers do not suit it.
     """
     name = dialect.collectives[algorithm.coll]
     if name not in STANDARD:
@@ -89,7 +89,7 @@ def specification_of(algorithm: XmlAlgorithm, dialect: Runtime) -> Specification
 
 
 def _wrong(algorithm: XmlAlgorithm, dialect: Runtime) -> Iterator[str]:
-    """What is wrong with a file, each with its place."""
+    """The errors of a file, each with its place."""
     yield from _at(f"line {algorithm.line}", _wrong_header(algorithm, dialect))
     yield from _wrong_ranks(algorithm)
     for gpu in algorithm.gpus:
@@ -250,17 +250,15 @@ def _wrong_ends(algorithm: XmlAlgorithm) -> Iterator[str]:
                         f"{here}: it {verb} rank {peer} on channel {block.chan}, as does "
                         f"{ends[key]}; thread blocks cannot share a connection"
                     )
-    for (a, b, channel), here in sending.items():
-        if (a, b, channel) not in receiving:
+    for ends, others, there, verb, back in (
+        (sending, receiving, 1, "sends to", "receives from"),
+        (receiving, sending, 0, "receives from", "sends to"),
+    ):
+        for key in [key for key in ends if key not in others]:
             yield (
-                f"{here}: it sends to rank {b} on channel {channel}, where no thread block of "
-                f"rank {b} receives from rank {a}; setting up the connection hangs"
-            )
-    for (a, b, channel), here in receiving.items():
-        if (a, b, channel) not in sending:
-            yield (
-                f"{here}: it receives from rank {a} on channel {channel}, where no thread block of "
-                f"rank {a} sends to rank {b}; setting up the connection hangs"
+                f"{ends[key]}: it {verb} rank {key[there]} on channel {key[2]}, where no thread "
+                f"block of rank {key[there]} {back} rank {key[1 - there]}; setting up the "
+                "connection hangs"
             )
 
 

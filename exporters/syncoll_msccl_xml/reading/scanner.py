@@ -2,12 +2,12 @@
 
 They are written by hand and read less than XML: between tags only spaces and line breaks; in a tag
 exactly one space before each attribute, no tab and no line break; values in double quotes, without
-entities; no declaration.  Of the attributes of a tag the first 16 count, and every space too many
-counts as one.  What they read wrongly without saying so (a value that overflows its buffer, a
-closing tag of another name within another rank's part) is refused here.
+entities; no declaration.  Only the first 16 attributes of a tag count, and every extra space counts
+as one.  Input that they misread silently (a value that overflows its buffer, a closing tag of
+another name within another rank's part) is refused here.
 
-An XML library is not used: it accepts what the runtimes refuse.  There is nothing to expand and
-nothing to look up, so a hostile file can only be long.
+An XML library accepts input that the runtimes refuse.  There is nothing to expand and nothing to
+look up, so a hostile file can only be long.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ _PATIENCE = 1024
 _SPACE = re.compile(r"[ \n\r]*")
 _NAME = re.compile(r"[^=> /\n\r]*")
 _VALUE = re.compile(r'[^"]*')
-_COMMENT_START = re.compile(r"[^=> /\n\r]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +35,10 @@ class Tag:
     """One tag.
 
     Args:
-        line: where it stands, from 1.
+        line: from 1.
         opens: whether it begins an element.
         closes: whether it ends one; ``<a/>`` does both.
-        attributes: those that count.
+        attributes: the ones that count.
         dropped: whether there were more.
     """
 
@@ -55,7 +54,7 @@ def scan(content: bytes) -> Iterator[Tag]:
     """The tags of a file, in order.
 
     Raises:
-        VerificationError: at the first thing that the runtimes' scanners refuse or misread.
+        VerificationError: at the first input that the runtimes' scanners refuse or misread.
     """
     if len(content) > MOST_BYTES:
         raise VerificationError(f"{len(content)} bytes are more than an algorithm ever has")
@@ -114,7 +113,7 @@ class _Scanner:
                 yield self.opening()
 
     def comment(self) -> None:
-        word = _end(_COMMENT_START, self.text, self.at)
+        word = _end(_NAME, self.text, self.at)
         if word == len(self.text) or word - self.at > _LONGEST:
             self.fail("a comment that does not end, or begins with a word that is too long")
         if self.text[word] == "=":

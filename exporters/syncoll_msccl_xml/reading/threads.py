@@ -1,13 +1,14 @@
-"""Threads: the program that a file's thread blocks execute, for the abstract machine.
+"""Threads: the program of a file's thread blocks, for the abstract machine.
 
 A step of cnt chunks becomes cnt instructions.  Steps with hasdep raise their thread block's flag to
-their position; waiting for step d is waiting for the first flag of at least d, whichever step
-raises it.  A nop is no event of its own: its dependency belongs to the next step.
+their position; a wait for step d is a wait for the first flag of at least d.  A nop is no event of
+its own: its dependency belongs to the next step.
 
-A send without a barrier at its end (`Limits.open_sends`) raises its flag, and its threads go on,
+A send without a barrier at its end (`Runtime.open_sends`) raises its flag, and its threads go on,
 while some of them still read.  The next step of the thread block begins with a barrier if it sends
-or waits, and ends with one if not.  If not, ``r`` and ``cpy`` write each element by the thread that
-sent the element at the same distance from the beginning; ``re`` deals them out in another way.
+or waits, and otherwise ends with one.  In the latter case ``r`` and ``cpy`` write each element by
+the thread that sent the element at the same distance from the beginning; ``re`` deals them out in
+another way.
 """
 
 from __future__ import annotations
@@ -49,23 +50,17 @@ def threads_of(
     """The program of a file that `require_loadable` passed.
 
     Args:
-        spec: the collective; None where the file does not say, then buffers are as large as it
-            declares.
+        spec: the collective; None if unknown, then buffers have the declared sizes.
         in_place: whether the caller gives one buffer for both.
         open_sends: whether a send ends without a barrier.
 
     Raises:
-        VerificationError: when a step overwrites data that the send before it may still read.
+        VerificationError: if a step overwrites data that the send before it may still read.
     """
     memory = AddressSpace()
-    slots: dict[int, Mapping[str, int]] = {}
-    inputs, outputs = [], []
     gpus = sorted(algorithm.gpus, key=lambda gpu: gpu.id)
-    for gpu in gpus:
-        starts = _buffers(memory, gpu, spec, in_place)
-        slots[gpu.id] = starts
-        inputs.append(starts["i"])
-        outputs.append(starts["o"])
+    slots = {gpu.id: _buffers(memory, gpu, spec, in_place) for gpu in gpus}
+    inputs, outputs = (tuple(one[buffer] for one in slots.values()) for buffer in "io")
     depth = _DEPTHS[algorithm.proto]
     connections: dict[tuple[int, int, int], int] = {}
     for gpu in gpus:
@@ -94,7 +89,7 @@ def threads_of(
             if open_sends:
                 _require_sent(gpu.id, block, threads[-1].instructions)
     queues = [ThreadConnection(*ends, depth) for ends in connections]
-    return XmlThreads(Program(threads, queues, memory, counters), tuple(inputs), tuple(outputs))
+    return XmlThreads(Program(threads, queues, memory, counters), inputs, outputs)
 
 
 def _buffers(
@@ -104,16 +99,10 @@ def _buffers(
     i_size = gpu.i_chunks if spec is None else spec.input_size
     o_size = gpu.o_chunks if spec is None else spec.output_size
     if in_place and spec is not None:
-        name = "o" if o_size > i_size else "i"
-        common = memory.add(gpu.id, name, max(i_size, o_size)).start
-        i_start, o_start = spec.in_place(gpu.id)
-        starts = {"i": common + i_start, "o": common + o_start}
+        i, o = memory.add_in_place(gpu.id, (i_size, o_size), spec.in_place(gpu.id))
     else:
-        starts = {
-            "i": memory.add(gpu.id, "i", i_size).start,
-            "o": memory.add(gpu.id, "o", o_size).start,
-        }
-    return {**starts, "s": memory.add(gpu.id, "s", gpu.s_chunks).start}
+        i, o = (memory.add(gpu.id, *one).start for one in (("i", i_size), ("o", o_size)))
+    return {"i": i, "o": o, "s": memory.add(gpu.id, "s", gpu.s_chunks).start}
 
 
 def _flagged(block: XmlBlock) -> list[int]:
@@ -124,7 +113,7 @@ def _flagged(block: XmlBlock) -> list[int]:
 
 
 def _require_sent(rank: int, block: XmlBlock, instructions: Sequence[Instruction]) -> None:
-    """Passes a thread block where no step overwrites data that an earlier send may still read."""
+    """Passes a thread block that overwrites no data that an earlier send may still read."""
     sent: dict[int, int] = {}
     for one in instructions:
         if one.part == 0 and (one.waits or one.send >= 0):

@@ -45,12 +45,12 @@ class PlanReference(Record, frozen=True):
     switch: Index | None = field(name="switch_channel_id", default=None)
 
     def __post_init__(self) -> None:
-        named = zip(
-            ("type", "buffer_id", "switch_channel_id"),
-            (self.buffer, self.remote, self.switch),
-            strict=True,
-        )
-        names = [name for name, value in named if value is not None]
+        given = {
+            "type": self.buffer,
+            "buffer_id": self.remote,
+            "switch_channel_id": self.switch,
+        }
+        names = [name for name, value in given.items() if value is not None]
         if len(names) != 1:
             raise ValueError(
                 "expected one of 'type' (a buffer of this rank), 'buffer_id' (of another one) and "

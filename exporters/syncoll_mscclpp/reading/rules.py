@@ -8,7 +8,7 @@ race and a wrong result are not looked for here but by executing the plan.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from syncoll.errors import UncheckedError, VerificationError
@@ -50,10 +50,8 @@ def require_loadable(plan: ExecutionPlan) -> None:
         VerificationError: naming the rule that is broken, and where.
         UncheckedError: naming what is not followed here.
     """
-    _require_header(plan)
-    for rank, gpu in enumerate(plan.gpus):
-        if gpu.id != rank:
-            raise VerificationError(f"gpus[{rank}]: id is {gpu.id}; it must be {rank}, its place")
+    for wrong in _wrong_header(plan):
+        raise VerificationError(wrong)
     _require_some_size(plan)
     for gpu in plan.gpus:
         for wrong in _wrong_gpu(plan, gpu):
@@ -63,7 +61,7 @@ def require_loadable(plan: ExecutionPlan) -> None:
                 raise VerificationError(f"rank {gpu.id}, thread block {block.id}: {wrong}")
             for number, op, inner in block.flat:
                 _Step(plan, gpu, block, number, op).require(inner)
-        _require_barriers(gpu)
+        _require_barriers(plan, gpu)
     _require_switches(plan)
     _require_apart(plan)
 
@@ -130,7 +128,7 @@ def _require_buffers(plan: ExecutionPlan, spec: Promise, where: str) -> None:
 def links_of(plan: ExecutionPlan) -> frozenset[tuple[int, int]]:
     """The ranks between which a plan that `require_loadable` passed moves data."""
     found = set()
-    for step in _steps(plan):
+    for step in _steps(plan, plan.gpus):
         for i, reference in enumerate(step.op.pieces):
             for owner, _ in step.owners(reference):
                 ends = owner.id, step.gpu.id
@@ -172,38 +170,34 @@ def units_of(plan: ExecutionPlan) -> tuple[int, ...]:
     return (most, most + 1) if most > 1 else (1,)
 
 
-def _steps(plan: ExecutionPlan) -> Iterator[_Step]:
-    for gpu, block in plan.blocks:
-        for number, op, _ in block.flat:
-            yield _Step(plan, gpu, block, number, op)
+def _steps(plan: ExecutionPlan, gpus: Sequence[PlanGpu]) -> Iterator[_Step]:
+    for gpu in gpus:
+        for block in gpu.blocks:
+            for number, op, _ in block.flat:
+                yield _Step(plan, gpu, block, number, op)
 
 
-def _require_header(plan: ExecutionPlan) -> None:
+def _wrong_header(plan: ExecutionPlan) -> Iterator[str]:
     least, most = plan.min_size, plan.max_size
-    for wrong, message in (
-        (
-            plan.protocol not in ("Simple", "LL"),
-            f"protocol is {plan.protocol!r}; it must be Simple or LL",
-        ),
-        (
-            not 1 <= plan.threads <= _MOST_THREADS,
-            f"num_threads_per_block is {plan.threads}; it must be 1 to {_MOST_THREADS}",
-        ),
-        (plan.alignment < 1, "buffer_alignment is 0; it must be at least 1"),
-        (
-            least > MOST_MIN_SIZE,
+    if plan.protocol not in ("Simple", "LL"):
+        yield f"protocol is {plan.protocol!r}; it must be Simple or LL"
+    if not 1 <= plan.threads <= _MOST_THREADS:
+        yield f"num_threads_per_block is {plan.threads}; it must be 1 to {_MOST_THREADS}"
+    if plan.alignment < 1:
+        yield "buffer_alignment is 0; it must be at least 1"
+    if least > MOST_MIN_SIZE:
+        yield (
             f"min_message_size is {least}; the runtime reads it as a number of 32 bits, so "
-            f"{MOST_MIN_SIZE} is the most",
-        ),
-        (
-            least > most,
-            f"no message has at least min_message_size = {least} and at most "
-            f"max_message_size = {most} bytes",
-        ),
-        (not plan.gpus, "gpus is empty"),
-    ):
-        if wrong:
-            raise VerificationError(message)
+            f"{MOST_MIN_SIZE} is the most"
+        )
+    if least > most:
+        sizes = f"at least min_message_size = {least} and at most max_message_size = {most} bytes"
+        yield f"no message has {sizes}"
+    if not plan.gpus:
+        yield "gpus is empty"
+    for rank, gpu in enumerate(plan.gpus):
+        if gpu.id != rank:
+            yield f"gpus[{rank}]: id is {gpu.id}; it must be {rank}, its place"
 
 
 def _require_some_size(plan: ExecutionPlan) -> None:
@@ -410,7 +404,7 @@ def _require_apart(plan: ExecutionPlan) -> None:
         return
     packets: set[tuple[int, int]] = set()
     data: set[tuple[int, int]] = set()
-    for step in _steps(plan):
+    for step in _steps(plan, plan.gpus):
         flags = [one for side in in_packets(step.op) for one in side]
         for packed, one in zip(flags, step.op.pieces, strict=False):
             for owner, buffer in step.owners(one):
@@ -429,24 +423,21 @@ def _require_apart(plan: ExecutionPlan) -> None:
         )
 
 
-def _require_barriers(gpu: PlanGpu) -> None:
+def _require_barriers(plan: ExecutionPlan, gpu: PlanGpu) -> None:
     """As many thread blocks must come to each barrier as it waits for."""
     sizes: dict[int, int] = {}
     blocks: dict[int, set[int]] = {}
-    for block in gpu.blocks:
-        for number, op, _ in block.flat:
-            if op.barrier is None or op.barrier_size is None or op.name != "barrier":
-                continue
-            place = f"rank {gpu.id}, thread block {block.id}, step {number} (barrier)"
-            if op.barrier >= _MOST_SYNCERS:
-                raise VerificationError(
-                    f"{place}: barrier {op.barrier}; the runtime has {_MOST_SYNCERS} of them"
-                )
-            if (size := sizes.setdefault(op.barrier, op.barrier_size)) != op.barrier_size:
-                raise VerificationError(
-                    f"{place}: for {op.barrier_size} thread blocks, elsewhere for {size}"
-                )
-            blocks.setdefault(op.barrier, set()).add(block.id)
+    for step in _steps(plan, (gpu,)):
+        op = step.op
+        if op.barrier is None or op.barrier_size is None or op.name != "barrier":
+            continue
+        if op.barrier >= _MOST_SYNCERS:
+            has = f"the runtime has {_MOST_SYNCERS} of them"
+            raise VerificationError(f"{step.place}: barrier {op.barrier}; {has}")
+        if (size := sizes.setdefault(op.barrier, op.barrier_size)) != op.barrier_size:
+            both = f"for {op.barrier_size} thread blocks, elsewhere for {size}"
+            raise VerificationError(f"{step.place}: {both}")
+        blocks.setdefault(op.barrier, set()).add(step.block.id)
     for barrier, size in sizes.items():
         if len(blocks[barrier]) != size:
             raise VerificationError(
@@ -474,7 +465,7 @@ def _require_switches(plan: ExecutionPlan) -> None:
 def _require_same_offsets(plan: ExecutionPlan, spec: Specification) -> None:
     """In place, one of both buffers begins elsewhere at each rank; only the other is reachable."""
     i_start, o_start = spec.in_place(min(1, spec.num_ranks - 1))
-    moving = {buffer for buffer, start in (("i", i_start), ("o", o_start)) if start}
+    moving = {"i"} if i_start else {"o"} if o_start else set()
     for gpu in plan.gpus:
         for i, remote in enumerate(gpu.remote_buffers):
             if remote.buffer in moving:
@@ -483,7 +474,7 @@ def _require_same_offsets(plan: ExecutionPlan, spec: Specification) -> None:
                     f"{remote.rank}; in place it begins elsewhere at each rank, and the runtime "
                     "adds the offset of the rank that reaches it"
                 )
-    for step in _steps(plan):
+    for step in _steps(plan, plan.gpus):
         for one in step.op.sources:
             if step.op.channel_type == "port" and one.buffer in moving:
                 raise VerificationError(

@@ -127,11 +127,10 @@ class _Build:
         """Gives each slot an address; in place, slots of both buffers have the same ones."""
         sizes = {kind: gpu.chunks(kind) * self.units for kind in "ios"}
         if self.plan.inplace and isinstance(spec, Specification):
-            name = "o" if sizes["o"] > sizes["i"] else "i"
-            common = self.memory.add(gpu.id, name, max(sizes["i"], sizes["o"])).start
-            i_start, o_start = spec.in_place(gpu.id)
-            starts = {"i": common + i_start * self.units, "o": common + o_start * self.units}
-            self.shared.append([(common, max(sizes["i"], sizes["o"]))])
+            i_start, o_start = (start * self.units for start in spec.in_place(gpu.id))
+            i, o = self.memory.add_in_place(gpu.id, (sizes["i"], sizes["o"]), (i_start, o_start))
+            starts = {"i": i, "o": o}
+            self.shared.append([(i - i_start, max(sizes["i"], sizes["o"]))])
         else:
             starts = {kind: self.memory.add(gpu.id, kind, sizes[kind]).start for kind in "io"}
             self.shared.append([(starts[kind], sizes[kind]) for kind in "io"])
