@@ -1,9 +1,9 @@
-"""Which thread block does what.
+"""The division of an algorithm into thread blocks.
 
-Operations on the same chunk at a rank depend on one another; those on different chunks hardly ever
-do (in place, a slot may be one chunk's source and another one's target).  Chunks that do are one
-*stream*.  A thread block takes whole streams, so that nothing within a rank has to wait for another
-thread block; the same streams at every rank, so that few blocks talk to one another.
+Operations on the same chunk at a rank depend on one another; operations on different chunks hardly
+ever do (in place, a slot may be one chunk's source and another one's target).  Dependent chunks are
+one *stream*.  A thread block takes whole streams, so that no operation waits for another thread
+block of its rank; the same streams at every rank, so that few blocks communicate.
 
 A block that would exceed a limit of the runtime is split: its streams at all ranks, or, if it has
 only one, its steps at that rank.  The parts of one stream follow one another by a semaphore.
@@ -25,9 +25,7 @@ Block = tuple[int, int, int]
 
 
 def streams_of(lowered: LoweredAlgorithm, others: Iterable[int] = ()) -> list[tuple[int, ...]]:
-    """The chunks of messages and of `others`, those together that depend on one another at any
-    rank.
-    """
+    """The chunks of messages and of `others`, in groups that depend on one another at any rank."""
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(others)
     for rank in lowered.ranks:
@@ -40,8 +38,8 @@ def streams_of(lowered: LoweredAlgorithm, others: Iterable[int] = ()) -> list[tu
 
 @dataclass
 class Division:
-    """Streams in groups, the same at every rank, and for a rank and a group the steps before which
-    a new part begins.
+    """Groups of streams, the same at every rank, and for a rank and a group the first steps of
+    parts.
     """
 
     groups: list[list[tuple[int, ...]]]
@@ -49,8 +47,8 @@ class Division:
 
     @staticmethod
     def of(lowered: LoweredAlgorithm, most: int, others: Sequence[int] = ()) -> Division:
-        """The streams in at most so many groups, each with about as many messages; `others` are
-        chunks that go without messages.
+        """At most `most` groups of streams with about as many messages; `others` are chunks
+        without.
         """
         streams = streams_of(lowered, others)
         weight = dict.fromkeys((chunk for stream in streams for chunk in stream), 0)
@@ -75,7 +73,7 @@ class Division:
         ]
 
     def owner(self) -> Callable[[int, int, int], Block]:
-        """The block of what a rank does with a chunk in a step."""
+        """The function from a rank, a chunk and a step to their block."""
         group_of = {
             chunk: number
             for number, group in enumerate(self.groups)
@@ -91,7 +89,7 @@ class Division:
         return owner
 
     def split(self, block: Block, steps: Sequence[int]) -> bool:
-        """Makes a block smaller that acts in `steps`, ascending; False if it cannot be."""
+        """Splits a block that acts in `steps`, ascending; False if it cannot be split."""
         rank, group, _ = block
         streams = self.groups[group]
         if len(streams) > 1:

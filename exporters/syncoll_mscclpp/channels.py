@@ -1,4 +1,4 @@
-"""Channels: memory channels within a box, and port channels where a network is between."""
+"""Channels: memory channels within a box, and port channels over a network."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Channels:
     """The kind of channel between two ranks.
 
     Args:
-        request: an algorithm; where a send of it passes a network, memory channels cannot.
+        request: an algorithm; memory channels cannot carry its sends over a network.
         chosen: auto, memory or port.
 
     Raises:
-        ExportError: when memory channels would have to pass a network, or a gather in place would
+        ExportError: if memory channels would have to pass a network, or a gather in place would
             need port channels.
     """
 
@@ -55,7 +55,7 @@ class Channels:
         """Passes if packets can be used.
 
         Raises:
-            ExportError: where they would have to go over port channels.
+            ExportError: if they would have to go over port channels.
         """
         if self.chosen == "port":
             raise ExportError("packets go over memory channels only; expected channel=memory")

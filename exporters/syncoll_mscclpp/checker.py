@@ -75,7 +75,7 @@ def _require_followable(plan: ExecutionPlan, units: int) -> None:
 
 
 def _followed(plan: ExecutionPlan, spec: Promise | None) -> tuple[Promise | None, str | None]:
-    """Executes a plan; returns its collective, with its root, and what cannot be judged."""
+    """Executes a plan; returns its collective, with its root, and the doubts."""
     found, doubt = spec, None
     for units in units_of(plan):
         _require_followable(plan, units)
@@ -85,7 +85,9 @@ def _followed(plan: ExecutionPlan, spec: Promise | None) -> tuple[Promise | None
 
 
 def _assumed(plan: ExecutionPlan, instance: Instance) -> Promise:
-    """What a plan does that does not say it, if its chunks lie in the order of their numbers."""
+    """The collective of a plan that does not state it, if its chunks lie in the order of their
+    numbers.
+    """
     asked = OwnSpecification.of_instance(instance)
     try:
         if asked.num_ranks != len(plan.gpus):
@@ -113,7 +115,7 @@ def _assumed(plan: ExecutionPlan, instance: Instance) -> Promise:
 def _follow(
     plan: ExecutionPlan, threads: PlanThreads, spec: Promise | None, units: int
 ) -> tuple[Promise | None, str | None]:
-    """The same with each chunk in so many pieces."""
+    """The same with each chunk cut into `units` pieces."""
     require_matched(threads.program)
     run = schedule(threads.program)
     doubt = require_ordered(threads, run, double_scratch=plan.double_scratch)

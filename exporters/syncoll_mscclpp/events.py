@@ -1,9 +1,9 @@
-"""Events: what one rank does through a switch for a group of ranks, amid puts and signals.
+"""Events: operations of one rank through a switch for a group of ranks, amid puts and signals.
 
 All ranks of a group bind a buffer to a multicast group.  One of them, the root of an event, loads
-the sum of what lies at a place of all of them, or takes a chunk of its own, and stores it at one
-place of all.  Where others made what is loaded, they say so to the root first; where others go on
-from what is stored, or end with it, the root tells them.
+the sum over all of them of one place, or takes a chunk of its own, and stores it at one place of
+all.  If others made the loaded data, they signal the root first; if others use the stored data, the
+root signals them.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ Group = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Event:
-    """One such operation.
+    """An operation through a switch.
 
     Args:
-        step: in which it is done, before anything is put.
-        chunk: what it belongs to, as operations of the lowered algorithm do.
-        root: who does it.
+        step: in which it is done, before any put.
+        chunk: as of operations of the lowered algorithm.
+        root: the rank that executes it.
         group: the ranks where it stores; the root is one of them.
-        sums: whether it loads the sum over the group, or takes what the root has.
-        source: where that lies, of a sum at every rank.
-        target: where it is stored, at every rank.
-        gathers: whether the others tell the root first that what is loaded is there.
-        tells: whether the root tells the others that it is stored.
+        sums: whether it loads the sum over the group, or a chunk of the root.
+        source: the slot of that, for a sum at every rank.
+        target: the slot where it is stored, at every rank.
+        gathers: whether the others signal the root first that the data are there.
+        tells: whether the root signals the others that it is stored.
         size: chunks side by side.
     """
 

@@ -1,7 +1,7 @@
-"""What the runtime of MSCCL++ has room for.
+"""The limits of the MSCCL++ runtime.
 
-Facts alone, taken from its sources: the writer and the checker share no code, and both look them
-up here.
+Facts alone, taken from its sources: the writer and the checker share no code, and both look them up
+here.
 """
 
 __all__ = [

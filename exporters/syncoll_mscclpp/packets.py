@@ -1,9 +1,9 @@
 """Packets: the same operations, with every message as packets into scratch of the receiver.
 
-A packet has a flag beside its data, so that its reader needs no signal: it waits for the packet.
-That takes half of the bandwidth and saves a signal at every step, which is worth it for small
-messages.  Every message has scratch of its own, which a call writes once; what is only sent on, or
-added, is read from there and stored nowhere else.
+A packet has a flag besides its data, so that its reader waits for the packet and needs no signal.
+That takes half of the bandwidth and saves a signal at every step, which pays for small messages.
+Every message has scratch of its own, which a call writes once; chunks that are only sent on, or
+added, are read from there and stored nowhere else.
 
 Scratch of such plans is doubled.  Slot k of packets lies where slots 2k and 2k + 1 of data would;
 so the data of a rank come first, and its packets behind them.
@@ -40,8 +40,8 @@ class Packed:
 
 @dataclass(frozen=True)
 class Packets:
-    """An algorithm by packets: what is done in place of each operation of each rank, the slot of
-    packets where each message arrives, and the slots of each rank.
+    """An algorithm by packets: the operations in place of each operation of each rank, the slot of
+    packets of each message, and the slots of each rank.
     """
 
     operations: tuple[tuple[tuple[Packed, ...], ...], ...]
@@ -50,7 +50,7 @@ class Packets:
 
 
 def packets_of(lowered: LoweredAlgorithm) -> Packets:
-    """What is done by packets in place of each operation."""
+    """The operations by packets in place of an algorithm's."""
     ranks = [_Rank(rank) for rank in lowered.ranks]
     arrivals = [0] * len(lowered.messages)
     for rank in ranks:
@@ -65,7 +65,7 @@ def packets_of(lowered: LoweredAlgorithm) -> Packets:
 
 @dataclass
 class _Rank:
-    """Where the values of a rank are while its list is gone through."""
+    """The places of a rank's values during a pass over its operations."""
 
     rank: RankOperations
     incoming: list[int] = field(default_factory=list)
@@ -94,7 +94,7 @@ class _Rank:
             )
 
     def packed(self, index: int, operation: Operation) -> list[Packed]:
-        """What is done in place of an operation, packets by number of arrival."""
+        """The operations in place of one, packets by number of arrival."""
         sources, target = operation.sources, operation.target
         if operation.action is Action.SEND:
             (source,) = sources
@@ -142,5 +142,5 @@ class _Rank:
         return Packed(name, data, numbers, self.data(target))
 
     def data(self, slot: Slot) -> Slot:
-        """Where it is."""
+        """The slot of a value's data."""
         return self.stored.get(slot, slot)

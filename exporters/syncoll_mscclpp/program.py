@@ -1,27 +1,26 @@
-"""Program: what every thread block does, step by step.
+"""Program: the operations of every thread block, step by step.
 
 In a step of the algorithm a thread block
 
-1. tells senders that what they will overwrite is not needed any more (``signal``), where it is;
-2. waits for the same from those to which it sends;
-3. puts, and signals each receiver once for all that it got;
-4. waits for each sender that puts something here,
-5. answers it, and waits for such answers, where a proxy's source will be overwritten, and only then
+1. signals senders that the slots that they will overwrite are free, if they were in use;
+2. waits for the same from its receivers;
+3. puts, and signals each receiver once for all its data;
+4. waits for each sender that puts data here,
+5. answers it, and waits for such answers, if a proxy's source will be overwritten, and only then
 6. adds and copies.
 
-All of that is done in one common order of all ranks, by step and then by these phases, and whatever
-is awaited comes earlier in that order.  So no ring of blocks waits for one another; and as signals
-of a channel are sent and awaited in that order, the n-th wait is for the n-th signal.
+All ranks do that in one common order, by step and then by these phases, and every wait comes after
+its signal in that order.  So no ring of blocks waits for one another; and as signals of a channel
+are sent and awaited in that order, the n-th wait is for the n-th signal.
 
-Before anything is put to a block it says that its rank's call has begun (``rlxsignal``), since the
-memory there belongs to somebody else until then.  Every put is awaited by a block of the rank where
-it goes, so that no call ends while somebody writes to its memory.  Over port channels a proxy reads
-the source at its leisure; so at the end every receiver answers, and no call ends while somebody
-reads from its memory.
+Before it receives a put, a block signals that its rank's call has begun (``rlxsignal``), since the
+memory is in other use until then.  Every put is awaited by a block of its receiver, so that no call
+ends while its memory is written to.  Over port channels a proxy reads the source at its leisure; so
+at the end every receiver answers, and no call ends while its memory is read.
 
 By packets (`syncoll_mscclpp.packets`) there are no signals but those at the beginning: 3 is a put
-of packets, 4 is part of what reads them, and 1, 2 and 5 are not needed, since nobody writes to what
-others read.  All packets of a call are read before it ends at their receiver, and are not sent
+of packets, 4 is part of their reads, and 1, 2 and 5 are not needed, since no slot is written while
+others read it.  All packets of a call are read before it ends at their receiver, and are not sent
 before it has begun there; so scratch is never overwritten too early, whatever was called in
 between.
 """
@@ -45,8 +44,8 @@ __all__ = ["PlanProgram", "RankPlan", "program_of"]
 
 @dataclass(frozen=True)
 class RankPlan:
-    """What one rank does: the other ends of its channels by their kind, how many semaphores it has,
-    a script for each thread block, and its multicast groups, each with the buffer that it binds.
+    """The program of one rank: the peers of its channels by kind, its number of semaphores, a
+    script for each thread block, and its multicast groups, each with the buffer that it binds.
     """
 
     peers: Mapping[str, Sequence[int]]
@@ -57,7 +56,7 @@ class RankPlan:
 
 @dataclass(frozen=True, eq=False)
 class PlanProgram:
-    """What all ranks do; `split` if limits asked for more thread blocks than were wanted."""
+    """The programs of all ranks; `split` if limits made more thread blocks than wanted."""
 
     lowered: LoweredAlgorithm
     ranks: tuple[RankPlan, ...]
@@ -75,12 +74,12 @@ def program_of(
 
     Args:
         kind: of the channels between two ranks: memory or port.
-        most_blocks: thread blocks of a rank, if no limit asks for more.
-        packets: how it is done by packets; None for data with signals.
-        events: what goes through switches, beside.
+        most_blocks: thread blocks of a rank, unless limits need more.
+        packets: the operations by packets; None for data with signals.
+        events: operations through switches.
 
     Raises:
-        ExportError: when a step of one chunk at one rank exceeds the limits of a thread block.
+        ExportError: if a step of one chunk at one rank exceeds the limits of a thread block.
     """
     division = Division.of(lowered, most_blocks, [event.chunk for event in events])
     split = False
@@ -115,7 +114,7 @@ def program_of(
 
 
 def _excess(script: Script) -> str | None:
-    """What there is too much of; None if nothing."""
+    """The exceeded limit in words; None if a script keeps all."""
     channels = [len(script.switches), *(len(script.table(kind)) for kind in KINDS)]
     for count, most, what in (
         (len(script.operations), MOST_OPERATIONS, "operations"),
@@ -133,7 +132,7 @@ Link = tuple[Block, Block]
 
 @dataclass
 class _Step:
-    """What a block does in one step."""
+    """The operations and events of a block in one step."""
 
     sends: list[Operation] = field(default_factory=list)
     receives: list[Operation] = field(default_factory=list)
@@ -220,17 +219,17 @@ class _Draft:
         return {block: self.script(block) for block in sorted(self.steps)}
 
     def to(self, block: Block, message: int | None) -> Channel:
-        """The channel over which a block talks of a message."""
+        """The channel of a block for a message."""
         assert message is not None
         sender, receiver = self.ends[message]
         return self.channel[block, receiver if block == sender else sender]
 
     def across(self, block: Block, event: Event, rank: int) -> Channel:
-        """The channel over which a block talks of an event with the block of another rank."""
+        """The channel of a block for an event, to the block of another rank."""
         return self.channel[block, self.owner(rank, event.chunk, event.step)]
 
     def overwrites(self, message: int | None) -> bool:
-        """Whether the receiver must say first that its memory is free."""
+        """Whether the receiver must signal first that its memory is free."""
         assert message is not None
         there = self.lowered.messages[message]
         receive = self.lowered.ranks[there.destination].operations[there.receive]
@@ -264,7 +263,7 @@ class _Draft:
         return script
 
     def packet_step(self, script: Script, packets: Packets, done: Sequence[Packed]) -> None:
-        """What a block does in a step by packets, in the order of the rank's list."""
+        """A step of a block by packets, in the order of the rank's list."""
         for one in done:
             remote = None
             if one.message is not None:
@@ -280,7 +279,7 @@ class _Draft:
                 script.packet(one.name, one.data, one.packets, one.target, remote)
 
     def multicast(self, block: Block, script: Script, step: _Step) -> None:
-        """What goes through switches in a step, with the signals around."""
+        """The events of a step, with the signals around."""
         ready = {self.across(block, one, one.root) for one in step.joins if one.gathers}
         script.synchronise("signal", sorted(ready))
         awaited, told = (
@@ -340,7 +339,7 @@ class _Draft:
 
 
 def _overwritten(lowered: LoweredAlgorithm, events: Sequence[Event]) -> set[int]:
-    """The messages whose sources are written to later on."""
+    """The messages whose sources are overwritten later."""
     stored = {(rank, event.target) for event in events for rank in event.group}
     found = {
         number
@@ -359,7 +358,7 @@ def _overwritten(lowered: LoweredAlgorithm, events: Sequence[Event]) -> set[int]
 def _channels(
     links: Sequence[Link], num_ranks: int, kind: Callable[[int, int], str]
 ) -> tuple[list[dict[str, list[int]]], Mapping[tuple[Block, Block], Channel]]:
-    """Numbers channels at each rank, those of each kind.
+    """Numbers channels at each rank by kind.
 
     The k-th channel of one rank to another is the other end of the k-th one back; so both take
     their common links in the same order.

@@ -4,10 +4,10 @@ Threads of a block only meet at a ``nop``.  One is written
 
 * before data is moved, if a wait came since the last one, or data was moved to or from the same
   slots;
-* before a signal or release, if data was moved or something awaited since, as the signal would not
-  cover what other threads did;
+* before a signal or release, if data was moved or awaited since, as the signal would not cover the
+  operations of other threads;
 * before a channel is used again in the same way, perhaps by another thread;
-* before a proxy is told to put something, if it was told to signal.
+* before a put by a proxy that was told to signal.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ LETTERS = {Buffer.INPUT: "i", Buffer.OUTPUT: "o", Buffer.SCRATCH: "s"}
 
 @dataclass(frozen=True)
 class Move:
-    """So many chunks that lie side by side go where they lie side by side too: to a rank over a
-    channel to the block there, or with peer -1 and no channel elsewhere at the own one.
+    """Neighbouring chunks that go to neighbouring slots of a rank over a channel; with peer -1 and
+    no channel, of the own rank.
     """
 
     peer: int
@@ -48,7 +48,7 @@ _Piece = TypeVar("_Piece", Move, Event)
 
 
 def joined(pieces: Iterable[_Piece], alike: Callable[[_Piece], object]) -> list[_Piece]:
-    """The same with pieces as one that follow one another, lie side by side and are `alike`."""
+    """The pieces, with consecutive ones joined that lie side by side and are `alike`."""
     result: list[_Piece] = []
     for one in pieces:
         if result:
@@ -62,7 +62,7 @@ def joined(pieces: Iterable[_Piece], alike: Callable[[_Piece], object]) -> list[
 
 
 def merge(moves: Sequence[Move], rank: int, num_ranks: int) -> list[Move]:
-    """The same with neighbours put together, in the order in which a rank sends to others."""
+    """The moves with neighbours joined, in the order in which a rank sends to others."""
 
     def key(move: Move) -> tuple[Any, ...]:
         away = distance(rank, move.peer, num_ranks)
@@ -76,10 +76,9 @@ class Script:
     """The operations of one thread block as they are written.
 
     Args:
-        channels: those of the rank that it uses; their places among those of their kind are
-            written.
+        channels: of the rank that it uses; their places among those of their kind are written.
         remotes: remote buffers that it reaches, by kind of channel; their places are written.
-        switches: numbers of the rank's switch channels that it uses; their places are written.
+        switches: the rank's switch channels that it uses; their places are written.
     """
 
     channels: list[Channel]
@@ -104,9 +103,8 @@ class Script:
         self._used = set()
 
     def synchronise(self, name: str, channels: Sequence[Channel]) -> None:
-        """A signal or wait over channels, in as many operations as it takes.
-
-        Of a port channel none is relaxed.
+        """Signals or waits over channels, in as many operations as it takes; port channels never
+        relaxed.
         """
         waits = name.endswith("wait")
         for kind in KINDS:
@@ -132,7 +130,7 @@ class Script:
         self.operations.append({"name": name, "semaphore_ids": [number]})
 
     def put(self, moves: Sequence[Move]) -> None:
-        """Chunks go to other ranks; those from one buffer, by one kind of channel, in one go."""
+        """Puts chunks to other ranks, an operation for each buffer and kind of channel."""
         by_buffer: dict[tuple[str, Buffer], list[Move]] = {}
         for move in moves:
             assert move.channel is not None
@@ -159,9 +157,8 @@ class Script:
                 self.operations.append(operation)
 
     def multicast(self, event: Event, bound: Sequence[tuple[Group, Buffer]]) -> None:
-        """An event through a switch: ``glres`` adds up over its group, ``gstore`` takes a chunk of
-        this rank; both store at all of the group.  `bound` has the rank's groups with their
-        buffers.
+        """Adds an event:  ``glres`` adds up over its group, ``gstore`` takes a chunk of this rank;
+        both store at all of the group.  `bound` has the rank's groups with their buffers.
         """
         self._before(_slots([(event.source, event.size)]), _slots([(event.target, event.size)]))
 
@@ -183,7 +180,7 @@ class Script:
         )
 
     def copy(self, move: Move) -> None:
-        """Chunks go elsewhere at the own rank."""
+        """Copies chunks within the own rank."""
         reads = _slots([(move.source, move.size)])
         self._before(reads, _slots([(move.target, move.size)]))
         self._data("copy", [move.source], move.target, move.size)
@@ -206,9 +203,8 @@ class Script:
         target: Slot | None = None,
         remote: tuple[int, int] | None = None,
     ) -> None:
-        """An operation on packets in scratch, over memory channels.
-
-        It is put together with the one before where that does it.
+        """Adds an operation on packets in scratch over memory channels, or joins it to the one
+        before.
 
         Args:
             name: ``ppkt``, ``rppkt``, ``upkt`` or ``repkt``.
@@ -239,7 +235,7 @@ class Script:
     def _joined(
         self, name: str, sources: list[dict[str, Any]], targets: list[dict[str, Any]]
     ) -> bool:
-        """Adds to the last operation what the same threads can do with the same pieces of data."""
+        """Extends the last operation if the same threads can do both with the same data."""
         if not self.operations:
             return False
         last = self.operations[-1]
@@ -269,7 +265,7 @@ class Script:
         )
 
     def _before(self, reads: set[Slot], writes: set[Slot]) -> None:
-        """Sees to it that all threads are done with these slots."""
+        """Adds a nop if not all threads are sure to be done with these slots."""
         clash = (reads & self._written) or (writes & self._written) or (writes & self._read)
         if self._waited or clash:
             self.nop()

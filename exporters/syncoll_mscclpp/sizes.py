@@ -1,4 +1,4 @@
-"""Sizes: the buffers of a plan in chunks, and the messages for which it is in bytes."""
+"""Sizes: the buffers of a plan in chunks, and its messages in bytes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _LARGEST_OFFSET = (1 << 32) - 1
 class Sizes:
     """Buffers in chunks, and messages in bytes.
 
-    The runtime measures a message at each rank by its own input, that of an allgather by its
-    output; the request, a gather by its output too, and a collective of its own by the largest
-    input of a rank.  A chunk has as many bytes at all ranks; where their inputs differ, a message
-    is within the range at every rank if it is at those with the smallest and the largest one.
+    The runtime measures a message at each rank by its own input, or, for an allgather, its output;
+    the request also a gather by its output, and a custom collective by the largest input of a rank.
+    A chunk has as many bytes at all ranks; if their inputs differ, a message is within the range at
+    every rank if it is at those with the smallest and the largest one.
 
-    A rank that has no input, or no output, passes room for one chunk, as the runtime divides by
-    their number.
+    A rank without input, or output, passes room for one chunk, as the runtime divides by their
+    number.
     """
 
     def __init__(

@@ -1,10 +1,10 @@
-"""Stages: what goes through switches within boxes, and what goes from box to box by itself.
+"""Stages: events through switches within boxes, and single sends from box to box.
 
-A multicast group is around one switch.  On a machine of several boxes an algorithm is put together
-from events within boxes and parts between them (`syncoll_mscclpp.ways`).  A part is a chunk of its
-own for `syncoll.runtime.lower`: what an event stored for it is its input, and what an event takes
-from it its output.  The runtime has no operation that stores a sum at one rank only, so that a sum
-for one rank is stored in scratch of all of its box, where the others leave it.
+A multicast group is around one switch.  On a machine of several boxes an algorithm is composed of
+events within boxes and parts between them (`syncoll_mscclpp.ways`).  A part is a chunk of its own
+for `syncoll.runtime.lower`: the result of earlier events is its input, and the source of later ones
+its output.  The runtime has no operation that stores a sum at one rank only, so a sum for one rank
+is stored in scratch of all of its box, and the others ignore it.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ __all__ = ["Stages", "staged"]
 
 @dataclass(frozen=True, eq=False)
 class Stages:
-    """An algorithm in stages: the messages of its parts, what goes through switches, the chunks of
-    scratch of each rank, and how many chunks go through switches.
+    """An algorithm in stages: the messages of its parts, its events, the chunks of scratch of each
+    rank, and the number of chunks that go through switches.
     """
 
     lowered: LoweredAlgorithm
@@ -51,7 +51,7 @@ def staged(request: ExportRequest, layout: Layout) -> Stages:
     """The stages of an algorithm.
 
     Raises:
-        ExportError: when nothing of it goes through switches, or it is to be in place.
+        ExportError: if nothing of it goes through switches, or it is to be in place.
     """
     if request.in_place:
         raise ExportError(
@@ -157,7 +157,7 @@ def _lowered(
 def _renamed(
     lowered: LoweredAlgorithm, names: list[dict[Slot, Slot]], chunks: list[int]
 ) -> LoweredAlgorithm:
-    """The same with slots and chunks as they are called outside of parts."""
+    """The same with the names of slots and chunks outside of parts."""
 
     def renamed(rank: int) -> Callable[[Slot], Slot]:
         return lambda slot: names[rank].get(slot, slot)
@@ -190,7 +190,7 @@ def _renamed(
 
 
 class _Times:
-    """When slots are read first and written last."""
+    """The first reads and last writes of slots."""
 
     def __init__(self, lowered: LoweredAlgorithm) -> None:
         self.reads: dict[tuple[int, Slot, bool], int] = {}
@@ -205,9 +205,9 @@ class _Times:
                     self.writes[place] = max(self.writes.get(place, one.step), one.step)
 
     def first_use(self, event: Event) -> int:
-        """The last step in which an event is in time for what reads what it stores.
+        """The last step in which an event is in time for the readers of its result.
 
-        The others of its group hear of it only after they put what they have in that step.
+        The others of its group hear of it only after their puts of that step.
         """
         far = 1 << 62
         uses = [far]
@@ -218,6 +218,6 @@ class _Times:
         return max(0, min(uses))
 
     def last_write(self, event: Event) -> int:
-        """The last step in which anything writes what an event takes; -1 if nothing does."""
+        """The last step in which an event's source is written; -1 if none."""
         group = event.group if event.sums else (event.root,)
         return max(self.writes.get((rank, event.source), -1) for rank in group)

@@ -1,15 +1,15 @@
-"""Plans by switch channels: NVSwitches add up (``glres``) and copy (``gstore``), in one operation.
+"""Plans by switch channels:  NVSwitches add up (``glres``) and copy (``gstore``), in one operation.
 
-A chunk whose contributions all come to one rank of a group, and whose sum goes from there to all of
-the group, is one operation of that rank: it loads the sum of what lies at one place of all of them,
-and stores it at one of all of them.  So is a chunk that all of a group send to all others at once,
-by the rank with the fewest: that takes less of every cable.  A chunk that goes from one rank to all
-of a group is stored so.  What a rank does depends on no other, so that the steps of the algorithm
-are those of the hardware; before and behind there is a signal between all that have a group in
-common.
+If all contributions to a chunk come to one rank of a group, and their sum goes from there to all of
+the group, that is one operation of the rank: it loads the sum over one place of all of them, and
+stores it at one of all of them.  So is a chunk that all of a group send to all others at once, by
+the rank with the fewest: that takes less of every cable.  A chunk that goes from one rank to all of
+a group is stored in one operation too.  The operations of different ranks are independent, so the
+steps of the algorithm are those of the hardware; before and after there is a signal between all
+ranks with a common group.
 
-A group is what a chunk says: all ranks, those of one group of an allreduce within groups, or those
-to which one rank's data go.  All its ranks bind the same buffer, so it has as many chunks at each,
+A group is given by a chunk: all ranks, those of one group of an allreduce within groups, or the
+receivers of one rank's data.  All its ranks bind the same buffer, so it has as many chunks at each,
 and the chunk has one place there.
 """
 
@@ -40,7 +40,7 @@ Bound = tuple[Group, Buffer]
 
 @dataclass(frozen=True)
 class _Way:
-    """How a chunk goes: to the ranks of a group, by a root (None where all send it to all others),
+    """The way of a chunk: to the ranks of a group, by a root (None if all send it to all others),
     added up first or not.
     """
 
@@ -50,11 +50,12 @@ class _Way:
 
 
 def switch_programs(request: ExportRequest, layout: Layout) -> tuple[list[RankPlan], int]:
-    """What each rank does, and how many chunks all ranks of a group would send to all others.
+    """The program of each rank, and the number of chunks that all of a group would send to all
+    others.
 
     Raises:
-        ExportError: when a chunk takes other ways than to one rank of a group and from there to
-            all of it, or does not lie at one place there.
+        ExportError: if a chunk takes other ways than to one rank of a group and from there to all
+            of it, or does not lie at one place there.
     """
     nodes = layout.collective.num_nodes
     ways = _ways(request.instance, request.algorithm)
@@ -104,7 +105,7 @@ def switch_programs(request: ExportRequest, layout: Layout) -> tuple[list[RankPl
 
 
 def _ways(instance: Instance, algorithm: Algorithm) -> list[_Way]:
-    """How each chunk goes."""
+    """The way of each chunk."""
     if isinstance(algorithm, OrbitAlgorithm):
         algorithm = algorithm.expanded()
     found: list[_Way] = []
@@ -158,7 +159,7 @@ def _way(instance: Instance, algorithm: Algorithm, chunk: int, own: IntArray) ->
 
 
 def _require_switch(topology: Topology, box: IntArray, chunk: int, way: _Way) -> None:
-    """Passes a group in one box, around one switch where switches of the topology copy or add."""
+    """Passes a group in one box, around one switch if switches of the topology copy or add."""
     hub = way.group[0] if way.root is None else way.root
     together = len(set(box[list(way.group)].tolist())) == 1
     told = topology.counts_copies and len(way.group) > 1
@@ -173,7 +174,7 @@ def _require_switch(topology: Topology, box: IntArray, chunk: int, way: _Way) ->
 def _event(
     request: ExportRequest, layout: Layout, chunk: int, way: _Way, root: int
 ) -> Event | None:
-    """What is done with a chunk; None where it is in its place."""
+    """The event of a chunk; None if it is in its place."""
     group = list(way.group)
     if len(group) == 1 and request.in_place:
         return None
@@ -209,7 +210,7 @@ def _require_room(number: int, peers: int, channels: int) -> None:
 
 
 def _script(events: list[Event], block: int, peers: int, channels: list[Bound]) -> Script:
-    """Everybody is there, this rank's chunks, everybody is done."""
+    """The script of a block: signals, its chunks, signals."""
     mine = [("memory", block * peers + i) for i in range(peers)]
     script = Script(mine, switches=list(range(len(channels))))
     script.synchronise("rlxsignal", mine)

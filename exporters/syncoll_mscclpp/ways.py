@@ -1,15 +1,15 @@
-"""Ways: how a chunk goes on a machine of boxes, each around a switch that copies and adds up.
+"""Ways: the way of a chunk on a machine of boxes, each around a switch that copies and adds up.
 
 A chunk may go
 
 * within a box, whose ranks add up and all get the sum;
-* by roots: in each box its sum comes to one rank, these exchange, and spread what they get;
-* boxes first: each box adds up and spreads, then ranks of different boxes add what they have;
+* by roots: in each box its sum comes to one rank, these exchange, and spread the result;
+* boxes first: each box adds up and spreads, then ranks of different boxes add their sums;
 * boxes last: ranks of different boxes add, then each box adds up and spreads;
 * by itself: with none of this, every send being one.
 
-What goes through switches are *events* (`syncoll_mscclpp.events`), the rest *parts*: messages of a
-chunk among some ranks, which begin with what events stored and end with what others take.
+Operations through switches are *events* (`syncoll_mscclpp.events`), the rest *parts*: messages of a
+chunk among some ranks, which begin with the results of events and end with the sources of others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["ChunkWay", "ChunkWays", "Exchange", "Send", "around_one_switch"]
 
 @dataclass(frozen=True)
 class Send:
-    """A send of a chunk; the mask has whose contributions it carries."""
+    """A send of a chunk; the mask has the ranks whose contributions it carries."""
 
     source: int
     destination: int
@@ -42,13 +42,10 @@ class Send:
 class Exchange:
     """Messages of a chunk among some ranks.
 
-    Slots in scratch are those of events, numbered from 0.
-
     Args:
-        shares: what each of them begins with, as contributions; and
-        inputs: where that is.
-        outputs: where each must end with all of it.
-        sends: in what steps what goes where.
+        shares: the contributions with which each of them begins.
+        inputs: the slots of the shares; slots in scratch are those of events, numbered from 0.
+        outputs: the slots where the sum must end.
     """
 
     shares: dict[int, int]
@@ -57,7 +54,7 @@ class Exchange:
     sends: list[Send]
 
     def fits(self) -> bool:
-        """Whether what is sent are whole shares."""
+        """Whether all sends carry whole shares."""
         return all(
             sum(share for share in self.shares.values() if not share & ~one.mask) == one.mask
             for one in self.sends
@@ -66,8 +63,8 @@ class Exchange:
 
 @dataclass
 class ChunkWay:
-    """How one chunk goes: events before its parts, its parts, and events after them, each with its
-    earliest step; and how many slots of scratch its events need.
+    """The way of one chunk: events before its parts, its parts, and events after them, each with
+    its earliest step; and the number of slots of scratch of its events.
     """
 
     first: list[Event] = field(default_factory=list)
@@ -77,7 +74,7 @@ class ChunkWay:
 
 
 def around_one_switch(topology: Topology, root: int, group: Iterable[int], sums: bool) -> bool:
-    """Whether a switch copies from a rank to a group, and if asked for adds up on the way back."""
+    """Whether one switch copies from a rank to a group, and, if asked, adds up on the way back."""
     others = [rank for rank in group if rank != root]
     ways = [(Counting.SOURCES, {(root, rank) for rank in others})]
     if sums:
@@ -89,7 +86,7 @@ def around_one_switch(topology: Topology, root: int, group: Iterable[int], sums:
 
 
 class ChunkWays:
-    """Finds how chunks go."""
+    """Finds the ways of chunks."""
 
     def __init__(self, instance: Instance, layout: Layout) -> None:
         self.instance = instance
@@ -100,7 +97,7 @@ class ChunkWays:
         self.known: dict[tuple[int, Group, bool], bool] = {}
 
     def of(self, algorithm: Algorithm) -> list[ChunkWay]:
-        """How each chunk goes."""
+        """The way of each chunk."""
         sends = algorithm.sends.tolist()
         if algorithm.contributions is None:
             masks = [1 << int(self.instance.pre[one[0]].argmax()) for one in sends]
@@ -113,7 +110,7 @@ class ChunkWays:
         return [self.way(chunk, mine) for chunk, mine in enumerate(by_chunk)]
 
     def way(self, chunk: int, sends: list[Send]) -> ChunkWay:
-        """How a chunk goes."""
+        """The way of a chunk."""
         found = _Found(self, chunk, sends)
         for attempt in (found.within_a_box, found.by_roots, found.boxes_first, found.boxes_last):
             way = attempt()
@@ -131,7 +128,7 @@ class ChunkWays:
 
 
 class _Found:
-    """One chunk, and the ways that it may go; each is None if it does not."""
+    """One chunk, and its possible ways; each is None if the chunk does not take it."""
 
     def __init__(self, ways: ChunkWays, chunk: int, sends: list[Send]) -> None:
         self.ways = ways
@@ -155,13 +152,13 @@ class _Found:
         self.ending = {b: tuple(n for n in self.ends if box[n] == b) for b in self.boxes}
 
     def slot(self, buffer: Buffer, node: int) -> Slot:
-        """Where the chunk starts, or must end, at a rank."""
+        """The place where the chunk starts, or must end, at a rank."""
         layout = self.ways.layout
         places = layout.inputs if buffer is Buffer.INPUT else layout.outputs
         return Slot(buffer, int(places[self.chunk, node]))
 
     def common(self, buffer: Buffer, group: Group) -> Slot | None:
-        """The one place where the chunk is at all of a group, in buffers of one size."""
+        """The one place of the chunk at all of a group, in buffers of one size."""
         layout = self.ways.layout
         sizes = layout.input_chunks if buffer is Buffer.INPUT else layout.output_chunks
         slots = {self.slot(buffer, node) for node in group}
@@ -181,7 +178,7 @@ class _Found:
         gathers: bool = False,
         tells: bool = True,
     ) -> Event | None:
-        """An event, if its group is around one switch and what it moves has one place."""
+        """An event, if its group is around one switch and its data have one place."""
         if source is None or target is None or not self.ways.around(root, group, sums=sums):
             return None
         return Event(step, self.chunk, root, group, sums, source, target, gathers, tells)
@@ -189,9 +186,8 @@ class _Found:
     def collected(
         self, sends: list[Send], group: Group, values: dict[int, int], result: int
     ) -> tuple[int, int] | None:
-        """The root by which values of a group are added up and spread, and the last step of that.
-
-        They may also all be sent to all.
+        """The root by which values of a group are added up and spread, or all sent to all; and the
+        last step.
         """
         to_all = [(a, b, values[a]) for a in group for b in group if a != b]
         given = sorted((one.source, one.destination, one.mask) for one in sends)
@@ -361,7 +357,7 @@ class _Found:
         )
 
     def components(self) -> list[list[int]]:
-        """The ranks between which the chunk goes from box to box, and those that are alone."""
+        """The ranks between which the chunk goes from box to box, and the single ones."""
         graph = nx.Graph([(one.source, one.destination) for one in self.between])
         if not set(graph) <= {*self.starts}:
             return [self.starts]  # another rank relays: no share is whole
@@ -371,7 +367,7 @@ class _Found:
     def part(
         self, nodes: list[int], shares: dict[int, int], inputs: dict[int, Slot], ending: Buffer
     ) -> Exchange:
-        """What some ranks do among themselves, at the end of which all have the sum."""
+        """The exchange among some ranks, at the end of which all have the sum."""
         scratch = ending is Buffer.SCRATCH
         return Exchange(
             {node: shares[node] for node in nodes},

@@ -1,7 +1,7 @@
 """Writes MSCCL++ execution plans, in the schema of v0.8 and later.
 
-Every rank puts to the memory of others (zero copy): to their output where what arrives is final,
-else to scratch.
+Every rank puts to the memory of others (zero copy): to their output if the data are final, else to
+scratch.
 """
 
 from __future__ import annotations
@@ -87,9 +87,7 @@ def _exported(
     in_switches: bool = False,
     split: bool = False,
 ) -> Exported:
-    """The file of a program; `split` says that limits asked for more thread blocks than were
-    wanted.
-    """
+    """The file of a program; `split` if limits made more thread blocks than wanted."""
     room = max(scratch) * (2 if packets else 1)
     sizes = Sizes(layout, room, request, int(options["alignment"]))
     kinds = {kind for one in ranks for kind in one.peers} | ({"switch"} if in_switches else set())
@@ -116,7 +114,7 @@ def _exported(
 
 
 def _through_switches(request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
-    """A plan by switch channels: alone, or, where there are several boxes, within each."""
+    """A plan by switch channels: alone, or, with several boxes, within each."""
     if options["packets"] == "yes":
         raise ExportError("packets go over memory channels only")
     layout = layout_of(request.instance, in_place=request.in_place)
@@ -165,7 +163,7 @@ def _in_stages(
 def _program(
     request: ExportRequest, channels: Channels, options: Mapping[str, OptionValue]
 ) -> tuple[PlanProgram, Packets | None]:
-    """The program, and how it is done by packets; None if it is not."""
+    """The program, and its packets; None without packets."""
     wanted, most = options["packets"], int(options["blocks"])
     if wanted == "yes":
         channels.require_packets()
@@ -205,7 +203,7 @@ def _name(name: str) -> str:
 
 
 def _told(request: ExportRequest, layout: Layout) -> dict[str, Any]:
-    """Beside what the runtime reads: which chunk lies where, if no name of a collective says it."""
+    """The places of chunks, for collectives without a name; the runtime ignores them."""
     if layout.collective.kind is not Kind.CUSTOM:
         return {}
     tables = {}
@@ -291,9 +289,7 @@ def _notes(
     kinds: Set[str],
     options: Mapping[str, OptionValue],
 ) -> Iterator[str]:
-    """What a user should know of a plan with these kinds of channels; `blocks` of a rank are 0
-    where they are no more than were asked for.
-    """
+    """The notes for the user; `blocks` of a rank are 0 if no more than wanted."""
     if collective.kind is Kind.CUSTOM:
         yield from _own_buffers(sizes)
     else:
@@ -338,7 +334,7 @@ def _notes(
 
 
 def _own_buffers(sizes: Sizes) -> Iterator[str]:
-    """What each rank passes to a collective for which the runtime has no name."""
+    """The buffers that each rank passes to a collective without a name."""
     yield (
         "a rank's input holds the chunks that start there, and its output those that must end "
         "there, in the order of their numbers"

@@ -1,4 +1,4 @@
-"""Reading execution plans as the runtime does: its own parser, shared with no writer.
+"""Reads execution plans as the runtime does, independently of the writer.
 
 ::
 

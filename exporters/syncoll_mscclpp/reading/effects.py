@@ -1,4 +1,4 @@
-"""Effects: which threads of a block do what, beside the instructions of the abstract machine."""
+"""Effects: the threads of a block that execute an instruction of the abstract machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Effect", "EffectKind"]
 
 
 class EffectKind(Enum):
-    """What an instruction does, as far as order is concerned."""
+    """The kind of an instruction, as far as order is concerned."""
 
     MOVE = auto()
     """All threads touch memory."""
@@ -28,14 +28,14 @@ class EffectKind(Enum):
 
 @dataclass(frozen=True)
 class Effect:
-    """What stands behind an instruction.
+    """The execution of an instruction.
 
     Args:
         operation: a number that the instructions of one operation share.
         thread: of the block, for a push.
-        counters: the counters that are signalled or awaited, or the semaphores; the n-th by thread
-            n.  Of a push, the proxy's channel.
-        relaxed: whether a signal or wait says nothing about memory.
+        counters: the signalled or awaited counters, or the semaphores; the n-th by thread n.  Of a
+            push, the proxy's channel.
+        relaxed: whether a signal or wait does not order memory.
         signals: the counter that the proxy raises, of a push that only signals; else -1.
         multicast: whether it goes through a switch.
     """

@@ -1,4 +1,4 @@
-"""Operations: which there are, and what each needs of buffers and channels.
+"""The operations, and the buffers and channels that each needs.
 
 The loader takes an operation as it stands; one of a wrong signature reads fields that were never
 set.
@@ -30,7 +30,7 @@ MULTICAST = ("glres", "gstore")
 
 @dataclass(frozen=True)
 class Signature:
-    """What an operation needs.
+    """The needs of an operation.
 
     Args:
         sources: kinds of its sources: l local, r remote, s switch, L and R the same of packets in
@@ -95,7 +95,7 @@ def in_packets(op: PlanOperation) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
 
 
 def wrong_signature(op: PlanOperation) -> str | None:
-    """What is wrong with an operation of a known name, by itself; None if nothing."""
+    """The error of an operation of a known name, by itself; None if there is none."""
     signature = SIGNATURES[op.name]
     if signature.channel_types and op.channel_type not in signature.channel_types:
         return (

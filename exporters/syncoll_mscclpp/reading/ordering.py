@@ -1,32 +1,30 @@
-"""Order: whatever touches the same memory must come one after the other, whatever the timing.
+"""Order: accesses to the same memory must follow one another for any timing.
 
 Happens-before as the GPU gives it, which is less than program order:
 
 * An operation that moves data is done by all threads of a block, each on its part.  Between two
   that touch the same memory the threads must meet (``nop``, or ``barrier``).
-* A signal, wait, acquire or release is done by one thread for each channel or semaphore.  What
-  other threads did before is only covered, and what they do afterwards only held back, by a ``nop``
-  in between.
+* A signal, wait, acquire or release is done by one thread for each channel or semaphore.  It covers
+  earlier operations of other threads, and holds back their later ones, only with a ``nop`` between.
 * A port channel's put is done by a proxy, which reads the source some time later, in the order in
-  which the puts and signals of that channel were handed to it.  Nothing but an answer from the
-  other side tells that it is done.
-* A relaxed signal or wait holds operations back, but does not make what was written visible: it
-  orders a read before a later write, and what was there before the call; not a write before
-  anything.
-* A packet has the flag of its call beside its data, and whoever reads it waits for that flag.  So
-  it orders its own data, and in time what its writer had done before, with what it read for this
-  very packet; nothing else becomes visible by it.  A slot that a call writes twice orders nothing,
-  as both have the same flag.
-* What goes through a switch (multicast) and is followed by relaxed signals alone may be there or
-  not: that is up to the hardware, and how plans of this kind are written.  It is not judged.
+  which it got the puts and signals of that channel.  Only an answer from the other side tells that
+  it is done.
+* A relaxed signal or wait holds operations back, but does not make writes visible: it orders a read
+  before a later write, and data from before the call; not a write before anything.
+* A packet has the flag of its call besides its data, and its reader waits for that flag.  So it
+  orders its own data, and in time the earlier operations of its writer, with the reads of this very
+  packet; nothing else becomes visible by it.  A slot that a call writes twice orders nothing, as
+  both have the same flag.
+* A write through a switch (multicast) that only relaxed signals follow may be there or not: that is
+  up to the hardware, and plans of this kind rely on it.  It is not judged.
 * A call begins at a rank when that rank's caller has filled its input and has done with its output,
   and ends when all its thread blocks end; then the caller reads the output and fills the input
-  anew.  Nobody says when it begins or ends elsewhere.  So the plan is followed for two calls in a
-  row (three if two halves of scratch take turns), with the callers' accesses in between.
+  anew.  Its begin and end elsewhere are unknown.  So the plan is followed for two calls in a row
+  (three if two halves of scratch take turns), with the callers' accesses in between.
 
-Clocks are vectors with an entry for each thread block, caller and proxy: how many of its stretches
-between two meetings are done.  There are two for each thread: what lies before it at all, and what
-of that is visible.  A write must be visible to what comes after it; a read must merely lie before.
+Clocks are vectors with an entry for each thread block, caller and proxy: the number of its finished
+stretches between two meetings.  Each thread has two: for all that lies before it, and for the
+visible part.  A write must be visible to later accesses; a read must merely lie before.
 """
 
 from __future__ import annotations
@@ -52,18 +50,18 @@ _MOST_WORK = 20_000_000_000
 def require_ordered(
     threads: PlanThreads, schedule: Schedule, *, double_scratch: bool
 ) -> str | None:
-    """Passes a plan in which all that touches the same memory is in order.
+    """Passes a plan whose accesses to the same memory are in order.
 
     Args:
-        schedule: one of its executions; whichever it is, the answer is the same.
+        schedule: one of its executions; the answer is the same for all.
         double_scratch: whether calls take turns with two halves of scratch.
 
     Returns:
-        What cannot be judged, in words; None if everything could be.
+        The doubt that remains, in words; None if everything could be judged.
 
     Raises:
         VerificationError: naming both accesses.
-        UncheckedError: when the plan is too large to tell.
+        UncheckedError: if the plan is too large.
     """
     agents = len(threads.effects) + len(threads.inputs) + threads.proxies
     if agents * len(schedule.order) > _MOST_WORK:
@@ -81,19 +79,19 @@ Vector = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class _Clock:
-    """What lies before a moment, and what of it is visible."""
+    """The clock of a moment, and its visible part."""
 
     before: Vector
     seen: Vector
 
     def join(self, other: _Clock) -> _Clock:
-        """What lies before either."""
+        """The clock after both."""
         if other is self:
             return self
         return _Clock(np.maximum(self.before, other.before), np.maximum(self.seen, other.seen))
 
     def done(self, agent: int, count: int) -> _Clock:
-        """The same with what an agent has done."""
+        """The clock after the first stretches of an agent."""
         before, seen = self.before.copy(), self.seen.copy()
         before[agent] = max(before[agent], count)
         seen[agent] = max(seen[agent], count)
@@ -102,14 +100,14 @@ class _Clock:
 
 @dataclass
 class _Pushed:
-    """What one thread handed to a proxy since the threads met."""
+    """The accesses that one thread handed to a proxy since the threads met."""
 
     reads: set[int]
     writes: set[int]
     signals: bool
 
     def clashes(self, other: _Pushed) -> bool:
-        """Whether it matters which of two comes first."""
+        """Whether the order of two matters."""
         if self.signals or other.signals:
             return True
         return bool(self.writes & (other.reads | other.writes) or self.reads & other.writes)
@@ -123,7 +121,7 @@ Instant = tuple[int, int]
 class _Block:
     """A thread block: the clock of all its threads when they met last, and news of some since.
 
-    Packets tell of single instructions of others: what all threads know, and what some heard since.
+    Packets bring news of single instructions of others:  `known` to all threads, or `heard` since.
     """
 
     clock: _Clock
@@ -223,7 +221,9 @@ class _Detector:
             self.known[thread.rank] |= self.blocks[t].known
 
     def follow(self, at: int) -> int:
-        """The next instruction; at a barrier, those of all that meet.  Returns the one after."""
+        """Follows the next instruction, or all that meet at a barrier; returns the index of the
+        next one.
+        """
         t, position = self.order[at]
         effect = self.threads.effects[t][position]
         if effect.kind is not EffectKind.BARRIER:
@@ -238,7 +238,7 @@ class _Detector:
         return at + len(group)
 
     def meet(self, t: int) -> None:
-        """All threads of a block meet: what one knows all know."""
+        """All threads of a block meet and share their news."""
         block = self.blocks[t]
         clock = block.clock
         for news in block.news.values():
@@ -282,7 +282,7 @@ class _Detector:
                 block.news[thread] = self.acquire(t, counter, block.of(thread))
 
     def acquire(self, t: int, counter: int, clock: _Clock) -> _Clock:
-        """Joins the releases that must have been, whichever of several blocks were first.
+        """Joins the releases that are certain, whichever of several blocks were first.
 
         The n-th acquire of a block needs n - init releases.  Of those of one block, it needs as
         many as all the others together cannot make up for.
@@ -394,7 +394,7 @@ class _Detector:
     def require(
         self, slot: int, who: Access, clock: _Clock, earlier: Access, what: str, other_what: str
     ) -> None:
-        """Passes when an earlier access lies before: a write visibly, a read at all."""
+        """Passes if an earlier access lies before: a write visibly, a read at all."""
         agent, stretch, operation, place, multicast = earlier
         known = clock.seen if other_what == "writes" else clock.before
         if known[agent] > stretch or (agent == who[0] and operation == who[2]):

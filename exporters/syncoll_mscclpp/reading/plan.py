@@ -1,7 +1,7 @@
-"""Plan: what an execution plan says, in the form in which the runtime's loader takes it.
+"""Plan: the content of an execution plan, in the form of the runtime's loader.
 
-The loader asks for the keys that it needs and ignores the others.  Where it would throw, read
-something else than is meant, or fall back silently, reading fails here, with the place.
+The loader reads the keys that it needs and ignores the others.  If it would throw, misread a value,
+or fall back silently, reading fails here, with the place.
 """
 
 from __future__ import annotations
@@ -66,27 +66,23 @@ class GroupPart(Record, frozen=True):
 
 
 class PipelineLoop(Record, frozen=True):
-    """Over how many chunks a pipeline runs, and the bytes of one round of it."""
+    """The number of chunks of a pipeline, and the bytes of one round of it."""
 
     chunks: Index = field(name="num_chunks")
     unit: Index = field(name="unit_size")
 
 
 class PlanOperation(Record, frozen=True):
-    """One operation of a thread block; what it does not need is empty.
+    """One operation of a thread block; unneeded fields are empty.
 
     Args:
         name: as in the file.
         sources: pieces that it reads.
         targets: pieces that it writes.
-        channel_type: of its channels.
-        channels: places in the thread block's table of channels of that type.
+        channels: places in the thread block's table of channels of `channel_type`.
         group: of thread blocks that share the work.
-        barrier: of a ``barrier``, its number.
-        barrier_size: of how many thread blocks it is.
-        semaphores: their numbers.
-        loop: of a ``pipeline``.
-        inner: its operations.
+        barrier: of a ``barrier``, its number, with its number of thread blocks `barrier_size`.
+        loop: of a ``pipeline``, with its operations `inner`.
     """
 
     name: str
@@ -235,9 +231,7 @@ class PlanGpu(Record, frozen=True, dict=True):
 
 
 class StatedPlaces(Record, frozen=True):
-    """Which chunks a plan says that each rank's input holds, and its output must hold in the end,
-    one after the other; the runtime passes over that.
-    """
+    """The chunks in each rank's input, and in its final output, in order; only for checkers."""
 
     collective: str
     combining: bool
@@ -259,7 +253,7 @@ class ExecutionPlan(Record, frozen=True):
         max_size: the largest one.
         reuse_resources: whether calls share scratch of a fixed size.
         double_scratch: whether calls take turns with two halves of scratch.
-        stated: which chunk lies where, beside what the runtime reads.
+        stated: the places of chunks, which the runtime does not read.
     """
 
     name: str
@@ -289,7 +283,7 @@ def read_plan(content: bytes) -> ExecutionPlan:
     """Reads a file.
 
     Raises:
-        VerificationError: when it is no JSON, or not of the schema of v0.8 and later.
+        VerificationError: if it is no JSON, or not of the schema of v0.8 and later.
     """
     try:
         value = json.loads(content.decode("utf-8"), parse_constant=_no_constant)

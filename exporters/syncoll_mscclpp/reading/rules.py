@@ -1,8 +1,8 @@
-"""Rules: what the runtime needs of a plan before anything runs.
+"""Rules: the requirements of the runtime before anything runs.
 
-The loader checks next to nothing; indices out of range read whatever lies there.  Facts are from
-the runtime's sources (execution_plan.cc, executor.cc, execution_kernel.hpp).  A missing signal, a
-race and a wrong result are not looked for here but by executing the plan.
+The loader checks next to nothing; an index out of range reads arbitrary memory.  Facts are from the
+runtime's sources (execution_plan.cc, executor.cc, execution_kernel.hpp).  Missing signals, races
+and wrong results are found by executing the plan, not here.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def require_loadable(plan: ExecutionPlan) -> None:
 
     Raises:
         VerificationError: naming the rule that is broken, and where.
-        UncheckedError: naming what is not followed here.
+        UncheckedError: naming the unsupported feature.
     """
     for wrong in _wrong_header(plan):
         raise VerificationError(wrong)
@@ -67,10 +67,10 @@ def require_loadable(plan: ExecutionPlan) -> None:
 
 
 def specification_of(plan: ExecutionPlan) -> Promise | None:
-    """The collective of a plan, its root unknown; None where the plan does not say what it does.
+    """The collective of a plan, its root unknown; None if the plan does not define it.
 
     Raises:
-        VerificationError: when the sizes of buffers do not suit it.
+        VerificationError: if the sizes of buffers do not suit it.
     """
     name, stated, ranks = plan.collective, plan.stated, len(plan.gpus)
     if name not in STANDARD:
@@ -102,7 +102,7 @@ def require_sizes(plan: ExecutionPlan, spec: OwnSpecification) -> None:
     """Passes a plan whose buffers are those of a collective that is stated by its chunks.
 
     Raises:
-        VerificationError: when the sizes of buffers do not suit it, or the plan is in place.
+        VerificationError: if the sizes of buffers do not suit it, or the plan is in place.
     """
     if plan.inplace:
         raise VerificationError(
@@ -149,13 +149,13 @@ def within_boxes_of(plan: ExecutionPlan) -> frozenset[tuple[str, int, int]]:
 
 
 def units_of(plan: ExecutionPlan) -> tuple[int, ...]:
-    """Into how many equal pieces chunks are cut to follow a plan, for each time it is followed.
+    """The numbers of equal pieces into which chunks are cut, one for each execution of the plan.
 
     One, unless groups of thread blocks share operations, or a pipeline goes over chunks in pieces:
-    then the pieces' borders depend on the size of a chunk, and two sizes are looked at.
+    then the pieces' borders depend on the size of a chunk, and two sizes are checked.
 
     Raises:
-        UncheckedError: when the groups are too large.
+        UncheckedError: if the groups are too large.
     """
     most, pipelined = 1, False
     for _, block in plan.blocks:
@@ -214,7 +214,7 @@ def _require_some_size(plan: ExecutionPlan) -> None:
 
 
 def _wrong_gpu(plan: ExecutionPlan, gpu: PlanGpu) -> Iterator[str]:
-    """What is wrong with a rank, its thread blocks left aside."""
+    """The errors of a rank, except its thread blocks'."""
     ranks = len(plan.gpus)
     for key, chunks in (("input_chunks", gpu.input_chunks), ("output_chunks", gpu.output_chunks)):
         if chunks == 0:
@@ -244,7 +244,7 @@ def _wrong_gpu(plan: ExecutionPlan, gpu: PlanGpu) -> Iterator[str]:
 
 
 def _wrong_tables(gpu: PlanGpu, block: PlanBlock) -> Iterator[str]:
-    """What is wrong with the tables of a thread block, or the number of its operations."""
+    """The errors in the tables of a thread block, or in the number of its operations."""
     for kind, ids in block.channels.items():
         there = len(gpu.switches) if kind == "switch" else len(gpu.channels[kind])
         if len(ids) > MOST_TABLE:
@@ -280,7 +280,7 @@ class _Step:
         self.place = f"rank {gpu.id}, thread block {block.id}, step {number} ({op.name})"
 
     def require(self, inner: bool) -> None:
-        """Passes an operation that does what it says, in a pipeline or not."""
+        """Passes an operation that is valid, in a pipeline or not."""
         for wrong in self._wrong(inner):
             raise VerificationError(f"{self.place}: {wrong}")
         packets = [one for side in in_packets(self.op) for one in side]
@@ -374,7 +374,7 @@ class _Step:
                 )
 
     def owners(self, one: PlanReference) -> list[tuple[PlanGpu, str]]:
-        """Whose buffers a reference means, and which; several through a switch channel."""
+        """The ranks and buffers of a reference; several through a switch channel."""
         gpus, block = self.plan.gpus, self.block
         if one.remote is not None:
             kind = self.op.channel_type

@@ -1,10 +1,10 @@
-"""Threads: the program that a plan's thread blocks execute.
+"""Threads: the program of a plan's thread blocks.
 
-Each operation becomes the instructions of the abstract machine, one for every piece of a chunk that
-it moves.  The machine takes a thread block for one thread, which is right for the question whether
-the plan ends and for what it computes if it has no races: all threads but the first, which takes
-part in everything, wait for less.  Which thread does what, and so what is in order, is kept beside
-it in `Effect`, for `syncoll_mscclpp.reading.ordering`.
+Each operation becomes instructions of the abstract machine, one for every piece of a chunk that it
+moves.  The machine takes a thread block for one thread.  That suffices to decide whether the plan
+ends, and its result if it has no races: all threads but the first, which takes part in everything,
+wait for less.  The threads of each operation, and so the order, are in its `Effect`, for
+`syncoll_mscclpp.reading.ordering`.
 
 A channel is a pair of counters, one for each direction: the n-th wait of a rank waits for the n-th
 signal of its peer.  The k-th channel of a rank to a peer is the other end of the k-th channel of
@@ -41,13 +41,13 @@ class PlanThreads:
     """A plan, ready to be executed.
 
     Args:
-        effects: for each thread of it, what stands behind each instruction.
+        effects: of each instruction of each thread.
         inputs: the first slot of each rank's input.
         outputs: the first slot of each rank's output.
-        shared: for each rank the first slots, and sizes, of what belongs to the caller.
-        proxies: how many port channels there are; their numbers in effects are below.
-        semaphores: for each semaphore, by its counter, the value at which it begins.
-        packets: for each slot of packets that is written how often a call writes it.
+        shared: for each rank the first slots, and sizes, of the caller's buffers.
+        proxies: the number of port channels; their numbers in effects are below.
+        semaphores: the initial value of each semaphore, by its counter.
+        packets: for each written slot of packets the number of writes in a call.
     """
 
     program: Program
@@ -64,11 +64,11 @@ def threads_of(plan: ExecutionPlan, spec: Promise | None, units: int) -> PlanThr
     """The program of a plan that `require_loadable` passed.
 
     Args:
-        spec: the collective; None where the file does not say.
-        units: into how many pieces each chunk is cut.
+        spec: the collective; None if unknown.
+        units: the number of pieces of each chunk.
 
     Raises:
-        VerificationError: when signals and waits of a channel do not come out even.
+        VerificationError: if signals and waits of a channel do not come out even.
     """
     build = _Build(plan, units)
     for gpu in plan.gpus:
@@ -162,7 +162,7 @@ class _Build:
                     self.acquirers.setdefault(counter, set()).add(block.id)
 
     def add_waits(self, gpu: PlanGpu) -> None:
-        """For each channel the counter of what its peer signals; none if that has no such end."""
+        """The counter of the peer's signals for each channel; none if the peer has no such end."""
         seen: Counter[tuple[str, int]] = Counter()
         for kind, peers in gpu.channels.items():
             for number, peer in enumerate(peers):
@@ -190,7 +190,9 @@ class _Build:
         self.effects.append(maker.effects)
 
     def require_even(self) -> None:
-        """A signal too many would be taken for one of the next call."""
+        """Passes if every signal is awaited: a signal too many would be taken for one of the next
+        call.
+        """
         for counter, name in enumerate(self.names):
             posted, taken = self.posted[counter], self.taken[counter]
             if posted != taken:
@@ -215,7 +217,7 @@ class _Maker:
         self.operation = 0
 
     def add(self, number: int, op: PlanOperation, window: tuple[int, int] | None = None) -> None:
-        """An operation, or of one in a pipeline what it does in one round."""
+        """Adds an operation, or one round of an operation in a pipeline."""
         self.operation += 1
         self.number, self.op, self.window = number, op, window
         if op.name in ("signal", "rlxsignal"):
@@ -264,7 +266,7 @@ class _Maker:
         )
 
     def use(self, what: str, counters: tuple[int, ...], only: str | None) -> None:
-        """Notes who uses channels; the counts at an end are plain numbers, of one block only."""
+        """Notes the users of channels; the counts at an end are plain numbers of one block."""
         if len(set(counters)) < len(counters):
             raise self.fail("the same one twice, by two threads at a time")
         for counter in counters if only is not None else ():
@@ -315,7 +317,7 @@ class _Maker:
         return counters
 
     def acquire(self) -> None:
-        """Where several blocks acquire, the last one may be first: each waits for all releases."""
+        """If several blocks acquire, the last one may be first: each waits for all releases."""
         counters = self.semaphores("acquire")
         waits = []
         for counter in counters:
@@ -361,7 +363,7 @@ class _Maker:
         return result
 
     def pieces(self) -> list[list[tuple[tuple[int, ...], tuple[int, ...]]]]:
-        """For each target of a put, else at once: what each instruction reads and writes."""
+        """The reads and writes of each instruction, for each target of a put, else at once."""
         sides = [
             list(zip(pieces, flags, strict=True))
             for pieces, flags in zip(
@@ -404,10 +406,7 @@ class _Maker:
         return self.build.memory.owner(slot).name == PACKET_BUFFER
 
     def packet(self, slot: int) -> int:
-        """The counter of a slot of packets: how often this call has written there.
-
-        Who reads it waits until its flag is that of the call.
-        """
+        """The counter of the writes of this call to a slot of packets, whose flag readers await."""
         counter = self.build.packet_counter.get(slot)
         if counter is None:
             counter = self.build.packet_counter[slot] = len(self.build.names)
@@ -433,6 +432,6 @@ class _Maker:
 
 
 def _share(size: int, number: int, group: int) -> int:
-    """Where the part of a thread block in a group begins, as the runtime computes it."""
+    """The begin of the part of a thread block in a group, as the runtime computes it."""
     least, rest = divmod(size, group)
     return number * least + min(number % size, rest)
