@@ -59,6 +59,12 @@ def order_of(
     def wake(place: Place) -> None:
         heapq.heappush(ready, (ranks[place[0]][place[1]].key, place))
 
+    def hand_over(connection: Connection) -> None:
+        """Wakes the receiver of the first message, if it waits already."""
+        queue = queues[connection]
+        if queue and queue[0] in for_message:
+            wake(for_message.pop(queue[0]))
+
     while ready:
         _, place = heapq.heappop(ready)
         instruction = ranks[place[0]][place[1]]
@@ -72,18 +78,13 @@ def order_of(
             for_space[connections[outgoing]].append(place)
             continue
         if incoming is not None:
-            connection = connections[incoming]
-            queue = queues[connection]
-            queue.popleft()
-            if queue and queue[0] in for_message:
-                wake(for_message.pop(queue[0]))
-            for other in for_space.pop(connection, []):
+            queues[connections[incoming]].popleft()
+            hand_over(connections[incoming])
+            for other in for_space.pop(connections[incoming], []):
                 wake(other)
         if outgoing is not None:
-            queue = queues[connections[outgoing]]
-            queue.append(outgoing)
-            if queue[0] in for_message:
-                wake(for_message.pop(queue[0]))
+            queues[connections[outgoing]].append(outgoing)
+            hand_over(connections[outgoing])
         result.append(place)
         for follower in followers[place]:
             missing[follower] -= 1

@@ -64,14 +64,6 @@ class Division:
             loads[lightest] += sum(weight[chunk] for chunk in stream)
         return Division([sorted(group) for group in groups if group])
 
-    def owners(self, lowered: LoweredAlgorithm) -> list[list[Block]]:
-        """The block of each operation, by rank."""
-        owner = self.owner()
-        return [
-            [owner(rank.rank, one.chunk, one.step) for one in rank.operations]
-            for rank in lowered.ranks
-        ]
-
     def owner(self) -> Callable[[int, int, int], Block]:
         """The function from a rank, a chunk and a step to their block."""
         group_of = {

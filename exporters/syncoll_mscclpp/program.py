@@ -85,7 +85,7 @@ def program_of(
     split = False
     while True:
         draft = _Draft(lowered, kind, division, packets, events)
-        scripts = draft.scripts()
+        scripts = {block: draft.script(block) for block in sorted(draft.steps)}
         groups: set[int] = set()
         for block, script in scripts.items():
             excess = _excess(script)
@@ -154,7 +154,11 @@ class _Draft:
     ) -> None:
         self.lowered = lowered
         self.packets = packets
-        self.owner, owners = division.owner(), division.owners(lowered)
+        self.owner = division.owner()
+        owners = [
+            [self.owner(rank.rank, one.chunk, one.step) for one in rank.operations]
+            for rank in lowered.ranks
+        ]
         self.packed: defaultdict[tuple[Block, int], list[Packed]] = defaultdict(list)
         self.steps: defaultdict[Block, dict[int, _Step]] = defaultdict(dict)
         for rank in lowered.ranks:
@@ -162,8 +166,7 @@ class _Draft:
                 block = owners[rank.rank][index]
                 step = self.steps[block].setdefault(operation.step, _Step())
                 if packets is not None:
-                    done = packets.operations[rank.rank][index]
-                    self.packed[block, operation.step] += done
+                    self.packed[block, operation.step] += packets.operations[rank.rank][index]
                 if operation.action is Action.SEND:
                     step.sends.append(operation)
                 elif operation.action is Action.RECEIVE:
@@ -213,10 +216,6 @@ class _Draft:
     def steps_of(self, block: Block) -> list[int]:
         """The steps in which a block does something."""
         return sorted(self.steps[block])
-
-    def scripts(self) -> dict[Block, Script]:
-        """The script of every block."""
-        return {block: self.script(block) for block in sorted(self.steps)}
 
     def to(self, block: Block, message: int | None) -> Channel:
         """The channel of a block for a message."""

@@ -148,7 +148,9 @@ class Script:
                     "name": "put",
                     "channel_type": kind,
                     "src_buff": [_local(move.source, move.size) for move in chosen],
-                    "dst_buff": [self._remote(kind, move) for move in chosen],
+                    "dst_buff": [
+                        self._place(kind, move.peer, move.target, move.size) for move in chosen
+                    ],
                 }
                 if kind == "port":
                     operation["channel_ids"] = [
@@ -212,10 +214,11 @@ class Script:
             target: the slot that it writes.
             remote: the rank, and the slot of packets there, to which it puts.
         """
-        sources = [_local(slot, 1) for slot in data] + [_packets(number) for number in packets]
+        scratch = [Slot(Buffer.SCRATCH, number) for number in packets]
+        sources = [_local(slot, 1) for slot in (*data, *scratch)]
         targets: list[dict[str, Any]] = [_local(target, 1)] if target is not None else []
         if remote is not None:
-            targets.append(self._place("memory", remote[0], Buffer.SCRATCH, remote[1], 1))
+            targets.append(self._place("memory", remote[0], Slot(Buffer.SCRATCH, remote[1]), 1))
         if self._joined(name, sources, targets):
             return
         before = len(self.operations)
@@ -273,22 +276,15 @@ class Script:
         self._read |= reads
         self._written |= writes
 
-    def _remote(self, kind: str, move: Move) -> dict[str, int]:
-        return self._place(kind, move.peer, move.target.buffer, move.target.index, move.size)
-
-    def _place(self, kind: str, peer: int, buffer: Buffer, index: int, size: int) -> dict[str, int]:
-        remotes, remote = self.remotes.setdefault(kind, []), (peer, LETTERS[buffer])
+    def _place(self, kind: str, peer: int, slot: Slot, size: int) -> dict[str, int]:
+        remotes, remote = self.remotes.setdefault(kind, []), (peer, LETTERS[slot.buffer])
         if remote not in remotes:
             remotes.append(remote)
-        return {"buffer_id": remotes.index(remote), "index": index, "size": size}
+        return {"buffer_id": remotes.index(remote), "index": slot.index, "size": size}
 
 
 def _local(slot: Slot, size: int) -> dict[str, int | str]:
     return {"type": LETTERS[slot.buffer], "index": slot.index, "size": size}
-
-
-def _packets(number: int) -> dict[str, int | str]:
-    return _local(Slot(Buffer.SCRATCH, number), 1)
 
 
 def _slots(pieces: Iterable[tuple[Slot, int]]) -> set[Slot]:

@@ -9,7 +9,6 @@ is stored in scratch of all of its box, and the others ignore it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -159,24 +158,23 @@ def _renamed(
 ) -> LoweredAlgorithm:
     """The same with the names of slots and chunks outside of parts."""
 
-    def renamed(rank: int) -> Callable[[Slot], Slot]:
-        return lambda slot: names[rank].get(slot, slot)
+    def renamed(rank: int, slot: Slot) -> Slot:
+        return names[rank].get(slot, slot)
 
     def operation(rank: int, one: Operation) -> Operation:
-        name = renamed(rank)
         return replace(
             one,
             chunk=chunks[one.chunk],
-            sources=tuple(map(name, one.sources)),
-            target=None if one.target is None else name(one.target),
+            sources=tuple(renamed(rank, slot) for slot in one.sources),
+            target=None if one.target is None else renamed(rank, one.target),
         )
 
     def message(one: Message) -> Message:
         return replace(
             one,
             chunk=chunks[one.chunk],
-            source_slot=renamed(one.source)(one.source_slot),
-            target_slot=renamed(one.destination)(one.target_slot),
+            source_slot=renamed(one.source, one.source_slot),
+            target_slot=renamed(one.destination, one.target_slot),
         )
 
     return replace(

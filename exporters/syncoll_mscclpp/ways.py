@@ -259,14 +259,12 @@ class _Found:
                 way.places = 1
                 part.inputs[root] = stored
             if goals:
-                origin = part.outputs[root] = self.slot(Buffer.OUTPUT, root)
-                if part.shares.get(root) == self.whole:
-                    del part.outputs[root]
-                    origin = part.inputs[root]
-                    if len(goals) == 1 and others:
-                        return None
-                    if len(goals) == 1:
-                        part.outputs[root] = self.slot(Buffer.OUTPUT, root)
+                whole = part.shares.get(root) == self.whole
+                if whole and others and len(goals) == 1:
+                    return None
+                if not whole or len(goals) == 1:
+                    part.outputs[root] = self.slot(Buffer.OUTPUT, root)
+                origin = part.inputs[root] if whole else part.outputs[root]
             if len(goals) > 1:
                 begin = min(one.step for one in spread)
                 target = self.common(Buffer.OUTPUT, goals)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from syncoll.errors import VerificationError
@@ -29,19 +29,17 @@ Promise = Specification | OwnSpecification
 _P = TypeVar("_P", Specification, OwnSpecification)
 
 
-@dataclass(frozen=True)
-class _Regions:
-    """Pieces of memory, one a rank."""
+_Find = Callable[[int], tuple[int, int] | None]
+"""The rank and the index of a slot in the ranks' buffers; None outside of them."""
 
-    starts: Sequence[int]
-    sizes: Sequence[int]
 
-    def find(self, slot: int) -> tuple[int, int] | None:
-        """The rank and the index of a slot; None where it lies in none of the pieces."""
-        rank = bisect_right(self.starts, slot) - 1
-        if rank < 0 or slot >= self.starts[rank] + self.sizes[rank]:
-            return None
-        return rank, slot - self.starts[rank]
+def _finder(starts: Sequence[int], size_of: Callable[[int], int]) -> _Find:
+    def find(slot: int) -> tuple[int, int] | None:
+        rank = bisect_right(starts, slot) - 1
+        inside = rank >= 0 and slot < starts[rank] + size_of(rank)
+        return (rank, slot - starts[rank]) if inside else None
+
+    return find
 
 
 def execute(
@@ -71,13 +69,11 @@ def execute(
     require_race_free(program, run)
     if spec is None:
         return run, None
-    ranks = range(spec.num_ranks)
-    reads = _Regions(inputs, [spec.inputs_of(rank) for rank in ranks])
-    writes = _Regions(outputs, [spec.outputs_of(rank) for rank in ranks])
+    reads, writes = _finder(inputs, spec.inputs_of), _finder(outputs, spec.outputs_of)
 
     def initial_of(spec: Promise) -> Callable[[int], Value | None]:
         def initial(slot: int) -> Value | None:
-            found = reads.find(slot)
+            found = reads(slot)
             return None if found is None else spec.initial(*found)
 
         return initial
@@ -90,11 +86,11 @@ def execute(
     return run, spec
 
 
-def _require_kept(program: Program, spec: Promise, reads: _Regions, writes: _Regions) -> None:
+def _require_kept(program: Program, spec: Promise, reads: _Find, writes: _Find) -> None:
     """Passes when only scratch and output are written: a caller's input stays as it is."""
     for place, instruction in program.places():
         for slot in instruction.writes:
-            found, at_input = writes.find(slot), reads.find(slot) is not None
+            found, at_input = writes(slot), reads(slot) is not None
             if found is None and at_input:
                 raise program.fail(
                     place,
