@@ -1,15 +1,15 @@
-"""What arrives at a node in each step, over which links, and how many rounds that takes.
+"""The arrivals at a node in each step, their links and rounds.
 
 A chunk that starts at v arrives at u in step dist(v, u), over a link from any neighbour w with
-dist(v, w) = dist(v, u) - 1: by then w has it.  So what one node receives in one step is a
-transportation problem of its own, from sources to the links into the node.  Sources that may use
-the same links are alike; with d links into a node there are at most 2^d kinds.  By Hall's theorem
-the least rounds for C chunks from each source are the largest
+dist(v, w) = dist(v, u) - 1.  So the arrivals at one node in one step are a transportation problem
+from sources to the links into the node.  Sources that may use the same links are alike; with d
+links there are at most 2^d kinds.  By Hall's theorem the least rounds for C chunks from each source
+are the largest
 
     ceil(C * (sources that may only use links of W) / (chunks per round of W))
 
-over sets W of links, which is attained by whole chunks where bandwidths are whole; elsewhere every
-link brings whole chunks only, and a set as many as its links together.
+over sets W of links, attained by whole chunks where bandwidths are whole; elsewhere every link
+brings whole chunks only.
 """
 
 from __future__ import annotations

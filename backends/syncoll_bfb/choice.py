@@ -1,7 +1,7 @@
-"""Which C, where whole chunks cost more than split ones: few chunks, finer ones, the best.
+"""The choice of C, where whole chunks cost more than split ones: few chunks, finer ones, the best.
 
-No C = m times the least takes fewer rounds than the sum over steps of ``ceil(load * m)``; that is
-its promise.  What promises most is rounded first, until nothing promises more than was reached.
+C = m times the least takes at least the sum over steps of ``ceil(load * m)`` rounds.  The most
+promising C is rounded first, until none promises more than was reached.
 """
 
 from __future__ import annotations

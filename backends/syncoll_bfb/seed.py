@@ -1,8 +1,8 @@
 """Breadth-first broadcasts of collectives in which every chunk goes from one node to all.
 
-Where bandwidths are those of a link, or of all links into a node, every node is a problem of its
-own, solved exactly (`arrivals`).  Elsewhere, and where very many links lead into a node, a step is
-one linear program for all nodes (`sharing`).
+Where bandwidths belong to a link, or to all links into a node, every node is solved exactly on its
+own (`arrivals`).  Elsewhere, and where very many links lead into a node, a step is one linear
+program (`sharing`).
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""What arrives everywhere in one step, where links into different nodes share bandwidths.
+"""The arrivals of one step, where links into different nodes share bandwidths.
 
-Receivers then depend on one another, and a step is one linear program: over all receivers u, the
-sources v whose chunks arrive there, and the links into u that these may come over,
+A step is one linear program over all receivers u, the sources v whose chunks arrive there, and the
+links into u that these may come over:
 
     minimise U, where the shares of each (v, u) add up to 1 and the links of each bound carry at
     most U times its chunks per round
 
 (Pal et al., arXiv 2202.03356, section 5.1, with shared bounds).  It is taken on orbits: u stands
-for its orbit, and one row for an orbit of bounds.  Links that load all bounds alike are one way,
-and all (v, u) with the same ways are one row, so that it stays small however many links there are.
+for its orbit, and one row for an orbit of bounds.  Links with the same loads are one way, and all
+(v, u) with the same ways are one row.
 
-Whole chunks: a vertex splits few rows, at most as many as there are tight bounds.  These are
-rounded by largest remainders, then chunks change their way while that relieves bounds that are
-over-full.  Where this comes to a halt, an integer program decides near the vertex.
+Whole chunks: a vertex splits at most as many rows as there are tight bounds.  These are rounded by
+largest remainders, then chunks change their way while that relieves over-full bounds, and last an
+integer program decides near the vertex.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The classic algorithms, with which everybody compares: nine seeds.
+"""Nine classic algorithms as seeds: constructions from textbooks and NCCL for any topology.
 
-They are constructions from the textbooks and from NCCL, made for whatever topology is at hand.
-Where logical neighbours have no link between them, what they send is routed over shortest paths,
-and the congestion is counted hop by hop.
+Sends between nodes without a link are routed over shortest paths, and congestion is counted link by
+link.
 """
 
 from syncoll.plugins import Option, SeedRecord

@@ -1,14 +1,13 @@
 """Rank mapping for halving-doubling on a BiGraph (EFLOPS, HPCA 2020).
 
 A BiGraph has two layers of s switches, every upper one joined to every lower one, and n nodes under
-each.  Ranks are laid out so that every pair of halving-doubling, which differs in one binary digit,
-has one node in each layer, and so that the n nodes of a switch send over different cables.
+each.  Every pair of halving-doubling (ranks that differ in one binary digit) gets one node in each
+layer, and the n nodes of a switch send over different cables.
 
-Ranks with an even number of ones go to the upper layer, the others to the lower one: then each
-exchange crosses.  Without its last digit (which the others determine) a rank has log2 s + log2 n
-digits; the low log2 s of them number the upper switch, the high log2 s the lower one.  The nodes of
-an upper switch differ in their high log2 n digits only, hence, whatever digit is changed, their
-partners are under min(n, s) different switches, n / s each if n is larger.
+Ranks with an even number of ones go to the upper layer, so that each exchange crosses.  Of the log2
+s + log2 n digits without the last, the low log2 s number the upper switch, the high log2 s the
+lower one.  Nodes of an upper switch differ in their high log2 n digits, so their partners are under
+min(n, s) different switches, n / s each if n is larger.
 """
 
 from __future__ import annotations

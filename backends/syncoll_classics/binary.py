@@ -1,11 +1,9 @@
-"""Two binary trees of which each node is inside at most one (Sanders, Speck, Träff, 2009).
+"""Two binary trees in which each node is an inner node at most once (Sanders, Speck, Träff, 2009).
 
-In-order binary trees over 1 … n: v's lowest 1 says how high it stands, so that odd numbers are
-leaves.  The second tree is the first one mirrored (v to n + 1 - v) where n is even, or shifted by
-one where n is odd, so that what is inside the first is a leaf of the second.  Each takes half of
-the data, and every node sends and receives about as much as it has to.  For a broadcast the root
-stands above both trees of the others; for an allreduce both trees span all nodes, with node 0 and
-node P - 1 (or 1, where P is odd) above them, as in NCCL.
+In-order binary trees over 1 … n: odd numbers are leaves, as v's lowest 1 is its height.  The second
+tree is the first one mirrored (v to n + 1 - v) for even n, shifted by one for odd n.  Each takes
+half of the data.  For a broadcast the root stands above both trees of the others; for an allreduce
+both trees span all nodes, below node 0 and node P - 1 (or 1, where P is odd), as in NCCL.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Classics that add up: the logical sends and whose contributions each of them carries.
+"""Classics that add up: logical sends and the contributions of each.
 
-A dissemination backwards is a reduction: what a node would send on to others it now collects from
-them, so that a send carries the contributions of the sender and of all below it.  Halving-doubling
-is recursive doubling backwards, each chunk towards its owner, and then forwards; a pipelined double
-binary tree sends each piece up and down its tree.  Two more are no such pairs: exchanges
-of partial sums, and everybody's contribution sent to everybody.
+A dissemination backwards is a reduction: a send carries the contributions of the sender and of all
+nodes below it.  Halving-doubling is recursive doubling backwards, each chunk towards its owner, and
+then forwards; a pipelined double binary tree sends each piece up and down its tree.  Exchanges of
+partial sums and all-to-all sends of contributions have no such form.
 """
 
 from __future__ import annotations

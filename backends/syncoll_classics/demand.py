@@ -1,8 +1,7 @@
-"""What a collective asks for, read off its table and not off its name.
+"""The demand of a collective, read off its table.
 
-A classic moves data from one source a chunk to whoever needs it, or adds up what everybody has for
-everybody.  Which of the two a collective is, and how its chunks fall into classes of equal pre and
-post, is all that the constructions need to know.
+A classic moves data from one source a chunk, or adds up all contributions for all nodes.
+Constructions depend only on this and on the classes of chunks of equal pre and post.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Disseminations: for each source a tree with times, along which its chunks reach everybody.
+"""Disseminations: for each source a tree with times, along which its chunks reach all nodes.
 
-An allgather algorithm without useless sends gives every node each chunk once, so it is, for each
-source, a tree of sends with a step each.  That is all there is to a ring, to recursive doubling, to
-Bruck's algorithm or to sending directly.  Cut back to the nodes that need a chunk, the same trees
-are the classic algorithms for the other collectives: recursive doubling cut back to one destination
-a chunk is the alltoall of the hypercube, and for one source it is a binomial tree.
+An allgather without useless sends gives every node each chunk once, so it is a tree of timed sends
+for each source.  Cut back to the nodes that need a chunk, the same trees are the classic algorithms
+for other collectives: recursive doubling cut back to one destination a chunk is the alltoall of the
+hypercube, and for one source a binomial tree.
 """
 
 from __future__ import annotations

@@ -2,13 +2,13 @@
 
 With ranks 0 … P-1:
 
-- exchanges: in each step pairs exchange all they have.  In recursive doubling (P a power of two) a
-  pair differs in one binary digit; log2 P steps.  Any order of the digits will do, and log2 P
-  orders, each the one before turned by one place, keep all dimensions of a hypercube busy at once.
-- Bruck (IEEE Trans. Parallel Distrib. Syst. 8(11), 1997): in step t rank i sends what it has, as
-  far as the other lacks it, to rank i - 2^t mod P; ceil(log2 P) steps for every P.
-- all-pairs: everybody sends to everybody; one step.
-- binomial tree: rank v (counted from the root) gets from v without its lowest 1; ceil(log2 P)
+* exchanges: pairs exchange all data.  In recursive doubling (P a power of two) they differ in one
+  binary digit; log2 P steps.  log2 P rotated orders of the digits keep all dimensions of a
+  hypercube busy at once.
+* Bruck (IEEE Trans. Parallel Distrib. Syst. 8(11), 1997): in step t rank i sends missing data to
+  rank i - 2^t mod P; ceil(log2 P) steps for every P.
+* all-pairs: every node sends to every other; one step.
+* binomial tree: rank v (counted from the root) gets from v without its lowest 1; ceil(log2 P)
   steps, farthest first.
 """
 

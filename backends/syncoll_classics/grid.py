@@ -1,13 +1,12 @@
-"""Two-dimensional meshes and tori: recognised, and the rings of the 2D-ring algorithms.
+"""Recognition of two-dimensional meshes and tori, and the rings of the 2D-ring algorithms.
 
 In the allgather a chunk goes round its row and then, from each node of the row, round that column;
 or columns first.  In the allreduce (Ying et al., 2018, as the MultiTree paper describes it) every
-row does a ring allreduce of its own, then every column: twice as much data as needed, in few steps.
-A quarter of the data goes each of the four ways: rows or columns first, and either way round, so
-that all links are used.
+row does a ring allreduce, then every column: twice as much data as needed, in few steps.  A quarter
+of the data goes each of the four ways: rows or columns first, and either way round.
 
-Where a row is a line, the ring over it is folded: 0, 2, 4, …, 5, 3, 1, whose neighbours are at most
-two links apart; or closed over the whole row, as in the MultiTree paper.
+A line is folded to a ring 0, 2, 4, …, 5, 3, 1, whose neighbours are at most two links apart, or
+closed over the whole row, as in the MultiTree paper.
 """
 
 from __future__ import annotations

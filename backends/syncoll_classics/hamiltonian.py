@@ -1,9 +1,8 @@
-"""Hamiltonian cycles: one of them, quickly, or the reason why there is none.
+"""A Hamiltonian cycle, quickly, or the reason why there is none.
 
-Cheap things come first: cycles that step through the numbers by a constant stride, those of a grid,
-then a depth-first search that goes to the neighbour with the fewest ways on (Warnsdorff) and gives
-up after so many nodes; then necessary conditions; and last CP-SAT's circuit constraint, which also
-proves that there is none.
+Tries constant strides through the node numbers, cycles of grids, a bounded depth-first search that
+prefers the neighbour with the fewest ways on (Warnsdorff), necessary conditions, and last CP-SAT's
+circuit constraint, which also proves infeasibility.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""The best set of rings: Hamiltonian cycles side by side, as many a round as the capacities hold.
+"""The best set of rings: as many Hamiltonian cycles a round as the capacities hold.
 
 Each ring carries one chunk over each of its links in a step; K rings that fit in steps of r rounds
-move K / r chunks a round.  No set has more of them than `rings_bound` says.  Rings from a pool of
-known cycles, taken again and again while they fit, come first; where they stay below the bound,
-cycles are added one by one where the ones before have left room; then CP-SAT looks for better sets,
-the best ratio first.
+move K / r chunks a round, at most `rings_bound`.  Rings from a pool of known cycles come first,
+repeatedly while they fit; then cycles are added where room is left; then CP-SAT looks for better
+sets, the best ratio first.
 """
 
 from __future__ import annotations

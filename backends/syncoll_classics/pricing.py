@@ -1,8 +1,8 @@
 """Rings one after the other, each where the ones before have left most room.
 
-A link's price is the sum, over the link sets that it is in, of the share that one chunk takes of
-the room left there; a link of a full set cannot be used.  The cheapest tour at these prices is the
-next ring.  It is a guess, made again from other starting points while there is time.
+A link's price is the sum, over its link sets, of a chunk's share of the room left; a link of a full
+set cannot be used.  The cheapest tour is the next ring.  Randomised restarts use the remaining
+time.
 """
 
 from __future__ import annotations

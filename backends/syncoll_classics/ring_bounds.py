@@ -1,10 +1,9 @@
-"""How many rings a round no set of Hamiltonian cycles can have more than.
+"""An upper bound on the rings a round of any set of Hamiltonian cycles.
 
-Two counts, both exact.  Every cycle leaves any group of nodes at least once, so that K cycles put
-at least K chunks on the links out of it; whatever link sets of B cover these links must together
-have room for them.  And a link set that all links out of k groups are in gets at least k K chunks.
-Groups that are looked at: single nodes, all but one, and, for each bandwidth, the parts that links
-of at least that bandwidth hold together: the boxes of a cluster, say.
+Two counts, both exact.  Every cycle leaves any group of nodes, so K cycles put at least K chunks on
+its outgoing links, and link sets of B that cover these must have room.  A link set that contains
+all links out of k groups gets at least k K chunks.  The groups are single nodes, all but one, and,
+for each bandwidth, the components of links of at least that bandwidth.
 """
 
 from __future__ import annotations

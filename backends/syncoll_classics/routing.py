@@ -1,13 +1,10 @@
 """From logical sends to an algorithm: sends between nodes without a link are routed.
 
-A logical step in which some pair is h links apart becomes h steps: chunks are stored and forwarded,
-a link a step.  Of several shortest paths, and of the steps in which a shorter path may start, each
-send takes what adds least to the loads so far, measured by the sum of the fourth powers of the
-loads of the link sets (a convex measure, so that sends spread out).  Pairs that are far apart
-choose first.  Where a step has so many sends that this would take long, they look one link ahead
-instead of over whole paths, and try only the first and the last step to start in.  A chunk that
-passes a node stays there, so what would bring it there again is left out.  Then each step has the
-rounds that its most loaded link set needs.
+A logical step with a pair h links apart becomes h steps, store and forward.  Each send takes the
+shortest path and start that add least to the sum of the fourth powers of the loads of link sets, a
+convex measure; distant pairs choose first.  Steps with very many sends look one link ahead only,
+and try the first and the last start.  A chunk that passes a node stays there, so repeated
+deliveries are dropped.  Each step has the rounds of its most loaded link set.
 """
 
 from __future__ import annotations

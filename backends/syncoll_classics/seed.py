@@ -1,7 +1,7 @@
-"""The classics as seeds: what each needs, and the proposals that it makes.
+"""The classics as seeds: requirements and proposals.
 
-Each construction is in a file of its own; here it meets the question.  Proposals come in the order
-of the textbook: the plain form first, then those that use more links or shorter pipelines.
+Proposals come in the order of the textbook: the plain form first, then those that use more links or
+shorter pipelines.
 """
 
 from __future__ import annotations

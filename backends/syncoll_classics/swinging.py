@@ -1,15 +1,14 @@
 """Swing and Bine trees: exchanges with partners to either side in turn, for rings and tori.
 
 Swing (De Sensi et al., NSDI 2024): in step t an even rank of a ring of 2^k exchanges with the rank
-rho(t) places on, an odd one with the rank rho(t) places back, where rho(t), a third of
-1 - (-2)^(t+1), is 1, -1, 3, -5, 11, ….  As in recursive doubling the data that a rank has doubles
-with each step, but partners are a third nearer, and messages cross fewer links.  On a torus the
-steps take the dimensions in turn; 2D such exchanges, each starting with another dimension and half
-of them mirrored, keep all links busy.  The tree of one source, farthest partners first, is the Bine
-tree (De Sensi et al., SC 2025: binomial trees over numbers of base -2).
+rho(t) places on, an odd one with the rank rho(t) places back, where rho(t), a third of 1 -
+(-2)^(t+1), is 1, -1, 3, -5, 11, ….  Data doubles with each step as in recursive doubling, but
+messages cross fewer links.  On a torus the steps take the dimensions in turn; 2D such exchanges,
+each starting with another dimension and half of them mirrored, keep all links busy.  The tree of
+one source, farthest partners first, is the Bine tree (De Sensi et al., SC 2025: binomial trees over
+numbers of base -2).
 
-Both are made for networks where a message passes many links in a step: see
-`syncoll.routing.routed`.  Link by link they run too, as all classics.
+Both suit networks where a message passes many links in a step (`syncoll.routing.routed`).
 """
 
 from __future__ import annotations

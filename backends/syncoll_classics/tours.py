@@ -1,9 +1,8 @@
-"""Cheap Hamiltonian cycles when links have prices, by construction and local search.
+"""Cheap Hamiltonian cycles over priced links, by construction and local search.
 
-The travelling salesman's tour, heuristically: always on to the cheapest node that is left, then
-segments of up to three nodes are moved to where they add least, either way round, until nothing
-gets cheaper.  On networks in which nearly every node can send to every other this finds good
-cycles of a hundred nodes in milliseconds, where a solver would have tens of thousands of literals.
+A nearest-neighbour tour is improved by moving segments of up to three nodes, either way round.  On
+dense networks this finds good cycles of a hundred nodes in milliseconds, where a solver would have
+tens of thousands of literals.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """ForestColl: provably optimal spanning trees for collectives, on networks with switches.
 
 The algorithms of "ForestColl: Efficient Collective Communications on Heterogeneous Network
-Fabrics", in exact arithmetic, made fast enough for a thousand GPUs.
+Fabrics", in exact arithmetic, fast enough for a thousand GPUs.
 
 ::
 
@@ -9,8 +9,7 @@ Fabrics", in exact arithmetic, made fast enough for a thousand GPUs.
            --remove_switches--> direct links with paths --Packer--> Forest
            --verify_forest--> ForestPlan
 
-As a plugin it offers forests to ``syncoll forest``, and as a seed the algorithms that their trees
-make.
+The plugin offers forests to ``syncoll forest``, and their algorithms as a seed.
 """
 
 from syncoll.plugins import Option, SeedRecord, installed_distribution

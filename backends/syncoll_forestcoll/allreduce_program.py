@@ -1,22 +1,20 @@
 """Can any choice of roots beat reducescatter followed by allgather? (ForestColl paper, section E)
 
-An allreduce may aggregate a different share of the data at each node, and give each link's
-bandwidth to reduction and broadcast in any proportion.  The paper's linear program maximises the
-total share under one flow for each compute node and direction, which takes P copies of every link.
-Here the same optimum is found by cuts: maximise ``sum x`` where, for every set S that misses a
-compute node, the broadcast bandwidth leaving S is at least ``x(S)``, and the same for the reduction
-on the turned network; a maximum flow finds the cuts that a solution violates.
+An allreduce may aggregate a different share of the data at each node, and divide each link's
+bandwidth between reduction and broadcast.  The paper's linear program has one flow for each compute
+node and direction, P copies of every link.  Here the same optimum is found by cuts: maximise ``sum
+x`` where, for every set S that misses a compute node, the broadcast bandwidth leaving S is at least
+``x(S)``, and the same for the reduction on the turned network; a maximum flow finds violated cuts.
 
-Where switches copy nothing, what each direction reserves at a switch has to balance there (the
-paper adds a flow for every pair of nodes instead).  By edge splitting that is enough: capacities
-that balance at switches and satisfy all cuts can be packed.  A switch that copies needs no balance
-in the broadcast, nor one that adds up in the reduction.  Trees branch at such a switch, and have to
-reach it, so for the lower bound cuts around it count as well; where a switch is too narrow for
-that, it is one like the others there.
+Where switches copy nothing, each direction's bandwidth at a switch has to balance (the paper adds a
+flow for every pair of nodes instead), which suffices by edge splitting.  A switch that copies needs
+no balance in the broadcast, nor one that adds up in the reduction.  Trees branch at such a switch
+and have to reach it, so for the lower bound cuts around it count as well; a switch too narrow for
+that is treated like the others.
 
-HiGHS computes with floats; nothing it says is believed.  Its solution is rounded to rationals and
-checked by exact maximum flows, which makes it a *lower* bound on the optimum; its dual, rounded to
-a combination of cuts and checked by exact arithmetic, makes the *upper* bound.
+HiGHS computes with floats and is not trusted: its solution, rounded to rationals and checked by
+exact maximum flows, is a *lower* bound on the optimum; its dual, rounded to a combination of cuts
+and checked by exact arithmetic, is the *upper* bound.
 """
 
 from __future__ import annotations

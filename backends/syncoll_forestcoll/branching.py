@@ -1,18 +1,17 @@
-"""At which switches trees branch, of those that copy.
+"""The copying switches at which trees branch.
 
-A switch that copies is, to trees, a compute node of which nothing starts: a tree that reaches it
-once goes on over any number of its links.  So it stays when the other switches are removed, and
-trees that span it, too, can be packed as soon as every cut around it carries them (Edmonds).  That
-costs nothing where all data can reach the switch at the optimal throughput.
+A switch that copies is, to trees, a compute node without data: it stays when other switches are
+removed, and trees that span it can be packed as soon as every cut around it carries them (Edmonds).
+That costs nothing where all data can reach the switch at the optimal throughput.
 
-Where it cannot, a cut with nothing but such switches behind it is no bound of the problem.  A
-switch that receives as much as it sends is then one like the others: edge splitting keeps what the
-compute nodes can receive.  For one that does not there are two ways, and the faster one is taken;
-neither need attain the bound of the cut, which the forest is compared with.
+Elsewhere a cut with only such switches behind it is no bound of the problem.  A switch that
+receives as much as it sends is then treated like the others: edge splitting keeps the bandwidth of
+compute nodes.  For an unbalanced one the faster of two ways is taken; neither need attain the bound
+of the cut, with which the forest is compared.
 
 * It has to be reached all the same.
-* What it receives or sends beyond the lesser of both is left out, as long as its neighbours need no
-  balance of their own.  The trees may be faster on the network as it is.
+* Its excess bandwidth in or out is left out, as long as its neighbours need no balance of their
+  own.  The trees may be faster on the network as it is.
 """
 
 from __future__ import annotations

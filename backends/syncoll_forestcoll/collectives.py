@@ -1,9 +1,8 @@
 """Optimal forests for the collectives (ForestColl paper, sections 4.6 and 5).
 
-Everything is a broadcast of weighted shares along out-trees or, on the transposed network, the
-reverse: reducescatter is allgather with all edges turned round, reduce is broadcast turned round,
-and allreduce is a reduction followed by a broadcast.  Turning the network first makes this right on
-one-way networks too, and where switches add up: turned round, they copy.
+Reducescatter is allgather with all edges turned round, reduce is broadcast turned round, allreduce
+a reduction followed by a broadcast.  Turning the network first makes this right on one-way networks
+too, and where switches add up: turned round, they copy.
 """
 
 from __future__ import annotations

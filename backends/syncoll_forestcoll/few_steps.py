@@ -1,11 +1,10 @@
-"""Trees for a number of steps, where switches copy: chosen together with the rounds of the steps.
+"""Trees for a number of steps, where switches copy, chosen together with the rounds of the steps.
 
-A forest says nothing of steps, and with few of them other trees are best: a chunk that leaves the
-root late may go to many nodes straight, as there is no time to copy it behind a slow link.  Such
-trees are packed against prices (`syncoll.packing`), where the sends of a node over several links of
-a bound count once if the bound counts copies.  Nodes are reached one after the other, each by the
-cheapest way from those that are reached (Takahashi and Matsuyama, Math. Japonica 24, 1980), where a
-copy costs only the links behind the switch.  Most trees begin with a part of a tree in use.
+With few steps other trees than those of a forest are best: a chunk that leaves the root late may go
+to many nodes straight.  Such trees are packed against prices (`syncoll.packing`), where the sends
+of a node over several links of a bound count once if the bound counts copies.  Nodes are reached
+one after the other, each by the cheapest way (Takahashi and Matsuyama, Math. Japonica 24, 1980),
+where a copy costs only the links behind the switch.  Most trees begin with a part of a tree in use.
 """
 
 from __future__ import annotations

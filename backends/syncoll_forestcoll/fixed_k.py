@@ -1,8 +1,8 @@
 """The best throughput with a given number of trees (ForestColl paper, sections 4.5 and C.4).
 
 With k trees for a weight of 1 the time is U/k for the least U such that the trees fit when a link
-of bandwidth b carries ``floor(U b)`` of them (Theorem 14).  The same iteration as for the optimum,
-with floors in a violated cut's sum: the next U is the least at which that cut carries enough.
+of bandwidth b carries ``floor(U b)`` of them (Theorem 14).  As for the optimum, each violated cut
+gives the next U, the least at which that cut carries enough.
 """
 
 from __future__ import annotations

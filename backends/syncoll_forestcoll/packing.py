@@ -1,8 +1,8 @@
-"""Packing: which link every tree uses to enter every node, for all trees of a network at once.
+"""Packing: the link by which every tree enters every node, for all trees of a network at once.
 
-The trees stand side by side on a line: position p is one tree (one unit), each root owns an
-interval of the line as long as its demand, and for every node the line is cut into pieces on which
-the entering link is the same.  Whole runs of equal trees cost nothing, so demands may be large.
+The trees lie on a line: position p is one tree (one unit), each root owns an interval as long as
+its demand, and for every node the line is cut into pieces with the same entering link.  Runs of
+equal trees cost nothing, so demands may be large.
 """
 
 from __future__ import annotations

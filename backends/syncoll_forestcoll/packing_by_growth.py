@@ -1,11 +1,11 @@
 """Packs trees one edge at a time: Algorithm 5 of the ForestColl paper (section C.3, Theorem 12).
 
-A tree of multiplicity m grows from its root.  Adding the edge (x, y) is safe for as many of its
-copies as every cut between x and y can spare beyond the trees that must still cross it: one maximum
-flow.  When that is fewer than m, the rest stays behind as a tree of its own.
+A tree of multiplicity m grows from its root.  Adding the edge (x, y) is safe for as many copies as
+every cut between x and y can spare beyond the trees that must still cross it: one maximum flow.  If
+that is fewer than m, the rest becomes a tree of its own.
 
-All roots that wait are folded into one source of the flow network, which is updated in place; flows
-are capped at what could matter.
+Waiting roots are folded into one source of the flow network, which is updated in place with capped
+flows.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Packs trees by choosing parents, one small flow a node.
 
-Give the nodes an order for each root: by distance from it.  When every node's parent is nearer to
-the root than itself, the parents form a tree whatever they are.  So at each node the trees only
-have to share the entering links' capacities, each tree choosing among its nearer neighbours: a
-transport problem.  If all nodes solve theirs, the forest is optimal and no tree could be lower.
+If every node's parent is nearer to the root than itself, the parents form a tree.  So at each node
+the trees only have to share the entering links' capacities, each tree choosing among its nearer
+neighbours: a transport problem.  If all nodes solve theirs, the forest is optimal and of least
+height.
 """
 
 from __future__ import annotations

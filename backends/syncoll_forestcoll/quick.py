@@ -1,8 +1,8 @@
 """Spanning trees in linear time, used where no time is left to pack better ones.
 
 Nodes at one switch are a cluster.  The data of each root enters every cluster once, at a node that
-forwards it to the others.  The nodes of a cluster take turns as its entry, and routes take the
-least loaded links.  Where a route passes nodes, the tree continues from them.
+forwards it; the nodes of a cluster take turns.  Routes take the least loaded links.  Where a route
+passes nodes, the tree continues from them.
 """
 
 from __future__ import annotations

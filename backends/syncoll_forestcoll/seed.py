@@ -1,8 +1,7 @@
 """Algorithms from optimal forests: each tree's share goes down it in segments, pipelined.
 
-An optimal forest says how fast a network can be when the data is as fine as sand.  An algorithm of
-few steps has few chunks, so forests of fewer trees for each root, which fit the links less well but
-are lower and need a smaller C, come first (ForestColl paper, section 4.5).
+An algorithm of few steps has few chunks, so forests of fewer trees for each root, which fit the
+links less well but are lower and need a smaller C, come first (ForestColl paper, section 4.5).
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""Shorter trees: exchanges the links by which trees enter a node, so that they become less high.
+"""Lower trees with the same loads, by exchanging the links by which trees enter a node.
 
-A packing says nothing about heights, and steps are what heights cost.  At one node any two trees
-may swap the links by which they enter it, as long as neither comes to hang from its own branch: the
-loads stay as they were, whatever physical paths the links take.  The best exchange at a node is an
-assignment of its links to the trees, solved exactly; what is minimised is the sum of ``3**depth``
-over all nodes of all trees.  Nodes take turns until none can improve.  So do the switches at which
-trees branch, on the way of a send like any other switch; in the end trees leave those from where
-they do not go on.
+At one node any two trees may swap their entering links, as long as neither then hangs from its own
+branch: the loads stay, whatever physical paths the links take.  The best exchange at a node is an
+exactly solved assignment that minimises the sum of ``3**depth`` over all nodes of all trees.
+Nodes, and switches at which trees branch, take turns until none can improve; last, trees leave
+switches from which they do not go on.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""The trees of a forest as waves: started again in every step, for every number of times.
+"""The trees of a forest as waves, started again in every step, for every number of waves.
 
-A step in the middle loads the links with all trees together, so with ever more steps R/C comes to
-what the forest's throughput says.  Of several multiples of the trees that one is taken of which the
-fewest rounds are lost while the first wave comes in and the last one goes out: a step of several
-rounds can be shorter there.
+A step in the middle loads the links with all trees together, so R/C tends to the forest's
+throughput.  The multiple of the trees is chosen that loses the fewest rounds in the first and last
+waves, where a step of several rounds can be shorter.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
 """Algorithm 1 of the MultiTree paper: grow all trees at once, a time step at a time.
 
-In a time step every link is free again.  Trees take turns to add one node each: over a free link
-from a node that the tree had before this time step, nodes in the order in which they came, their
-neighbours in a given order.  The link is then taken.  When no tree can add a node the next time
-step begins.
+In a time step every link is free.  Trees take turns to add one node each, over a free link from a
+node that the tree had before this step, nodes in order of arrival and their neighbours in a given
+order; the link is then taken.  When no tree can add a node the next step begins.
 
-The candidates of a tree are kept as one list, in the order in which they are tried.  Within a time
-step links only become taken and trees only grow, so a candidate that failed fails until the end of
-the step: every tree walks its list once a step, and the whole costs as much as the lists are long,
-not the paper's O(V^2 E).
+Each tree keeps its candidates as one list in order.  Within a step links only become taken and
+trees only grow, so a failed candidate fails until the end of the step: every tree walks its list
+once a step, at the cost of the lists' lengths, not the paper's O(V^2 E).
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """Quotient: where translations make all trees alike, one tree stands for all.
 
-The tree of one root is grown on a network in which the unit links of an orbit are one pool; that
-costs a P-th of Algorithm 1.  So there is time to try more than one order of a node's neighbours.
-Which is best differs from network to network, and by no rule that we know: with the two ends of one
-dimension outermost, as in (y+, x+, x-, y-), a torus of 4x4 takes 4 time steps and one of 8x8 takes
-16, the fewest there can be, and in all other orders 5 and 17; one of 16x16 takes 65 in the first
-and 64 in the others (benchmarks/results/multitree.md).  Therefore orders of that kind are tried
-first, then the others, until one takes the fewest.
+The tree of one root is grown on a network in which the unit links of an orbit are one pool, at a
+P-th of the cost of Algorithm 1.  The time saved is spent on orders of a node's neighbours.  The
+best order varies: with the two ends of one dimension outermost, as in (y+, x+, x-, y-), a torus of
+4x4 takes 4 time steps and one of 8x8 takes 16, the fewest possible, and 5 and 17 otherwise; one of
+16x16 takes 65 in the first and 64 in the others (benchmarks/results/multitree.md).  Orders of that
+kind are tried first.
 """
 
 from __future__ import annotations

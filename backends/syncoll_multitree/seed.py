@@ -1,15 +1,13 @@
-"""The seed: which trees to grow for a collective, and what to make of them.
+"""The seed: trees for a collective, and their algorithms.
 
-Where every chunk starts at one node and every node needs it (allgather, broadcast and their like)
+Where every chunk starts at one node and every node needs it (allgather, broadcast and the like)
 each chunk is sent down a tree of its own.  The paper's schedule sends each tree edge in the time
-step in which it was added: C = 1, as many steps as time steps, a round each.  Beyond the paper,
-a time step may have several rounds, which trades rounds for steps, a node may have several trees,
-which brings R/C nearer to its bound, and what goes down the trees may be cut and pipelined.
+step in which it was added: C = 1, a round each.  Beyond the paper, a time step may have several
+rounds, which trades rounds for steps, a node may have several trees, which brings R/C nearer to its
+bound, and the data of a tree may be cut and pipelined.
 
-A network with switches is a `Topology` whose links are routes that share cables, so Algorithm 1
-runs on it as on any other.  Where the switches are known, the paper's extension for switch networks
-runs on them first; its trees become an algorithm on the same topology, whose bounds have the last
-word on how many rounds a step takes.
+On a network with switches the paper's extension for switches runs first; then Algorithm 1 runs on
+the topology, whose links are routes that share cables.  Its bounds decide the rounds of a step.
 """
 
 from __future__ import annotations

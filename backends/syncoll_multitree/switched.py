@@ -1,19 +1,16 @@
 """MultiTree on networks with switches (MultiTree paper, section III.C.3).
 
-A link of a fabric is as many connections as its bandwidth holds units; the unit is the greatest
-common divisor of all bandwidths unless somebody asks for another.  To find a child for a node p,
-the connections that are free in the time step are searched breadth first from p through switches:
-first the nodes on p's own switch, then those of its neighbours, and so on.  All connections on the
-way to the child are then taken.  A link between two nodes is a way through no switch, so that on a
-fabric without switches this is Algorithm 1 itself.
+A link of a fabric is as many connections as its bandwidth holds units, by default the greatest
+common divisor of all bandwidths.  The child of a node p is found breadth first from p over free
+connections through switches; all connections on the way are then taken.  Without switches this is
+Algorithm 1 itself.
 
 Neighbours of a switch are tried from the searching node's number upwards and then from the lowest,
-so that the nodes of a switch do not all turn to the same one.
+so that the nodes of a switch do not all choose the same one.
 
-The paper searches all of this for the first node of a tree, then for the second, and so on: roots,
-which come first, then send far away themselves, and where switches forward to switches over narrow
-links these fill up.  `SEARCHES` has that as ``node``; ``near`` looks one link farther only when no
-node of the tree finds a child within the links before.
+The paper searches fully from the first node of a tree, then from the second, and so on (``node`` in
+`SEARCHES`): roots send far away, and narrow links between switches fill up.  ``near`` looks one
+link farther only when no node of the tree finds a child within the links before.
 """
 
 from __future__ import annotations

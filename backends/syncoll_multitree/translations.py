@@ -1,10 +1,9 @@
-"""Translations: the moves of all nodes under which a network stays what it is.
+"""Translations: moves of all nodes that keep a network.
 
-Rings, tori, hypercubes, complete graphs and switches stay what they are when every node moves by
-the same vector: they are Cayley graphs of Z_a x Z_b x ….  If every node tries its neighbours in
-one order of the vectors that lead to them, Algorithm 1 with trees in turn by root makes the trees
-of all roots translates of one another: by induction over turns, all trees stand before translated
-situations, and the links that one turn takes are an orbit, each link taken once.
+Rings, tori, hypercubes, complete graphs and switches are Cayley graphs of Z_a x Z_b x ….  If every
+node tries its neighbours in one order of the vectors to them, Algorithm 1 with trees in turn by
+root makes the trees of all roots translates of one another: by induction over turns, all trees are
+in translated situations, and the links of one turn are an orbit, each taken once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Turns: which tree goes first in a time step.
+"""Turns: the order of trees in a time step.
 
-Taking turns by root serves symmetric networks; on others trees with larger remaining height go
-first, so that what has farthest to go leaves first (MultiTree paper, section III.C.1).
+Turns by root serve symmetric networks; on others trees with larger remaining height go first
+(MultiTree paper, section III.C.1).
 """
 
 from __future__ import annotations

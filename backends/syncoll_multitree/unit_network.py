@@ -1,8 +1,8 @@
 """UnitNetwork: how often each link can be used in one time step.
 
-A link of bandwidth b is b parallel unit links (MultiTree paper, section VII.B).  With a time step
-of q rounds that makes ``floor(b q)`` of them, so that rational bandwidths need no common unit.  A
-bound shared by several links is a pool of unit links that all of them draw from.
+A link of bandwidth b is ``floor(b q)`` parallel unit links in a time step of q rounds (MultiTree
+paper, section VII.B), so that rational bandwidths need no common unit.  A bound shared by several
+links is a pool of unit links.
 """
 
 from __future__ import annotations

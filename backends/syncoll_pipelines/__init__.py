@@ -1,8 +1,8 @@
 """Pipelines: trees that share the links in every step, a wave of chunks after the other.
 
-The trees of a broadcast are chosen together, by CP-SAT, so that waves of them started in every step
-use the network's whole bandwidth, and so that as few chunks as possible are lost while the first
-wave comes in and the last one goes out.  What comes out is an algorithm for every number of waves.
+CP-SAT chooses the trees of a broadcast together, so that a wave started in every step uses the
+network's whole bandwidth and few chunks are lost in the first and the last waves.  The result is an
+algorithm for every number of waves.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""How many chunks a round a broadcast can have in the long run: a linear program.
+"""The limit of chunks a round of a broadcast: a linear program.
 
-Every node must be able to take in the whole rate by itself over what the links carry (Edmonds,
-Edge-disjoint branchings, 1973: then trees of that rate exist); what the links carry keeps every
-bandwidth bound.
+Every node must be able to take in the whole rate by itself over the links' shares (then trees of
+that rate exist: Edmonds, Edge-disjoint branchings, 1973), within every bandwidth bound.
 """
 
 from __future__ import annotations

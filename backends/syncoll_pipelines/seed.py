@@ -1,9 +1,8 @@
 """The seed: for a broadcast, families of pipelines, and their first members as points.
 
-The rate in the long run, chunks over rounds, comes from a linear program (`rate`).  A wave has as
-many trees, and a step as many rounds, as make up that rate, or some times as many, which allows for
-shallower trees.  For each of these the trees of the fewest levels are looked for (`trees`), and
-then what can be sent besides in the first and last steps (`waves`).
+A linear program gives the rate, chunks over rounds (`rate`).  A wave has as many trees, and a step
+as many rounds, as make up that rate, or a multiple, which allows for shallower trees.  For each of
+these, trees of the fewest levels are found (`trees`), then the ramps are filled (`waves`).
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""Trees of a wave without their steps: few levels, and no link used more than it can be.
+"""Trees of a wave without their steps: few levels, and no link overloaded.
 
-A wave that is started in every step loads each step of the steady state with all of its trees, in
-whichever steps they use their links.  So trees of at most d levels that fit together are a wave of
-d steps, each link used as soon as its source has the chunk.
+A wave started in every step loads each step of the steady state with all of its trees, whenever
+they use their links.  So trees of at most d levels that fit together are a wave of d steps.
 
-A Boolean for each tree and link, that the tree uses it, and for each tree and node the level: about
-``c * L`` Booleans for c trees, and as many rows.
+A Boolean for each tree and link, and for each tree and node the level: about ``c * L`` Booleans for
+c trees, and as many rows.
 """
 
 from __future__ import annotations

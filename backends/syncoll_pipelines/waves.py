@@ -1,20 +1,18 @@
 """The trees of a wave and of the tail, chosen together by CP-SAT.
 
-With a wave of c trees of at most d steps started in every step, each step of the steady state has
-the load of the whole wave, so all trees together must fit into its q rounds.  In the last d - 1
-steps no wave is started any more: what is idle then goes to the trees of the tail.  The first d - 1
-and the last d - 1 steps may have fewer rounds.
+With a wave of c trees of at most d steps started in every step, all its trees together must fit
+into the q rounds of a step.  In the last d - 1 steps no wave starts; trees of the tail use the idle
+links.  The first and last d - 1 steps may have fewer rounds.
 
-A variable for each tree, link and step: the tree uses the link in that step; a tree that is used
-reaches every node once, over a link whose other end it reached before.  That is about
-``(c + tail) * L * d`` Booleans, and as many rows.
+A variable for each tree, link and step; a tree in use reaches every node once, over a link whose
+other end it reached before: about ``(c + tail) * L * d`` Booleans, and as many rows.
 
-Trees that are known without steps (`trees`) are where the solver begins, and on larger networks,
-where this model is too large, the wave; the tail is empty then.
+Known trees without steps (`trees`) are the warm start and, where this model is too large, the wave,
+without a tail.
 
 With S steps in all, ``R = q S - g`` and ``C = c S - f``, so ``R/C`` is about ``q/c (S - g/q) / (S -
-f/c)``: what is made small is ``f/c - g/q``, the steps that are lost, and of those that lose the
-same f, as ``(S - a)/(S - b)`` for the same b - a is the smaller the smaller b is.
+f/c)``: the objective is ``f/c - g/q``, the steps that are lost, then f, as ``(S - a)/(S - b)`` for
+the same b - a falls with b.
 """
 
 from __future__ import annotations

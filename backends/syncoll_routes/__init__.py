@@ -1,12 +1,10 @@
 """Routes for uneven exchanges: each chunk goes from one node to one.
 
-On machines of boxes what leaves a box is balanced over its network cards, and what enters another
-over the cards there; inside there is time for the rest (`tiers`).  Elsewhere a linear program says
-how everything flows (`flows`).  Where that is too large the amounts from node to node are cut into
-parts that are routed one after the other, each on the cheapest ways of the moment, where links are
-the dearer the more they carry: the multiplicative weights of Garg and Koenemann (FOCS 1998) and
-Young (FOCS 2001), with whole chunks (`congestion`).  What then goes when
-is a timetable's matter (`syncoll.scheduling.timetable`).
+On machines of boxes data that leaves a box is balanced over its network cards, and data that enters
+another over the cards there (`tiers`).  Elsewhere a linear program gives the flows (`flows`), or,
+where that is too large, parts of the amounts are routed one after the other on the cheapest ways of
+the moment (`congestion`): the multiplicative weights of Garg and Koenemann (FOCS 1998) and Young
+(FOCS 2001), with whole chunks.  A timetable then sets the steps (`syncoll.scheduling.timetable`).
 """
 
 from syncoll.plugins import Option, SeedRecord

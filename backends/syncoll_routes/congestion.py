@@ -1,9 +1,9 @@
-"""Routes for amounts from node to node that load no set of links much more than others.
+"""Routes for amounts from node to node that balance the loads of the sets of links.
 
-Each amount is cut into parts.  A part of all amounts is routed at once, each on the way that is
-cheapest at that moment; a set of links that is near the largest load is dear, exponentially so.
-Every part is then taken out again and routed anew, with prices ever steeper.  What comes out are
-whole chunks, and the largest load is near the least that any division over ways has.
+Each amount is cut into parts.  A part of all amounts is routed at once on the cheapest ways, where
+prices rise exponentially as a set nears the largest load.  Every part is then routed anew, with
+ever steeper prices.  The results are whole chunks, and the largest load is near the fractional
+optimum.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Routes from a flow: the least load that any division over ways has, on any machine.
+"""Routes from a flow: the least load of any division over ways, on any machine.
 
-What starts at a node is one flow to all its ends, or what ends at one a flow from all its starts,
-whichever are fewer; all share the bounds (the multicommodity flow problem, aggregated by source):
+The data of a start is one flow to all its ends, or that of an end one flow from all its starts,
+whichever are fewer (the multicommodity flow problem, aggregated by source):
 
     minimise    x + w * sum of f / b over all links
-    subject to  f(s, into v) - f(s, out of v) = what v needs of s
+    subject to  f(s, into v) - f(s, out of v) = the amount from s that v needs
                 sum over s and the links of L of f(s, e) <= b x    for every (L, b) of B
 
-The weight w is so small that x hardly grows for it; it keeps ways short.  A flow from one node is a
-sum of ways, found one after the other, so nothing is lost when it is divided among the pairs; their
-whole numbers are rounded in the end.
+The weight w is so small that x hardly grows for it; it keeps ways short.  A flow is a sum of ways,
+found one after the other, so dividing it among the pairs loses nothing; whole numbers are rounded
+last.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The linear program of the least load: what columns carry so that the fullest set of links has the
-least.
-"""
+"""The linear program of the least load of the fullest set of links."""
 
 from __future__ import annotations
 

@@ -1,19 +1,16 @@
 """Ways on machines of two tiers: boxes with fast links inside, and cards between them.
 
-What has to get from one box to another is balanced over the cards of both, whoever has it and
-whoever needs it: one linear program over what boxes send each other, in which the cards of a box
-that are alike are one (`LinearProgram` merges them).  No way over other boxes is looked at; none is
-of use where cards are what is scarce, and the prices of the program tell where that is so.  Inside
-the boxes there is time for the rest: what does not leave by its own node's card goes to the node
-whose card has room, and what arrives elsewhere goes on, over links of the box alone.
+Data from box to box is balanced over the cards of both by one linear program over boxes, in which
+equal cards of a box are merged (`LinearProgram`).  Ways over other boxes are left out; they cannot
+help where cards are scarce, which the dual prices show.  Inside the boxes data that leaves by
+another node's card goes there first, and data that arrives elsewhere goes on, over links of the box
+alone.
 
-FAST (Lei et al., arXiv 2505.09764) balances like that within servers, and sends between them in
-rounds of one-to-one transfers, by Birkhoff's decomposition, against incast.  A step here bounds
-what each card sends and what it receives; loads within these bounds are a sum of such rounds
-(Koenig), so that loads are all there is to decide.
+FAST (Lei et al., arXiv 2505.09764) balances so within servers, and sends between them in rounds of
+one-to-one transfers, by Birkhoff's decomposition, against incast.  A step here bounds the sends and
+receptions of each card, and loads within these bounds are a sum of such rounds (Koenig).
 
-First what can go from its start to its end at once does, then what has to travel inside one of the
-two boxes only.
+Direct ways are assigned first, then those that travel inside one of the two boxes only.
 """
 
 from __future__ import annotations
