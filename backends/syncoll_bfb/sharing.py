@@ -164,9 +164,7 @@ class SharedStep:
         return True
 
     def _program(self) -> GrowingProgram:
-        """Minimises U, the first variable, by simplex; interior points have failed on such
-        programs.
-        """
+        """Minimises U, the first variable, by simplex, as interior points have failed here."""
         program = GrowingProgram(solver="simplex")
         bounds = len(self._rate)
         count = self._count.astype(np.float64)

@@ -86,9 +86,7 @@ class Ask:
         )
 
     def segments(self) -> list[int]:
-        """Numbers of segments of a pipeline: powers of two up to the option; 1 unless all need all
-        data, since the source is busy all the time anyway.
-        """
+        """Numbers of segments of a pipeline: powers of two up to the option, 1 for busy sources."""
         if not self.least.destinations.all():
             return [1]
         most = int(self.options["segments"])

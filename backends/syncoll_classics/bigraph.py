@@ -94,9 +94,7 @@ def _layers(
 
 
 def _of_cables(topology: Topology) -> BiGraph | None:
-    """Reads the layers off the bounds; a cable bounds the links from one switch's nodes to
-    another's.
-    """
+    """Reads the layers off the bounds, each over the links from one switch's nodes to another's."""
     joined: dict[frozenset[int], set[frozenset[int]]] = {}
     for bound in topology.bounds:
         sources = frozenset(a for a, _ in bound.links)

@@ -14,7 +14,7 @@ import numpy as np
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import LocatedError
 from syncoll.model import Collective, Topology
-from syncoll.model.fabric import reached
+from syncoll.model.fabric import unreached
 
 __all__ = ["ClassicDemand", "read_demand", "refusal"]
 
@@ -81,7 +81,7 @@ def refusal(topology: Topology, collective: Collective, *, adds_up: bool) -> str
     nodes = topology.num_nodes
     if nodes < 2:
         return "one node alone has nobody to send to"
-    if cut := _not_reached(topology):
+    if cut := unreached(topology.links, nodes, range(nodes)):
         return f"no path leads from node {cut[0]} to node {cut[1]}"
     if collective.combining and not adds_up:
         return (
@@ -113,12 +113,3 @@ def refusal(topology: Topology, collective: Collective, *, adds_up: bool) -> str
     if not (table.post & ~table.pre).any():
         return f"{collective.name} asks for nothing to be sent"
     return ""
-
-
-def _not_reached(topology: Topology) -> tuple[int, int] | None:
-    """Two nodes without a path from the first to the second."""
-    for forth in (True, False):
-        links = topology.links if forth else [(b, a) for a, b in topology.links]
-        if lost := set(range(topology.num_nodes)) - reached(links, 0):
-            return (0, min(lost)) if forth else (min(lost), 0)
-    return None

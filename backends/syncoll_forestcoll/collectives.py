@@ -100,9 +100,7 @@ def allgather(fabric: Fabric, *, fixed_k: int | None = None) -> ForestPlan:
 
 
 def reducescatter(fabric: Fabric, *, fixed_k: int | None = None) -> ForestPlan:
-    """The optimal reducescatter: the transposed network's allgather, reversed; raises as
-    `allgather`.
-    """
+    """The optimal reducescatter, the transposed network's allgather; raises as `allgather`."""
     _check_reduction(fabric, None)
     return _turned(allgather(fabric.reversed(), fixed_k=fixed_k), "reducescatter")
 

@@ -136,7 +136,7 @@ class _Growth:
         return tree
 
     def _extend(self, frontier: list[tuple[int, int, int, int]], tree: _Tree, x: int) -> None:
-        """Adds the edges that leave x, widest first (seldom refused or split), then nearest to the
+        """Adds the edges that leave x, widest first (seldom refused or split), then nearest to
         root.
         """
         for y in self.onward[x]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from syncoll.model import Link, Topology
-from syncoll.model.fabric import reached
+from syncoll.model.fabric import unreached
 
 __all__ = ["ORDERS", "Key", "UnitNetwork"]
 
@@ -67,19 +67,14 @@ class UnitNetwork:
 
     def lost(self, roots: frozenset[int]) -> tuple[int, int] | None:
         """A root, and a node that usable links do not lead to from it; None if there is none."""
-        usable, first = self.usable, min(roots)
+        usable = self.usable
         links = [
             (node, self.heads[link])
             for node, leaving in enumerate(self.out)
             for link in leaving
             if usable[link]
         ]
-        if lost := frozenset(range(self.num_nodes)) - reached(links, first):
-            return first, min(lost)
-        # Where all reach `first` all reach everything.
-        if lost := roots - reached(((b, a) for a, b in links), first):
-            return min(lost), first
-        return None
+        return unreached(links, self.num_nodes, sorted(roots))
 
 
 Key = Callable[[Link], tuple[int, ...]]

@@ -72,8 +72,7 @@ def find_waves(
     known: TreeWaves | None = None,
     until: Deadline = NEVER,
 ) -> tuple[TreeWaves | None, bool]:
-    """The best waves of so many trees, rounds and steps, and whether they (or None) are proved
-    best.
+    """The best waves of so many trees, rounds and steps (or None), and whether that is proved.
 
     Args:
         rounds: q.

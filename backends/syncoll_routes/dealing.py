@@ -53,8 +53,7 @@ def _laid(key: IntArray, amount: IntArray, begins: IntArray) -> tuple[IntArray, 
 def dealt(
     group: IntArray, shares: FloatArray, sets: IntArray, rounds_per_send: FloatArray
 ) -> IntArray:
-    """Rounds shares to whole numbers with the same sum in each group and little more load on any
-    set.
+    """Rounds shares to whole numbers with the same sum in each group and balanced loads.
 
     Args:
         group: ``[N]``.

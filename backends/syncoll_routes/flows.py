@@ -104,9 +104,7 @@ class Flows:
     def _ways(
         self, flow: FloatArray, amounts: IntArray
     ) -> tuple[IntArray, FloatArray, IntArray] | None:
-        """Flows as pairs, amounts and links ``[W, H]``, -1 behind the last; None if a pair has
-        none.
-        """
+        """Pairs, amounts and links ``[W, H]`` of the flows, or None if a pair has no way."""
         pairs: list[int] = []
         shares: list[float] = []
         ways: list[list[int]] = []

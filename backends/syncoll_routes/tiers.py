@@ -63,9 +63,7 @@ class Tiers:
 
     @classmethod
     def of(cls, topology: Topology) -> Tiers | None:
-        """The largest boxes with links from each to each, and inside one from node to node, or
-        None.
-        """
+        """The largest boxes with links from each to each, and inside between all nodes, or None."""
         ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
         for label in boxes_by_width(topology, _MOST_WIDTHS):
             box = np.unique(label, return_inverse=True)[1].reshape(-1)

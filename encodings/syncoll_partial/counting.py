@@ -160,9 +160,7 @@ class CountedSlots:
         self._groups |= dict.fromkeys(slots, group)
 
     def add_together(self, parts: Sequence[tuple[int, int]]) -> None:
-        """A send or a result takes all of a sum, or nothing: `parts` are slots with the literals
-        that add them.
-        """
+        """Takes all of a sum or nothing: `parts` are slots with the literals that add them."""
         by_group: dict[int, list[tuple[int, int]]] = {}
         for slot, literal in parts:
             if slot in self._groups:

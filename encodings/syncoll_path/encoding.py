@@ -234,9 +234,7 @@ class _Encoder:
                 rounds.limit(bound, s - 1, literals)
 
     def _order_chunks(self) -> None:
-        """Orders interchangeable chunks by arrival at a node of their post; any algorithm can be
-        renumbered so.
-        """
+        """Orders interchangeable chunks, which can be renumbered, by arrival at a node of post."""
         missing = self.instance.post & ~self.instance.pre
         for members in self.instance.chunk_classes:
             for node in np.flatnonzero(missing[members[0]])[:1].tolist():

@@ -48,8 +48,7 @@ class NcclGraph:
         return self.reached().issuperset(self.nodes)
 
     def thin(self, kept: Iterable[Vertex] = ()) -> None:
-        """Drops dead-end switches and those between two neighbours that are not linked, except
-        `kept`.
+        """Drops dead-end switches, and those between two unlinked neighbours, except `kept`.
 
         Neither changes what the nodes can send to one another.
         """

@@ -44,9 +44,7 @@ def nvlink_bandwidth(compute_capability: int | None) -> Fraction:
 
 
 def xgmi_bandwidth(gcn: str) -> Fraction:
-    """Of one xGMI link, for the architecture as RCCL writes it: ``906``, ``910`` (gfx90a),
-    ``gfx942``.
-    """
+    """Of one xGMI link, by RCCL's architecture: ``906``, ``910`` (gfx90a), ``gfx942``."""
     name = gcn.lower().removeprefix("gfx").partition(":")[0]
     if name.startswith(("94", "95")):
         return Fraction(48)

@@ -98,9 +98,7 @@ def link_speed(options: Mapping[str, OptionValue], owner: str) -> Speed:
 
 @dataclass(frozen=True)
 class Pcie:
-    """PCIe options: when to use it, GB/s of its lanes and between sockets, whether a user gave
-    them.
-    """
+    """PCIe options: when to use it, GB/s of lanes and between sockets, whether a user gave them."""
 
     use: str
     rate: Fraction

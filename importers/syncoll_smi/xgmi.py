@@ -27,9 +27,7 @@ _RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 
 @dataclass(frozen=True)
 class SmiReport:
-    """A tool's cells for pairs of GPUs (kind, hops, weights, MB/s as least-most), NUMA nodes,
-    command.
-    """
+    """A tool's cells for pairs (kind, hops, weights, MB/s as least-most), NUMA nodes, command."""
 
     types: DeviceMatrix
     hops: DeviceMatrix | None

@@ -60,9 +60,7 @@ class LinearMatrix:
 
 
 def linear_matrix(formula: Formula, *, cardinalities: bool = False) -> LinearMatrix:
-    """The formula's linear rows as a matrix, after its `cardinalities` if wanted; enforcers are
-    left out.
-    """
+    """The formula's linear rows as a matrix, after its `cardinalities` if wanted, not enforced."""
     literals, coefficients = formula.linear_literals, formula.linear_coefficients
     lengths = np.diff(formula.linear_starts)
     lows, highs = formula.linear_lows, formula.linear_highs

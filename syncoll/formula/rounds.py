@@ -11,9 +11,7 @@ __all__ = ["StepRounds"]
 
 
 class StepRounds:
-    """The rounds r_s of each step, integer variable s of a builder without integers; their sum is
-    R.
-    """
+    """The rounds r_s of each step, integer variable s of a fresh builder; their sum is R."""
 
     def __init__(self, builder: FormulaBuilder, instance: Instance) -> None:
         self._builder, self._instance = builder, instance

@@ -158,8 +158,7 @@ def import_spec(
     name: str = "",
     others: Mapping[str, ImporterRecord] | None = None,
 ) -> str:
-    """The spec of the machine that a text describes; reading it back is checked to give the
-    machine.
+    """The spec of the machine that a text describes, read back to check it.
 
     Args:
         name: of the topology; by default made from the label.

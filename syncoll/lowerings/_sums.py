@@ -94,8 +94,7 @@ def plain_clauses(formula: Formula) -> tuple[IntArray, IntArray]:
 
 
 def merged(sums: Sums) -> tuple[Sums, IntArray]:
-    """Rows with each variable once as a positive literal, in order of occurrence, and constants
-    apart.
+    """Rows with each variable once as a positive literal, in order of occurrence; constants apart.
 
     The enforcer is taken as true; coefficients have any sign but are not 0, bounds are unchanged.
     """

@@ -193,7 +193,7 @@ class TemplateBuilder:
 def fill_in(
     template: Template, inputs: IntArray, enforcers: IntArray, builder: FormulaBuilder
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """The clauses of a template for the rows of `inputs` ``[rows, num_inputs]``: sizes, literals,
+    """Clauses of a template for rows of `inputs` ``[rows, num_inputs]``: sizes, literals,
     enforcers.
     """
     rows, auxiliary = len(inputs), template.num_auxiliary

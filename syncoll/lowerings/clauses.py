@@ -107,9 +107,7 @@ def encode(shape: SumShape) -> Template:
 
 
 def _runs(keys: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
-    """First cells of runs of equal keys within rows, with the end; first run of every row and the
-    end.
-    """
+    """First cells of runs of equal keys within rows, and the first run of every row, with ends."""
     new = np.ones(len(keys), dtype=np.bool_)
     new[1:] = keys[1:] != keys[:-1]
     inner = starts[starts < len(keys)]

@@ -6,7 +6,7 @@ directed link (ForestColl paper, section 3.1).  `syncoll.routing` turns one into
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -29,6 +29,7 @@ __all__ = [
     "reached",
     "require_network",
     "reversed_name",
+    "unreached",
 ]
 
 Measure = Literal["GB/s", "chunks per round"]
@@ -286,13 +287,9 @@ class Fabric:
 
     def require_reachable(self, roots: Sequence[int]) -> None:
         """Raises ModelError unless paths lead from each root to every compute node."""
-        first = roots[0]
-        reached, reaching = self.reached_from(first), self.reached_from(first, against=True)
-        pairs = [(first, node) for node in range(self.num_nodes) if node not in reached]
-        pairs += [(root, first) for root in roots if root not in reaching]
-        if pairs:
+        if lost := unreached(self.bandwidths, self.num_nodes, roots):
             raise ModelError(
-                f"fabric {self.name}: no path leads from node {pairs[0][0]} to node {pairs[0][1]}",
+                f"fabric {self.name}: no path leads from node {lost[0]} to node {lost[1]}",
                 self.origin,
                 "a network in which the data of every root can reach every node",
             )
@@ -379,6 +376,19 @@ def reached(links: Iterable[tuple[int, int]], start: int) -> frozenset[int]:
                 seen.add(neighbour)
                 stack.append(neighbour)
     return frozenset(seen)
+
+
+def unreached(
+    links: Collection[tuple[int, int]], num_nodes: int, roots: Sequence[int]
+) -> tuple[int, int] | None:
+    """A root and a node without a path from the one to the other; None if there are none."""
+    first = roots[0]
+    if lost := set(range(num_nodes)) - reached(links, first):
+        return first, min(lost)
+    # Where all reach `first` all reach everything.
+    if lost := set(roots) - reached(((b, a) for a, b in links), first):
+        return min(lost), first
+    return None
 
 
 def rational_bandwidth(owner: str, value: Any) -> Fraction:

@@ -78,9 +78,7 @@ class Routing:
     pieces: Mapping[tuple[int, int], list[tuple[Path, int]]]
 
     def pieces_of(self, link: Link) -> Iterator[list[tuple[Path, Fraction]]]:
-        """Yields the parts of a link's route in order: parallel paths of vertices, each with its
-        share.
-        """
+        """Yields the parts of a link's route in order: parallel paths, each with its share."""
         for ends in pairwise(self.paths[link]):
             pieces = self.pieces.get(ends, [(ends, 1)])
             total = sum(units for _, units in pieces)
@@ -91,10 +89,8 @@ class Routing:
             ]
 
     def shares(self, link: Link) -> Iterator[tuple[Path, Fraction]]:
-        """Yields links of the fabric as paths of vertices, and the share of a send that passes
-        there.
-
-        Each part of the route divides the send anew.
+        """Yields paths in the fabric, in order, each with its share; every part divides a send
+        anew.
         """
         for parts in self.pieces_of(link):
             yield from parts

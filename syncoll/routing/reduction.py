@@ -93,8 +93,7 @@ def is_feasible(network: Network) -> bool:
 
 
 def find_groups(network: Network, need: int, trust: Iterable[Sequence[int]] = ()) -> Groups:
-    """Groups that no cut with a capacity below `need` crosses; a single one if there is no such
-    cut.
+    """Groups that no cut with a capacity below `need` crosses; one if there is no such cut.
 
     Args:
         need: cuts below this capacity must survive; `Network.need` for violated cuts.
@@ -160,9 +159,7 @@ def strong_components(network: Network, threshold: int) -> list[list[int]]:
 def is_robust(
     network: Network, members: Sequence[int], need: int, tested: dict[object, bool] | None = None
 ) -> bool:
-    """Whether every cut through a sorted set keeps `need` units in either direction, inside the
-    set.
-    """
+    """Whether every cut through a sorted set keeps `need` units each way, inside the set."""
     index = {v: i for i, v in enumerate(members)}
     arcs = [
         (index[u], index[v], capacity)
