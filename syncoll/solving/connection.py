@@ -1,10 +1,10 @@
-"""The parent's end of a worker process: start it, talk to it, watch it, kill it.
+"""The parent's end of a worker process: starts it, talks to it, watches it and kills it.
 
 Reading from a pipe with a timeout is not portable, so one thread reads messages into a queue, and
-another keeps the end of what the worker writes to standard error.
+another keeps the last lines of the worker's standard error.
 
-A worker that answers is watched by the one who waits for it.  Between two questions it rests, and
-may be the largest process of all: a thread looks after those, in every process that keeps some.
+The caller that waits for an answer watches the worker.  A thread of each process watches the memory
+of its idle workers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class WorkerConnection:
     """A running worker process.
 
     Args:
-        module: whose `main` it runs, see `syncoll.solving.worker`.
+        module: its `main` is run, see `syncoll.solving.worker`.
 
     Raises:
         OSError: when the process cannot be started.
@@ -135,11 +135,11 @@ class WorkerConnection:
             return 0
 
     def end(self) -> None:
-        """Ends the process and waits for nothing.  For any thread; `kill` is still to be called."""
+        """Ends the process without waiting, from any thread; `kill` must still be called."""
         self._process.kill()
 
     def kill(self) -> None:
-        """Ends the process, waits for its end and closes the pipes."""
+        """Ends the process, waits for it and closes the pipes."""
         self._process.kill()
         self._process.wait()
         for reader in self._readers:
@@ -152,7 +152,7 @@ class WorkerConnection:
             self._lifeline = None
 
     def exit_description(self) -> str:
-        """How the process ended by itself, and what it last wrote to standard error."""
+        """The exit code or signal of the process, and the last lines of its standard error."""
         try:
             code = self._process.wait(timeout=5.0)
         except subprocess.TimeoutExpired:
@@ -191,7 +191,7 @@ def _read_errors(stream: BinaryIO, lines: deque[str]) -> None:
 
 
 class _Resting:
-    """The workers that this process keeps for later.  For any number of threads."""
+    """The idle workers of this process.  Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -200,7 +200,7 @@ class _Resting:
         self._thread: threading.Thread | None = None
 
     def keep(self, connection: WorkerConnection) -> None:
-        """From now on a worker rests, and may be ended."""
+        """Adds an idle worker, which may be ended from now on."""
         with self._lock:
             self._kept.add(connection)
             self._any.set()
@@ -211,14 +211,14 @@ class _Resting:
                 self._thread.start()
 
     def take(self, connection: WorkerConnection) -> bool:
-        """From now on it does not; False where it was ended, or did not rest."""
+        """Removes a worker; False if it was ended or was not idle."""
         with self._lock:
             rested = connection in self._kept
             self._kept.discard(connection)
             return rested
 
     def make_room(self) -> bool:
-        """Ends the largest that rests where the command has too much; whether it ended one."""
+        """Ends the largest idle worker if the command is short of memory; whether it did."""
         with self._lock:
             kept = list(self._kept)
             if not kept:
@@ -241,4 +241,4 @@ class _Resting:
 
 
 RESTING = _Resting()
-"""Those of this process."""
+"""The idle workers of this process."""

@@ -69,7 +69,7 @@ class DaskCluster:
         return found
 
     def is_lost(self, patience: float | None = None) -> str:
-        """In words, that it has had no worker for too many seconds (`LONE_SECONDS`); or empty."""
+        """A message if there was no worker for `patience` (`LONE_SECONDS`); else empty."""
         seconds = time.monotonic() - self.seen
         if seconds <= (LONE_SECONDS if patience is None else patience) or self.workers():
             return ""
@@ -82,8 +82,8 @@ class DaskCluster:
 
 
 def _connect(distributed: Any, address: str) -> Any:
-    """A client; made in a thread of its own, since Dask waits for ever where something listens at
-    the address but keeps silent."""
+    """A client, created in a thread, since Dask waits forever if the address accepts but never
+    answers."""
     made: queue.Queue[Any] = queue.Queue()
 
     def make() -> None:

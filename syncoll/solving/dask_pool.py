@@ -1,11 +1,11 @@
 """DaskPool: tasks decided by the workers of a Dask cluster.
 
-Dask gives the tasks of a worker that died to others, up to its own limit of deaths
-(``distributed.scheduler.allowed-failures``); after that they are unknown here.  What cannot be
-decided any more, because the scheduler or all of its workers are gone, is unknown after a while.
+Dask reschedules the tasks of a dead worker up to its own limit
+(``distributed.scheduler.allowed-failures``); after that they are unknown here.  So are all tasks
+once the scheduler or all workers have been gone for a while.
 
-A task that runs on a worker cannot be interrupted from outside, but the worker knows when it is not
-waited for: its future was cancelled, or the client that asked has gone.
+A running task cannot be interrupted from outside, but its worker notices when its future was
+cancelled or its client has gone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["DaskPool", "decide_on_worker"]
 
 _WATCH_SECONDS = 1.0
 _ABANDONED = ("cancelled", "resumed", "released", "forgotten")
-"""The states of a running task that is not waited for any more."""
+"""States of a running task whose result is no longer wanted."""
 
 
 class DaskPool(SolverPool):
@@ -82,8 +82,7 @@ class DaskPool(SolverPool):
         return isinstance(error, self._cluster.losses) or super()._is_loss(error)
 
     def _watch_cluster(self) -> None:
-        """Keeps the list of workers and reports lost ones; gives up all tasks when there is no
-        worker for long."""
+        """Updates the list of workers, reports lost ones, and gives up if none is left."""
         while not self._over.wait(_WATCH_SECONDS):
             before, self._workers = self._workers, self._cluster.workers()
             lost = [worker for worker in before if worker not in self._workers]
@@ -97,7 +96,7 @@ class DaskPool(SolverPool):
 
 
 def decide_on_worker(task: SolveTask) -> Solution:
-    """As `decide`, on a worker of a Dask cluster; stops when the task is not waited for."""
+    """As `decide`, on a worker of a Dask cluster; stops when the task is abandoned."""
     from distributed import get_worker
 
     worker: Any = get_worker()

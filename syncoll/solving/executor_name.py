@@ -14,12 +14,12 @@ _MOST_JOBS = 1024
 
 @dataclass(frozen=True)
 class ExecutorName:
-    """What the text says.
+    """A parsed executor name.
 
     Args:
         kind: ``local``, ``processes`` or ``dask``.
-        width: how many tasks at once; of a cluster nothing, which knows its own size.
-        address: of the scheduler of a cluster; empty for none.
+        width: the number of concurrent tasks; 0 for a cluster, which knows its own size.
+        address: of the scheduler of a cluster; else empty.
     """
 
     kind: str
@@ -28,13 +28,10 @@ class ExecutorName:
 
     @classmethod
     def of(cls, text: str, jobs: int = 1) -> ExecutorName:
-        """Reads it.
-
-        Args:
-            jobs: N where the text has none.
+        """Parses a name; `jobs` is the width if it gives none.
 
         Raises:
-            UsageError: on another text.
+            UsageError: on an invalid name.
         """
         kind, colon, number = text.partition(":")
         if kind in ("local", "processes") and "//" not in text:

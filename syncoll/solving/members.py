@@ -1,12 +1,12 @@
-"""What a solver asks, by what was written after ``--encoding`` and ``--backend``.
+"""The encodings and backends chosen by ``--encoding`` and ``--backend``.
 
 One name is one backend; names joined with ``+`` are a portfolio, asked in this order.  ``auto``
-asks the two that rank highest for the kind of the instance, by their own records, of those that
-are installed and licensed here; one that says it should not run a formula comes after the others.
+asks the two installed and licensed backends of highest rank for the kind of instance; one that says
+it should not run a formula comes last.
 
-Of what comes with syncoll these are CP-SAT and a SAT solver on clauses: on collectives that only
-move data the former is often much faster and seldom much slower, but on most combining ones, and
-where a broadcast is to be refuted, it is the other way around (benchmarks/results/portfolio.md).
+By default these are CP-SAT and a SAT solver on clauses.  CP-SAT is often much faster on collectives
+that only move data; on most combining ones, and to refute broadcasts, the SAT solver is
+(benchmarks/results/portfolio.md).
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ __all__ = [
 AUTO = "auto"
 
 _AT_ONCE = 2
-"""So many backends work on a formula for ``auto``."""
+"""Number of backends that ``auto`` runs on a formula at the same time."""
 
 
 def default_threads(jobs: int = 1) -> int:
-    """Threads that a solver gets when nothing is said: its share of the cores, from 2 to 8.
+    """Default number of threads of a solver: its share of the cores, from 2 to 8.
 
-    CP-SAT looks for solutions and for proofs in different threads, so one is far too few.
+    CP-SAT searches for solutions and proofs in different threads, so one is too few.
     """
     return max(2, min(8, available_cores() // max(1, jobs)))
 
 
 @cache
 def installed() -> PluginManager:
-    """The plugins that are installed, found once in a process."""
+    """The installed plugins, discovered once in a process."""
     return PluginManager.discover()
 
 
@@ -73,9 +73,9 @@ class SolverSettings:
         backend: one, several joined with ``+``, or ``auto``; see `members` and `portfolio`.
         encoding_options: values by name, or pairs of these, which can be pickled and compared.
         backend_options: likewise; ``cpsat.probing`` where several backends have one.
-        limits: of each run; the threads are divided among backends that run at once.  None for
-            `default_threads` alone.
-        memory: what the command that asks may take; None where nothing was said.
+        limits: of each run; concurrent backends share the threads.  None for `default_threads`
+            alone.
+        memory: the limit of the whole command; None for no limit.
     """
 
     encoding: str = AUTO
@@ -87,7 +87,7 @@ class SolverSettings:
     memory: MemoryBudget | None = None
 
     def named(self, manager: PluginManager | None = None) -> SolverSettings:
-        """The same with the encodings' own names, so that they are the same in every process.
+        """The settings with ``auto`` replaced by names of encodings, so that all processes agree.
 
         Raises:
             PluginError: on an unknown name, or ``auto`` where nothing has a rank.
@@ -124,8 +124,8 @@ class BackendChoice:
     """Backends in the order in which they are asked.
 
     Args:
-        at_once: so many of them at once, and one that should not run a formula after the others;
-            None for all of them, as they were named.
+        at_once: the number that run at the same time, those that should not run a formula last;
+            None for all, in the given order.
     """
 
     moving: tuple[BackendRecord, ...]
@@ -139,7 +139,7 @@ class BackendChoice:
 
 
 def choose_encoding(manager: PluginManager, name: str, *, combining: bool) -> EncodingRecord:
-    """The encoding of a name for a kind of instance; for ``auto`` that of the highest rank.
+    """The encoding of a name for a kind of instance; ``auto`` takes the highest rank.
 
     Raises:
         PluginError: on an unknown name; for ``auto`` when no encoding for the kind has a rank.
@@ -162,7 +162,7 @@ def choose_encoding(manager: PluginManager, name: str, *, combining: bool) -> En
 
 
 def choose_prover(manager: PluginManager, *, combining: bool) -> BackendRecord:
-    """The backend that is asked for proofs when none is named: the highest in rank that can.
+    """The backend of highest rank that writes proofs.
 
     Raises:
         PluginError: when no backend here writes proofs.
@@ -223,7 +223,7 @@ def _automatic(manager: PluginManager) -> BackendChoice:
 
 
 def _ranked(manager: PluginManager, *, spare: bool) -> list[BackendRecord]:
-    """The backends that may be in ``auto``, whether or not they can run here."""
+    """The backends that ``auto`` considers, whether or not they can run here."""
     records = manager.backends.values()
     return [record for record in records if record.rank and record.rank.spare == spare]
 
@@ -239,10 +239,10 @@ def _best_first(records: Sequence[BackendRecord], combining: bool) -> tuple[Back
 
 
 def passed_over(manager: PluginManager) -> list[str]:
-    """What ``auto`` would ask if it were not broken, and how it is, in a line each.
+    """A line for each broken backend that ``auto`` would use.
 
-    One that is merely not installed is not among them.  A plugin that cannot be imported may have a
-    backend or not: such plugins are named only where ``auto`` is short of backends.
+    Backends that are merely not installed are not listed.  Plugins that cannot be imported are
+    listed only if ``auto`` has fewer backends than it runs at once.
     """
     texts, here = [], 0
     for record in _ranked(manager, spare=False):
@@ -267,12 +267,12 @@ def _missing(record: BackendRecord) -> str:
 def member_options(
     records: Sequence[BackendRecord], given: Mapping[str, object], text: str
 ) -> dict[str, dict[str, OptionValue]]:
-    """The options of every backend by its name: the given values, or the defaults.
+    """The options of each backend, by its name: the given values, else the defaults.
 
     Args:
         given: values by name; ``cpsat.probing`` is the option of one backend, ``probing`` that of
             the only one that has it.
-        text: what was written for the backends, for errors.
+        text: the given list of backends, for errors.
 
     Raises:
         OptionError: on a name that no backend has, that two have, or a bad value.

@@ -1,13 +1,12 @@
-"""SolverPool: many instances decided at once, by whatever executor there is.
+"""SolverPool: decides many instances at once with any `concurrent.futures.Executor`.
 
-Any `concurrent.futures.Executor` will do; what the pool adds is that every task ends with a
-`Solution`.  A process or a machine of the executor that dies makes an unknown of the tasks that it
-had, with the reason in words, and the search goes on; a task can be stopped while it runs.
+Every task ends with a `Solution`, and a running task can be stopped.  If a process or machine of
+the executor dies, its tasks end as unknown, with the reason in words, and the search goes on.
 
 `open_pool` opens one by name.  ``local`` is best on one machine: threads, each with worker
-processes that end with this one however it ends.  ``processes:N`` encodes and lowers in processes
-too, which pays when that, and not the solving, takes the time.  ``dask://HOST:PORT`` (or
-``tcp://``, ``tls://``) is a scheduler of Dask; it and its workers must have syncoll installed.
+processes that end with this one.  ``processes:N`` encodes and lowers in processes too, which pays
+if these take most of the time.  ``dask://HOST:PORT`` (or ``tcp://``, ``tls://``) is a scheduler of
+Dask; it and its workers must have syncoll installed.
 """
 
 from __future__ import annotations
@@ -52,7 +51,6 @@ from syncoll.solving.task import (
 
 __all__ = ["SolverPool", "Submitted", "open_pool", "spawned_processes"]
 
-
 _UNGUARDED = (
     "the processes of the pool end while they begin. A script that asks for them must do so under "
     '`if __name__ == "__main__":`, for each of them runs it once more'
@@ -61,11 +59,11 @@ _UNGUARDED = (
 
 @dataclass(eq=False)
 class Submitted:
-    """A task that is on its way.
+    """A submitted task.
 
     Args:
-        theirs: what the executor made of it, once it has it.
-        cancelled: whether its answer is not wanted any more.
+        theirs: the executor's future, once there is one.
+        cancelled: whether the answer is no longer wanted.
     """
 
     task: SolveTask
@@ -76,20 +74,20 @@ class Submitted:
 
 
 class SolverPool:
-    """Decides instances with an executor.  Its methods may be called from any thread.
+    """Decides instances with an executor.  Thread-safe.
 
-    Use it as a context manager, or `close` it: only that ends what is still running.  Ctrl-C
-    reaches the caller alone, wherever it waits; it should then call `cancel_all`, after which all
-    futures are done within a second, or leave the ``with`` block.
+    Use it as a context manager, or `close` it: only that ends running tasks.  Ctrl-C reaches only
+    the caller, which should then call `cancel_all`, after which all futures are done within a
+    second, or leave the ``with`` block.
 
     Args:
-        executor: runs the tasks: threads, processes, or a cluster's.  What a task needs is
-            pickled when the executor does so; then plugins are found by name where it runs.
-        settings: what decides them; the threads are those of each task.
-        width: how many tasks the executor runs at once.
-        own: whether to shut the executor down in the end.
-        decide: what the executor calls with each task; a function at the top level of a module
-            where the executor pickles it.
+        executor: threads, processes or a cluster.  If it pickles tasks, plugins are found by name
+            where they run.
+        settings: decide the tasks; the threads are those of each task.
+        width: the number of tasks that the executor runs at once.
+        own: whether `close` shuts the executor down.
+        decide: called by the executor with each task; must be at the top level of a module if the
+            executor pickles it.
     """
 
     def __init__(
@@ -122,23 +120,22 @@ class SolverPool:
 
     @property
     def width(self) -> int:
-        """How many tasks are worth asking at once; a cluster's may change."""
+        """Number of concurrent tasks; that of a cluster may change."""
         return self._width
 
     def submit(
         self, instance: Instance, seconds: float | None = None, *, how: How = solve_plainly
     ) -> Future[Solution]:
-        """Asks for an instance to be decided.
+        """Submits an instance.
 
         Args:
-            seconds: time limit of its run, without what it waits in a queue; None for that of the
-                settings.
-            how: a function of a solver, the instance and the seconds, in place of
-                `Solver.solve`; at the top level of a module, so that it can be pickled.
+            seconds: time limit of its run, time in a queue excluded; None for that of the settings.
+            how: called with a solver, the instance and the seconds instead of `Solver.solve`; at
+                the top level of a module, so that it can be pickled.
 
         Returns:
-            A future that ends with a solution, unknown where it was cancelled (`INTERRUPTED`) or
-            its process died (`CRASHED`), or raises what `Solver` and `Solver.solve` raise.
+            A future of a solution, unknown if it was cancelled (`INTERRUPTED`) or its process died
+                (`CRASHED`); it raises as `Solver` and `Solver.solve` do.
 
         Raises:
             UsageError: when the pool is closed.
@@ -156,7 +153,7 @@ class SolverPool:
         return answer
 
     def cancel(self, future: Future[Solution]) -> None:
-        """This future's answer is not wanted any more: it soon ends as unknown, if not done."""
+        """Cancels a future, which soon ends as unknown if it is not done."""
         with self._lock:
             one = self._submitted.get(future)
         if one is not None:
@@ -167,14 +164,14 @@ class SolverPool:
                 one.theirs.cancel()
 
     def cancel_all(self) -> None:
-        """`cancel` for all futures that are not done."""
+        """Cancels all futures that are not done."""
         with self._lock:
             futures = list(self._submitted)
         for future in futures:
             self.cancel(future)
 
     def close(self) -> None:
-        """Cancels everything, waits for its end where the executor is its own, ends workers."""
+        """Cancels everything, waits if it owns the executor, and ends idle workers."""
         with self._lock:
             self._closed = True
         self.cancel_all()
@@ -188,7 +185,7 @@ class SolverPool:
             self._release()
 
     def _release(self) -> None:
-        """Ends the workers of solvers that are idle now."""
+        """Ends the workers of idle solvers."""
         release(self.settings)
 
     def _outstanding(self) -> list[Submitted]:
@@ -205,7 +202,7 @@ class SolverPool:
             one.theirs.add_done_callback(partial(self._take, one))
 
     def _take(self, one: Submitted, theirs: Future[Solution]) -> None:
-        """Called, in some thread of the executor, when it is done with a task."""
+        """Done-callback of a task, in any thread of the executor."""
         try:
             error = theirs.exception()
         except CancelledError as cancelled:
@@ -257,16 +254,16 @@ def open_pool(
     manager: PluginManager | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> SolverPool:
-    """The pool that a text names.
+    """The pool of a name.
 
     Args:
-        settings: what decides the tasks; checked here, so that a wrong name is one clear error.
-        jobs: N where the text has none; nothing to a cluster, which knows its own size.
-        manager: the plugins; None for those that are installed.  Only ``local`` can use others.
+        settings: checked here, so that a wrong name is one clear error.
+        jobs: the default N; ignored by a cluster, which knows its own size.
+        manager: the plugins; None for the installed ones.  Only ``local`` can use others.
         tell: called with a message for the user when a cluster loses workers.
 
     Raises:
-        UsageError: on another text, when ``dask[distributed]`` is not installed, no scheduler
+        UsageError: on an invalid name, when ``dask[distributed]`` is not installed, no scheduler
             answers, or a cluster has no worker.
         PluginError: on an unknown backend or encoding in the settings.
         OptionError: on an unknown option in the settings, or a bad value.
@@ -299,9 +296,9 @@ class _ThreadPool(SolverPool):
 
 
 class _ProcessPool(SolverPool):
-    """A process pool that is renewed once a process of it has died.
+    """A process pool that is replaced once one of its processes has died.
 
-    Then every task that it had is lost, though at most one is to blame: each gets a second try.
+    Then all of its tasks are lost, though at most one is to blame: each gets a second try.
     """
 
     def __init__(self, settings: SolverSettings, width: int) -> None:
@@ -327,9 +324,9 @@ class _ProcessPool(SolverPool):
 
 
 def spawned_processes(width: int) -> ProcessPoolExecutor:
-    """Processes that leave Ctrl-C to this one, and end with it.
+    """A pool of processes that ignore Ctrl-C and end with this one.
 
-    They are spawned: forked ones would inherit locks that threads of this process hold.
+    They are spawned, since forked ones would inherit locks held by threads of this process.
     """
     return ProcessPoolExecutor(
         width, mp_context=multiprocessing.get_context("spawn"), initializer=_begin
@@ -337,10 +334,7 @@ def spawned_processes(width: int) -> ProcessPoolExecutor:
 
 
 def _begin() -> None:
-    """Begins a process of the pool: Ctrl-C is the parent's business, and it ends with the parent.
-
-    A pool whose parent was killed would wait for tasks for ever.
-    """
+    """Initialises a process of the pool: it ignores Ctrl-C, and ends with its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:

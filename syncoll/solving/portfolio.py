@@ -1,15 +1,15 @@
-"""A portfolio: several backends on one formula, side by side; the first that decides it counts.
+"""A portfolio: several backends race on one formula; the first that decides it wins.
 
-Which backend is fast on a formula is hard to tell before, and factors of ten and more lie between
-them.  So the first is given a head start, within which it decides most formulas alone and for
-which nothing else is lowered or started; then the next one joins in, and so on.  One that ends
-undecided (it gave up, crashed, has no memory or no licence left) makes room for the next at once.
-Where the backends were not named, only so many work at once, and one that says, of the
-formula as it was lowered for it, that it should not run this is asked only after all others.
+It is hard to predict which backend is fast on a formula, and factors of ten are common.  The first
+has a head start, in which it decides most formulas alone and for which nothing else is lowered or
+started; then the next one joins, and so on.  A backend that ends undecided (it gave up, crashed,
+has no memory or no licence left) is replaced by the next at once.  If the backends were not named,
+only `at_once` run concurrently, and one that says it should not run this lowered formula is asked
+last.
 
-Every backend runs in its own worker process, watched by a thread of this one.  What ends a worker
-early is a flag that its thread looks at every few hundredths of a second.  A thread that is still
-lowering when the race is over cannot be stopped, but touches no worker any more.
+Every backend runs in a worker process, watched by a thread of this one, which polls a flag to end
+it early.  A thread that is still lowering when the race is over cannot be stopped, but no longer
+touches a worker.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ __all__ = [
 ]
 
 HEAD_START_SECONDS = 0.5
-"""How long a backend works before the next one joins in."""
+"""Seconds between the start of one backend and the next."""
 
 _START_SECONDS = 3.0
-"""How long a worker's start may put off its head start."""
+"""The most that a worker's start delays its head start."""
 
 _LEAST_SECONDS = 0.05
-"""With less time left no further backend is asked."""
+"""No further backend is asked with less time left."""
 
 _POLL_SECONDS = 0.02
 _JOIN_SECONDS = 5.0
 _LATE_JOIN_SECONDS = 0.3
-"""How long the watchers of workers are waited for, which kill these when the time is over."""
+"""Wait for the watchers, which kill their workers when the time is over."""
 
 
 class _StoppedError(Exception):
-    """Nobody waits for this formula any more."""
+    """The answer is no longer wanted."""
 
     def __init__(self, reason: StopReason) -> None:
         super().__init__(str(reason))
@@ -64,10 +64,10 @@ class _StoppedError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Reply:
-    """What a backend made of a formula.
+    """The outcome of a backend.
 
     Args:
-        lowered: the formula as it was asked; None when it was not lowered.
+        lowered: the formula that it was asked; None if it was not lowered.
     """
 
     member: Member
@@ -85,10 +85,10 @@ def ask_one(
     should_stop: Callable[[], bool] | None = None,
     until: Deadline = NEVER,
 ) -> Reply:
-    """Lowers a formula for a backend and has it decided.
+    """Lowers a formula for a backend and decides it.
 
     Args:
-        should_stop: asked often; True ends the run as unknown.
+        should_stop: polled; True ends the run as unknown.
         until: ends it as unknown, even while it lowers.
 
     Raises:
@@ -105,7 +105,7 @@ def ask_one(
 
 
 def _undecided(member: Member, reason: StopReason, text: str, began: float | None = None) -> Reply:
-    """The reply of a backend that was not asked, when its formula was being lowered since then."""
+    """The reply of a backend that was not asked; lowering began at `began`."""
     spent = {} if began is None else {"lower": time.perf_counter() - began}
     outcome = Outcome(Verdict.UNKNOWN, reason=reason, message=text)
     return Reply(member, outcome, None, NO_FORMULA, spent)
@@ -120,7 +120,8 @@ def _ask(
     why_not: Callable[[FormulaSize], Outcome | None] = lambda _: None,
     when_ready: Callable[[], None] | None = None,
 ) -> Reply:
-    """As `ask_one`; limits and `why_not`, an outcome instead of a run, are asked after lowering."""
+    """As `ask_one`; `limits` and `why_not`, which may give an outcome instead, are called after
+    lowering."""
     began = time.perf_counter()
 
     def check() -> None:
@@ -163,10 +164,10 @@ def _ask(
 
 
 class _Run(threading.Thread):
-    """One backend's part of a race.  It puts a `Reply` or an exception into the race's inbox."""
+    """The thread of one backend in a race; puts a `Reply` or an exception into the race's inbox."""
 
     def __init__(self, race: _Race, member: Member, declined: Reply | None) -> None:
-        """What declined before is not asked again whether it should run this."""
+        """A run with a declined reply does not ask again whether it should run."""
         super().__init__(name=f"syncoll {member.name}", daemon=True)
         self.member = member
         self.began = time.perf_counter()
@@ -229,12 +230,12 @@ class _Run(threading.Thread):
         return latest if self._solving_since is None else min(self._solving_since, latest)
 
     def order_stop(self) -> None:
-        """From now on it stops soon, or does not begin to solve."""
+        """Stops it soon, or before it begins to solve."""
         with self._lock:
             self._stop_flag = True
 
     def leave(self) -> None:
-        """Waits until its worker is free again; gives it up where that takes too long."""
+        """Waits until its worker is free; abandons the worker if that takes too long."""
         if self._solving:
             self.join(_LATE_JOIN_SECONDS if self._race.until.passed else _JOIN_SECONDS)
             if self.is_alive():  # its thread will end the worker
@@ -285,7 +286,7 @@ class _Race:
         return self._limits.seconds - max(0.0, spent)
 
     def _wait(self, should_stop: Callable[[], bool] | None) -> list[Reply]:
-        """Until one has decided, all have ended, or it should stop."""
+        """Waits until one has decided, all have ended, or it should stop."""
         replies: list[Reply] = []
         self._launch()
         while self._running:
@@ -315,7 +316,7 @@ class _Race:
         return replies
 
     def _launch(self) -> None:
-        """The next backend joins in, if there is one, and room and time for it."""
+        """Starts the next backend, if there is one and room and time for it."""
         left = self._seconds_left()
         if len(self._running) >= self._at_once or not (self._waiting or self._declined):
             return
@@ -333,7 +334,7 @@ class _Race:
             run.start()
 
     def _finish(self, replies: list[Reply]) -> None:
-        """Ends those who lost; their workers start again while the caller goes on."""
+        """Ends the losers; their workers start again in the background."""
         for run in self._running:
             run.order_stop()
         for run in self._running:
@@ -346,7 +347,7 @@ class _Race:
                 run.member.process.start()
 
     def _check_late_replies(self, winner: Reply) -> None:
-        """An answer that came a moment too late may still show that one of them is wrong."""
+        """Compares answers that came too late with the winner's."""
         with contextlib.suppress(queue.Empty):
             while True:
                 _, result = self.inbox.get_nowait()
@@ -375,18 +376,17 @@ def race(
     should_stop: Callable[[], bool] | None = None,
     until: Deadline = NEVER,
 ) -> tuple[list[Reply], bool]:
-    """Has a formula decided by the backend that is first to do so.
+    """Decides a formula by the backend that is first to do so.
 
     Args:
-        limits: the seconds are those of all together, the memory that of each.
+        limits: the seconds are shared, the memory is that of each.
         at_once: see `BackendChoice`.
-        head_start: seconds between the beginning of one and of the next.
-        should_stop: asked often; True ends all as unknown.
-        until: ends all as unknown, whatever they are doing.
+        head_start: seconds between the start of one and the next.
+        should_stop: polled; True ends all as unknown.
+        until: ends all as unknown.
 
     Returns:
-        The replies that came, and whether they were stopped from outside; when a reply is decided,
-        it is the last one.
+        The replies, and whether they were stopped from outside; a decided reply comes last.
 
     Raises:
         BackendError: when an answer cannot be true, or two contradict each other.
@@ -467,13 +467,13 @@ _REASONS = (
     StopReason.CRASHED,
     StopReason.LICENCE,
 )
-"""The reasons for an undecided end: one before another says more about the formula."""
+"""Reasons for an undecided end, the most informative about the formula first."""
 
 
 def no_answer(
     members: Sequence[Member], replies: Sequence[Reply], *, interrupted: bool = False
 ) -> Outcome:
-    """The outcome of a race without a decision, with every backend's reason in words."""
+    """The outcome of an undecided race, with every backend's reason in words."""
     reasons = [reply.outcome.reason for reply in replies]
     reason = next((r for r in _REASONS if r in reasons), StopReason.TIME_LIMIT)
     if interrupted:
@@ -499,7 +499,7 @@ def no_answer(
 
 
 def losses_of(backend: str, outcome: Outcome) -> tuple[str, ...]:
-    """What `Outcome.losses` says of one backend's outcome; nothing where it ended in order."""
+    """The `Outcome.losses` of a backend; empty if it ended normally."""
     first = outcome.message.partition("\n")[0]
     if outcome.reason is StopReason.MEMORY_LIMIT:
         return (f"backend {backend} ran out of memory" + (f": {first}" if first else ""),)

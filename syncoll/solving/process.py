@@ -1,13 +1,12 @@
-"""A backend in a worker process: it may hang, leak or crash, and the caller only sees an Outcome.
+"""A backend in a worker process, which may hang, leak or crash: the caller only sees an Outcome.
 
-The worker is started on first use and reused.  The parent waits for its answer and looks, every
-few hundredths of a second, at the clock, at the worker's resident memory and at whether it should
-stop; what the solver does not keep to by itself ends with the worker being killed, and the next
-call starts a fresh one.  No answer is believed: a sat outcome's assignment is evaluated on the
-formula here.
+The worker is started on first use and reused.  While it waits, the parent checks the clock, the
+worker's resident memory and requests to stop every few hundredths of a second.  A solver that
+exceeds a limit is killed, and the next call starts a fresh worker.  The assignment of a sat outcome
+is evaluated on the formula here.
 
-A worker is a plain ``subprocess`` and not a ``multiprocessing`` one, which would import the user's
-``__main__`` again.
+A worker is a plain ``subprocess``: one of ``multiprocessing`` would import the user's ``__main__``
+again.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ class SolverProcess:
     """A backend that solves in a process of its own.  For one thread at a time.
 
     Args:
-        grace_seconds: how long after the time limit the worker is killed when it has not answered;
-            None for a second or a tenth of the limit, whichever is more.
+        grace_seconds: seconds after the time limit at which a silent worker is killed; None for a
+            second or a tenth of the limit, whichever is more.
     """
 
     def __init__(self, record: BackendRecord, *, grace_seconds: float | None = None) -> None:
@@ -66,7 +65,7 @@ class SolverProcess:
         return self._connection.pid if self._connection else None
 
     def start(self) -> None:
-        """Starts the worker, which imports the backend while the caller goes on.
+        """Starts the worker, which imports the backend in the meantime.
 
         Raises:
             PluginError: when the record's loader cannot be passed to a worker.
@@ -76,7 +75,7 @@ class SolverProcess:
             RESTING.keep(self._started())
 
     def _started(self) -> WorkerConnection:
-        """A new worker, which does not rest yet."""
+        """A new worker that is not idle yet."""
         try:
             pickle.dumps(self.record.load)
         except Exception as error:
@@ -93,7 +92,7 @@ class SolverProcess:
         return self._connection
 
     def close(self) -> None:
-        """Ends the worker, whatever it is doing.  The next `solve` would start another."""
+        """Ends the worker at once; the next `solve` starts another."""
         self._loading_since = None
         if self._connection is not None:
             RESTING.take(self._connection)
@@ -117,14 +116,14 @@ class SolverProcess:
 
         Args:
             limits: enforced from outside as well.
-            should_stop: asked every few hundredths of a second; True kills the worker.
-            when_ready: called once the worker has its solver and gets the formula.
-            until: kills the worker, whatever it is doing.
+            should_stop: polled; True kills the worker.
+            when_ready: called once the worker has imported its solver.
+            until: kills the worker at this time.
 
         Returns:
-            The backend's outcome, or unknown: `TIME_LIMIT`, `MEMORY_LIMIT` (also where a command
-            has too much, see `syncoll.memory`) or `INTERRUPTED` when the worker was killed for it,
-            `CRASHED`, with its last words or the traceback, when it ended or raised by itself.
+            The backend's outcome, or unknown: `TIME_LIMIT`, `MEMORY_LIMIT` (also that of a command,
+                see `syncoll.memory`) or `INTERRUPTED` if the worker was killed for it, `CRASHED`,
+                with its last words or the traceback, if it ended or raised by itself.
 
         Raises:
             OptionError: on an unknown option or a bad value.
@@ -290,7 +289,7 @@ class SolverProcess:
         return _stopped(StopReason.CRASHED, message, seconds)
 
     def _check(self, formula: Formula, outcome: Outcome) -> None:
-        """Evaluates the assignment, if there is one, on the formula."""
+        """Evaluates the assignment, if any, on the formula."""
         if outcome.assignment is None:
             return
         try:

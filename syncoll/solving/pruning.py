@@ -17,7 +17,6 @@ from syncoll.trust import violations
 
 __all__ = ["without_useless_sends"]
 
-
 _MOST_REPLAYED = 300_000
 """Number of sends that all trials together replay; it takes about a second."""
 
@@ -30,9 +29,9 @@ def without_useless_sends(
 ) -> Algorithm:
     """The algorithm without sends that can be left out.
 
-    Of a combining algorithm the sends are tried one by one, the last first.  No remaining send can
-    be left out, since it was needed even with every send that was removed later.  Of an algorithm
-    too large for that, the sends that were not tried stay.
+    Sends of a combining algorithm are tried one by one, the last first; no remaining send can be
+    left out, since it was needed even with every send that was removed later.  In an algorithm too
+    large for that, untried sends stay.
 
     Args:
         most: number of sends that all trials together replay.
@@ -54,7 +53,7 @@ def without_useless_sends(
 def _kept(
     instance: Instance, algorithm: Algorithm, chunks: IntArray, most: int
 ) -> tuple[IntArray, int]:
-    """The places of the sends of some chunks that stay, and how many more sends may be replayed."""
+    """The positions of the remaining sends of some chunks, and how many more may be replayed."""
     part = replace(instance, pre=instance.pre[chunks], post=instance.post[chunks])
     places = np.flatnonzero(np.isin(algorithm.sends[:, 0], chunks))
     sends = algorithm.sends[places].copy()

@@ -1,8 +1,8 @@
 """From an instance to a verified algorithm: encode, lower, decide, decode, verify.
 
-Whatever a backend answered passes three checks before anyone sees it: its assignment is evaluated
-on the formula it was asked (in `process`) and on the encoding's own formula, and the decoded
-algorithm is replayed by the verifier, which knows neither encodings nor backends.
+Every answer passes three checks: its assignment is evaluated on the lowered formula (in `process`)
+and on the encoding's formula, and the decoded algorithm is replayed by the verifier, which is
+independent of encodings and backends.
 """
 
 from __future__ import annotations
@@ -66,13 +66,12 @@ from syncoll.version import __version__
 __all__ = ["Preparation", "Solver"]
 
 _VERIFY_SECONDS = 0.4
-"""What was found at the last moment gets so long to be verified."""
-
+"""Extra time to verify an algorithm that was found at the last moment."""
 
 _BYTES_PER_LITERAL = 400
-"""Measured on tori with the encodings and backends that come with syncoll: the builder's lists and
-the formula's arrays take 40 to 75 bytes for each literal in this process, a lowering to clauses
-some 200 more, and a worker 200 to 800, the fewer the larger the formula is."""
+"""Measured on tori with the built-in encodings and backends: the builder's lists and the formula's
+arrays take 40 to 75 bytes for each literal in this process, a lowering to clauses some 200 more,
+and a worker 200 to 800, less for larger formulas."""
 
 _UNITS_PER_LITERAL = 3e-7
 """Work units for building, lowering and passing on a literal."""
@@ -81,12 +80,12 @@ _BYTES_PER_CELL = 40
 """For each chunk and link: the windows of steps, in several arrays."""
 
 _UNCHECKED_SENDS = 100_000
-"""Chunks times links times steps that fit everywhere, and are not counted."""
+"""Chunks times links times steps that always fit and are not checked."""
 
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """An instance made ready for a backend.
+    """An instance encoded and lowered for a backend.
 
     Args:
         lowered: the formula as the backend takes it, with the lowerings in between.
@@ -102,12 +101,12 @@ class Preparation:
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """What backends are asked: the encoding's formula, or that of symmetric algorithms.
+    """The formula for the backends: the encoding's, or that of symmetric algorithms.
 
     Args:
-        inverse: from its models to those of the encoding's formula.
+        inverse: maps its models to those of the encoding's formula.
         order: of the group.
-        seconds: that merging took.
+        seconds: of merging.
     """
 
     formula: Formula
@@ -117,7 +116,7 @@ class _Asked:
 
 
 class Solver:
-    """Solves instances with an encoding and one backend or several; workers are reused.
+    """Solves instances with an encoding and one or several backends; workers are reused.
 
     For one thread at a time.
 
@@ -171,7 +170,7 @@ class Solver:
         self.close()
 
     def start(self) -> None:
-        """Starts the first backend's worker, which loads while the caller goes on."""
+        """Starts the first backend's worker, which loads in the background."""
         self._members[self.backend.name].process.start()
 
     def close(self) -> None:
@@ -196,10 +195,10 @@ class Solver:
         return [self._members[record.name] for record in self.backends_for(instance)]
 
     def asked(self, instance: Instance) -> str:
-        """Who is asked about an instance of this kind, and how, in one text.
+        """The encoding, backends and options for an instance of this kind, in one text.
 
-        It names the version of syncoll too: an algorithm is verified whatever found it, but that
-        there is not one rests on the encoding and the backends, which a later version may mend.
+        It includes the version of syncoll: a refutation rests on the encoding and the backends,
+        which a later version may correct.
         """
         record = self.encoding_for(instance)
         backends = {m.name: dict(m.options) for m in self._order(instance)}
@@ -216,7 +215,7 @@ class Solver:
         return resolve_options(record.options, {}, f"encoding {record.name}")
 
     def prepare(self, instance: Instance) -> Preparation:
-        """Encodes, and lowers for the backend that is asked first, without solving."""
+        """Encodes, and lowers for the first backend, without solving."""
         encoded, seconds = self._encode(instance)
         prepared = []
         for record in self.backends_for(instance):
@@ -243,18 +242,18 @@ class Solver:
         """Decides an instance.
 
         Args:
-            seconds: a time limit for this run of the backends, if it is tighter than the solver's
-                own; encoding, lowering and starting workers are not in it.
-            should_stop: asked often; True ends the run as unknown.  So does the attribute
-                `stop_when`, which is for callers that do not call this themselves.
-            hint: an algorithm for the same chunks, near which there may be one; an encoding or a
-                backend that takes no hints passes over it.
-            symmetry: only algorithms that its group maps to themselves are looked for, with one
-                variable for each orbit; that there is none is unknown then.
+            seconds: a time limit for this run of the backends, if tighter than the solver's own;
+                encoding, lowering and starting workers do not count.
+            should_stop: polled; True ends the run as unknown, as does the attribute `stop_when`,
+                for callers that do not call this themselves.
+            hint: an algorithm for the same chunks to start from; ignored by encodings and backends
+                that take no hints.
+            symmetry: only algorithms that its group maps to themselves are considered, with one
+                variable for each orbit; unsat becomes unknown then.
 
         Raises:
-            UnlabelledError: when the encoding does not say what its variables are about, and
-                symmetric algorithms are looked for.
+            UnlabelledError: when symmetric algorithms are asked for, and the encoding does not
+                label its variables.
             BackendError: when a backend's answer turns out to be wrong; no worker is left then.
             KeyboardInterrupt: passed on after the workers have been ended.
         """
@@ -349,7 +348,7 @@ class Solver:
     def _asked(
         self, instance: Instance, encoded: Encoded, symmetry: Action | None, hint: Algorithm | None
     ) -> _Asked:
-        """The encoding's formula as it stands, or with one variable for each orbit; with a hint."""
+        """The encoding's formula, or that with one variable for each orbit; with a hint."""
         who, formula = f"encoding {self.encoding_for(instance).name}", encoded.formula
         if hint is not None and isinstance(encoded, TakesHints):
             with calling(who, "hint"):
@@ -379,7 +378,7 @@ class Solver:
         stop: Callable[[], bool],
         until: Deadline,
     ) -> tuple[Reply | None, Outcome]:
-        """The reply that decides, or that of the only backend; and the outcome of all."""
+        """The reply that decides, or that of the only backend; and the combined outcome."""
         members = self._order(instance)
         if len(members) == 1:
             reply = ask_one(members[0], formula, limits, should_stop=stop, until=until)
@@ -420,7 +419,7 @@ class Solver:
     def _algorithm(
         self, instance: Instance, encoded: Encoded, inverse: AnswerMap, reply: Reply
     ) -> Algorithm:
-        """Decodes and checks; the algorithm has exactly the instance's steps and rounds."""
+        """Decodes and verifies an algorithm of exactly the instance's steps and rounds."""
         assert reply.lowered is not None
         assert reply.outcome.assignment is not None
         who = f"encoding {self.encoding_for(instance).name} with backend {reply.member.name}"
@@ -447,17 +446,17 @@ class Solver:
 
 
 def _is_exact(record: EncodingRecord, instance: Instance) -> bool:
-    """Whether a formula with no model says that there is no algorithm."""
+    """Whether an unsatisfiable formula proves that there is no algorithm."""
     return record.counts_copies or not instance.topology.counts_copies
 
 
 def _require_room(
     encoding: Encoding, instance: Instance, options: Mapping[str, OptionValue]
 ) -> None:
-    """Passes where the instance's formula fits in what this command may still take.
+    """Passes if the instance's formula fits into the memory of this command.
 
     Raises:
-        MemoryError: where it does not, in words.
+        MemoryError: if it does not, in words.
     """
     cells = instance.num_chunks * len(instance.topology.links)
     if cells * instance.steps < _UNCHECKED_SENDS and not instance.combining:

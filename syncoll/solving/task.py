@@ -1,11 +1,11 @@
 """SolveTask: an instance that may be decided in any process, on this machine or another.
 
-A task names what decides it (plugins, options, limits) instead of holding it, so it is small and
-can be pickled.  A process that works on tasks keeps its solvers, one for each of its threads and
-settings, and with them their warm workers.
+A task names its plugins, options and limits instead of holding them, so it is small and can be
+pickled.  A process keeps its solvers with their warm workers, one for each of its threads and
+settings.
 
 A thread in another process cannot be interrupted.  So a task carries a `StopSignal`, which the
-solver looks at every few hundredths of a second.
+solver polls.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ __all__ = [
 ]
 
 How = Callable[[Solver, Instance, float | None], Solution]
-"""How an instance is decided within so many seconds; a function at the top level of a module."""
+"""Decides an instance within a time limit; a function at the top level of a module."""
 
 _LOOK_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
 class StopSignal:
-    """Says, to the process that works on a task, that the answer is not wanted any more.
+    """Tells the process of a task that the answer is no longer wanted.
 
-    It is a file that appears, seen by every process of the machine; that its folder disappears, or
-    that the process that asked ends, counts as well.  On other machines it says nothing.
+    It is given by creating a file, seen by every process of the machine; it also counts as given if
+    the folder disappears or the process that asked ends.  It has no effect on other machines.
 
     Args:
         file: exists once the signal is given.
@@ -60,11 +60,11 @@ class StopSignal:
 
     @classmethod
     def of_this_process(cls, file: Path) -> StopSignal:
-        """A signal that is given by making a file."""
+        """A signal given by creating a file."""
         return cls(str(file), socket.gethostname(), LivingProcess.this())
 
     def give(self) -> None:
-        """From now on it is given."""
+        """Gives the signal."""
         with contextlib.suppress(OSError):  # its folder is gone: everything is over
             Path(self.file).touch()
 
@@ -85,11 +85,11 @@ def solve_plainly(solver: Solver, instance: Instance, seconds: float | None) -> 
 
 @dataclass(frozen=True, eq=False)
 class SolveTask:
-    """An instance to be decided.
+    """An instance to decide.
 
     Args:
         seconds: the time limit; None for that of the settings.
-        stop: when to give it up; None for never.
+        stop: ends it early; None for never.
     """
 
     instance: Instance
@@ -103,7 +103,7 @@ class SolveTask:
 
 
 class SolverCache:
-    """Solvers that are idle at the moment, by their settings.  For any number of threads."""
+    """Idle solvers, by their settings.  Thread-safe."""
 
     def __init__(self, manager: PluginManager | None = None) -> None:
         self._manager = manager
@@ -163,12 +163,12 @@ def decide(task: SolveTask, also_stop: Callable[[], bool] | None = None) -> Solu
 
 
 def release(settings: SolverSettings) -> None:
-    """Ends the idle workers that `decide` has kept in this process for these settings."""
+    """Ends the idle workers that `decide` keeps in this process for these settings."""
     _CACHE.release(settings)
 
 
 def _now_and_then(signals: list[Callable[[], bool]]) -> Callable[[], bool]:
-    """Whether any signal has been given, looked at only so often, for a look costs something."""
+    """Whether any signal has been given, polled at most every `_LOOK_SECONDS`."""
     given, next_look = False, 0.0
 
     def is_given() -> bool:

@@ -3,17 +3,16 @@
 Messages are pickles, each after its length in eight bytes.  Both ends are the same program on the
 same machine and own the two ends of the pipe, so nothing else can put a pickle into it.
 
-The worker's standard output is moved away before a solver can print to it: what a native library
-prints goes to standard error, and messages have a descriptor of their own.  It never outlives its
-parent, not even one killed without warning:
+Messages have a descriptor of their own; whatever a native library prints to standard output goes to
+standard error.  The worker never outlives its parent, even if that is killed:
 
 * a thread reads requests and ends the process at end of file;
 * a solver may hold the interpreter's lock for hours, which stops that thread too, so on Linux the
-  kernel is asked for a signal when another pipe, into which nothing is written, closes; the
-  signal's default action ends the process.  (The parent-death signal of ``prctl`` would also come
-  when merely the thread that started the worker ends.)
+kernel sends a signal when another pipe, which is never written to, closes; the signal's default
+action ends the process.  (The parent-death signal of ``prctl`` would also come when merely the
+thread that started the worker ends.)
 
-Interrupts are the parent's business; the worker ignores them.
+The worker ignores interrupts, which the parent handles.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class Done:
-    """Worker to parent: the backend answered, after so many seconds on the clock on the wall."""
+    """Worker to parent: the backend's outcome, and the seconds of wall-clock time it took."""
 
     outcome: Outcome
     seconds: float
@@ -112,11 +111,10 @@ def _exactly(stream: BinaryIO, length: int) -> bytes:
 
 
 def opened(lifeline: int | None) -> tuple[queue.SimpleQueue[object], BinaryIO]:
-    """Makes this process a worker: what its parent sends comes in a queue, what it answers goes
-    into a stream.
+    """Makes this process a worker; returns the queue of requests and the stream for answers.
 
     Args:
-        lifeline: the end of a pipe with which it ends; None where the system has no such signal.
+        lifeline: end of a pipe whose closing ends the process; None where that is not supported.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if lifeline is not None:
@@ -157,7 +155,7 @@ def main(lifeline: int | None = None) -> None:
 
 
 def _take_over_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Private copies of standard input and output; the public ones lead away from the parent."""
+    """Private copies of standard input and output; the public ones are redirected."""
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -192,7 +190,7 @@ def _solve(backend: Backend, request: SolveRequest) -> Done:
 
 
 def failure(error: BaseException) -> Failed:
-    """What is told of an exception."""
+    """The message for an exception."""
     return Failed(
         "".join(traceback.format_exception_only(error)).strip(),
         "".join(traceback.format_exception(error)),
@@ -201,7 +199,7 @@ def failure(error: BaseException) -> Failed:
 
 
 def _end_with_parent(lifeline: int) -> None:
-    """From now on the kernel ends this process when the parent's end of a pipe closes."""
+    """Has the kernel end this process when the parent's end of a pipe closes."""
     if sys.platform != "linux":
         return
     import fcntl
