@@ -1,8 +1,7 @@
 """Asynchronous simulation of sends that take turns: a max-plus pass, without a queue of events.
 
-A send leaves when its data is there, and its lane is free of those before it: of two times the
-later one, plus what it takes.  In which order a lane takes its sends is fixed, so that nothing has
-to be decided on the way, and the sends of a step are computed together, for all sizes at once.
+A send leaves when its data is there and its lane is free.  The order in which a lane takes its
+sends is fixed, so the sends of a step are computed together, for all sizes at once.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ def asynchronous(
     *,
     in_detail: bool = False,
 ) -> Movements:
-    """Lets all sends go.
+    """Simulates all sends.
 
     Args:
         sizes: bytes of a chunk.
-        in_detail: whether passages over lanes are listed, which needs one size alone.
+        in_detail: whether to list passages over lanes, for a single size.
     """
     return _Run(work, network, semantics, sizes, in_detail).run()
 
@@ -92,7 +91,7 @@ class _Run:
         return Movements(self.left, self.arrived, passages)
 
     def _batches(self, low: int, high: int) -> Iterator[IntArray]:
-        """The sends of a step; where connections have a depth, as many of each at once."""
+        """The sends of a step; with a depth, at most that many of each connection at once."""
         sends = np.arange(low, high)
         if self.semantics.depth is None:
             if high > low:
@@ -103,7 +102,7 @@ class _Run:
             yield sends[number == one]
 
     def _ready(self, batch: IntArray) -> FloatArray:
-        """When the data of each send is there and the sender may send, ``[sizes, n]``."""
+        """``[sizes, n]``: when the data of each send is there and the sender may send."""
         work, source = self.work, self.work.sends[batch, 1]
         ready = self.turn[:, source].copy()
         first, last = work.first_need[batch], work.first_need[batch + 1]
@@ -123,7 +122,7 @@ class _Run:
         return ready
 
     def _go(self, batch: IntArray) -> None:
-        """Sends that wait for none of each other, along their strands, hop by hop."""
+        """Sends independent sends along their strands, hop by hop."""
         network, links = self.network, self.work.links[batch]
         ready = self._ready(batch)
         owner, strand = network.strands_of(links)
@@ -176,10 +175,10 @@ class _Run:
         self.arrived[:, added] += self.adding
 
     def _next_turn(self, low: int, high: int) -> None:
-        """When each node may go on to the next step: MultiTree paper, section IV-A.
+        """When each node may go on to the next step (MultiTree paper, section IV-A).
 
-        A node that sends nothing in this step stalls for what a step takes without contention: the
-        time of the lane out of a node that has most to carry, latencies left out.
+        A node that sends nothing waits as long as a step takes without contention: the time of the
+        busiest lane out of a node, without latencies.
         """
         work, network = self.work, self.network
         owner, strand = network.strands_of(work.links[low:high])
@@ -199,7 +198,7 @@ class _Run:
 
 
 def _latest(times: FloatArray, place: IntArray, count: int) -> FloatArray:
-    """``[sizes, count]``: the latest time of those with each place."""
+    """``[sizes, count]``: the latest time at each place."""
     found = np.full((len(times), count), -np.inf)
     np.maximum.at(found.T, place, times.T)
     return found

@@ -1,8 +1,8 @@
-"""Comparison: what several algorithms take for sizes, in the terms of nccl-tests.
+"""Comparison: times of several algorithms for several sizes, in the terms of nccl-tests.
 
 Nccl-tests measures a collective by the size of a buffer (see `syncoll.planning.message_of`): algbw
-is that size over the time, and busbw is algbw times a factor, by which collectives and numbers of
-ranks can be compared with a link's bandwidth (its doc/PERFORMANCE.md).
+is that size over the time; busbw is algbw times a factor that makes collectives and numbers of
+ranks comparable with a link's bandwidth (its doc/PERFORMANCE.md).
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Measurement:
         per_node: L, bytes of one node's data.
         size: bytes of the message.
         count: elements of four bytes, of the message or one rank's part of it, as nccl-tests does.
-        seconds: what it takes; exact in lockstep.
-        algbw: bytes per second; None where it takes no time.
-        busbw: likewise; None too where nccl-tests does not know the collective.
+        seconds: exact in lockstep.
+        algbw: bytes per second; None if it takes no time.
+        busbw: likewise; None also if nccl-tests does not know the collective.
     """
 
     per_node: int
@@ -57,12 +57,12 @@ class Measurement:
 
 @dataclass(frozen=True, eq=False)
 class Timed:
-    """An algorithm and what it takes.
+    """An algorithm with its times.
 
     Args:
         algorithm: with its place: ``points[1]``, ``families[0].member(16)``, ``ring[0]``.
         seconds: for each size.
-        classic: the name of the classic that it is; empty for an algorithm of the frontier.
+        classic: the name of the classic algorithm; empty for an algorithm of the frontier.
     """
 
     algorithm: StoredAlgorithm
@@ -77,17 +77,16 @@ class Timed:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What algorithms take for sizes.
+    """Times of algorithms for several sizes.
 
     Args:
         network: the lanes, intact.
         sizes: L, bytes of one node's data.
         message: what nccl-tests calls the size.
         algorithms: of the frontier, in its order.
-        classics: what everybody compares with.
+        classics: well-known algorithms to compare with.
         left_out: classics without an algorithm here, each with the reason.
-        floors: seconds that no algorithm is faster than, for each size; empty where nothing is
-            known.
+        floors: lower bounds on the seconds, for each size; empty if unknown.
     """
 
     network: PhysicalNetwork
@@ -106,7 +105,7 @@ class Comparison:
         return "sum" if combining else "none"
 
     def measured(self, timed: Timed) -> Iterator[Measurement]:
-        """The rows of an algorithm, a size after the other."""
+        """The rows of an algorithm, one for each size."""
         nodes = self.network.topology.num_nodes
         by_rank = nodes if self.message.kind in _COUNTED_BY_RANK else 1
         factor = _bus_factor(self.message.kind, nodes)
@@ -118,20 +117,20 @@ class Comparison:
             yield Measurement(per_node, size, count, seconds, algbw, busbw)
 
     def best(self, number: int) -> Timed:
-        """The fastest algorithm of the frontier for the size of a number."""
+        """The fastest algorithm of the frontier for a size, by its index."""
         return _fastest(self.algorithms, lambda one: one.seconds[number])
 
     def best_classic(self, number: int) -> Timed | None:
-        """The fastest classic; None where there is none."""
+        """The fastest classic for a size; None without classics."""
         return _fastest(self.classics, lambda one: one.seconds[number]) if self.classics else None
 
     def speedup(self, number: int) -> Fraction | None:
-        """The best classic's time over that of the best; None without classics, or without time."""
+        """The best classic's time over the best time; None without classics or time."""
         classic, seconds = self.best_classic(number), self.best(number).seconds[number]
         return classic.seconds[number] / seconds if classic is not None and seconds else None
 
     def fastest(self, group: Sequence[Timed], size: int) -> Timed | None:
-        """The fastest of some for any size of one node's data; None where there is none."""
+        """The fastest of a group for any size of one node's data; None if it is empty."""
 
         def seconds(one: Timed) -> Fraction:
             return simulated_seconds(one.algorithm, self.network, self.semantics, [size])[0]
@@ -139,7 +138,7 @@ class Comparison:
         return _fastest(group, seconds) if group else None
 
     def floor(self, number: int) -> float | None:
-        """What no algorithm is faster than, for the size of a number; None where it is unknown."""
+        """A lower bound on the seconds for a size, by its index; None if unknown."""
         return self.floors[number] if self.floors else None
 
     def timed(self, name: str) -> Timed:
@@ -151,7 +150,7 @@ class Comparison:
         raise UsageError(f"there is no algorithm {name!r} among {known}")
 
     def simulation(self, name: str, size: int) -> Simulation:
-        """What happens when, of the algorithm at a place, at one size of one node's data."""
+        """The simulation of an algorithm, by its place, at one size of one node's data."""
         return simulate_algorithm(self.timed(name).algorithm, self.network, self.semantics, size)
 
 
@@ -165,7 +164,7 @@ def compare(
     *,
     floors: Sequence[float] = (),
 ) -> Comparison:
-    """What each takes for each size of one node's data.
+    """Times algorithms and classics for each size of one node's data.
 
     Raises:
         UsageError: when there is no algorithm, and see `simulated_seconds`.
@@ -189,13 +188,13 @@ def compare(
 
 
 def _fastest(group: Sequence[Timed], seconds: Callable[[Timed], Fraction]) -> Timed:
-    """The fastest of some; among equally fast ones the one with fewer steps, as in a plan."""
+    """The fastest of a group; of equally fast ones that with fewer steps, as in a plan."""
     ordered = sorted(group, key=lambda one: (one.algorithm.steps, one.algorithm.bandwidth))
     return ordered[fastest([seconds(one) for one in ordered])]
 
 
 def _bus_factor(kind: Kind, nodes: int) -> Fraction | None:
-    """What nccl-tests multiplies algbw with; None where it does not know the collective."""
+    """The factor of nccl-tests from algbw to busbw; None if it does not know the collective."""
     if kind is Kind.CUSTOM:
         return None
     if kind is Kind.ALLREDUCE:

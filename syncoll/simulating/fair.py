@@ -1,8 +1,8 @@
-"""Fair sharing: sends that meet on lanes all go on, each at its max-min fair rate.
+"""Fair sharing: sends that meet on lanes all continue, each at its max-min fair rate.
 
-A connection sends one after the other in the order of exports, and each send flows at one rate
-over all lanes of its way (`syncoll.simulating.rates`).  Rates change whenever a send begins or
-ends, so time goes from one such moment to the next.
+A connection takes its sends in the order of exports, and each send flows at one rate over all lanes
+of its way (`syncoll.simulating.rates`).  Rates change whenever a send begins or ends, so the
+simulation jumps from one such event to the next.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from syncoll.simulating.workload import Workload
 
 __all__ = ["fair"]
 
-
 _CLOSE = 1e-9
-"""Of a send's bytes so small a part counts as nothing: rounding must not end two sends apart that
-end together."""
+"""Share of a send's bytes that is negligible, so that rounding does not separate simultaneous ends.
+"""
 
 
 def fair(
@@ -37,7 +36,7 @@ def fair(
     *,
     in_detail: bool = False,
 ) -> Movements:
-    """Lets all sends go; see `syncoll.simulating.asynchronous`."""
+    """Simulates all sends; see `syncoll.simulating.asynchronous`."""
     if work.together is not None:
         raise UsageError(
             f"fair sharing of bandwidth on {network.topology.name}, whose switches copy or add up: "
@@ -54,7 +53,7 @@ def fair(
 
 
 class _Run:
-    """One size."""
+    """The simulation of one size."""
 
     def __init__(
         self, work: Workload, network: PhysicalNetwork, semantics: Semantics, size: Fraction
@@ -128,11 +127,11 @@ class _Run:
             self._settle(now)
 
     def _slack(self, flow: int) -> float:
-        """So much sooner a flow may end with others: rounding must not part them."""
+        """How much earlier than its end a flow may end together with others, due to rounding."""
         return self.bytes[self.flows[flow][1]] * _CLOSE / self.rates.rates[flow]
 
     def _arrive(self, send: int) -> list[int]:
-        """The sends for which something has come, and which wait for nothing more."""
+        """The sends that an arrival makes ready."""
         first, last = self.first_waiting[send : send + 2] if send >= 0 else (0, 0)
         waiting = self.waiting[first:last] if send >= 0 else self.starters[-1 - send]
         missing, new = self.missing, []
@@ -153,7 +152,7 @@ class _Run:
             self.rates.add(flow, self.lanes[strand])
 
     def _settle(self, now: float) -> None:
-        """New ends of the flows that have another rate."""
+        """Updates the ends of the flows whose rates changed."""
         ends, rates = self.ends, self.rates.rates
         for flow, before in self.rates.settle().items():
             rest = (ends[flow] - now) * before if before else self.bytes[self.flows[flow][1]]
@@ -161,7 +160,7 @@ class _Run:
             heapq.heappush(self.ending, (end, flow))
 
     def _end(self, flow: int, now: float) -> list[int]:
-        """A flow has ended; the sends that may follow on its connection."""
+        """Ends a flow; returns the sends that may follow on its connection."""
         send, strand = self.flows.pop(flow)
         del self.ends[flow]
         self.rates.remove(flow)
@@ -179,7 +178,7 @@ class _Run:
         return [] if self.missing[following] else [following]
 
     def passages(self) -> Passages:
-        """What each lane carried when, those at the same time beside each other."""
+        """The passages over each lane, concurrent ones in different places."""
         if not self.log:
             return Passages.of([])
         send, strand = (np.array([one[i] for one in self.log]) for i in (0, 1))
@@ -194,7 +193,7 @@ class _Run:
 
 
 def _beside(lane: IntArray, start: FloatArray, end: FloatArray) -> IntArray:
-    """The first place of each lane that is free from start to end."""
+    """For each passage the first place of its lane that is free from start to end."""
     found = np.zeros(len(lane), dtype=np.int64)
     free: dict[int, list[float]] = {}
     for i in np.lexsort((end, start, lane)).tolist():

@@ -1,10 +1,10 @@
-"""Floors: what no algorithm on the network can be faster than, however it cuts the data.
+"""Floors: lower bounds on the time of any algorithm on a network, however it cuts the data.
 
-Two things take time whatever is done: the way from where data is to the farthest node that needs
-it, and the bytes that must pass the bottleneck.  The first is a shortest path by latencies.  The
-second is the proved bound on R/C, which says how many rounds some bound of B is busy at least,
-where the lanes are no faster than B has them.  In lockstep steps do not overlap, and both add up:
-with at most S steps R/C is no lower than the bound for S.
+Two things take time in any case: the way of data to the farthest node that needs it, and the bytes
+that must pass the bottleneck.  The first is a shortest path by latencies.  The second is the proved
+bound on R/C, a lower bound on the rounds for which some bound of B is busy, where the lanes are no
+faster than B has them.  In lockstep steps do not overlap, and both add up: with at most S steps R/C
+is no lower than the bound for S.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from syncoll.simulating.network import PhysicalNetwork
 
 __all__ = ["floors"]
 
-
 _MOST_CLASSES = 1 << 14
-"""Kinds of chunks whose farthest nodes are looked for; beyond, only the fewest steps count."""
+"""With more kinds of chunks, only the least number of steps counts for latencies."""
 
 _ROUNDING = 1 - 1e-9
-"""Of sums of floating-point numbers, so that a floor is none too high."""
+"""Rounds sums of floating-point numbers down, so that floors remain lower bounds."""
 
 
 def floors(
@@ -39,13 +38,13 @@ def floors(
     least_cost: Fraction = Fraction(0),
     by_steps: Iterable[tuple[int, Fraction]] | None = None,
 ) -> tuple[float, ...]:
-    """Seconds that every algorithm of the collective takes, for each size of one node's data.
+    """A lower bound on the seconds of every algorithm, for each size of one node's data.
 
     They hold in lockstep and asynchronously, with any overhead, and on slower lanes.
 
     Args:
-        instance: whose pre and post say what must get where; C does not matter.
-        least_steps: proved: no algorithm has fewer.
+        instance: defines the collective by its pre and post; C does not matter.
+        least_steps: a proved lower bound on S.
         least_cost: a proved bound on R/C for any C; 0 for the best bound by cuts.
         by_steps: (S, a proved bound on R/C for at most S steps and any C); None if not in lockstep.
     """
@@ -76,7 +75,7 @@ def floors(
 
 
 def _farthest(instance: Instance, latencies: FloatArray) -> float:
-    """The longest time that any data takes to a node that needs it, by its fastest way."""
+    """The longest latency from data to a node that needs it, by its fastest way."""
     classes = instance.chunk_classes
     if len(classes) > _MOST_CLASSES:
         return 0.0
@@ -93,7 +92,7 @@ def _farthest(instance: Instance, latencies: FloatArray) -> float:
 
 
 def _ways(instance: Instance, latencies: FloatArray) -> FloatArray:
-    """Seconds by the fastest way ``[source, destination]``; infinite where there is none."""
+    """``[source, destination]``: seconds by the fastest way; infinite if there is none."""
     topology = instance.topology
     if latencies.min() == latencies.max():
         seconds = topology.distances * latencies[0]
@@ -105,10 +104,10 @@ def _ways(instance: Instance, latencies: FloatArray) -> FloatArray:
 
 
 def _agreement(network: PhysicalNetwork) -> float:
-    """How much of each bound's rounds its lanes are busy for, at least.
+    """The least share of a bound's rounds for which its lanes are busy.
 
-    1 where every bound is a lane, or one lane has each of its sends at its rate.  Less where a
-    switch was taken out and its cables dealt out to several bounds, each narrower than the cable.
+    It is 1 if every bound is a lane, or one lane carries all of its sends at its rate; less if a
+    switch was removed and its cables divided among several bounds, each narrower than the cable.
     """
     links, lanes, shares = _shares(network)
     bandwidth = np.array([float(lane.bandwidth) for lane in network.lanes])
@@ -129,7 +128,7 @@ def _agreement(network: PhysicalNetwork) -> float:
 
 
 def _shares(network: PhysicalNetwork) -> tuple[IntArray, IntArray, FloatArray]:
-    """Each lane of each link once, with the part of a send's bytes that passes there."""
+    """Each lane of each link once, with the share of a send's bytes that passes it."""
     whole: dict[tuple[int, int], Fraction] = {}
     for link, strands in enumerate(network.routes):
         for strand in strands:

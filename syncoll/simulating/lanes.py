@@ -1,8 +1,7 @@
-"""LaneState: lanes that take passages one after the other, and until when each is taken."""
+"""LaneState: lanes that take passages one after the other, and when each is busy."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -13,23 +12,6 @@ from syncoll.simulating.network import PhysicalNetwork
 __all__ = ["LaneState"]
 
 
-@dataclass(frozen=True, eq=False)
-class _Turns:
-    """Which passages over lanes come after which.
-
-    Args:
-        order: ``[n]``: the passages by how many others are before them on their cable.
-        cables: ``[n]``: which cable of its lane each takes, in that order.
-        slots: ``[n]``: the cable's number among all, likewise.
-        cuts: in that order, where those begin that have one more before them; and the end.
-    """
-
-    order: IntArray
-    cables: IntArray
-    slots: IntArray
-    cuts: tuple[int, ...]
-
-
 _AT_ONCE = 2.0**40
 """Arrivals within a trillionth of their time are simultaneous, and go in the order of exports.
 
@@ -38,12 +20,8 @@ The tolerance is relative, since rounding errors grow with the simulated time.
 
 
 class LaneState:
-    """The lanes of a network, for several sizes at once.
-
-    Args:
-        sizes: how many.
-        lane_of: ``[lanes]``: the lane that stands for each.
-    """
+    """The lanes of a network, for several sizes at once; `lane_of` ``[lanes]`` is the
+    representative of each lane."""
 
     def __init__(self, network: PhysicalNetwork, sizes: int, lane_of: IntArray) -> None:
         self._cables, self._lane_of = network.cables, lane_of
@@ -54,7 +32,7 @@ class LaneState:
 
     @property
     def free(self) -> FloatArray:
-        """``[sizes, cables of all lanes]``: seconds, until when each is taken; to be written to."""
+        """``[sizes, cables of all lanes]``: seconds until which each is busy; writable."""
         return self._free.T
 
     def take(
@@ -69,10 +47,11 @@ class LaneState:
         """Lanes take their passages one after the other.
 
         Args:
-            head: ``[sizes, n]``: when the first byte of each comes.
-            enough: ``[sizes, n]``: from when on its bytes come fast enough to go on without pause.
+            head: ``[sizes, n]``: when the first byte of each arrives.
+            enough: ``[sizes, n]``: from when on its bytes arrive fast enough to continue without
+                pause.
             takes: ``[sizes, n]``: seconds of its bytes on the lane.
-            ordered: whether lanes take them in this order; else as they come.
+            ordered: whether lanes take them in this order, else as they arrive.
 
         Returns:
             When they begin, when they end, and for the first size their cables.
@@ -84,14 +63,14 @@ class LaneState:
             mantissa, exponent = np.frexp(head)  # rounding must not say who comes first
             came = np.ldexp(np.round(mantissa * _AT_ONCE), exponent)
             order = np.lexsort((came, np.broadcast_to(stand, head.shape)), axis=-1)
-        turns = self._turns(stand[order[0]])
-        order = np.ascontiguousarray(order[:, turns.order].T)
+        turns, cables_used, slots_used, cuts = self._turns(stand[order[0]])
+        order = np.ascontiguousarray(order[:, turns].T)
         sizes = np.arange(len(head))
         takes = takes[sizes, order]
         begin = head[sizes, order]
         end = np.maximum(begin, enough[sizes, order])
-        for low, high in pairwise(turns.cuts):
-            slots = turns.slots[low:high]
+        for low, high in pairwise(cuts):
+            slots = slots_used[low:high]
             free = self._free[slots]
             np.maximum(begin[low:high], free, out=begin[low:high])
             np.maximum(end[low:high], free, out=end[low:high])
@@ -101,11 +80,17 @@ class LaneState:
         began[sizes, order] = begin
         ended[sizes, order] = end
         cables = np.empty(len(lanes), dtype=np.int64)
-        cables[order[:, 0]] = turns.cables
+        cables[order[:, 0]] = cables_used
         return began, ended, cables
 
-    def _turns(self, lanes: IntArray) -> _Turns:
-        """Deals passages to cables in turn; `lanes` are in order."""
+    def _turns(self, lanes: IntArray) -> tuple[IntArray, IntArray, IntArray, list[int]]:
+        """Deals passages to cables in turn; `lanes` are in order.
+
+        Returns:
+            The passages by how many others are before them on their cable; in that order the cable
+            of its lane that each takes, and that cable's number among all; and the positions at
+            which passages begin that have one more before them, with the end.
+        """
         places = np.arange(len(lanes))
         new = np.append(True, lanes[1:] != lanes[:-1])
         rank = places - np.maximum.accumulate(np.where(new, places, 0))
@@ -116,4 +101,4 @@ class LaneState:
         order = np.argsort(turn, kind="stable")
         cuts = np.flatnonzero(np.diff(turn[order])) + 1
         slots = (self._first_slot[lanes] + which)[order]
-        return _Turns(order, which[order], slots, (0, *cuts.tolist(), len(lanes)))
+        return order, which[order], slots, [0, *cuts.tolist(), len(lanes)]

@@ -5,8 +5,8 @@ With one latency this is the model of the SCCL paper (section 3.6), exactly:
     overhead + S * alpha + (R / C) * L * beta
 
 A step takes the latency of its slowest link, and for each of its rounds a chunk at the bandwidth of
-a chunk per round, which is enough for all its sends, since no bound of the topology is exceeded.  A
-degraded lane may need longer than that.
+a chunk per round, which suffices for all its sends, since they meet the bounds of the topology.  A
+degraded lane may need longer.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def step_seconds(
     semantics: Semantics,
     size: Fraction,
 ) -> list[Fraction]:
-    """What each step takes, exactly.
+    """The exact time of each step.
 
     Args:
         network: with its degraded lanes.
@@ -65,7 +65,7 @@ def _slowed(
     semantics: Semantics,
     size: Fraction,
 ) -> dict[int, Fraction]:
-    """For steps that use degraded lanes what the busiest of these takes for its bytes."""
+    """For steps that use degraded lanes, the time of the busiest of these."""
     found: dict[int, Fraction] = defaultdict(Fraction)
     slow = {
         i
@@ -102,10 +102,12 @@ def lockstep(
     steps: Sequence[Fraction],
     begin: Fraction,
 ) -> Movements:
-    """When each send leaves and arrives; on each lane those of a step go one after the other.
+    """The movements of all sends; each lane takes those of a step one after the other.
 
     Args:
         size: bytes of a chunk.
+        steps: seconds of each step.
+        begin: of the first step, in seconds.
     """
     starts = [begin]
     for seconds in steps:

@@ -1,4 +1,4 @@
-"""Movements: when sends left and arrived, and what each lane carried when."""
+"""Movements: when sends left and arrived, and the passages over lanes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Movements", "Passages"]
 
 @dataclass(frozen=True, eq=False)
 class Passages:
-    """What lanes carried: an entry for each send, or strand of it, and lane on its way.
+    """Passages over lanes: an entry for each send, or strand of it, and lane on its way.
 
-    On a cable no two of them are at the same time.
+    On a cable no two of them overlap.
 
     Args:
         send: ``[H]``: the position in `Movements.sends`.
         lane: ``[H]``: the position in `PhysicalNetwork.lanes`.
-        cable: ``[H]``: which of the lane's cables; of shared bandwidth a place beside others.
+        cable: ``[H]``: the lane's cable; with shared bandwidth a place among concurrent passages.
         start: ``[H]``: seconds, when its first byte enters the lane.
         end: ``[H]``: when its last byte does; it arrives at the other end by the latency later.
         size: ``[H]``: bytes, headers included.
@@ -40,7 +40,7 @@ class Passages:
 
     @classmethod
     def of(cls, parts: Iterable[Sequence[npt.ArrayLike]]) -> Passages:
-        """All of several parts, each with these six columns; numbers stand for equal entries."""
+        """Concatenates parts of these six columns; scalars are broadcast."""
         rows = [np.broadcast_arrays(*part) for part in parts]
         columns = [
             np.concatenate([row[i] for row in rows]) if rows else np.zeros(0) for i in range(6)
@@ -56,8 +56,8 @@ class Movements:
 
     Args:
         left: ``[sizes, M]``: seconds, when the first byte of each send left its source.
-        arrived: ``[sizes, M]``: when the receiver has all of it, added where it is to be added.
-        passages: what lanes carried; None where that was not asked for.
+        arrived: ``[sizes, M]``: when the receiver has all of it, reduced if need be.
+        passages: None if not asked for.
     """
 
     left: FloatArray

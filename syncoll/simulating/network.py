@@ -1,13 +1,13 @@
 """PhysicalNetwork: the lanes that sends travel on, each with a latency and a bandwidth.
 
-Of a network described with its switches the lanes are its links: node to switch, switch to switch,
-switch to node.  A send from node to node takes the route that `syncoll.routing` has found for the
-pair, or several side by side, each with its share.  Without switches each bound of the bandwidth
-relation is a lane: a link, or what some links share, such as all that a node can send.
+With switches the lanes are the network's links: node to switch, switch to switch, switch to node.
+A send takes the route that `syncoll.routing` found for its pair of nodes, or several with their
+shares.  Without switches each bound of the bandwidth relation is a lane: a link, or a group of
+links, such as all links out of a node.
 
-A lane that is wider than everything that passes through it stands for a bundle of cables, each as
-wide as the widest of these: four nodes on a switch with an uplink of four times their bandwidth
-send side by side.
+A lane that is wider than everything that passes through it is a bundle of cables, each as wide as
+the widest of these: four nodes on a switch with an uplink of four times their bandwidth send
+concurrently.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Lane:
         name: for people: ``0 -> 1``, ``node 3 -> switch 0``, ``egress of node 3``.
         bandwidth: bytes per second, of all cables together.
         latency: seconds from the first byte's departure to its arrival.
-        cables: how many sends it carries side by side, each at its part of the bandwidth.
+        cables: number of concurrent sends, each at its part of the bandwidth.
         ends: the vertices of a link, switches counted on from the nodes; None for a port.
         counts: what it carries once: every send, a value that a switch behind it copies, or a sum
             that one before it has formed.
@@ -58,7 +58,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Strand:
-    """A way that a part of each send over a link takes.
+    """A way of a part of each send over a link.
 
     Args:
         share: of the send's bytes; those of a link add up to 1.
@@ -75,10 +75,10 @@ class PhysicalNetwork:
 
     Args:
         routes: for each link of the topology its strands.
-        alpha: seconds that each send takes beside its lanes' latencies.
-        unit: bytes per second that a chunk per round stands for.
-        states_latency: whether the lanes' latencies are those that the topology states.
-        states_bandwidth: whether the bandwidths are.
+        alpha: seconds of each send in addition to its lanes' latencies.
+        unit: bytes per second of a chunk per round.
+        states_latency: whether the topology states the lanes' latencies.
+        states_bandwidth: whether it states the bandwidths.
     """
 
     topology: Topology
@@ -91,12 +91,12 @@ class PhysicalNetwork:
 
     @cached_property
     def first_strand(self) -> IntArray:
-        """``[L + 1]``: where the strands of each link begin, among those of all."""
+        """``[L + 1]``: where the strands of each link begin."""
         return np.cumsum([0, *(len(strands) for strands in self.routes)], dtype=np.int64)
 
     @cached_property
     def strand_lanes(self) -> IntArray:
-        """``[strands, hops]``: the lanes of each, then -1."""
+        """``[strands, hops]``: the lanes of each, padded with -1."""
         strands = [strand.lanes for strands in self.routes for strand in strands]
         found = np.full((len(strands), max(map(len, strands), default=1)), -1, dtype=np.int64)
         for row, lanes in zip(found, strands, strict=True):
@@ -105,18 +105,18 @@ class PhysicalNetwork:
 
     @cached_property
     def shares(self) -> tuple[Fraction, ...]:
-        """The different shares of a send's bytes that strands take."""
+        """The distinct shares of strands."""
         return tuple(dict.fromkeys(x.share for strands in self.routes for x in strands))
 
     @cached_property
     def strand_share(self) -> IntArray:
-        """``[strands]``: which of the shares each takes."""
+        """``[strands]``: the index of each one's share."""
         number = {share: i for i, share in enumerate(self.shares)}
         found = [number[strand.share] for strands in self.routes for strand in strands]
         return np.array(found, dtype=np.int64)
 
     def strands_of(self, links: IntArray) -> tuple[IntArray, IntArray]:
-        """The strands of sends over some links, one send's after the other's.
+        """The strands of sends over some links, send by send.
 
         Returns:
             For each strand the position of its send, and its number.
@@ -136,7 +136,7 @@ class PhysicalNetwork:
 
     @cached_property
     def cables(self) -> IntArray:
-        """``[lanes]``: how many cables each has."""
+        """``[lanes]``: number of cables."""
         return np.array([lane.cables for lane in self.lanes], dtype=np.int64)
 
     @cached_property
@@ -150,20 +150,16 @@ class PhysicalNetwork:
 
     @property
     def least_latency(self) -> Fraction:
-        """Seconds that the nearest pair's link takes beside its bytes."""
+        """Seconds of the fastest link without its bytes."""
         return min(self.link_latencies, default=self.alpha)
 
     @cached_property
     def greatest_latency(self) -> Fraction:
-        """Seconds, of the link where a send takes longest: alpha, where that is said."""
+        """Seconds of the slowest link without its bytes: alpha, if that is given."""
         return max(self.link_latencies, default=self.alpha)
 
     def slowed(self, lanes: Sequence[int], factor: Fraction) -> PhysicalNetwork:
-        """The same with a part of the bandwidth on some lanes.
-
-        Args:
-            factor: what their bandwidth is divided by.
-        """
+        """A copy in which the bandwidth of some lanes is divided by a factor."""
         chosen = set(lanes)
         return replace(
             self,
@@ -256,9 +252,9 @@ def _of_bounds(topology: Topology, unit: Fraction) -> tuple[list[Lane], Routes]:
 
 
 def _cables(topology: Topology) -> dict[int, tuple[int, int]]:
-    """For each bound over several links the cable that it is, where it is one.
+    """For each bound over several links the cable that it is, if any.
 
-    A pair of nodes with a cable between them takes that and no other.
+    A pair of nodes with a cable between them takes only that.
     """
     fabric = topology.fabric
     if fabric is None:
@@ -319,7 +315,7 @@ Ways = Sequence[tuple[Fraction, tuple[int, ...]]]
 
 
 def _coupled(begun: Ways, onward: Ways) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
-    """Strands that go on as others begin, as few as the shares allow."""
+    """Joins strands with onward ones, in as few pieces as the shares allow."""
     first = second = 0
     left, wanted = begun[0][0], onward[0][0]
     while True:
@@ -337,7 +333,7 @@ def _coupled(begun: Ways, onward: Ways) -> Iterator[tuple[Fraction, tuple[int, .
 
 
 def _bundled(lanes: list[Lane], routes: Routes) -> tuple[Lane, ...]:
-    """The lanes with as many cables as what passes through them has room on side by side."""
+    """The lanes with as many cables as the ways through them can use concurrently."""
     widest = [Fraction(0)] * len(lanes)
     for strands in routes:
         for strand in strands:

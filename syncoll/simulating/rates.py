@@ -1,14 +1,13 @@
-"""Max-min fair rates of flows, kept while flows come and go.
+"""Max-min fair rates of flows, updated as flows come and go.
 
-No flow's rate could be higher without that of another flow that has no more being lower.  That is
-so exactly when each flow has a bottleneck: a lane that is full, on which no flow has more than it
-(Bertsekas, Gallager: Data Networks, section 6.5.2).  Rates are found by filling all lanes evenly
-until one is full, which fixes what passes there, and so on.
+No flow's rate can grow without that of a flow that has no more being reduced.  That is so exactly
+when each flow has a bottleneck: a full lane on which no flow has more (Bertsekas, Gallager: Data
+Networks, section 6.5.2).  Rates are found by filling all lanes evenly until one is full, which
+fixes its flows, and so on.
 
-When a few flows come or go, most of the others keep their rates.  So only those on the lanes that
-changed are filled anew, beside the rest with the rates that they have; then those are added that
-have lost their bottleneck, or take from one of the first more than that has, until none is left.
-Every flow has a bottleneck then, which is what had to be shown.
+When a few flows come or go, most rates stay.  So only flows on the changed lanes are filled anew,
+with the other rates fixed; then flows are added that have lost their bottleneck, or take more from
+one of the first than that has, until there are no more.  Then every flow has a bottleneck.
 """
 
 from __future__ import annotations
@@ -21,18 +20,17 @@ from syncoll.arrays import FloatArray, IntArray
 
 __all__ = ["FairRates", "max_min_rates"]
 
-
 _CLOSE = 1e-9
-"""Rates, and rooms of lanes, that differ by so small a part are the same."""
+"""Relative difference below which rates, and rooms of lanes, are equal."""
 _MOST_ONE_BY_ONE = 200
-"""Beyond so many flows arrays are faster."""
+"""Beyond this number of flows arrays are faster."""
 
 
 def max_min_rates(lanes: IntArray, capacities: FloatArray) -> FloatArray:
     """The rate of each flow.
 
     Args:
-        lanes: ``[F, H]``: the lanes of each flow, then the number behind the last lane.
+        lanes: ``[F, H]``: the lanes of each flow, padded with the number of lanes.
         capacities: ``[lanes + 1]``: of each lane; the last one's is infinite.
     """
     rates = np.zeros(len(lanes))
@@ -71,7 +69,7 @@ class FairRates:
         """Bytes a second of each flow, as of the last `settle`."""
 
     def add(self, flow: int, lanes: tuple[int, ...]) -> None:
-        """A flow begins, on at least one lane."""
+        """Adds a flow, on at least one lane."""
         self._lanes[flow] = lanes
         self.rates[flow] = 0.0
         for lane in lanes:
@@ -79,7 +77,7 @@ class FairRates:
         self._new.append(flow)
 
     def remove(self, flow: int) -> None:
-        """A flow ends."""
+        """Removes a flow."""
         lanes = self._lanes.pop(flow)
         left = self.rates.pop(flow), self._bottlenecks.pop(flow)
         for lane in lanes:
@@ -87,7 +85,7 @@ class FairRates:
         self._gone.setdefault(lanes, []).append(left)
 
     def settle(self) -> dict[int, float]:
-        """Makes all rates fair again; the former rates of those that have another one now."""
+        """Updates all rates; returns the former rates of the flows that changed."""
         rates = self.rates
         heirs = self._pass_on()
         flows: set[int] = set()
@@ -111,9 +109,9 @@ class FairRates:
         return changed
 
     def _pass_on(self) -> list[int]:
-        """New flows that take over the rate of one that has ended on the same lanes.
+        """New flows that take over the rate of a removed one on the same lanes.
 
-        For all others nothing has changed then.  Where nobody takes over, lanes are touched.
+        That changes no other flow.  All other lanes of new and removed flows are touched.
         """
         heirs = []
         for flow in self._new:
@@ -149,7 +147,7 @@ class FairRates:
         return dict(zip(self._lanes, rates.tolist(), strict=True))
 
     def _fill(self, flows: Iterable[int]) -> tuple[dict[int, float], dict[int, int]]:
-        """Rates of some flows beside the others, and the lane that is the bottleneck of each."""
+        """Rates of some flows with the others fixed, and the bottleneck lane of each."""
         users: dict[int, set[int]] = {}
         for flow in flows:
             for lane in self._lanes[flow]:
@@ -180,7 +178,7 @@ class FairRates:
         return found, bottlenecks
 
     def _disturbed(self, found: Mapping[int, float]) -> set[int]:
-        """Flows beside those that were filled whose rates cannot stay as they are."""
+        """Other flows whose rates must change after some were filled."""
         rates, more = self.rates, set[int]()
         state: dict[int, tuple[bool, float]] = {}
 

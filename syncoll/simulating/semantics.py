@@ -1,4 +1,4 @@
-"""Semantics: how a network is taken to behave; docs/simulation.md says each in words."""
+"""Semantics: the assumed behaviour of a network; docs/simulation.md explains each option."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Timing(StrEnum):
 
 
 class Switching(StrEnum):
-    """What a switch waits for before it sends on."""
+    """What a switch waits for before it forwards."""
 
     CUT_THROUGH = "cut-through"
     """The first byte."""
@@ -53,7 +53,7 @@ class Sharing(StrEnum):
 
 
 class Injection(StrEnum):
-    """When a node may go on to the sends of its next step."""
+    """When a node may continue with the sends of its next step."""
 
     FREE = "free"
     """At once."""
@@ -63,11 +63,11 @@ class Injection(StrEnum):
 
 @dataclass(frozen=True)
 class Slow:
-    """Lanes with a part of their bandwidth.
+    """Degraded lanes.
 
     Args:
         source: a vertex in words, such as ``3`` or ``switch 0``; ``*`` for any.
-        factor: what the bandwidth is divided by; at least 1.
+        factor: divides the bandwidth; at least 1.
     """
 
     source: str
@@ -80,7 +80,7 @@ class Slow:
 
 @dataclass(frozen=True)
 class Late:
-    """A node that begins so many seconds later than others."""
+    """A node that begins later than others."""
 
     node: int
     seconds: Fraction
@@ -91,18 +91,17 @@ class Late:
 
 @dataclass(frozen=True)
 class Semantics:
-    """What a simulation takes for how a network behaves.
+    """The assumed behaviour of a network.
 
     Args:
-        packet: bytes of payload of a packet; None where a send goes as one.
+        packet: bytes of payload of a packet; None if a send is one packet.
         header: bytes before each packet, or before each send without packets.
-        depth: sends that a connection has room for until the first of them has arrived; None for
-            no limit.
-        reduction: seconds for each byte that a node adds to what it has.
+        depth: number of sends on a connection before the first has arrived; None for no limit.
+        reduction: seconds for each byte that a node reduces.
         overhead: seconds of each call.
 
     Raises:
-        UsageError: on numbers out of their range, and what does not go together.
+        UsageError: on numbers out of their range, and options that exclude each other.
     """
 
     timing: Timing = Timing.ASYNCHRONOUS
@@ -146,13 +145,13 @@ class Semantics:
                 )
 
     def wire_bytes(self, size: Fraction) -> Fraction:
-        """What a send of some bytes takes on a lane, headers included."""
+        """The bytes of a send on a lane, headers included."""
         if self.packet is None:
             return size + self.header
         return size + -(-size // self.packet) * self.header
 
     def packet_bytes(self, size: Fraction) -> tuple[Fraction, Fraction]:
-        """The first and the last packet of a send of some bytes, on a lane; all of it without."""
+        """The bytes of a send's first and last packet on a lane; all of it without packets."""
         if self.packet is None or size <= self.packet:
             return (self.wire_bytes(size),) * 2
         last = size - (-(-size // self.packet) - 1) * self.packet
@@ -162,7 +161,7 @@ class Semantics:
         """The network with its degraded lanes.
 
         Raises:
-            UsageError: when there is no such lane or node, in words.
+            UsageError: when there is no such lane or node.
         """
         for one in self.slow:
             network = network.slowed(_lanes_of(one, network), one.factor)
@@ -219,7 +218,7 @@ def parse_late(text: str) -> Late:
 
 
 def _lanes_of(slow: Slow, network: PhysicalNetwork) -> list[int]:
-    """The lanes that are meant; raises `UsageError` when there is none."""
+    """The lanes that are meant; raises `UsageError` if there are none."""
     nodes = network.topology.num_nodes
 
     def vertex(text: str) -> int | None:

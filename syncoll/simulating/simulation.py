@@ -1,4 +1,4 @@
-"""Simulation: what an algorithm takes on a physical network, and what happens when.
+"""Simulation: the time of an algorithm on a physical network, and when each send moves.
 
 ::
 
@@ -40,7 +40,7 @@ _MOST_KEPT = 1 << 23
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """What happens when an algorithm runs on a network, at one size.
+    """The run of an algorithm on a network, at one size.
 
     Args:
         network: with its degraded lanes.
@@ -49,7 +49,7 @@ class Simulation:
         sends: ``[M, 4]``: chunk, source, destination, step.
         left: ``[M]``: seconds, when each send left its source.
         arrived: ``[M]``: when the receiver has all of it.
-        copies: how many images each send has: those of an orbit all happen at the same times, on
+        copies: number of images of each send: those of an orbit all move at the same times, on
             lanes of their own, and only one of them is listed.
     """
 
@@ -65,7 +65,7 @@ class Simulation:
     copies: int = 1
 
     def __repr__(self) -> str:
-        """In a line: the arrays fill pages."""
+        """One line: the arrays fill pages."""
         return (
             f"<simulation of {self.algorithm.where}: {float(self.seconds) * 1e6:.6g} us, "
             f"{counted(len(self.sends), 'send')}>"
@@ -73,11 +73,7 @@ class Simulation:
 
 
 class SimulatedSeconds:
-    """Simulated times of algorithms; each size of each algorithm is simulated once.
-
-    Args:
-        network: the lanes, intact.
-    """
+    """Simulated times of algorithms on an intact network; each size is simulated once."""
 
     def __init__(self, network: PhysicalNetwork, semantics: Semantics) -> None:
         self._intact, self._semantics = network, semantics
@@ -88,7 +84,7 @@ class SimulatedSeconds:
         """Called with the number of earlier algorithms and the algorithm, on its first request."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the workloads, which are large and quick to make again."""
+        """Without the workloads, which are large and quick to rebuild."""
         return {**vars(self), "_work": {}}
 
     def __call__(
@@ -97,7 +93,7 @@ class SimulatedSeconds:
         """Seconds for each size of one node's data; exact in lockstep.
 
         Raises:
-            UsageError: when too many sends have to be listed.
+            UsageError: when there are too many sends to list.
         """
         if stored not in self._known and self.told is not None:
             self.told(len(self._known), stored)
@@ -133,11 +129,11 @@ def simulated_seconds(
     semantics: Semantics,
     sizes: Sequence[int],
 ) -> tuple[Fraction, ...]:
-    """What an algorithm takes, for each size of one node's data; exact in lockstep.
+    """The time of an algorithm for each size of one node's data; exact in lockstep.
 
     Raises:
-        UsageError: when a lane or a node that the semantics name is not there, or too many sends
-            have to be listed.
+        UsageError: when a lane or node of the semantics does not exist, or there are too many sends
+            to list.
     """
     return SimulatedSeconds(network, semantics)(stored, sizes)
 
@@ -145,7 +141,7 @@ def simulated_seconds(
 def simulate_algorithm(
     stored: StoredAlgorithm, network: PhysicalNetwork, semantics: Semantics, size: int
 ) -> Simulation:
-    """What happens when, at one size of one node's data."""
+    """The run of an algorithm at one size of one node's data."""
     degraded = semantics.on(network)
     work = _workload(stored, degraded, semantics)
     chunk = Fraction(size, stored.chunks)
@@ -190,7 +186,7 @@ def _steps(
 
 
 def _begin(semantics: Semantics) -> Fraction:
-    """When a lockstep's first step begins: when the last node is there."""
+    """When the first step of a lockstep begins: once the last node has begun."""
     return semantics.overhead + max((one.seconds for one in semantics.late), default=Fraction(0))
 
 

@@ -1,13 +1,11 @@
-"""Traces: simulations as files that ui.perfetto.dev opens.
+"""Traces: simulations as files for ui.perfetto.dev.
 
 A file is a `Trace` of Perfetto's protocol buffers (its documentation, "Synthetic Track Event"): for
-each simulation a group of tracks, a track for each cable of each lane, on it a slice for each
-passage, arrows from each hop to the next, and counters: of each lane which share of its bandwidth
-is used, and how many lanes are busy.  Times are whole nanoseconds, as Perfetto has them; the exact
-ones stand beside each slice.
+each simulation a group of tracks, a track for each cable of each lane, a slice for each passage,
+arrows from each hop to the next, and counters of the used share of each lane's bandwidth and of
+busy lanes.  Times are whole nanoseconds, as in Perfetto; each slice also has the exact ones.
 
-Only the fields that are written are described here, by their numbers in Perfetto's
-``perfetto_trace.proto``.
+Only the written fields are described here, by their numbers in ``perfetto_trace.proto``.
 """
 
 from __future__ import annotations
@@ -31,7 +29,6 @@ MOST_PASSAGES = 400_000
 
 _WINDOWS = 96
 """Values of each counter."""
-
 
 _SEQUENCE = 1
 _BEGIN, _END, _COUNTER = 1, 2, 4
@@ -76,7 +73,7 @@ def trace_content(simulations: Mapping[str, Simulation]) -> bytes:
     """The content of a ``.pftrace`` file.
 
     Raises:
-        UsageError: when they are too large for one.
+        UsageError: when the simulations are too large for one.
     """
     passages = sum(len(one.passages) for one in simulations.values())
     if passages > MOST_PASSAGES:
@@ -139,7 +136,7 @@ class _Writer:
         return packet.track_event
 
     def _slices(self, one: Simulation, tracks: Mapping[tuple[int, int], int]) -> None:
-        """The passages of each track in turn: of two with one time the file's order counts."""
+        """Writes the passages track by track: the file's order decides between equal times."""
         passages = one.passages
         leaving: dict[int, list[int]] = defaultdict(list)
         arriving: dict[int, list[int]] = defaultdict(list)
@@ -168,14 +165,14 @@ class _Writer:
             self._event(track, _END, end)
 
     def _use(self, one: Simulation, lane: int, own: npt.NDArray[np.bool_], track: int) -> None:
-        """Which share of a lane's bandwidth its passages take, in windows of one length."""
+        """Writes the used share of a lane's bandwidth, in windows of one length."""
         edges, spent = _spread(one, own)
         room = float(one.network.lanes[lane].bandwidth) * np.diff(edges)
         shares = np.divide(100 * spent, room, out=np.zeros_like(spent), where=room > 0)
         self._count(track, edges, shares)
 
     def _busy(self, one: Simulation, whole: int, used: Sequence[int]) -> None:
-        """How many of the lanes that are used at all carry something, on average in each window."""
+        """Writes the mean number of busy lanes in each window."""
         track = self._track("lanes busy", whole, 0, "lanes")
         edges = _edges(one)
         total = np.zeros(len(edges) - 1)
@@ -200,7 +197,7 @@ def _edges(one: Simulation) -> npt.NDArray[np.float64]:
 def _spread(
     one: Simulation, own: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """The edges of the windows, and the bytes that some passages carry in each."""
+    """The edges of the windows, and the bytes of some passages in each."""
     passages, edges = one.passages, _edges(one)
     start, end = passages.start[own], np.maximum(passages.end[own], passages.start[own] + 1e-15)
     return edges, _overlap(start, end, edges, passages.size[own] / (end - start))
@@ -212,7 +209,7 @@ def _overlap(
     edges: npt.NDArray[np.float64],
     weight: npt.NDArray[np.float64] | float = 1.0,
 ) -> npt.NDArray[np.float64]:
-    """How long spans are in each window together, each second of them with a weight."""
+    """The weighted time of all spans in each window."""
     weights = np.broadcast_to(weight, start.shape)
 
     def before(at: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -227,10 +224,11 @@ def _overlap(
 
 
 def _hops(one: Simulation) -> Iterator[tuple[int, int]]:
-    """Pairs of passages of which the second goes on with what the first brought.
+    """Pairs of passages of which the second continues the first.
 
-    Within a send they are the lanes of its way; between sends what arrived at a node before a send
-    of the same chunk left it: for a copy the first arrival, for a partial result all that is in it.
+    Within a send they follow the lanes of its way; between sends they lead from an arrival at a
+    node to a later send of the same chunk: for a copy from the first arrival, for a partial result
+    from all of its parts.
     """
     passages, sends = one.passages, one.sends
     order = np.lexsort((passages.start, passages.send))

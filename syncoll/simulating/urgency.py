@@ -1,9 +1,9 @@
-"""Numbers of chunks by urgency: where latencies differ, what arrives last goes first.
+"""Renumbers interchangeable chunks by urgency: if latencies differ, the last to arrive goes first.
 
-Searches count steps, so that of the sends of a step a lane takes those of low chunks first,
-whatever they have still to cross.  Chunks that start and end alike can be exchanged, which changes
-neither S, R and C nor what is sent: here they are numbered by when their last data arrive, the
-latest first, again and again, and what is the fastest is kept.
+Of the sends of a step a lane takes those of low chunks first, whatever way they have left, since
+searches count only steps.  Chunks that start and end alike can be exchanged without a change of S,
+R and C: they are numbered by their last arrival, the latest first, repeatedly, and the fastest
+algorithm is kept.
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ from syncoll.simulating.simulation import simulate_algorithm, simulated_seconds
 
 __all__ = ["by_urgency"]
 
-
 _TURNS = 2
 _MOST_SENDS = 200_000
 _WORTH = 1e-6
-"""Of the logarithm of the time; less is rounding."""
+"""Smaller gains in the logarithm of the time are rounding errors."""
 
 
 def by_urgency(
@@ -39,14 +38,14 @@ def by_urgency(
     sizes: Sequence[int],
     until: Deadline = NEVER,
 ) -> Algorithm | None:
-    """The algorithm with other numbers of chunks that are alike, if it is faster so.
+    """The algorithm with interchangeable chunks renumbered, if that is faster.
 
     Args:
-        stored: the algorithm; one that is kept as images of some sends keeps its numbers.
-        sizes: bytes of one node's data, all above 0; it is the product of their times that counts.
+        stored: one that is kept as images of some sends stays as it is.
+        sizes: bytes of one node's data, all above 0; the product of their times counts.
 
     Returns:
-        None where nothing was gained.
+        None if nothing was gained.
     """
     first = stored.algorithm
     if isinstance(first, OrbitAlgorithm) or len(first.sends) > _MOST_SENDS:
@@ -79,7 +78,7 @@ def by_urgency(
 
 
 def _alike(instance: Instance) -> list[IntArray]:
-    """The chunks that start and end at the same nodes, in groups."""
+    """Groups of chunks that start and end at the same nodes."""
     places = np.concatenate([instance.pre, instance.post], axis=1)
     _, kind = np.unique(np.packbits(places, axis=1), axis=0, return_inverse=True)
     kind = kind.ravel()
@@ -90,7 +89,7 @@ def _alike(instance: Instance) -> list[IntArray]:
 def _renumbered(
     algorithm: Algorithm, groups: Sequence[IntArray], last: npt.NDArray[np.float64]
 ) -> Algorithm:
-    """The chunks of each group in the order of what arrives last, the latest first."""
+    """The chunks of each group in the order of their last arrival, the latest first."""
     new = np.arange(len(last))
     for group in groups:
         new[group[np.argsort(-last[group], kind="stable")]] = group

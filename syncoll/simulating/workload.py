@@ -3,12 +3,12 @@
 Ranks and lanes take the sends of a step in the order in which exporters write them
 (`syncoll.runtime.in_turn`).
 
-A send waits until its data is there.  A copy is there when the chunk arrives for the first time; a
-partial result when everything has arrived at the sender, in earlier steps, that is part of it.
+A send waits for its data: a copy for the first arrival of the chunk, a partial result for
+everything that arrives at the sender in earlier steps and is part of it.
 
-Of an algorithm that is said by the sends of some chunks and their images (`OrbitAlgorithm`), where
-the images of each lane are different lanes that are alike, each image of a send leaves and arrives
-when the send does: then one lane stands for all its images, and the sends that are said for all.
+An `OrbitAlgorithm` gives the sends of some chunks, of which the others are images.  If the images
+of each lane are distinct and alike, all images of a send leave and arrive together, so one lane and
+one send stand for all their images.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from syncoll.model import Algorithm, Counting, Instance, OrbitAlgorithm, ranges
 from syncoll.model.counting import CountedSends
 from syncoll.runtime import in_turn
 from syncoll.simulating.network import PhysicalNetwork
+from syncoll.symmetry.fixing import least_of_orbits
 
 __all__ = ["Workload", "ranks_among", "workload_of"]
-
 
 _CELLS_AT_ONCE = 1 << 24
 
 _KINDS = (Counting.SENDS, Counting.SOURCES, Counting.DESTINATIONS)
-"""Of lanes, as the rows of `Workload.together`."""
+"""Kinds of lanes, as the rows of `Workload.together`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,16 +41,16 @@ class Workload:
     Args:
         sends: ``[M, 4]``: chunk, source, destination, step.
         links: ``[M]``: the link of each.
-        connections: ``[M]``: the same, but one link for all its images where images stand for all.
+        connections: ``[M]``: likewise, with the representative of links that are images.
         first_step: ``[S + 1]``: where the sends of each step begin.
         first_need: ``[M + 1]``: where the needs of each send begin.
         needs: earlier sends that must have arrived.
-        adds: ``[M]``: whether the receiver adds it to what it has.
-        lane_of: ``[lanes]``: the lane that stands for each.
-        copies: how many images each send has, itself included.
-        together: ``[3, M]``, for each kind of lane equal numbers for the sends that pass as one;
-            None where every send counts on every lane.
-        lane_kind: ``[lanes]``, the row of that which tells it for each lane.
+        adds: ``[M]``: whether the receiver reduces it.
+        lane_of: ``[lanes]``: the representative of each lane.
+        copies: number of images of each send, itself included.
+        together: ``[3, M]``, for each kind of lane equal numbers for sends that pass as one; None
+            if every send counts on every lane.
+        lane_kind: ``[lanes]``, the row of `together` for each lane.
     """
 
     sends: IntArray
@@ -68,16 +68,16 @@ class Workload:
     def passing(
         self, sends: IntArray, lanes: IntArray, kinds: IntArray
     ) -> tuple[IntArray, IntArray] | None:
-        """Which passages over lanes are one: a value that is copied later, or a sum.
+        """Groups passages over lanes that are one: a value that is copied later, or a sum.
 
         Args:
             sends: ``[n]``, positions of sends.
-            lanes: ``[n]``, which lane each takes.
-            kinds: ``[n]``, equal where equal parts of sends pass.
+            lanes: ``[n]``, the lane of each.
+            kinds: ``[n]``, equal for equal parts of sends.
 
         Returns:
-            The positions of those that stand for others, ascending, and for each passage the place
-            of its own among them; None where each stands for itself.
+            The positions of the representatives, ascending, and for each passage the place of its
+                own among them; None if each stands for itself.
         """
         if self.together is None or self.lane_kind is None:
             return None
@@ -87,33 +87,29 @@ class Workload:
         if len(first) == len(keys):
             return None
         order = np.argsort(first)
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        return first[order], rank[place.reshape(-1)]
+        return first[order], np.argsort(order)[place.reshape(-1)]
 
     def __len__(self) -> int:
         return len(self.sends)
 
     @cached_property
     def by_connection(self) -> IntArray:
-        """``[M]``: all sends, ordered by connections, those of each in their order."""
+        """``[M]``: all sends, sorted by connection."""
         return np.argsort(self.connections, kind="stable")
 
     @cached_property
     def place_on_connection(self) -> IntArray:
-        """``[M]``: where each send stands in that."""
-        found = np.empty(len(self), dtype=np.int64)
-        found[self.by_connection] = np.arange(len(self))
-        return found
+        """``[M]``: the position of each send in `by_connection`."""
+        return np.argsort(self.by_connection)
 
     @cached_property
     def rank_on_connection(self) -> IntArray:
-        """``[M]``: how many sends over the same connection come before each."""
+        """``[M]``: number of earlier sends on the same connection."""
         return ranks_among(self.connections)
 
 
 def ranks_among(keys: IntArray) -> IntArray:
-    """For each of some keys how many before it are equal."""
+    """For each key the number of equal keys before it."""
     order = np.argsort(keys, kind="stable")
     ranks = np.empty(len(keys), dtype=np.int64)
     ranks[order] = np.arange(len(keys)) - np.searchsorted(keys[order], keys[order])
@@ -129,7 +125,7 @@ def workload_of(
         symmetric: whether images of lanes are alike, so that one may stand for all.
 
     Raises:
-        UsageError: when all sends have to be listed, and there are too many.
+        UsageError: when there are too many sends to list.
     """
     lane_of, copies = np.arange(len(network.lanes)), 1
     lane_kind = np.array([_KINDS.index(lane.counts) for lane in network.lanes])
@@ -166,7 +162,7 @@ def workload_of(
 
 
 def _first_arrivals(instance: Instance, sends: IntArray) -> tuple[IntArray, IntArray]:
-    """For each send the first that brought its chunk to its source; none where it starts."""
+    """For each send the first one that brought its chunk to its source; none if it starts there."""
     nodes = instance.topology.num_nodes
     chunks, compact = np.unique(sends[:, 0], return_inverse=True)
     brought = compact * nodes + sends[:, 2]
@@ -179,10 +175,8 @@ def _first_arrivals(instance: Instance, sends: IntArray) -> tuple[IntArray, IntA
 
 
 def _parts(sends: IntArray, carried: BoolArray, nodes: int) -> tuple[IntArray, IntArray]:
-    """For each send those to its source, in earlier steps, whose contributions it carries."""
-    chunks, compact = np.unique(sends[:, 0], return_inverse=True)
-    del chunks
-    places = compact * nodes
+    """For each send the earlier sends to its source whose contributions it carries."""
+    places = np.unique(sends[:, 0], return_inverse=True)[1] * nodes
     when = sends[:, 3]
     steps = int(when.max(initial=0)) + 1
     brought, taken = (places + sends[:, 2]) * steps + when, (places + sends[:, 1]) * steps
@@ -204,11 +198,10 @@ def _parts(sends: IntArray, carried: BoolArray, nodes: int) -> tuple[IntArray, I
 def _standing(
     algorithm: OrbitAlgorithm, network: PhysicalNetwork
 ) -> tuple[Algorithm, IntArray, int] | None:
-    """Sends that stand for all, the lane that stands for each, and for how many.
+    """Representative sends, the representative of each lane, and the number of images.
 
-    Carriers that leave all nodes in their place, such as those from wave to wave of a pipeline, are
-    carried out; what is left must carry no lane to itself.  None where it does, or lanes are not
-    alike.
+    Carriers that fix all nodes, such as those between waves of a pipeline, are expanded; none of
+    the others may fix a lane.  None if one does, or lanes are not alike.
     """
     carriers, own = algorithm.carriers, algorithm.representative
     maps, which = np.unique(carriers.elements, axis=0, return_inverse=True)
@@ -238,9 +231,9 @@ def _standing(
 def _lane_classes(
     generators: IntArray, maps: npt.NDArray[np.int32], network: PhysicalNetwork
 ) -> IntArray | None:
-    """For each lane the least of its images; None where they are not alike, or not all different.
+    """For each lane the least of its images; None if they are not alike, or not all different.
 
-    Only where each link is a lane of its own: then permutations of the nodes say where it goes.
+    Only if each link is a lane of its own, so that permutations of the nodes act on lanes.
     """
     if any(lane.ends is None for lane in network.lanes) or network.strand_lanes.shape[1] > 1:
         return None
@@ -253,14 +246,7 @@ def _lane_classes(
     for image in images:
         if (image < 0).any() or any((one[image] != one).any() for one in figures):
             return None
-    classes = np.arange(len(source))
-    while True:
-        before = classes.copy()
-        for image in images:
-            np.minimum.at(classes, image, before)
-            np.minimum(classes, classes[image], out=classes)
-        if np.array_equal(before, classes):
-            break
+    classes = least_of_orbits(len(source), images)
 
     def to(lane: int) -> IntArray:
         """Where each permutation carries a lane."""
