@@ -15,7 +15,6 @@ from syncoll.results import Frontier, LowerBounds
 
 __all__ = ["Assessed", "Design", "Others", "Proved", "Question", "ahead_of"]
 
-
 Figures = tuple[Fraction | int, ...]
 
 
@@ -160,15 +159,12 @@ class Assessed:
 
     def over_unit(self, collective: str) -> Fraction:
         """R/C at least with any number of steps, over the unit where the machine has one."""
-        low, rate = self.bounds[collective].bandwidth, self.candidate.rate
-        return low if rate is None else low / rate
+        return self.bounds[collective].bandwidth / (self.candidate.rate or 1)
 
     def at(self, collective: str, steps: int) -> Fraction | float:
         """R/C at least with at most so many steps, over the unit; infinite where impossible."""
-        low, rate = self.bounds[collective].at(steps), self.candidate.rate
-        if low is None:
-            return inf
-        return low if rate is None else low / rate
+        low = self.bounds[collective].at(steps)
+        return inf if low is None else low / (self.candidate.rate or 1)
 
     def figures(self, collectives: Sequence[str]) -> Figures | None:
         """What is to be small: costs, then for each collective the bounds on S and on R/C.
@@ -244,7 +240,9 @@ def ahead_of(assessed: Sequence[Assessed], collectives: Sequence[str]) -> list[A
                 other
                 for other, theirs in zip(assessed, figures, strict=True)
                 if other.candidate.comparable == one.candidate.comparable
-                and _is_no_larger(theirs, ours)
+                and theirs is not None
+                and ours is not None
+                and all(a <= b for a, b in zip(theirs, ours, strict=True))
                 and (theirs != ours or _gains(other, one, collectives))
                 and not _gains(one, other, collectives)
             ),
@@ -252,13 +250,6 @@ def ahead_of(assessed: Sequence[Assessed], collectives: Sequence[str]) -> list[A
         )
         for one, ours in zip(assessed, figures, strict=True)
     ]
-
-
-def _is_no_larger(theirs: Figures | None, ours: Figures | None) -> bool:
-    """Whether figures are nowhere larger than others."""
-    if theirs is None or ours is None:
-        return False
-    return all(a <= b for a, b in zip(theirs, ours, strict=True))
 
 
 def _gains(one: Assessed, other: Assessed, collectives: Sequence[str]) -> bool:

@@ -61,6 +61,6 @@ class DesignFolder(FrontierFolder):
         self.write(found, file if proves else file.with_stem(f"{file.stem}-found"))
 
 
-def _grew(before: object, now: object) -> bool:
+def _grew(before: object, now: list[str]) -> bool:
     """Whether a list has all that was in it."""
-    return isinstance(before, list) and isinstance(now, list) and all(one in now for one in before)
+    return isinstance(before, list) and all(one in now for one in before)

@@ -21,7 +21,6 @@ from syncoll.symmetry.structure import Structure
 
 __all__ = ["CanonicalForm"]
 
-
 _MOST_EDGES = 50_000
 """Of a graph that is numbered: machines beyond that are told apart by nothing."""
 

@@ -44,7 +44,6 @@ from syncoll.symmetry.structure import Structure
 
 __all__ = ["Extension", "extensions", "usual_bandwidth", "with_link"]
 
-
 _GRID = 1 << 40
 """Prices are rounded up to multiples of the largest one over this."""
 

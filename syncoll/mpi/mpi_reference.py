@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MpiReference", "split_reference", "whole_reference"]
 
-
 _FUNCTIONS = {
     Kind.ALLGATHER: ("MPI_Allgather", "MPI_Allgatherv"),
     Kind.REDUCESCATTER: ("MPI_Reduce_scatter_block", "MPI_Reduce_scatter"),

@@ -18,7 +18,6 @@ from syncoll.runtime import Kind, Layout
 
 __all__ = ["BufferShares", "shares_of", "split"]
 
-
 _WHOLE = (Kind.ALLREDUCE, Kind.BROADCAST, Kind.REDUCE, Kind.CUSTOM)
 _OWNED_BY_SOURCE = (Kind.ALLGATHER, Kind.GATHER)
 

@@ -15,7 +15,6 @@ from syncoll.model import Topology
 
 __all__ = ["ADDED_ROUND", "Budget"]
 
-
 ADDED_ROUND = 1e4
 """What a round more costs beside a send: a link that is full costs 1, one that is empty less."""
 
@@ -58,14 +57,9 @@ class Budget:
         for step in range(self.steps):
             self._price(step)
 
-    def link(self, source: int, destination: int) -> int:
-        """The position of a link; -1 for none."""
-        return int(self._link[source, destination])
-
-    def links(self, sources: IntArray, destinations: IntArray) -> IntArray:
+    def links(self, sources: IntArray | int, destinations: IntArray | int) -> IntArray:
         """The positions of links; -1 for none."""
-        found: IntArray = self._link[sources, destinations]
-        return found
+        return np.asarray(self._link[sources, destinations])
 
     def add(self, links: IntArray, step: int) -> None:
         """Adds many sends in a step at once; its rounds grow as they must."""
@@ -93,8 +87,7 @@ class Budget:
     def needed(self) -> IntArray:
         """``[S]``: the fewest rounds that hold the loads."""
         least = -(-self.loads * self._bottom[:, None] // self._top[:, None])
-        found: IntArray = least.max(axis=0, initial=0)
-        return found
+        return np.asarray(least.max(axis=0, initial=0))
 
     def excess(self, step: int) -> dict[int, int]:
         """How much more each bound holds in a step than it could with a round less."""
@@ -112,18 +105,13 @@ class Budget:
         self.rounds[step] -= 1
         self._price(step)
 
-    def links_of(self, bound: int) -> IntArray:
-        """The positions of a bound's links."""
-        return self.topology.bound_links[bound]
-
     def snapshot(self) -> tuple[IntArray, IntArray, FloatArray]:
         """For `restore`."""
         return self.loads.copy(), self.rounds.copy(), self.price.copy()
 
     def restore(self, known: tuple[IntArray, IntArray, FloatArray]) -> None:
         """As it was then."""
-        self.loads, self.rounds = known[0].copy(), known[1].copy()
-        self.price = known[2].copy()
+        self.loads, self.rounds, self.price = known[0].copy(), known[1].copy(), known[2].copy()
 
     @cached_property
     def _beside(self) -> list[IntArray]:

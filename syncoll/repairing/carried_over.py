@@ -1,7 +1,8 @@
-"""Known algorithms of a machine on what is left of it."""
+"""Algorithms of the whole machine, carried over to the damaged one."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import gcd
 
 import numpy as np
@@ -13,46 +14,38 @@ from syncoll.results.frontier import Costs
 
 __all__ = ["BrokenAlgorithm", "carried_over"]
 
-
 _MOST_SENDS = 1 << 20
 """Algorithms of more sends are not carried over: it is done send by send."""
 
 
+@dataclass(frozen=True, eq=False)
 class BrokenAlgorithm:
-    """An algorithm of the whole machine on what is left of it, which may not be one any more.
+    """An algorithm of the whole machine on the damaged one, where it may no longer work.
 
     Args:
         topology: the damaged one.
         table: pre and post there.
-        rounds: R of each step on the whole machine.
-        sends: ``[M, 4]``, those whose ends and chunks are left, links that are gone included.
-        contributions: ``[M, P]`` of a combining algorithm.
+        algorithm: with the rounds of the whole machine, and the sends whose ends and chunks are
+            left, those over lost links included.
     """
 
-    def __init__(
-        self,
-        topology: Topology,
-        chunks: int,
-        table: RelationTable,
-        algorithm: Algorithm,
-        *,
-        combining: bool,
-    ) -> None:
-        self.topology, self.chunks, self.table = topology, chunks, table
-        self.combining, self.rounds = combining, algorithm.rounds_per_step
-        self.sends, self.contributions = algorithm.sends, algorithm.contributions
-        self.algorithm = algorithm
+    topology: Topology
+    chunks: int
+    table: RelationTable
+    algorithm: Algorithm
+    combining: bool
 
     @property
     def uses_what_is_gone(self) -> bool:
-        """Whether a send is over a link that is no longer there, or lacks its source."""
-        return bool((self.topology.links_of(self.sends[:, 1], self.sends[:, 2]) < 0).any())
+        """Whether a send is over a lost link."""
+        sends = self.algorithm.sends
+        return bool((self.topology.links_of(sends[:, 1], sends[:, 2]) < 0).any())
 
 
 def carried_over(point: Costs, machine: Damaged, rest: Collective) -> BrokenAlgorithm | None:
-    """A point's algorithm on what is left, its chunks numbered as those of the collective there.
+    """A point's algorithm on the damaged machine, with the chunks of the collective there.
 
-    None where it is too large, or cannot be cut into such chunks.
+    None if it is too large, or cannot be cut into such chunks.
     """
     instance, algorithm = point.instance, point.algorithm
     if algorithm.num_sends > _MOST_SENDS:
@@ -91,4 +84,4 @@ def carried_over(point: Costs, machine: Damaged, rest: Collective) -> BrokenAlgo
         some = carried.any(axis=1)  # what a node that is gone had given is no longer there
         moved, carried = moved[some], carried[some]
     left = Algorithm(algorithm.rounds_per_step, moved, carried)
-    return BrokenAlgorithm(machine.topology, chunks, table, left, combining=instance.combining)
+    return BrokenAlgorithm(machine.topology, chunks, table, left, instance.combining)

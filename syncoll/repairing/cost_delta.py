@@ -59,21 +59,17 @@ def _more(high: Fraction | None, low: Fraction | None) -> Fraction | None:
     return None if high is None or not low else high / low - 1
 
 
-def _bound(now: Frontier, steps: int | None) -> Fraction | None:
-    return None if steps is not None and steps < now.least_steps else bound_for(now, steps)
-
-
 def losses(whole: Frontier, now: Frontier) -> tuple[Loss, ...]:
     """A line for each S at which either machine has a point, and the last for any number."""
     steps = sorted({point.steps for point in (*whole.points, *now.points)})
-    lines = [_line(whole, now, s) for s in steps]
-    return (*lines, _line(whole, now, None))
+    return tuple(_line(whole, now, s) for s in (*steps, None))
 
 
 def _line(whole: Frontier, now: Frontier, steps: int | None) -> Loss:
     before, _ = _best(whole, steps)
     after, found_by = _best(now, steps)
-    return Loss(steps, before, after, _bound(now, steps), found_by)
+    impossible = steps is not None and steps < now.least_steps
+    return Loss(steps, before, after, None if impossible else bound_for(now, steps), found_by)
 
 
 def _best(frontier: Frontier, steps: int | None) -> tuple[Fraction | None, str]:

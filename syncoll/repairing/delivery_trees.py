@@ -19,7 +19,6 @@ from syncoll.repairing.budget import ADDED_ROUND, Budget
 
 __all__ = ["NEVER", "Deliveries"]
 
-
 NEVER = 1 << 30
 """The step in which a chunk arrives that does not."""
 
@@ -69,7 +68,7 @@ class Deliveries:
             chunk, source, node = sends[sends[:, 3] == step, :3].T
             wanted = (self._begins[chunk, node] > step) & (self.step[chunk, node] < 0)
             chunk, source, node = chunk[wanted], source[wanted], node[wanted]
-            link, known = self._links_between(source, node), has[chunk, source]
+            link, known = self._links(source, node), has[chunk, source]
             broken = (link < 0) | ((known > step) & (known < NEVER))
             lost[chunk[broken], node[broken]] = True
             chunk, source, node, link, known = (
@@ -98,9 +97,11 @@ class Deliveries:
         self.late = []
         failed: list[tuple[int, int]] = []
         for chunk, node in waiting:  # by when they are due, so that no way leads over a later one
-            if self.step[chunk, node] >= 0 or not self._is_wanted(chunk, node):
+            due = self._due(chunk, node)
+            wanted = self._needed[chunk, node] or due < NEVER
+            if self.step[chunk, node] >= 0 or not wanted:
                 continue
-            if not self._bring(chunk, node, min(self._due(chunk, node), self._last + 1)):
+            if not self._bring(chunk, node, min(due, self._last + 1)):
                 failed.append((chunk, node))
         again = [(c, other) for c, node in failed for other in (node, *self._cut(c, node))]
         for chunk, node in dict.fromkeys(again):
@@ -120,7 +121,7 @@ class Deliveries:
             How many of these are still there.
         """
         tried = 0
-        for link in self._budget.links_of(bound).tolist():
+        for link in self._budget.topology.bound_links[bound].tolist():
             source, node = int(self._from[link]), int(self._to[link])
             here = (self.step[:, node] == self._clock(step)) & (self.source[:, node] == source)
             for chunk in np.flatnonzero(here).tolist():
@@ -133,7 +134,7 @@ class Deliveries:
     def _again(self, chunk: int, node: int) -> bool:
         """Brings a chunk on another way that costs no round; else leaves it as it is."""
         before = int(self.step[chunk, node]), int(self.source[chunk, node])
-        link = self._link(before[1], node)
+        link = int(self._links(before[1], node))
         due = min(self._due(chunk, node), self._last + 1)
         self._forget(chunk, node)
         if self._bring(chunk, node, due, most=ADDED_ROUND, without=(link, before[0])):
@@ -181,9 +182,6 @@ class Deliveries:
         """The first step in which a node sends a chunk on; `NEVER` for none."""
         sent = (self.source[chunk] == node) & (self.step[chunk] >= 0)
         return int(self.step[chunk][sent].min()) if sent.any() else NEVER
-
-    def _is_wanted(self, chunk: int, node: int) -> bool:
-        return bool(self._needed[chunk, node]) or self._due(chunk, node) < NEVER
 
     def _cut(self, chunk: int, node: int) -> list[int]:
         """Takes away all that hangs on a node; the nodes that then lack the chunk."""
@@ -267,20 +265,16 @@ class Deliveries:
 
     def _place(self, chunk: int, step: int, source: int, node: int) -> None:
         self.step[chunk, node], self.source[chunk, node] = step, source
-        self._budget.change(self._link(source, node), self._clock(step), 1)
+        self._budget.change(int(self._links(source, node)), self._clock(step), 1)
 
     def _forget(self, chunk: int, node: int) -> None:
         step, source = int(self.step[chunk, node]), int(self.source[chunk, node])
         self.step[chunk, node] = self.source[chunk, node] = -1
-        self._budget.change(self._link(source, node), self._clock(step), -1)
+        self._budget.change(int(self._links(source, node)), self._clock(step), -1)
 
-    def _link(self, source: int, node: int) -> int:
-        return self._budget.link(*((node, source) if self._backwards else (source, node)))
-
-    def _links_between(self, sources: IntArray, nodes: IntArray) -> IntArray:
-        if self._backwards:
-            sources, nodes = nodes, sources
-        return self._budget.links(sources, nodes)
+    def _links(self, sources: IntArray | int, nodes: IntArray | int) -> IntArray:
+        ends = (nodes, sources) if self._backwards else (sources, nodes)
+        return self._budget.links(*ends)
 
     def _clock(self, step: int) -> int:
         """A step of this on the clock of the budget, or the other way round."""

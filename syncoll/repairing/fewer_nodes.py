@@ -26,7 +26,6 @@ from syncoll.model.fewer_nodes import rest_of, without, words_without
 
 __all__ = ["on_fewer_nodes"]
 
-
 _MOST_SPELLINGS = 64
 
 _NUMBERS = re.compile(r"(\[\[[0-9.,\s\[\]]*\]\])|(?<![\w.])([0-9]+)(?![\w.])")

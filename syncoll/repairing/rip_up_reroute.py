@@ -26,7 +26,6 @@ from syncoll.searching.known_algorithms import Clock
 
 __all__ = ["mended"]
 
-
 _STEPS_MORE = {False: (0, 1, 2), True: (0, 1, 2, 4)}
 """What is tried, for algorithms that move data and for those that combine it."""
 
@@ -72,7 +71,7 @@ def mended(
 def _best(broken: BrokenAlgorithm, more: int, until: Deadline) -> _Mended | None:
     """That with the fewest rounds of those with so many steps more."""
     best: _Mended | None = None
-    for places in _places(len(broken.rounds), more, combining=broken.combining):
+    for places in _places(broken.algorithm.steps, more, combining=broken.combining):
         if best is not None and until.passed:
             break
         found = _mended_once(broken, places)
@@ -168,12 +167,12 @@ class _Mended:
 
 def _mended_once(broken: BrokenAlgorithm, places: Sequence[int]) -> _Mended | None:
     """The sends with idle steps before some, and what is broken on other ways."""
-    rounds, sends = list(broken.rounds), broken.sends.copy()
+    rounds, sends = list(broken.algorithm.rounds_per_step), broken.algorithm.sends.copy()
     for place in sorted(places, reverse=True):
         rounds.insert(place, 0)
         sends[sends[:, 3] >= place, 3] += 1
     budget = Budget(broken.topology, rounds)
-    if broken.contributions is None:
+    if broken.algorithm.contributions is None:
         pre, post = broken.table.pre, broken.table.post
         moved = Deliveries(budget, np.where(pre, 0, NEVER), post & ~pre)
         moved.take(sends)
@@ -192,9 +191,9 @@ def _halves(
     Where several nodes have all of a chunk, each by itself, that which first sends it on counts.
     None where it does not begin with any.
     """
-    assert broken.contributions is not None
+    assert broken.algorithm.contributions is not None
     pre, post, steps = broken.table.pre, broken.table.post, budget.steps
-    whole = (broken.contributions == pre[sends[:, 0]]).all(axis=1)
+    whole = (broken.algorithm.contributions == pre[sends[:, 0]]).all(axis=1)
     spread, collected = sends[whole], sends[~whole]
     begins, gets = (np.full(pre.shape, NEVER, dtype=np.int64) for _ in range(2))
     np.minimum.at(begins, (spread[:, 0], spread[:, 1]), spread[:, 3])

@@ -20,7 +20,6 @@ __all__ = [
     "text",
 ]
 
-
 _MANY_ROWS = 24
 """A table of more is no higher than a window."""
 

@@ -65,8 +65,12 @@ class Subject:
     ) -> Subject:
         """A frontier, with the first members of its families where it has no point."""
         entries = [
-            _entry(
-                StoredAlgorithm(point.instance, point.algorithm, f"points[{i}]"), frontier, point
+            ReportEntry(
+                StoredAlgorithm(point.instance, point.algorithm, f"points[{i}]"),
+                state_of(frontier, point),
+                optimal_for(point, frontier.proof(point)),
+                f"{point.encoding}/{point.backend}",
+                point.bound,
             )
             for i, point in enumerate(frontier.points)
         ]
@@ -97,14 +101,6 @@ class Subject:
     def title(self) -> str:
         """The collective and the machine."""
         return f"{self.collective} on {self.topology.name}"
-
-
-def _entry(stored: StoredAlgorithm, frontier: Frontier, point: Point) -> ReportEntry:
-    proof = frontier.proof(point)
-    found_by = f"{point.encoding}/{point.backend}"
-    return ReportEntry(
-        stored, state_of(frontier, point), optimal_for(point, proof), found_by, point.bound
-    )
 
 
 def state_of(frontier: Frontier, point: Point) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm
 from syncoll.model.counting import bound_loads
-from syncoll.reporting.packing import ByteRoom, Packed, pack
+from syncoll.reporting.packing import ByteRoom, pack
 
 __all__ = ["MOST_MOVES", "arrived", "traffic"]
 
@@ -31,13 +31,7 @@ def traffic(instance: Instance, algorithm: Algorithm, room: ByteRoom) -> dict[st
         each step and in the end, 255 where it needs nothing.  What is left out is None.
     """
     topology = instance.topology
-    found: dict[str, Any] = {
-        "counted": None,
-        "loads": None,
-        "moves": None,
-        "kinds": None,
-        "arrived": None,
-    }
+    found: dict[str, Any] = dict.fromkeys(("counted", "loads", "moves", "kinds", "arrived"))
     found["loads"] = room.take(pack(algorithm.link_loads(topology)))
     if topology.counts_copies:
         found["counted"] = room.take(pack(bound_loads(topology, algorithm)))
@@ -54,13 +48,14 @@ def traffic(instance: Instance, algorithm: Algorithm, room: ByteRoom) -> dict[st
         return found
     kinds, words = _kinds(instance)
     counts = np.bincount(sends[:, 3], minlength=listed.steps)
+    share = arrived(instance, listed)
     found |= {
         "moves": moves,
         "moves_per_step": counts.tolist(),
         "kinds": pack(kinds),
         "kinds_are": words,
         "chunks_in_all": instance.num_chunks,
-        "arrived": _packed_arrivals(instance, listed, room),
+        "arrived": None if share is None else room.take(pack(share)),
     }
     return found
 
@@ -76,11 +71,6 @@ def _kinds(instance: Instance) -> tuple[IntArray, str]:
             if len(np.unique(nodes)) > 1:
                 return nodes, words
     return np.arange(instance.num_chunks), "chunk"
-
-
-def _packed_arrivals(instance: Instance, algorithm: Algorithm, room: ByteRoom) -> Packed | None:
-    share = arrived(instance, algorithm)
-    return None if share is None else room.take(pack(share))
 
 
 def arrived(instance: Instance, algorithm: Algorithm) -> IntArray | None:

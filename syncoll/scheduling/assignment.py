@@ -24,7 +24,6 @@ from syncoll.scheduling.windows import Windows
 
 __all__ = ["Assigner"]
 
-
 _MOST_VARIABLES = 4000
 """Integer programs of more variables are not solved."""
 

@@ -20,7 +20,6 @@ from syncoll.scheduling.streams import Streams
 
 __all__ = ["BestResponses"]
 
-
 _WORK, _MOST_TURNS = 1 << 24, 300
 """Sends times steps that are looked at in all turns."""
 

@@ -13,7 +13,6 @@ from syncoll.model.bandwidth import Counting
 
 __all__ = ["LinkSets"]
 
-
 _LARGEST = 1 << 62
 
 

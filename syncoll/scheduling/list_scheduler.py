@@ -17,10 +17,9 @@ import numpy as np
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.model import ranges
 from syncoll.scheduling.link_sets import LinkSets
-from syncoll.scheduling.streams import SendPlan, Streams
+from syncoll.scheduling.streams import SendPlan, Streams, positions_of
 
 __all__ = ["ListScheduler"]
-
 
 _MANY = 1 << 62
 _MOST_PASSES = 12
@@ -37,7 +36,7 @@ class ListScheduler:
         self._share = self._count.min(initial=_MANY) / self._count
         self._inner = streams.parent >= 0
         self._above = np.where(self._inner, streams.parent, 0)
-        self._levels = {False: _levels(streams.depth), True: _levels(streams.below)}
+        self._levels = {False: positions_of(streams.depth), True: positions_of(streams.below)}
         inner = np.flatnonzero(self._inner)
         self._children = inner[np.argsort(streams.parent[inner], kind="stable")]
         parents = streams.parent[self._children]
@@ -160,8 +159,3 @@ class ListScheduler:
                 break
             owner, wish, sets = owner[still], wish[still], sets[still]
         return taken
-
-
-def _levels(level: IntArray) -> list[IntArray]:
-    order = np.argsort(level, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(level))[:-1])

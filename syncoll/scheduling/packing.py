@@ -25,7 +25,6 @@ from syncoll.scheduling.streams import StreamClass, Streams
 
 __all__ = ["StepTree", "TreePacking"]
 
-
 _Kind = tuple[StreamClass, list[int], list[int]]
 """A class, the trees that can carry it, and their weights in lowest terms."""
 
@@ -288,9 +287,7 @@ class TreePacking:
         _, first, entry = np.unique(
             np.where(group < 0, alone, group), return_index=True, return_inverse=True
         )
-        rank = np.empty(len(first), dtype=np.int64)
-        rank[np.argsort(first)] = np.arange(len(first))
-        entry = rank[entry.reshape(-1)]
+        entry = np.argsort(np.argsort(first))[entry.reshape(-1)]
         members: list[list[int]] = [[] for _ in first]
         for one, number in zip(entry.tolist(), link.tolist(), strict=True):
             members[one].append(number)

@@ -26,7 +26,6 @@ from syncoll.scheduling.streams import SendPlan, Streams
 
 __all__ = ["StepProgram"]
 
-
 _MOST_NODES = 10
 """Branch and bound is given up after this number of nodes."""
 

@@ -17,7 +17,13 @@ from syncoll.arrays import FloatArray, IntArray
 from syncoll.model import RelationTable
 from syncoll.scheduling.link_sets import LinkSets
 
-__all__ = ["DENSE", "SendPlan", "StreamClass", "Streams"]
+__all__ = ["DENSE", "SendPlan", "StreamClass", "Streams", "positions_of"]
+
+
+def positions_of(numbers: IntArray, least: int = 0) -> list[IntArray]:
+    """For each number from 0 to the largest, and to `least` - 1, the positions that have it."""
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(numbers, minlength=least))[:-1])
 
 
 @dataclass(frozen=True)
@@ -44,11 +50,13 @@ class StreamClass:
         packed = np.packbits(np.concatenate([table.pre[moving], missing[moving]], axis=1), axis=1)
         rows = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
         _, first, which = np.unique(rows, return_index=True, return_inverse=True)
-        order = np.argsort(which, kind="stable")
-        ends = np.cumsum(np.bincount(which))[:-1]
         return [
-            cls(np.flatnonzero(table.pre[moving[i]]), np.flatnonzero(missing[moving[i]]), chunks)
-            for i, chunks in zip(first, np.split(moving[order], ends), strict=True)
+            cls(
+                np.flatnonzero(table.pre[moving[i]]),
+                np.flatnonzero(missing[moving[i]]),
+                moving[own],
+            )
+            for i, own in zip(first, positions_of(which), strict=True)
         ]
 
 
@@ -95,9 +103,7 @@ class Streams:
     def below(self) -> IntArray:
         """``[E]``, how many sends must still come after this one."""
         below = np.zeros(len(self.parent), dtype=np.int64)
-        order = np.argsort(-self.depth, kind="stable")
-        ends = np.cumsum(np.bincount(self.depth)[::-1])
-        for level in np.split(order, ends[:-1]):  # from the deepest level up
+        for level in reversed(positions_of(self.depth)):  # from the deepest level up
             inner = level[self.parent[level] >= 0]
             np.maximum.at(below, self.parent[inner], below[inner] + 1)
         return below
@@ -154,9 +160,7 @@ class SendPlan:
     ) -> SendPlan:
         """The plan of these sends in so many steps, each of the fewest rounds that it needs."""
         rounds = np.zeros(steps, dtype=np.int64)
-        order = np.argsort(step, kind="stable")
-        ends = np.cumsum(np.bincount(step, minlength=steps))[:-1]
-        for i, part in enumerate(np.split(order, ends)):
+        for i, part in enumerate(positions_of(step, steps)):
             rounds[i] = sets.rounds(sets.load(streams.link[entry[part]], amount[part]))
         return cls(rounds, entry, step, amount)
 

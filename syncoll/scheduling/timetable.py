@@ -34,7 +34,6 @@ from syncoll.scheduling.streams import SendPlan, Streams
 
 __all__ = ["Timetable"]
 
-
 _MOST_KINDS = 48
 """With more kinds only the lengths of paths tell them apart, and each then finds better times by
 itself (`best_responses`)."""

@@ -28,7 +28,6 @@ from syncoll.scheduling.streams import Streams
 
 __all__ = ["Windows"]
 
-
 _CELLS = 1 << 22
 """Counts are made for as many link sets at once as need so many cells."""
 

@@ -16,6 +16,7 @@ from syncoll.arrays import IntArray
 from syncoll.deadline import NEVER, Deadline
 from syncoll.formula.labels import Labels
 from syncoll.model import Instance, RelationTable
+from syncoll.symmetry.fixing import numbered_orbits
 from syncoll.symmetry.free_group import FreeGroup
 from syncoll.symmetry.search import free_symmetry
 
@@ -133,7 +134,6 @@ class Action:
         ordered = own[order]
         if (ordered[1:] == ordered[:-1]).any():
             raise ValueError("two variables have the same label")
-        label = np.arange(len(rows))
         maps = []
         for nodes, chunks in zip(self.group.generators, self.chunks, strict=True):
             moved = keys.copy()
@@ -144,17 +144,8 @@ class Action:
             wanted = _hashes(rows, moved)
             at = np.minimum(np.searchsorted(ordered, wanted), max(0, len(rows) - 1))
             there = ordered[at] == wanted if len(rows) else np.zeros(0, dtype=bool)
-            maps.append(np.where(there, order[at] if len(rows) else at, label))
-        while True:
-            before = label.copy()
-            for images in maps:
-                np.minimum.at(label, images, label.copy())
-                np.minimum(label, label[images], out=label)
-            np.minimum(label, label[label], out=label)
-            if np.array_equal(label, before):
-                break
-        orbits: IntArray = np.unique(label, return_inverse=True)[1]
-        return orbits
+            maps.append(np.where(there, order[at] if len(rows) else at, np.arange(len(rows))))
+        return numbered_orbits(len(rows), maps)
 
 
 def _hashes(rows: IntArray, keys: KeyArray) -> KeyArray:

@@ -34,7 +34,6 @@ __all__ = [
     "products",
 ]
 
-
 _MOST_RANDOM = 500
 """Random elements of a group that are looked at."""
 
@@ -89,7 +88,7 @@ class ColouredGraph:
         graph.vs["number"] = range(len(self.colours))
         # Whether that is a permutation or its inverse differs between versions of igraph.
         found = graph.permute_vertices(graph.canonical_permutation(color=self.colours.tolist()))
-        return _inverse(np.array(found.vs["number"], dtype=np.int64))
+        return np.argsort(np.array(found.vs["number"], dtype=np.int64))
 
     def _graph(self) -> igraph.Graph:
         import igraph
@@ -263,7 +262,7 @@ def products(
         if deadline.passed:
             return
         i, j = random.choice(len(pool), 2, replace=False).tolist()
-        other = pool[j] if random.integers(2) else _inverse(pool[j])
+        other = pool[j] if random.integers(2) else np.argsort(pool[j])
         pool[i] = other[pool[i]] if random.integers(2) else pool[i][other]
         running = pool[i][running]
         yield running.copy()
@@ -272,15 +271,14 @@ def products(
 def free_power(images: IntArray) -> IntArray | None:
     """The power of a permutation that generates the largest free group; None for the identity.
 
-    A prime counts as often as it divides the length of every cycle, if that is equally often.
+    Its order has the primes that divide all lengths of cycles equally often, that many times.
     """
-    lengths = sorted(set(_cycle_lengths(images)))
-    order = 1
-    for prime in _primes(lengths[0]):
-        times = {_valuation(length, prime) for length in lengths}
-        if len(times) == 1:
-            order *= prime ** times.pop()
-    return _power(images, math.lcm(*lengths) // order) if order > 1 else None
+    lengths = _cycle_lengths(images)
+    order, least_common = math.gcd(*lengths), math.lcm(*lengths)
+    uneven = least_common // order
+    while (common := math.gcd(order, uneven)) > 1:
+        order //= common
+    return _power(images, least_common // order) if order > 1 else None
 
 
 def _cycle_lengths(images: IntArray) -> list[int]:
@@ -304,24 +302,3 @@ def _power(images: IntArray, exponent: int) -> IntArray:
             result = base[result]
         base, exponent = base[base], exponent >> 1
     return result
-
-
-def _inverse(images: IntArray) -> IntArray:
-    inverse = np.empty_like(images)
-    inverse[images] = np.arange(len(images))
-    return inverse
-
-
-def _valuation(number: int, prime: int) -> int:
-    count = 0
-    while number % prime == 0:
-        number, count = number // prime, count + 1
-    return count
-
-
-def _primes(number: int) -> list[int]:
-    return [
-        p
-        for p in range(2, number + 1)
-        if number % p == 0 and all(p % q for q in range(2, int(p**0.5) + 1))
-    ]

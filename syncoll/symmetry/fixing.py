@@ -1,6 +1,6 @@
-"""Automorphisms that keep some sets of nodes, all of them: what prices and loads are averaged over.
+"""Automorphisms that keep some sets of nodes, over which prices and loads are averaged.
 
-Such a group need not act freely, so nothing is carried round by it.
+They need not generate a group that acts freely.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from syncoll.symmetry.structure import Structure
 
 __all__ = [
     "automorphisms_fixing",
-    "bound_orbits",
     "least_of_orbits",
     "link_orbits",
+    "numbered_orbits",
     "vertex_automorphisms_fixing",
 ]
 
@@ -53,21 +53,15 @@ def vertex_automorphisms_fixing(
     return [one for one in images if structure.keeps(one[: topology.num_nodes])]
 
 
-def bound_orbits(topology: Topology, images: Sequence[IntArray]) -> IntArray:
-    """``[B]``: the orbits of bounds under some automorphisms, numbered from 0."""
-    structure = Structure(topology)
-    return _numbered(len(topology.bounds), [structure.bound_map(one) for one in images])
-
-
 def link_orbits(topology: Topology, images: Sequence[IntArray]) -> IntArray:
     """``[L]``: the orbits of links under some automorphisms, numbered from 0."""
     structure = Structure(topology)
     maps = [moved for one in images if (moved := structure.link_map(one)) is not None]
-    return _numbered(len(topology.links), maps)
+    return numbered_orbits(len(topology.links), maps)
 
 
 def least_of_orbits(count: int, maps: Sequence[IntArray]) -> IntArray:
-    """For each of so many the least that some permutations exchange with it."""
+    """The least element of the orbit of each of `count` elements under some permutations."""
     label = np.arange(count)
     while True:
         before = label.copy()
@@ -78,5 +72,6 @@ def least_of_orbits(count: int, maps: Sequence[IntArray]) -> IntArray:
             return label
 
 
-def _numbered(count: int, maps: Sequence[IntArray]) -> IntArray:
+def numbered_orbits(count: int, maps: Sequence[IntArray]) -> IntArray:
+    """The orbit of each of `count` elements under some permutations, numbered from 0."""
     return np.unique(least_of_orbits(count, maps), return_inverse=True)[1].astype(np.int64)

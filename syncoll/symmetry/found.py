@@ -14,8 +14,9 @@ from syncoll.symmetry.candidates import (
     automorphism_graph,
     collective_graph,
 )
+from syncoll.symmetry.fixing import link_orbits
 from syncoll.symmetry.free_group import FreeGroup
-from syncoll.symmetry.orbits import bound_labels, link_labels
+from syncoll.symmetry.orbits import bound_labels
 from syncoll.symmetry.search import free_symmetry
 from syncoll.symmetry.structure import Structure
 
@@ -92,7 +93,7 @@ def find_symmetry(
         topology,
         collective,
         group,
-        link_labels(structure, group),
+        link_orbits(topology, list(group.generators)),
         bound_labels(structure, group),
         generators,
         kept,

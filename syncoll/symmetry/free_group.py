@@ -56,11 +56,7 @@ class FreeGroup(Group):
     @cached_property
     def inverses(self) -> IntArray:
         """``[H, P]``: for each element the node that goes to each node."""
-        inverses = np.empty_like(self.elements)
-        np.put_along_axis(
-            inverses, self.elements, np.broadcast_to(np.arange(self.num_nodes), inverses.shape), 1
-        )
-        return inverses
+        return np.argsort(self.elements, axis=1)
 
     @cached_property
     def products(self) -> IntArray:

@@ -8,11 +8,11 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.model import Counting, Topology
-from syncoll.symmetry.fixing import least_of_orbits
+from syncoll.symmetry.fixing import least_of_orbits, link_orbits
 from syncoll.symmetry.group import Group
 from syncoll.symmetry.structure import Structure
 
-__all__ = ["LinkOrbits", "bound_labels", "link_labels"]
+__all__ = ["LinkOrbits", "bound_labels"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +36,8 @@ class LinkOrbits:
     @classmethod
     def of(cls, topology: Topology, group: Group) -> LinkOrbits:
         """The orbits under a group of automorphisms."""
-        structure = Structure(topology)
-        link, label = link_labels(structure, group), bound_labels(structure, group)
+        link = link_orbits(topology, list(group.generators))
+        label = bound_labels(Structure(topology), group)
         bounds = np.unique(label)
         members = np.zeros((int(link.max(initial=-1)) + 1, len(bounds)), dtype=np.int64)
         for i, bound in enumerate(bounds.tolist()):
@@ -56,13 +56,6 @@ class LinkOrbits:
         position = np.full(len(label), -1)
         position[bounds[kept]] = np.arange(len(kept))
         return cls(link, bounds[kept], members[:, kept], position[label])
-
-
-def link_labels(structure: Structure, group: Group) -> IntArray:
-    """``[L]``: the orbit of each link, numbered from 0."""
-    maps = [moved for g in group.generators if (moved := structure.link_map(g)) is not None]
-    least = least_of_orbits(len(structure.links), maps)
-    return np.unique(least, return_inverse=True)[1].astype(np.int64)
 
 
 def bound_labels(structure: Structure, group: Group) -> IntArray:

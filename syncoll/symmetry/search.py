@@ -18,7 +18,6 @@ from syncoll.symmetry.structure import Structure
 
 __all__ = ["free_symmetry"]
 
-
 _SECONDS = 5.0
 """What the search with igraph's generators may take on a machine however busy."""
 

@@ -19,7 +19,6 @@ from syncoll.symmetry.group import Group
 
 __all__ = ["small_symmetry"]
 
-
 _LARGEST, _GROWTH = 4096, 16
 """The order at most, absolutely and in times the nodes; limits C and memory."""
 

@@ -51,7 +51,6 @@ _MOST = 5
 
 _SOON_SECONDS = 3.0
 
-
 _WITH_COPIES = ("nvl72(4, true)", "dgx_h100(2, nvls = true)")
 """Machines whose switches copy and add up, for seeds that say that they know of it."""
 
