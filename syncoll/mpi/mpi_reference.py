@@ -217,8 +217,7 @@ def _group(
         first = np.unique(owner, return_index=True)
         order = first[0][np.argsort(first[1])]
         order = np.concatenate([order, np.setdiff1d(np.arange(count), order)])
-    place = np.empty(count, dtype=np.int64)
-    place[order] = np.arange(count)
+    place = np.argsort(order)
     source, end = place[source], place[end]
     if kind is Kind.ALLTOALL:
         # Each rank has its chunks by their ends, and wants them by their sources.

@@ -1,10 +1,10 @@
-"""Which send goes in which step, so that the rounds of all steps together are few.
+"""Assigns sends to steps such that all steps together have few rounds.
 
-The windows of the sends bound R from below and say which round budgets could do with so many
-rounds; list scheduling, forward and backward, tries some of them.  If the bound is not met, and few
-enough variables are left to decide, the integer program is solved: then the plan is optimal, unless
-branch and bound was given up.  Beyond that size more tries are made, which take chances: the times
-of one are the priorities of the next, and the target is one round less than the best so far.
+The windows of the sends bound R from below and give candidates for round budgets; list scheduling,
+forward and backward, tries some of them.  If the bound is not met, and few variables are undecided,
+the integer program is solved, whose plan is optimal unless branch and bound is given up.  Larger
+problems get more tries at random: the times of one are the priorities of the next, and the target
+is one round less than the incumbent.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ _MOST_SECONDS = 1.0
 """An integer program is given up after these seconds; most take far less."""
 
 _LEAST_GAIN = 32
-"""An integer program is solved only if it may save more than one in so many rounds."""
+"""An integer program is solved only if it may save more than one in this number of rounds."""
 
 _MOST_FRUITLESS = 2
-"""After so many programs in a row that found nothing, without being refuted by their relaxation, no
+"""After this number of consecutive programs without a result, not refuted by their relaxation, no
 more are solved: those of more steps are harder, and have less to gain."""
 
 _WORK = 1 << 21
-"""All tries for one S together look at about so many entries and steps."""
+"""Limit on the entries times steps of all tries for one S."""
 
 _STEP_OVERHEAD = 1500
-"""A step costs as much as so many entries, however few there are."""
+"""A step costs as much as this number of entries."""
 
 _REGULAR = 7
-"""This number of tries take turns by rule; those after them take chances."""
+"""Number of deterministic tries; later ones are random."""
 
 _MOST_TRIES = 40
 
 _NEAR = Fraction(21, 20)
-"""Chances are taken only if the rule came as near as this to what is of use."""
+"""Random tries are made only if the others came as near as this to the goal."""
 
 _SPREADS = (0.0, 0.5, 1.0)
 _LEANS = (Fraction(1, 2), Fraction(0), Fraction(1))
@@ -76,7 +76,7 @@ class Assigner:
         return self._windows.bound(steps)
 
     def tries(self, steps: int) -> int:
-        """How many list schedules are worth their time."""
+        """Number of list schedules that are worth their time."""
         size = len(self._streams.link) + _STEP_OVERHEAD
         return max(1, min(_MOST_TRIES, _WORK // (size * steps)))
 

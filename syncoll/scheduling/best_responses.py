@@ -1,12 +1,11 @@
-"""Times for single streams, where they are of too many kinds to be decided together.
+"""Times for single streams, if they are of too many kinds to be decided together.
 
-Rounds are a convex function of the loads: in each step what the fullest link set needs.  Frank and
-Wolfe's method (Naval Research Logistics Quarterly 3, 1956) lowers it by turns.  Every link set has
-a price in every step, which is high where it is nearly the fullest (the gradient of a smooth
-maximum).  Some streams, drawn at random, look for the cheapest steps for their sends, one after the
-other, which takes one pass over sends and steps; and a part of each, as much as is best for all,
-moves there.  Mixtures of orders that can be kept can be kept, so that no send ever goes before its
-chunk has come.
+Rounds are a convex function of the loads: each step needs those of its fullest link set.  The
+method of Frank and Wolfe (Naval Research Logistics Quarterly 3, 1956) minimises it.  Every link set
+has a price in every step, high if it is nearly the fullest (the gradient of a smooth maximum).
+Some streams, drawn at random, find the cheapest steps for their sends in one pass over sends and
+steps, and the best share of each moves there.  Mixtures of valid orders are valid, so no send ever
+precedes the arrival of its chunk.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from syncoll.scheduling.streams import Streams
 __all__ = ["BestResponses"]
 
 _WORK, _MOST_TURNS = 1 << 24, 300
-"""Sends times steps that are looked at in all turns."""
+"""Limits on the sends times steps of all turns, and on the turns."""
 
 _SHARPEST = 400.0
 _SHARP, _SHARPER = 20.0, 1.15
-"""How much a set that is a little less full costs less: at first, and after a turn in vain."""
+"""Sharpness of the smooth maximum at first, and its growth after a turn in vain."""
 
 _PARTS = np.array([0.0, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.25, 0.5, 1.0])
 _DRAWN = (1.0, 0.5, 0.25, 0.1)
-"""Of the streams of a turn so much moves, and of all streams so many have their turn."""
+"""Shares of a stream that may move, and of the streams that are drawn in a turn."""
 
 _SMALL = 0.02
-"""Steps of a smaller part of the longest one's rounds count as if they had so many."""
+"""Least scale of a step's rounds, as a share of the longest one's."""
 
 
 class BestResponses:
@@ -40,7 +39,7 @@ class BestResponses:
 
     Args:
         first: ``[W]``, the first entry of each stream.
-        hops: ``[W]``, how many it has, which follow.
+        hops: ``[W]``, the number of its entries, which are consecutive.
     """
 
     def __init__(self, streams: Streams, sets: LinkSets, first: IntArray, hops: IntArray) -> None:
@@ -52,10 +51,10 @@ class BestResponses:
         self._sets, self._link, self._pace = sets, streams.link, sets.rounds_per_send
 
     def improved(self, sent: FloatArray, until: Deadline) -> FloatArray:
-        """Sends ``[E, S]`` that need fewer rounds, where there are any.
+        """Sends ``[E, S]`` that need fewer rounds, if there are any.
 
         Args:
-            sent: how many chunks take an entry in a step, in parts of chunks.
+            sent: the chunks, in parts, that take an entry in a step.
         """
         sent, (entries, steps) = sent.copy(), sent.shape
         chance = np.random.default_rng(steps)

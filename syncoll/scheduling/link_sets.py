@@ -20,10 +20,10 @@ class LinkSets:
     """Every (L, b) of B that can be the tightest one for some load.
 
     Args:
-        most_sends: no step ever has more; larger loads may overflow.
-        copies: numbers that follow those of the links: what stands for a node's sends of a chunk
-            over several links in one step.  Sets that count copies count them once, other sets each
-            of them.  A link by itself counts once everywhere, so that loads are never too low.
+        most_sends: the most in a step; larger loads may overflow.
+        copies: numbers above those of the links, for a node's sends of a chunk over several links
+            in one step.  Sets that count copies count them once, other sets each of them.  A single
+            link counts once everywhere, so that loads are never too low.
     """
 
     def __init__(
@@ -74,17 +74,18 @@ class LinkSets:
         """``[links]``: whether some set is there more than once."""
 
     def room(self, rounds: int) -> IntArray:
-        """``[sets + 1]``: how many sends a step of so many rounds has room for; last: no limit."""
+        """``[sets + 1]``: the sends for which a step of some rounds has room; the last has no
+        limit."""
         room = np.full(self.size + 1, _LARGEST, dtype=np.int64)
         room[:-1] = np.minimum(self._up * rounds // self._down, _LARGEST).astype(np.int64)
         return room
 
     def load(self, link: IntArray, sends: IntArray) -> IntArray:
-        """``[sets + 1]``: how many of these sends use each set.
+        """``[sets + 1]``: the number of sends that use each set.
 
         Args:
             link: positions of links.
-            sends: how many sends each stands for.
+            sends: the number of sends over each.
         """
         width = self.of_link.shape[1]
         load = np.zeros(self.size + 1, dtype=np.int64)
@@ -109,7 +110,7 @@ class LinkSets:
         return int((-(-load[:-1] * self._down // self._up)).max(initial=0))
 
     def busiest(self, link: IntArray, sends: IntArray) -> float:
-        """The rounds that the fullest set needs for so many sends over links, not rounded up."""
+        """The rounds of the fullest set for some sends over links, not rounded up."""
         return float((self.load(link, sends) * self.rounds_per_send).max(initial=0.0))
 
     def rounds_of(self, sets: IntArray, load: IntArray) -> IntArray:
@@ -119,7 +120,7 @@ class LinkSets:
         return np.asarray(-(-load * down // up)).astype(np.int64)
 
     def alone(self, link: IntArray, sends: IntArray) -> IntArray:
-        """For each link the fewest rounds in which it can carry so many sends, if no others go."""
+        """For each link the fewest rounds for its sends, if there are no others."""
         sets = self.of_link[link]
         inside = sets < self.size
         known = np.where(inside, sets, 0)

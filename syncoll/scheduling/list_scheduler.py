@@ -1,13 +1,12 @@
-"""List scheduling: sends are started in order of priority as soon as data and room are there.
+"""List scheduling: starts sends in order of priority as soon as there are data and room.
 
-Every step has a budget of rounds.  A send that cannot wait any longer, because what follows it in
-its tree needs all the steps that are left, goes whether there is room or not; then the step gets
-more rounds than its budget.  So every run ends with a valid schedule, and one that keeps the
-budgets, if there were enough of them, has found a solution.
+Every step has a budget of rounds.  A send that can wait no longer, because its successors need all
+remaining steps, goes in any case, and the step may exceed its budget.  So every run ends with a
+valid schedule, and one that keeps the budgets, if they suffice, is a solution.
 
-Run backward, the same procedure starts with the leaves in the last step: a send may go when
-everything that follows it in its tree has gone.  Alternating both ways, each with the times of the
-other as priorities, is the classic improvement for project scheduling under resource limits.
+Run backward, the procedure starts with the leaves in the last step: a send may go when all its
+successors in its tree have gone.  Alternating both directions, each with the times of the other as
+priorities, is the classic improvement for project scheduling under resource limits.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ __all__ = ["ListScheduler"]
 
 _MANY = 1 << 62
 _MOST_PASSES = 12
-"""Where links are in several sets, room is given away in at most so many passes a step."""
+"""Most passes over a step to assign room, if links are in several sets."""
 
 
 class ListScheduler:
@@ -56,12 +55,12 @@ class ListScheduler:
         """One schedule.
 
         Args:
-            budgets: for each step how many rounds it may have; S of them, at least the height.
+            budgets: the rounds of each of the S steps, S being at least the height.
             priority: ``[E]``, the least goes first.
             backward: whether to start with the last step and the leaves.
-            spread: how much less urgent each further chunk of a stream is (of the streams with
-                the fewest chunks; less of those that have more).  Above 0 streams that compete for
-                a link take turns, in proportion to their chunks; with 0 one goes after the other.
+            spread: urgency that each further chunk of a stream loses (of the streams with the
+                fewest chunks; less of those that have more).  Above 0 streams that compete for a
+                link take turns, in proportion to their chunks; with 0 one follows the other.
         """
         steps = len(budgets)
         done = np.zeros(len(self._count), dtype=np.int64)
@@ -106,7 +105,7 @@ class ListScheduler:
         )
 
     def _ready(self, active: IntArray, done: IntArray, backward: bool) -> IntArray:
-        """How many chunks of each active entry may go now and have not."""
+        """Number of chunks of each active entry that may go now."""
         if not backward:
             brought = np.where(self._inner[active], done[self._above[active]], self._count[active])
             return np.asarray(brought - done[active])
@@ -124,7 +123,7 @@ class ListScheduler:
         spread: FloatArray,
         done: IntArray,
     ) -> IntArray:
-        """How many chunks of each entry go, most urgent first, until the room is used up."""
+        """Number of chunks of each entry that go, most urgent first, until the room is used up."""
         owner, wish = np.arange(len(entry)), ready
         link = self._streams.link[entry]
         if spread.any() or self._sets.several[link].any():

@@ -1,9 +1,9 @@
-"""TreePacking: trees on a topology that share out a collective's chunks.
+"""TreePacking: trees on a topology that share a collective's chunks.
 
-Each class of chunks is dealt to the trees that lead from where it starts to all who need it, in
-proportion to their weights.  A tree's branches on which no node needs the class are cut off, so a
-broadcast's trees serve a scatter as well.  Edges from one node that lead through a switch which
-copies are one entry of a stream, which is sent at once.
+Each class of chunks is divided among the trees from its start to all nodes that need it, in
+proportion to their weights.  Branches of a tree on which no node needs the class are cut off, so a
+broadcast's trees also serve a scatter.  Edges from one node through a switch that copies are one
+entry of a stream and are sent together.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _Kind = tuple[StreamClass, list[int], list[int]]
 """A class, the trees that can carry it, and their weights in lowest terms."""
 
 _MOST_TRIED = 4096
-"""Among this number of multiples one is sought that the collective admits."""
+"""Number of multiples among which an admissible one is sought."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,13 @@ class StepTree:
     """A directed tree of sends.
 
     Args:
-        weight: how many equal parts of the root's data go down this tree; the weights of all trees
-            of a root say into how many parts its data is cut.
+        weight: number of equal parts of the root's data that use this tree; the weights of all
+            trees of a root add up to the number of parts.
         edges: (parent, child) pairs of nodes, every parent before its children; each node but the
             root is a child once.
 
     Raises:
-        ModelError: when the edges are no such tree.
+        ModelError: when the edges are not such a tree.
     """
 
     root: int
@@ -63,12 +63,12 @@ class StepTree:
 
     @property
     def nodes(self) -> frozenset[int]:
-        """The root and everything that it reaches."""
+        """The root and all nodes that it reaches."""
         return frozenset((self.root, *(child for _, child in self.edges)))
 
     @property
     def depths(self) -> dict[int, int]:
-        """For each node how many sends it is away from the root."""
+        """The distance of each node from the root."""
         depths = {self.root: 0}
         for parent, child in self.edges:
             depths[child] = depths[parent] + 1
@@ -155,12 +155,12 @@ class TreePacking:
         """For each number of segments the least C that gives every tree its whole share.
 
         Args:
-            segments: into how many each part is cut.
+            segments: numbers of segments of each part.
             most: C at most; None for no limit.
 
         Yields:
-            (segments, C).  Where even the fewest segments need a larger C than `most`, instead 0
-            and the largest C that is admitted, whose chunks are dealt unevenly.
+            (segments, C).  If even the fewest segments need a larger C than `most`, instead 0 and
+                the largest admissible C, whose chunks are divided unevenly.
 
         Raises:
             ModelError: when there is no such C, or a class of chunks finds no tree.
@@ -194,10 +194,10 @@ class TreePacking:
                     break
 
     def deal(self, table: RelationTable) -> Streams:
-        """Deals the chunks of a table to the trees.
+        """Divides the chunks of a table among the trees.
 
-        Where shares are no whole numbers, the odd chunks go one by one to the tree on which the
-        busiest link set is least busy.
+        If shares are fractional, the odd chunks go one by one to the tree whose busiest link set is
+        least busy.
 
         Raises:
             ModelError: when a class of chunks finds no tree.
@@ -241,7 +241,7 @@ class TreePacking:
         return {number: links for links, number in self._copies.items()}
 
     def _deal_odd(self, kinds: Sequence[_Kind], shares: list[list[int]]) -> None:
-        """Raises the shares until every chunk is dealt, each at most to the next whole number."""
+        """Raises shares until every chunk is assigned, each at most to the next whole number."""
         used = [[self._pruned(i, kind.needed)[0] for i in trees] for kind, trees, _ in kinds]
         sets = LinkSets(self._topology, 1, self._numbered)
         load = np.zeros(sets.size + 1)
@@ -262,7 +262,7 @@ class TreePacking:
                 load[cost[best][0]] += cost[best][1]
 
     def _pruned(self, tree: int, needed: IntArray) -> tuple[IntArray, IntArray]:
-        """The links of a tree that lead to a node in need, and their parents among these."""
+        """The links of a tree that lead to a node of `needed`, and their parents among these."""
         link, parent = self._link[tree], self._parent[tree]
         if len(needed) == len(link):
             return self._at_once(link, parent)
@@ -278,7 +278,7 @@ class TreePacking:
         return self._at_once(link[keep], np.where(above >= 0, renumber[above], -1))
 
     def _at_once(self, link: IntArray, parent: IntArray) -> tuple[IntArray, IntArray]:
-        """The same with the links from one node on which copies count once as one entry."""
+        """Merges links from one node on which copies count once into one entry."""
         if self._groups is None:
             return link, parent
         group = self._groups[link]

@@ -1,10 +1,10 @@
 """From a packing of trees to algorithms.
 
-Each root's data is cut into as many parts as the weights of its trees add up to, and each part into
-m segments, which follow one another down the tree.  With one segment, S can be the height of the
-trees; with many, R/C approaches what the busiest link set needs, since filling and draining the
-pipelines matter ever less.  In between, for each m, the number of steps is a choice of its own:
-fewer steps leave less room to even out the loads of links.
+Each root's data is cut into parts, as many as the weights of its trees add up to, and each part
+into m segments, which follow one another down the tree.  With one segment, S can be the height of
+the trees; with many, R/C approaches the need of the busiest link set, since filling and draining
+the pipelines matter less and less.  For each m the number of steps is a choice of its own: fewer
+steps leave less room to balance the loads of links.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ __all__ = [
 ]
 
 SEGMENTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32)
-"""Into how many segments parts are cut unless a caller says otherwise."""
+"""Default numbers of segments of a part."""
 
 MOST_SENDS = 1 << 22
-"""Algorithms of more sends are not made: they would take GiBs of memory."""
+"""Larger algorithms are not built: they would take GiBs of memory."""
 
 _MOST_WASTED = 3.0
 """Integer programs are solved until this number of seconds of them were in vain."""
 
 _LEAST_GAIN = 64
 """Between the fewest steps and those for which the rounds can be least, steps are tried only if
-they may save more than one in so many rounds."""
+they may save more than one in this number of rounds."""
 
 _NEAR = 1e-3
-"""No more steps are tried where so small a part of the rounds could be saved."""
+"""Smaller relative savings of rounds are not worth more steps."""
 
 _MOST_LISTED = 4_000
-"""Entries times steps of streams for which there is list scheduling beside a timetable."""
+"""Entries times steps of streams up to which list scheduling is tried after a timetable."""
 
 _MANY = 1 << 62
 _TOLERANCE = 1e-4
 
 
 class ScheduleLimits(Protocol):
-    """How far to go; a seed's limits are such."""
+    """Limits of a schedule, such as those of a seed."""
 
     @property
     def max_steps(self) -> int | None:
@@ -75,7 +75,7 @@ class ScheduleLimits(Protocol):
         """C at most; None for no limit."""
 
     def deadline(self) -> Deadline:
-        """After it nothing more is begun."""
+        """Nothing more is begun after it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,26 +97,26 @@ def schedule_trees(
 ) -> Iterator[Scheduled]:
     """Algorithms that send every chunk down one of the trees.
 
-    Args:
-        collective: not combining.
-        trees: for each class of chunks at least one that leads from where they start to everybody
-            who needs them.  Its edges are links; nodes that need nothing may be in it.
-        segments: into how many each part of a root's data is cut, in this order.
-        found: (S, R/C) of algorithms that there are already; what they dominate is not made.
-
-    C is the least that is admitted and gives every tree, and every segment, a whole number of
-    chunks.  If the limits allow no such C, the largest that they allow is dealt as evenly as can
-    be.  Numbers of segments that make more than `MOST_SENDS` sends are left out.
+    C is the least admissible one that gives every tree, and every segment, a whole number of
+    chunks.  If the limits allow no such C, the largest admissible one is divided as evenly as
+    possible.  Numbers of segments that make more than `MOST_SENDS` sends are left out.
 
     Where switches copy, a node sends a chunk in one step to all its children behind such a switch.
 
+    Args:
+        collective: not combining.
+        trees: for each class of chunks at least one that leads from its start to all nodes that
+            need it.  Its edges are links; it may contain other nodes.
+        segments: numbers of segments of each part of a root's data, in this order.
+        found: (S, R/C) of known algorithms; dominated ones are not built.
+
     Yields:
-        What is not dominated (in S and R/C) by `found` or by what was yielded before.
+        Algorithms that are not dominated (in S and R/C) by `found` or earlier ones.
 
     Raises:
-        ModelError: with the first result that is asked for, on a combining collective, a tree that
-            is not one on this topology, chunks for which there is no tree, no segments, or more
-            than `MOST_SENDS` sends even where nothing is cut into segments.
+        ModelError: with the first result, on a combining collective, a tree that is invalid on this
+            topology, chunks without a tree, no segments, or more than `MOST_SENDS` sends even
+            without segments.
     """
     if collective.combining:
         raise ModelError(
@@ -174,10 +174,10 @@ def schedule_trees(
 
 
 class PathSchedules:
-    """Algorithms of streams that are dealt already and are paths, each of fewer rounds than before.
+    """Algorithms of given streams that are paths, each of fewer rounds than before.
 
-    A timetable says what goes when; where that leaves a gap, and there are few streams, list
-    scheduling has a try as well.
+    A timetable gives the times; if that leaves a gap, and there are few streams, list scheduling is
+    tried too.
 
     Args:
         chunks: C.
@@ -196,16 +196,12 @@ class PathSchedules:
 
     @property
     def ended(self) -> bool:
-        """Whether with more steps there would be hardly fewer rounds."""
+        """Whether more steps would hardly save rounds."""
         return self._most < self._least * (1 + _NEAR)
 
     def made(self, steps: int, until: Deadline) -> Scheduled | None:
-        """The one of so many steps, if it has fewer rounds than those before it, and is found by
-        then.
-
-        Args:
-            steps: the streams' height or more.
-        """
+        """An algorithm of some steps, the streams' height or more; None without fewer rounds or
+        time."""
         plan = self._timetable.plan(steps, until)
         if plan is None:
             return None
@@ -222,7 +218,7 @@ class PathSchedules:
 
 
 def _step_counts(height: int, least_rounds: int, tries: Callable[[int], int]) -> Iterator[int]:
-    """The S to try: all near the height, then ever fewer, to where each step has one round."""
+    """The S to try: all near the height, then fewer and fewer, up to one round in each step."""
     last = max(height, least_rounds)
     steps = height
     while steps < last:
@@ -242,7 +238,7 @@ def _note(trees: int, segments: int) -> str:
 
 
 def algorithm_of(topology: Topology, streams: Streams, plan: SendPlan) -> Algorithm:
-    """The chunks of a stream take an edge in the order in which they come: first in, first out."""
+    """The algorithm of a plan: the chunks of a stream take an edge first in, first out."""
     links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     order = np.lexsort([plan.step, plan.entry])
     entry = np.repeat(plan.entry[order], plan.amount[order])

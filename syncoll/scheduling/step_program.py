@@ -1,16 +1,17 @@
-"""The integer program of step assignment, for streams that are not too many.
+"""The integer program of step assignment, for few streams.
 
-Let y(e, t) be how many chunks have taken entry e after step t, and r(t) the rounds of step t:
+Let y(e, t) be the number of chunks that have taken entry e after step t, and r(t) the rounds of
+step t:
 
     minimise    sum of r(t)
     subject to  y(e, t) >= y(e, t - 1)
                 y(e, t) <= y(e', t - 1)                             where e' brings the chunks to e
                 sum over e in L of y(e, t) - y(e, t - 1) <= b r(t)  for every (L, b) of B
 
-An entry with x others before it and y after it can be in use in the steps from x to S - 1 - y only,
-so in few steps there is little to decide: its variables are those steps but one.  All rows except
+An entry with x others before it and y after it can be used in the steps from x to S - 1 - y only,
+so there is little to decide in few steps: its variables are those steps but one.  All rows except
 the last kind have two variables, one of either sign; hence the linear relaxation is seldom far from
-integers, and branch and bound (HiGHS) has little to do.  What comes back is counted anew in whole
+integral, and branch and bound (HiGHS) has little to do.  Solutions are counted anew in whole
 numbers, so tolerances can cost a round but never the plan's validity.
 """
 
@@ -27,13 +28,13 @@ from syncoll.scheduling.streams import SendPlan, Streams
 __all__ = ["StepProgram"]
 
 _MOST_NODES = 10
-"""Branch and bound is given up after this number of nodes."""
+"""Limit on the nodes of branch and bound."""
 
 _TOLERANCE = 1e-5
 
 
 class StepProgram:
-    """The program of streams in at most so many steps."""
+    """The program of streams in at most `steps` steps."""
 
     def __init__(self, streams: Streams, sets: LinkSets, steps: int) -> None:
         self._streams, self._sets, self._steps = streams, sets, steps
@@ -52,12 +53,12 @@ class StepProgram:
 
         Args:
             least: a lower bound on R.
-            most: more rounds are of no use.
-            seconds: after these the search is given up.
+            most: an upper limit on R.
+            seconds: the time limit.
 
         Returns:
-            The best plan found, or None; and what the linear relaxation says: no plan has fewer
-            rounds (0 if that was not found out).
+            The best plan found, or None; and the bound of the linear relaxation on the rounds of
+                every plan (0 if unknown).
         """
         program = self._program(most)
         until = Deadline.after(seconds)
@@ -111,14 +112,13 @@ class StepProgram:
         # before the last step go in it.
         width = sets.of_link.shape[1]
         of_entry = sets.of_link[streams.link]
-        ending = np.arange(len(streams.link))
         every_set = of_entry[entry]
         places = np.concatenate(
             [(every_set * self._steps + (step + after)[:, None]).ravel() for after in (0, 1)]
         )
         signs = np.repeat([1.0, -1.0], self._rounds_at * width)
         variables = np.tile(np.repeat(own, width), 2)
-        fixed = (of_entry[ending] * self._steps + self._last[:, None]).ravel()
+        fixed = (of_entry * self._steps + self._last[:, None]).ravel()
         limited = places < sets.size * self._steps
         places, signs, variables = places[limited], signs[limited], variables[limited]
         counts = np.repeat(streams.count, width)[fixed < sets.size * self._steps]
@@ -150,7 +150,7 @@ class StepProgram:
         return np.full(len(high), -np.inf), high, (sizes, column[order], value[order])
 
     def _plan(self, solution: FloatArray, most: int) -> SendPlan | None:
-        """The plan of a solution, if it is one in whole numbers and of at most so many rounds."""
+        """The plan of a solution, if it is integral and has at most `most` rounds."""
         done = np.rint(solution[: self._rounds_at]).astype(np.int64)
         if np.abs(solution[: self._rounds_at] - done).max(initial=0) > _TOLERANCE:
             return None

@@ -1,8 +1,8 @@
 """Streams and plans: chunks that go down a tree together, as arrays over the edges of all trees.
 
-A collective's chunks fall into classes that start and end alike; what one tree gets of one class is
-a stream.  The chunks of a stream are interchangeable, so a schedule need only say how many of them
-take an edge in a step, which is a plan: they go first in, first out.
+A collective's chunks fall into classes with the same pre and post; a tree's chunks of one class are
+a stream.  The chunks of a stream are interchangeable, so a plan only says how many of them take an
+edge in a step; they go first in, first out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def positions_of(numbers: IntArray, least: int = 0) -> list[IntArray]:
 
 @dataclass(frozen=True)
 class StreamClass:
-    """Chunks that start and end alike.
+    """Chunks with the same pre and post.
 
     Args:
         starts: the nodes that have them.
@@ -42,7 +42,7 @@ class StreamClass:
 
     @classmethod
     def of(cls, table: RelationTable) -> list[StreamClass]:
-        """The classes of a table whose chunks have to go anywhere."""
+        """The classes of a table whose chunks have to move."""
         missing = table.post & ~table.pre
         moving = np.flatnonzero(missing.any(axis=1))
         if not len(moving):
@@ -62,16 +62,18 @@ class StreamClass:
 
 @dataclass(frozen=True, eq=False)
 class Streams:
-    """All streams of one C; an entry is one edge of one stream's tree, or several from one node
-    that are taken at once, for a switch to copy what takes them.
+    """All streams of one C.
+
+    An entry is one edge of one stream's tree, or several from one node that are taken together and
+    that a switch copies.
 
     Args:
         link: ``[E]``, the position of the entry's link in the topology, or a number of `copies`.
-        parent: ``[E]``, the entry that brings the chunks to where this one starts; -1 at a root.
+        parent: ``[E]``, the entry that brings the chunks to the start of this one; -1 at a root.
         stream: ``[E]``, ascending.
         chunks: for each stream its chunks.
         tree: for each stream the number of its tree.
-        copies: for numbers that follow those of the links the links that are taken at once.
+        copies: for numbers above those of the links the links that are taken together.
     """
 
     link: IntArray
@@ -83,12 +85,12 @@ class Streams:
 
     @cached_property
     def count(self) -> IntArray:
-        """``[E]``, how many chunks take the entry."""
+        """``[E]``, number of chunks that take the entry."""
         return np.array([len(c) for c in self.chunks], dtype=np.int64)[self.stream]
 
     @cached_property
     def depth(self) -> IntArray:
-        """``[E]``, how many sends come before this one: its first possible step."""
+        """``[E]``, number of sends before this one: its first possible step."""
         depth = (self.parent >= 0).astype(np.int64)
         above = self.parent.copy()
         active = np.flatnonzero(above >= 0)
@@ -101,7 +103,7 @@ class Streams:
 
     @cached_property
     def below(self) -> IntArray:
-        """``[E]``, how many sends must still come after this one."""
+        """``[E]``, number of sends that must follow this one."""
         below = np.zeros(len(self.parent), dtype=np.int64)
         for level in reversed(positions_of(self.depth)):  # from the deepest level up
             inner = level[self.parent[level] >= 0]
@@ -120,7 +122,7 @@ class Streams:
 
     @cached_property
     def width(self) -> IntArray:
-        """For each number of a link, or of copies, how many links it stands for."""
+        """For each number of a link, or of copies, the number of links."""
         last = max(int(self.link.max(initial=-1)), *self.copies, 0)
         width = np.ones(last + 1, dtype=np.int64)
         for number, links in self.copies.items():
@@ -129,15 +131,15 @@ class Streams:
 
 
 DENSE = 1 << 24
-"""Tables of entries times steps are made where they have at most so many cells."""
+"""Largest number of cells of a table of entries times steps."""
 
 
 @dataclass(frozen=True, eq=False)
 class SendPlan:
-    """How many chunks take which entry in which step.
+    """The number of chunks that take each entry in each step.
 
     Args:
-        rounds: for each step the fewest that its sends need.
+        rounds: for each step the fewest for its sends.
         entry: ``[K]``, positions in the streams' arrays.
         step: ``[K]``.
         amount: ``[K]``, above 0.
@@ -158,7 +160,7 @@ class SendPlan:
         step: IntArray,
         amount: IntArray,
     ) -> SendPlan:
-        """The plan of these sends in so many steps, each of the fewest rounds that it needs."""
+        """The plan of some sends, each step with the fewest rounds."""
         rounds = np.zeros(steps, dtype=np.int64)
         for i, part in enumerate(positions_of(step, steps)):
             rounds[i] = sets.rounds(sets.load(streams.link[entry[part]], amount[part]))
@@ -176,7 +178,7 @@ class SendPlan:
         return np.asarray(weighted / streams.count)
 
     def merged(self, streams: Streams, sets: LinkSets) -> SendPlan:
-        """The plan with neighbouring steps made one wherever no send waits for another of them.
+        """The plan with neighbouring steps merged if no send waits for another of them.
 
         That never costs a round, and may save some.  Steps without sends are dropped.
         """

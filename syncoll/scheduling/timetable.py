@@ -1,23 +1,23 @@
-"""A timetable of paths: kinds of paths share out their sends over the steps, by a linear program.
+"""A timetable of paths: a linear program divides kinds of paths over the steps.
 
-List scheduling decides send by send, and hardly evens out loads when thousands of streams meet.
-Here streams are of one kind that take links of the same speeds in the same order: over a card at
-once, say, or inside the box first.  All streams of a kind are spread over the steps alike.  Let
-f(k, h, t) be the part of the h-th sends of kind k that takes place in step t, F its sum up to t,
-and W(k, h, L) the rounds that these sends need on a link set L of B:
+List scheduling decides send by send, and hardly balances loads when thousands of streams meet.
+Here streams are of one kind that take links of the same speeds in the same order: over a network
+card at once, say, or inside the box first.  All streams of a kind are spread over the steps alike.
+Let f(k, h, t) be the part of the h-th sends of kind k in step t, F its sum up to t, and W(k, h, L)
+the rounds that these sends need on a link set L of B:
 
     minimise    sum of r(t)
     subject to  sum over t of f(k, h, t) = 1
                 F(k, h, t) <= F(k, h - 1, t - 1)
                 sum over k and h of W(k, h, L) f(k, h, t) <= r(t)    for every L and t
 
-The size does not depend on how many streams there are, and few L need be looked at: rows are added
-for those that a solution overloads.  The optimum is what the busiest L needs and, beyond that,
-filling and draining, ever less with more steps.
+The size does not depend on the number of streams, and few L matter: rows are added for those that a
+solution overloads.  The optimum is the need of the busiest L plus filling and draining, which
+decrease with more steps.
 
 Whole chunks: n chunks of a stream have taken their h-th send after step t when floor(n F + u) has
-come, with one u in [0, 1) for all sends of the stream, so that none goes before it has arrived.
-Each stream takes the u of a few that leaves the loads nearest to what the program says.
+come, with one u in [0, 1) for all sends of the stream, so that none precedes its arrival.  Each
+stream takes the u of a few that leaves the loads nearest to the program's.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ from syncoll.scheduling.streams import SendPlan, Streams
 __all__ = ["Timetable"]
 
 _MOST_KINDS = 48
-"""With more kinds only the lengths of paths tell them apart, and each then finds better times by
-itself (`best_responses`)."""
+"""With more kinds only the lengths of paths distinguish them, and each stream then improves its
+times by itself (`best_responses`)."""
 
 _ADDED, _ROUNDS_OF_ROWS = 48, 12
-"""So many link sets get rows at once, and so often."""
+"""Number of link sets that get rows at once, and of times that this happens."""
 
 _ENOUGH = 1 + 1e-3
 """A set that is overloaded by less needs no rows."""
 
 _OFFSETS = 8
-"""How many values of u a stream has to choose from."""
+"""Number of values of u that a stream chooses from."""
 
 _BLOCKS, _SWEEPS = 48, 3
-"""Streams choose block by block, and so often."""
+"""Number of blocks in which streams choose, and of sweeps over all blocks."""
 
 _LEAST_BLOCK = 16
 _BUSY = 0.6
-"""Sets that are loaded by a smaller part of what the step has room for are let alone."""
+"""Sets with a smaller share of the step's load are ignored."""
 
 
 class Timetable:
@@ -107,15 +107,11 @@ class Timetable:
 
     @property
     def least_rounds(self) -> float:
-        """What the busiest set needs: no plan has fewer rounds."""
+        """The rounds of the busiest set, a lower bound for every plan."""
         return float(self._work.sum(axis=1).max(initial=0.0))
 
     def plan(self, steps: int, until: Deadline) -> SendPlan | None:
-        """A plan of so many steps; None where the time was over.
-
-        Args:
-            steps: S, at least the height.
-        """
+        """A plan of S steps, at least the height; None when the time is over."""
         parts = self._parts(steps, until)
         if parts is None:
             return None
@@ -195,7 +191,7 @@ class Timetable:
         )
 
     def _ordered(self, parts: FloatArray) -> FloatArray:
-        """The sums over the steps, where tolerances let nothing go before it has come."""
+        """The sums over the steps, without sends that precede their chunks due to tolerances."""
         sums = np.minimum(parts.cumsum(axis=1), 1.0)
         steps = parts.shape[1]
         for one, (place, left) in enumerate(
@@ -208,7 +204,7 @@ class Timetable:
         return np.asarray(np.maximum.accumulate(sums, axis=1))
 
     def _each_alone(self, sums: FloatArray, until: Deadline) -> FloatArray:
-        """The sums where streams of one length need not be alike."""
+        """The sums if streams of one length may differ."""
         responses = BestResponses(self._streams, self._sets, self._first, self._hops)
         sent = responses.improved(np.diff(sums, axis=1, prepend=0), until)
         found: FloatArray = np.cumsum(sent, axis=1)

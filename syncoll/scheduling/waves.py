@@ -1,9 +1,9 @@
-"""Waves: an algorithm that is started again in every step, for every number of times.
+"""Waves: an algorithm that is started again in every step, any number of times.
 
 A tree or a path that takes its first edges in the first step, the next ones in the next, is a wave
-of as many steps as it is high.  Where waves are started in every step, each step in the middle has
-the load of all edges together, so R/C comes near to what the busiest link set needs for one wave
-over its chunks, with ever more steps.  That is a family in closed form (`syncoll.results.Family`).
+of as many steps as its height.  If waves start in every step, each middle step has the load of all
+edges together, so R/C approaches the need of the busiest link set for one wave over its chunks as
+steps grow.  That is a family in closed form (`syncoll.results.Family`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def family_of_waves(
     head: Part | None = None,
     tail: Part | None = None,
 ) -> Family | None:
-    """A wave of d steps started in every step; None where R/C does not fall with ever more.
+    """A wave of d steps started in every step; None if R/C does not fall with more waves.
 
     Args:
         rounds: of a step in which d waves are at work.
@@ -53,7 +53,7 @@ def family_of_waves(
 
 
 def _trimmed(ramp: Sequence[int], usual: int) -> tuple[int, ...]:
-    """A ramp from the outside, without what is as everywhere on its inside."""
+    """A ramp from the outside, without its inner steps of the usual rounds."""
     different = [step for step, own in enumerate(ramp) if own != usual]
     return tuple(ramp[: different[-1] + 1]) if different else ()
 
@@ -61,11 +61,11 @@ def _trimmed(ramp: Sequence[int], usual: int) -> tuple[int, ...]:
 def waves_of_streams(
     topology: Topology, collective: Collective, streams: Streams, chunks: int
 ) -> Family | None:
-    """Streams as waves, each send as soon as its chunk is there; None where R/C would not fall.
+    """Streams as waves, each send as soon as its chunk is there; None if R/C would not fall.
 
     Args:
         collective: not combining.
-        streams: of all chunks that have to go anywhere.
+        streams: of all chunks that have to move.
         chunks: C.
     """
     sets, depth = LinkSets(topology, streams.num_sends, streams.copies), streams.height

@@ -29,10 +29,10 @@ from syncoll.scheduling.streams import Streams
 __all__ = ["Windows"]
 
 _CELLS = 1 << 22
-"""Counts are made for as many link sets at once as need so many cells."""
+"""Limit on the cells of a block of link sets."""
 
 _ALL_CELLS = 1 << 25
-"""All link sets together get about so many cells at most."""
+"""Approximate limit on the cells of all link sets."""
 
 
 class Windows:
@@ -71,7 +71,7 @@ class Windows:
         self._paths = _paths(streams, sets)
 
     def bound(self, steps: int) -> int:
-        """A lower bound on R for algorithms that use exactly so many steps."""
+        """A lower bound on R for algorithms of exactly `steps` steps."""
         least = int(self.earliest(steps)[-1])
         for height, needed in self._paths:
             least = max(least, needed + (height - 1) * -(-needed // (steps - height + 1)))
@@ -82,7 +82,7 @@ class Windows:
         return self._least(self._need, steps)
 
     def latest(self, steps: int, rounds: int) -> IntArray:
-        """``[S + 1]``: the largest sums p(t) with p(S) = R: in reversed time, what is left."""
+        """``[S + 1]``: the largest sums p(t) with p(S) = R, from the reversed problem."""
         return rounds - self._least(self._need.T, steps)[::-1]
 
     def _least(self, need: IntArray, steps: int) -> IntArray:
@@ -98,7 +98,7 @@ class Windows:
 
 
 def _paths(streams: Streams, sets: LinkSets) -> list[tuple[int, int]]:
-    """(height, rounds that all chunks of it take on the widest link) of streams, the hardest."""
+    """For each height of streams the most rounds that all chunks of one take on its widest link."""
     widest = sets.alone(streams.link, streams.count)
     hardest: dict[int, int] = {}
     size = len(streams.chunks)

@@ -1,8 +1,8 @@
-"""What a free group does to the chunks of an instance, and to the variables of its formula.
+"""The action of a free group on the chunks of an instance, and on the variables of its formula.
 
-Chunks that start at one node have one image only: the chunk (v, i) goes to (g v, i).  Those that a
-part of the group leaves where they start and end, such as all of an allreduce, are taken round
-among themselves as far as there are enough of them, and stay where there are not.
+The chunk (v, i) of a single start goes to (g v, i).  Chunks whose start and end a part of the group
+fixes, such as all of an allreduce, are permuted among themselves as far as their number allows, and
+fixed beyond that.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Action:
     """A free group of automorphisms with its action on chunks.
 
     Args:
-        group: whose generators these are.
-        chunks: ``[n, G]``, for each generator the chunk that each chunk goes to.
+        group: its generators.
+        chunks: ``[n, G]``, for each generator the image of each chunk.
     """
 
     group: FreeGroup
@@ -39,11 +39,7 @@ class Action:
 
     @classmethod
     def of(cls, instance: Instance, until: Deadline = NEVER) -> Action:
-        """That of a large free group of an instance, which may be the identity alone.
-
-        Args:
-            until: when to be content with what was found.
-        """
+        """The action of a large free group of an instance, found by `until`; it may be trivial."""
         table = instance.table
         return cls.on(free_symmetry(instance.topology, table, until, thorough=True), table)
 
@@ -149,7 +145,7 @@ class Action:
 
 
 def _hashes(rows: IntArray, keys: KeyArray) -> KeyArray:
-    """A key of each row; entries count from -1."""
+    """A key of each row; entries are at least -1."""
     found = np.zeros(len(rows), dtype=np.uint64)
     for column, key in zip(rows.T, keys, strict=True):
         found += key[column + 1]

@@ -2,7 +2,8 @@
 
 The quickest first: cyclic shifts of a digit of the nodes' numbers (grids, tori, boxes and
 circulants are numbered so), then products of the generators that igraph (BLISS) finds.  A
-collective may keep products of these but none of them: then igraph is asked about both.
+collective may be invariant under products of these but not under them: then igraph gets the graph
+of both.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ __all__ = [
 ]
 
 _MOST_RANDOM = 500
-"""Random elements of a group that are looked at."""
+"""Number of random elements of a group that are tried."""
 
 _MOST_EDGES = 1_000_000
-"""Of the graph that igraph is given."""
+"""Most edges of a graph for igraph."""
 
 
 def digit_shifts(structure: Structure) -> Iterator[IntArray]:
@@ -70,7 +71,7 @@ class ColouredGraph:
 
     @property
     def order(self) -> int:
-        """How many automorphisms it has, from igraph (BLISS)."""
+        """Number of automorphisms, from igraph (BLISS)."""
         return int(self._graph().count_automorphisms(color=self.colours.tolist()))
 
     def generators(self) -> list[list[int]]:
@@ -83,7 +84,7 @@ class ColouredGraph:
         return found
 
     def canonical_numbers(self) -> IntArray:
-        """``[V]``: numbers of its vertices that are the same ones however they are numbered now."""
+        """``[V]``: canonical numbers of its vertices, independent of the present ones."""
         graph = self._graph()
         graph.vs["number"] = range(len(self.colours))
         # Whether that is a permutation or its inverse differs between versions of igraph.
@@ -97,11 +98,10 @@ class ColouredGraph:
 
 
 def automorphism_graph(structure: Structure) -> ColouredGraph | None:
-    """The graph that igraph is asked about; None where it is too large.
+    """The graph for igraph; None if it is too large.
 
-    Its automorphisms keep the links and B, or the cables where there are switches, which is mostly
-    the same.  Whether they do, and what a collective asks for, is looked at afterwards, see
-    `Structure.keeps`.
+    Its automorphisms preserve the links and B, or the cables if there are switches, which is mostly
+    the same.  `Structure.keeps` checks that afterwards, and whether they preserve a collective.
     """
     fabric = structure.topology.fabric
     if fabric is None or not fabric.num_switches:
@@ -112,18 +112,19 @@ def automorphism_graph(structure: Structure) -> ColouredGraph | None:
 
 
 def automorphism_generators(structure: Structure) -> list[IntArray]:
-    """Generators of the graph's automorphisms; none where it is too large."""
+    """Generators of the graph's automorphisms; empty if it is too large."""
     return _moving(automorphism_graph(structure), structure.num_nodes)
 
 
 def collective_graph(structure: Structure) -> ColouredGraph | None:
-    """The same graph, but its automorphisms keep what the collective asks for, too.
+    """The same graph with vertices for a collective, which its automorphisms then preserve.
 
-    Each set of nodes where chunks start is a vertex beside these nodes, and so is each where they
-    end.  Chunks that start and end alike are a vertex beside both, of a colour for their number.
+    Each set of nodes where chunks start is a vertex joined to these nodes, and so is each set where
+    they end.  Chunks with the same pre and post are a vertex joined to both, with a colour for
+    their number.
 
     Returns:
-        None where it is too large, or there is no collective.
+        None if it is too large, or there is no collective.
     """
     graph, table = automorphism_graph(structure), structure.table
     if graph is None or table is None:
@@ -137,10 +138,10 @@ def collective_graph(structure: Structure) -> ColouredGraph | None:
 
 
 def collective_generators(structure: Structure) -> list[IntArray]:
-    """Automorphisms of a topology and a collective, which generate all of them if that can be done.
+    """Generators of the automorphisms of a topology and a collective.
 
-    Where the topology's own generators all keep the collective, igraph is not asked anew; where the
-    graph of both is too large, those that do are what there is.
+    If all generators of the topology preserve the collective, igraph is not asked again; if the
+    graph of both is too large, only those that do are returned.
     """
     found = automorphism_generators(structure)
     allowed = [one for one in found if structure.keeps_chunks(one)]
@@ -152,7 +153,7 @@ def collective_generators(structure: Structure) -> list[IntArray]:
 
 
 def _moving(graph: ColouredGraph | None, nodes: int) -> list[IntArray]:
-    """What a graph's generators do with the nodes, without those that move none."""
+    """The action of a graph's generators on the nodes, without trivial ones."""
     found = [] if graph is None else graph.generators()
     images = (np.array(one[:nodes], dtype=np.int64) for one in found)
     return [one for one in images if (one != np.arange(nodes)).any()]
@@ -171,7 +172,7 @@ def _graph_of_fabric(fabric: Fabric) -> tuple[IntArray, IntArray]:
 
 
 def _graph_of_bounds(structure: Structure) -> tuple[IntArray, IntArray]:
-    """The same of links and the bandwidth relation: a bound is a vertex, and its links hang on it.
+    """The same for links and the bandwidth relation: a bound is a vertex joined to its links.
 
     A bound on a single link is the link's colour.
     """
@@ -203,11 +204,11 @@ def _graph_of_bounds(structure: Structure) -> tuple[IntArray, IntArray]:
 
 
 def _graph_of_kinds(table: RelationTable, vertices: int, colour: int) -> tuple[IntArray, IntArray]:
-    """The edges and the colours of more vertices for kinds of chunks, see `collective_graph`.
+    """The edges and the colours of the vertices for kinds of chunks, see `collective_graph`.
 
     Args:
-        vertices: how many there are already; nodes come first.
-        colour: the last one of theirs.
+        vertices: number of vertices so far; nodes come first.
+        colour: their last colour.
     """
     edges, colours, sides = [], [], []
     start, end, counts = table.kinds

@@ -1,4 +1,4 @@
-"""What symmetry a topology has, alone or with what a collective asks for."""
+"""The symmetry of a topology, alone or together with a collective."""
 
 from __future__ import annotations
 
@@ -25,20 +25,19 @@ __all__ = ["Symmetry", "find_symmetry"]
 
 @dataclass(frozen=True, eq=False)
 class Symmetry:
-    """The largest free group of automorphisms found, and what igraph says of all of them.
+    """The largest free group of automorphisms found, and igraph's figures for all automorphisms.
 
     Args:
-        topology: whose.
-        collective: the name of the one that is kept too; None where only the topology counts.
+        collective: the name of the one that is preserved too; None for the topology alone.
         group: every element of it but the identity moves every node.
         link_orbit: ``[L]``, the orbit of each link.
         bound_orbit: ``[B]``, the orbit of each bound.
-        generators: of all automorphisms of the topology, without those that only exchange
-            switches; None where the graph is too large for igraph.
-        kept: how many of these generators the collective allows too.
-        automorphisms: how many there are, with those that exchange switches; None as above.
-        keeping: how many of these the collective allows too; None where there is none, or the graph
-            of both is too large.
+        generators: of all automorphisms of the topology, without those that only exchange switches;
+            None if the graph is too large for igraph.
+        kept: number of these generators that preserve the collective.
+        automorphisms: number of all, including those that exchange switches; None as above.
+        keeping: number of these that preserve the collective; None without one, or if the graph of
+            both is too large.
     """
 
     topology: Topology
@@ -53,12 +52,12 @@ class Symmetry:
 
     @property
     def link_orbits(self) -> int:
-        """How many orbits of links there are."""
+        """Number of orbits of links."""
         return len(np.unique(self.link_orbit))
 
     @property
     def bound_orbits(self) -> int:
-        """How many orbits of bounds there are."""
+        """Number of orbits of bounds."""
         return len(np.unique(self.bound_orbit))
 
 
@@ -68,13 +67,12 @@ def find_symmetry(
     table: RelationTable | None = None,
     until: Deadline = NEVER,
 ) -> Symmetry:
-    """What symmetry there is.
+    """Finds the symmetry of a topology.
 
     Args:
-        topology: the links and B that are kept.
-        collective: whose name it has.
-        table: its pre and post for some C, where they are to be kept too.
-        until: when to be content with the group that was found.
+        collective: the name of a collective.
+        table: its pre and post for some C, if they are to be preserved too.
+        until: ends the search for a larger group.
     """
     structure = Structure(topology, table)
     group = free_symmetry(topology, table, until, thorough=True)

@@ -1,7 +1,7 @@
 """Free groups of permutations: every element but the identity moves every node.
 
-Such a group carries what is found for one node of each of its orbits to all others, and in one way
-only: the chunk (v, i) goes to (g v, i).
+Such a group maps a solution for one node of each orbit to all others, in a single way: the chunk
+(v, i) goes to (g v, i).
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class FreeGroup(Group):
 
     @classmethod
     def generated(cls, nodes: int, generators: Sequence[IntArray]) -> FreeGroup | None:
-        """The group that permutations generate, or None where it is not free."""
+        """The group that permutations generate, or None if it is not free."""
         group: FreeGroup | None = cls.trivial(nodes)
         for images in generators:
             group = group and group.with_generator(images)
         return group
 
     def chain(self) -> Iterator[FreeGroup]:
-        """This group and subgroups, each of the one before, down to the last but the identity."""
+        """This group and a chain of its subgroups, without the trivial one."""
         group = self
         while group.order > 1:
             yield group
@@ -55,7 +55,7 @@ class FreeGroup(Group):
 
     @cached_property
     def inverses(self) -> IntArray:
-        """``[H, P]``: for each element the node that goes to each node."""
+        """``[H, P]``: the inverse of each element."""
         return np.argsort(self.elements, axis=1)
 
     @cached_property
@@ -76,10 +76,10 @@ class FreeGroup(Group):
         return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
     def with_generator(self, images: IntArray) -> FreeGroup | None:
-        """The group that a permutation and this one generate, or None where it is not free.
+        """The group that a permutation and this one generate, or None if it is not free.
 
-        Elements of a free group differ in where they take node 0, which is how they are told
-        apart (Dimino's algorithm, coset by coset).
+        Elements of a free group are identified by the image of node 0 (Dimino's algorithm, coset by
+        coset).
         """
         nodes, first = self.num_nodes, int(images[0])
         where = np.full(nodes, -1)

@@ -15,10 +15,10 @@ __all__ = ["Group"]
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """A group, which may leave nodes in place.
+    """A group, which may fix nodes.
 
     Args:
-        elements: ``[H, P]``, for each element the node that each node goes to; the identity first.
+        elements: ``[H, P]``, the image of each node under each element; the identity first.
         generators: ``[n, P]``.
     """
 
@@ -27,7 +27,7 @@ class Group:
 
     @staticmethod
     def of_order(nodes: int, generators: Sequence[IntArray], most: int) -> Group | None:
-        """The group that permutations generate; None where it has more than `most` elements."""
+        """The group that permutations generate; None if it has more than `most` elements."""
         found = _closure(nodes, generators, most)
         if found is None:
             return None
@@ -59,7 +59,7 @@ class Group:
 def _closure(
     nodes: int, generators: Sequence[IntArray], most: int
 ) -> tuple[IntArray, IntArray] | None:
-    """All products of generators, and how they come about; None where there are too many."""
+    """All products of generators, and their factors; None if there are more than `most`."""
     elements, products = [np.arange(nodes)], []
     known = {elements[0].tobytes()}
     for i, element in enumerate(elements):  # grows

@@ -17,15 +17,15 @@ __all__ = ["LinkOrbits", "bound_labels"]
 
 @dataclass(frozen=True, eq=False)
 class LinkOrbits:
-    """What a group leaves of the links and of the bandwidth relation.
+    """Orbits of links, and of the bandwidth relation, under a group.
 
     Args:
         link: ``[L]``, the orbit of each link.
         bounds: for each orbit of bounds the position of one of them in the topology.
         members: ``[link orbits, bound orbits]``, how often a send over one link, and its images
             under the whole group, load a bound.
-        orbit: ``[B]``, for each bound the position of its orbit in `bounds`; -1 where another
-            orbit's is never wider and loads are equal.
+        orbit: ``[B]``, for each bound the position of its orbit in `bounds`; -1 if another orbit
+            has the same loads and is not wider.
     """
 
     link: IntArray

@@ -1,13 +1,13 @@
-"""Products: the grid, torus or hypercube that links form, whatever the numbers of the nodes.
+"""Products: the grid, torus or hypercube that links form, for any numbering of the nodes.
 
-A connected graph is a Cartesian product of graphs that are no such products themselves in one way
-only.  Its factors are the classes of links under the closure of two relations (Feder, Product graph
+The decomposition of a connected graph into prime factors of the Cartesian product is unique.  Its
+factors are the classes of links under the closure of two relations (Feder, Product graph
 representations, 1992): links ab and cd with ``d(a,c) + d(b,d) != d(a,d) + d(b,c)``, and links ab
 and ac where a is the only common neighbour of b and c.  Two nodes agree in a factor when links of
-the other factors join them.  Factors that are lines, rings or complete graphs make up grids; two
-of the form K2 make a ring of four, so that a hypercube counts as the torus that it is.
+the other factors join them.  Factors that are lines, rings or complete graphs make up grids; two K2
+make a ring of four, so that a hypercube counts as a torus.
 
-All distances are needed, so it is done for up to `_MOST_NODES` nodes.
+It needs all distances, so it is limited to `_MOST_NODES` nodes.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ class _Factor:
 
 
 def find_products(topology: Topology) -> tuple[Product, ...]:
-    """The products that a topology's links are, both ways; empty if they are none or too many.
+    """The decompositions of a topology's links; empty if there are none, or it is too large.
 
-    The first has as many rings of four as two K2 each make, the second, if there are any, none of
-    those.  Bandwidths only decide which factors go together and which come first.
+    In the first, pairs of K2 are rings of four; in the second, if there are any, they are not.
+    Bandwidths only decide which factors are paired and which come first.
     """
     nodes, links = topology.num_nodes, set(topology.links)
     if not 2 <= nodes <= _MOST_NODES or len(links) > _MOST_LINKS:
@@ -97,10 +97,10 @@ def find_products(topology: Topology) -> tuple[Product, ...]:
 
 
 def _classes(edges: IntArray, distances: IntArray) -> IntArray:
-    """``[E]``: a number for each edge, the same for those of a factor.
+    """``[E]``: the factor of each edge.
 
-    A node has edges of every factor, and in lines, rings and complete graphs the first relation
-    between these and all others does, with the second.
+    Every node has edges of all factors, and in lines, rings and complete graphs the first relation
+    between these and all others suffices, with the second.
     """
     from networkx.utils import UnionFind  # it takes longer to load than a small search
 
@@ -123,7 +123,8 @@ def _classes(edges: IntArray, distances: IntArray) -> IntArray:
 def _factor(
     nodes: int, inside: IntArray, outside: IntArray, widths: dict[tuple[int, int], Fraction]
 ) -> _Factor | None:
-    """What the links of a class are, once nodes that other links join are one; None if no grid."""
+    """The factor of a class of links, with nodes that other links join identified; None if not a
+    grid."""
     import networkx as nx
 
     graph: nx.Graph[int] = nx.Graph()

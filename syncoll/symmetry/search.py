@@ -19,10 +19,10 @@ from syncoll.symmetry.structure import Structure
 __all__ = ["free_symmetry"]
 
 _SECONDS = 5.0
-"""What the search with igraph's generators may take on a machine however busy."""
+"""Time limit of the search with igraph's generators."""
 
 _SMALL = 1_200
-"""Links times nodes, up to which importing igraph takes longer than what symmetry saves."""
+"""Links times nodes up to which importing igraph takes longer than symmetry saves."""
 
 _GROUPS = "free_groups"
 """Where a topology keeps the groups that were found, by whether the search was thorough: seeds and
@@ -40,14 +40,13 @@ def free_symmetry(
     *,
     thorough: bool = False,
 ) -> FreeGroup:
-    """A group of automorphisms that acts freely on the nodes, as large as could be found soon.
+    """A large group of automorphisms that acts freely on the nodes.
 
     Args:
-        topology: the links and B that it keeps.
-        table: pre and post that it keeps, for some C; None for any permutation of the chunks.
-        until: when to be content with what there is.
-        thorough: whether to ask igraph on a small machine, too, where the numbers of its nodes do
-            not show a group that takes each node to every other.
+        table: pre and post that it preserves, for some C; None for any permutation of the chunks.
+        until: ends the search for a larger group.
+        thorough: whether to use igraph on a small machine, too, if the numbers of its nodes do not
+            show a transitive group.
     """
     structure = Structure(topology, table)
     known = _groups(topology)
@@ -63,7 +62,7 @@ def free_symmetry(
 
 
 def _groups(topology: Topology) -> dict[bool, FreeGroup]:
-    """Those that are known of a topology."""
+    """The known groups of a topology."""
     found: dict[bool, FreeGroup] = topology.__dict__.setdefault(_GROUPS, {})
     return found
 

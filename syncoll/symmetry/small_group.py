@@ -1,9 +1,9 @@
-"""A small group with few orbits of links, which may leave nodes in place.
+"""A small group with few orbits of links, which may fix nodes.
 
-It is for chunks without a home, as those of an allreduce: every chunk starts everywhere, so its
-images under any automorphisms are chunks of their own.  The group begins with one that acts freely
-on the nodes; elements are added for as long as they merge orbits of links, and the group stays
-small, for C is a multiple of its order.
+It is for chunks without a home, such as those of an allreduce: every chunk starts everywhere, so
+its images under any automorphisms are chunks of their own.  The group begins with one that acts
+freely on the nodes; elements are added while they merge orbits of links and the group stays small,
+since C is a multiple of its order.
 """
 
 from __future__ import annotations
@@ -20,18 +20,17 @@ from syncoll.symmetry.group import Group
 __all__ = ["small_symmetry"]
 
 _LARGEST, _GROWTH = 4096, 16
-"""The order at most, absolutely and in times the nodes; limits C and memory."""
+"""Limits on the order, absolute and as a multiple of the nodes: they limit C and memory."""
 
 _TRIES = 24
-"""Random products of generators that are tried as further generators."""
+"""Number of random products of generators that are tried as further generators."""
 
 
 def small_symmetry(topology: Topology, until: Deadline) -> Group:
-    """A small group under which about as many links are alike as under all automorphisms.
+    """A small group with about as few orbits of links as all automorphisms have.
 
     Args:
-        topology: the links and B that it keeps.
-        until: when to be content with the group that was found.
+        until: ends the search for further generators.
     """
     nodes = topology.num_nodes
     found = find_symmetry(topology, until=until)
