@@ -1,4 +1,4 @@
-"""Proves the bounds of many candidates, one after the other or many at once."""
+"""Proves the bounds of many candidates, sequentially or in parallel."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ LEAST_SECONDS = 2.0
 """Seconds of work to find a few machines and their quick bounds, whatever the time limit."""
 
 _SECONDS_EACH = 20.0
-"""For the bounds of one collective on one candidate."""
+"""Time limit for the bounds of one collective on one candidate."""
 
 _SECONDS_A_STEP = 5.0
-"""As many more for each number of steps."""
+"""Additional time for each number of steps."""
 
 
 @dataclass
 class Assessing:
-    """What came of it.
+    """The result of an assessment.
 
     Args:
         assessed: in the order of the candidates.
-        complete: whether all of them were looked at to the end.
+        complete: whether all bounds were finished.
     """
 
     assessed: list[Assessed]
@@ -42,7 +42,7 @@ class Assessing:
     interrupted: bool = False
 
     def take(self, position: int, collective: str, found: Proved | str) -> None:
-        """Puts an answer in its place; a text says why there is none."""
+        """Stores an answer; a text says why there is none."""
         one = self.assessed[position]
         if isinstance(found, str):
             self.assessed[position] = replace(one, refused={**one.refused, collective: found})
@@ -60,15 +60,15 @@ def assess(
     told: Callable[[int, int, str], None] = lambda *_: None,
     folder: DesignFolder | None = None,
 ) -> Assessing:
-    """The bounds of all collectives on all candidates.
+    """Proves the bounds of all collectives on all candidates.
 
-    Ctrl-C and the deadline end it with the bounds found so far.  At the deadline, quick bounds of
-    a few more candidates are added.
+    Ctrl-C and the deadline end it with the bounds found so far.  At the deadline, quick bounds of a
+    few more candidates are added.
 
     Args:
-        steps: for how many numbers of steps, from the least on, R/C is bounded, too.
-        told: is told after each how many of how many are done, and which was the last.
-        folder: has what was found before, and gets each as soon as it was found.
+        steps: number of S, from the least on, for which R/C is bounded, too.
+        told: called with the numbers of finished and of all bounds, and the last one.
+        folder: supplies earlier results, and stores each new one at once.
     """
     result = Assessing([Assessed(one) for one in candidates])
     found: Proved | str | None
@@ -107,7 +107,7 @@ def assess(
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """One collective on one candidate, as it goes to a worker."""
+    """One collective on one candidate, for a worker."""
 
     position: int
     collective: Collective
@@ -117,7 +117,7 @@ class _Task:
 
 
 def _bounds(task: _Task) -> LowerBounds | str:
-    """The bounds for any number of steps and for the first few, or in words why there are none."""
+    """The bounds for any number of steps and for the first few, or why there are none."""
     until = task.until.sooner(_SECONDS_EACH + task.steps * _SECONDS_A_STEP)
     try:
         if not task.steps:

@@ -1,4 +1,4 @@
-"""Candidates: machines that might be built, with what each costs; the same machine counts once."""
+"""Candidates: machines that might be built, with their costs; isomorphic ones count once."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from syncoll.wording import counted
 __all__ = ["BuildCosts", "Candidates", "MachineCandidate", "find_candidates", "ports_of"]
 
 _OF_COSTS = ("P", "ports", "links")
-"""What conditions may name beside parameters."""
+"""Names in conditions besides parameters."""
 
 _TOLD_SECONDS = 0.5
-"""Between two lines about how far it is."""
+"""Interval of progress messages."""
 
 
 @dataclass(frozen=True)
 class BuildCosts:
-    """What a machine costs to build.
+    """The costs of building a machine.
 
     Args:
         nodes: P.
         links: one for each direction; of a network with switches all its cables' directions.
         ports: the most links that leave, or that enter, one node.
-        bandwidth: of all links together, in GB/s where the machine has units, else in chunks per
+        bandwidth: of all links together, in GB/s if the machine has units, else in chunks per
             round.
     """
 
@@ -44,7 +44,7 @@ class BuildCosts:
 
     @classmethod
     def of(cls, topology: Topology) -> BuildCosts:
-        """Those of a topology, or of the physical network that it was made from."""
+        """The costs of a topology, or of its physical network."""
         fabric = topology.fabric
         if fabric is not None:
             total = sum((link.bandwidth for link in fabric.links), Fraction(0))
@@ -56,7 +56,7 @@ class BuildCosts:
 
 
 def ports_of(topology: Topology) -> list[int]:
-    """``[P]``: how many links leave each node, or enter it, whichever are more."""
+    """``[P]``: the larger of the numbers of links that leave and enter each node."""
     nodes, fabric = topology.num_nodes, topology.fabric
     leaving, entering = [0] * nodes, [0] * nodes
     ends = topology.links
@@ -75,9 +75,9 @@ class MachineCandidate:
     """A machine that might be built.
 
     Args:
-        same: names of others that only number its nodes otherwise.
-        images: how many others it stands for, itself included, that an automorphism of what it was
-            made from turns into it.
+        same: names of isomorphic candidates.
+        images: number of candidates that it represents, itself included, equivalent under an
+            automorphism of the machine it was made from.
     """
 
     topology: Topology
@@ -92,23 +92,23 @@ class MachineCandidate:
 
     @property
     def comparable(self) -> tuple[int, bool]:
-        """Candidates with equal ones can be compared: they move as much data, in the same units."""
+        """Candidates are comparable if this is equal: they move as much data, in the same units."""
         return self.costs.nodes, self.rate is not None
 
     @property
     def rate(self) -> Fraction | None:
-        """Bytes per second of a chunk per round, where the machine has units."""
+        """Bytes per second of a chunk per round, if the machine has units."""
         return unit_bandwidth(self.topology)
 
 
 @dataclass
 class Candidates:
-    """What was found.
+    """The candidates found.
 
     Args:
-        left_out: why members of a family make no machine, with how many of them, by the family.
-        unseen: of families whose members were not all looked at, how many were, in words.
-        interrupted: whether a person ended it.
+        left_out: by family, the first reason why members make no machine, and their number.
+        unseen: by family, how many members were examined, in words, if not all.
+        interrupted: whether the user ended it.
     """
 
     found: list[MachineCandidate] = field(default_factory=list)
@@ -126,18 +126,17 @@ def find_candidates(
     enough: int | None = None,
     told: Callable[[int, int, str], None] = lambda *_: None,
 ) -> Candidates:
-    """The members of families for which the conditions hold, each machine once.
+    """The members of families that meet the conditions, each machine once.
 
-    Ctrl-C and the deadline end it with those that were found.
+    Ctrl-C and the deadline end it with those found so far.
 
     Args:
         conditions: may name the parameters of a family, `P` for the number of nodes, and `ports`
             and `links` as in `BuildCosts`.
-        collectives: what is asked of the machines: those that only number their nodes otherwise are
-            the same if that changes nothing for these.
+        collectives: isomorphic machines are the same only if the isomorphism preserves these.
         most: the largest value of a parameter; the least is 1.
-        enough: to stop at so many machines; None to find all.
-        told: is told now and then how many members of a family, of how many, were looked at.
+        enough: stops at this number of machines; None to find all.
+        told: called from time to time with the numbers of examined and of all members of a family.
 
     Raises:
         SpecError: when a condition or a family makes no sense.
@@ -161,7 +160,7 @@ def find_candidates(
 
 
 class _Looking:
-    """Looks at members of families, one after the other."""
+    """Examines members of families, one after the other."""
 
     def __init__(
         self,
@@ -179,7 +178,7 @@ class _Looking:
     def at(
         self, family: TopologyFamily | SingleTopology, conditions: Sequence[Condition], most: int
     ) -> None:
-        """Adds the members of a family for which conditions hold that name what it has."""
+        """Adds the members of a family that meet its conditions."""
         result, name = self.result, family.reference
         early = [one for one in conditions if set(one.names) <= {*family.parameters, "P"}]
         late = [one for one in conditions if one not in early]
@@ -209,7 +208,7 @@ class _Looking:
                     return
 
     def _tell(self, done: int, total: int, name: str) -> None:
-        """Says how far it is, unless it just did."""
+        """Reports progress, at most every `_TOLD_SECONDS`."""
         if time.perf_counter() >= self._next:
             found = counted(len(self.result.found), "machine")
             self._told(done, total, f"members of {name} looked at, {found} found")
@@ -222,7 +221,7 @@ def _add(
     new: MachineCandidate,
     collectives: Sequence[Collective],
 ) -> None:
-    """Adds a candidate, or its name to one that is the same machine."""
+    """Adds a candidate, or its name to an isomorphic one."""
     form = CanonicalForm.of(new.topology)
     if form is not None:
         alike = forms.setdefault(form.key, [])

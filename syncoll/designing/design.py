@@ -1,4 +1,4 @@
-"""Design: candidates with what is proved about each of them, and which are behind others."""
+"""Design: candidates with their bounds, and the dominance relation between them."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ Figures = tuple[Fraction | int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What is asked about every candidate.
+    """The question about every candidate.
 
     Args:
         collectives: whose bounds are compared.
         most: the largest value of a parameter.
         one_more_link: whether the candidates are the machine with one more link.
-        steps: for so many numbers of steps, from the least on, the bound on R/C is proved, too.
-        searching: seconds for the search of each collective on each candidate that may be the
-            best; None for bounds alone.
+        steps: number of S, from the least on, for which the bound on R/C is proved, too.
+        searching: seconds for the search of each collective on each candidate that may be the best;
+            None for bounds alone.
     """
 
     collectives: tuple[Collective, ...]
@@ -40,7 +40,7 @@ class Question:
     searching: float | None = None
 
     def index(self) -> dict[str, Any]:
-        """What its table begins with."""
+        """The head of its table."""
         return {
             "schema": "syncoll/design/1",
             "topologies": list(self.families),
@@ -53,15 +53,15 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Proved:
-    """What is proved of a collective on a machine.
+    """The bounds of a collective on a machine.
 
     Args:
         steps: S at least.
         bandwidth: R/C at least, with any number of steps.
-        frontier: with points where some were searched, and with what proves the bounds, or weaker
-            ones where a search had too little time for these; None where there is none.
-        by_steps: R/C at least with at most so many steps, by S in ascending order, as far as that
-            was asked, and up to the first that is no more than with any number.
+        frontier: with the certificates of the bounds and with points if it was searched, or with
+            weaker bounds if the search was too short; None if there is none.
+        by_steps: (S, R/C at least with at most S steps), ascending, as far as asked, up to the
+            first that is no more than with any number.
     """
 
     steps: int
@@ -71,7 +71,7 @@ class Proved:
 
     @classmethod
     def of(cls, bounds: LowerBounds) -> Proved:
-        """What bounds say."""
+        """The proved part of lower bounds."""
         frontier = None if bounds.evidence is None else bounds.frontier()
         by_steps = tuple((s, bound.rounds / bounds.chunks) for s, bound in bounds.by_steps)
         low = bounds.bandwidth
@@ -79,14 +79,14 @@ class Proved:
 
     @classmethod
     def read(cls, frontier: Frontier, steps: int) -> Proved:
-        """What a frontier says, with bounds for so many numbers of steps from the least on."""
+        """The bounds of a frontier, for a number of S from the least on."""
         least = frontier.least_steps
         by_steps = tuple((s, low) for s, low in _by_steps(frontier) if s < least + steps)
         low = frontier.least_bandwidth
         return cls(least, low, frontier, _needed(by_steps, low))
 
     def at(self, steps: int) -> Fraction | None:
-        """R/C at least with at most so many steps; None where that is impossible.
+        """R/C at least with at most `steps` steps; None if that is impossible.
 
         A bound for more steps holds for fewer ones, too.
         """
@@ -96,11 +96,11 @@ class Proved:
 
     @property
     def turns(self) -> list[int]:
-        """The numbers of steps from which on `at` may say less than before."""
+        """The numbers of steps at which `at` may decrease."""
         return [self.steps, *(s + 1 for s, _ in self.by_steps if s >= self.steps)]
 
     def covers(self, steps: int) -> bool:
-        """Whether bounds for so many numbers of steps are there, or more would prove no more."""
+        """Whether there are bounds for this number of S, or more would prove no more."""
         known = dict(self.by_steps)
         for s in range(self.steps, self.steps + steps):
             if s not in known:
@@ -111,11 +111,11 @@ class Proved:
 
     @property
     def settled(self) -> bool:
-        """Whether nothing more would be found by looking again."""
+        """Whether another search would find no more."""
         return self.frontier is None or self.frontier.complete
 
     def with_points(self, found: Frontier) -> Proved:
-        """The same with what a search found; where that is nothing, as it is."""
+        """The same with the points of a search, if it found any."""
         if not found.points:
             return self
         new, low = dict(_by_steps(found)), max(self.bandwidth, found.least_bandwidth)
@@ -143,13 +143,13 @@ def _by_steps(frontier: Frontier) -> tuple[tuple[int, Fraction], ...]:
 
 @dataclass(frozen=True, eq=False)
 class Assessed:
-    """A candidate with what is proved about it.
+    """A candidate with its bounds.
 
     Args:
-        bounds: by the name of a collective; one that is missing was not looked at in time.
+        bounds: by the name of a collective; missing if there was no time.
         refused: by the name of a collective, why it makes no sense there.
-        no_better_than: another candidate whose algorithms are no worse than any of this one's can
-            be, which therefore was not searched.
+        no_better_than: another candidate whose algorithms are no worse than any of this one can be,
+            so that this one was not searched.
     """
 
     candidate: MachineCandidate
@@ -167,10 +167,10 @@ class Assessed:
         return inf if low is None else low / (self.candidate.rate or 1)
 
     def figures(self, collectives: Sequence[str]) -> Figures | None:
-        """What is to be small: costs, then for each collective the bounds on S and on R/C.
+        """The figures to minimise: costs, then for each collective the bounds on S and on R/C.
 
-        R/C counts seconds a byte where the machine has units, so that others can be compared.
-        None where something is missing.
+        R/C counts seconds a byte if the machine has units, to be comparable.  None if one is
+        missing.
         """
         found: list[Fraction | int] = []
         for name in collectives:
@@ -183,12 +183,11 @@ class Assessed:
 
 @dataclass(frozen=True)
 class Others:
-    """Pairs of nodes whose bounds were not proved anew: others promise more.
+    """Pairs of nodes whose bounds were not proved anew, since others promise more.
 
     Args:
-        pairs: how many, all those of an orbit counted.
-        at_least: for each collective what R/C is still at least with one of these links; missing
-            where nothing says so.
+        pairs: their number, all of each orbit counted.
+        at_least: for each collective a bound on R/C with one of these links; missing if unknown.
     """
 
     pairs: int
@@ -197,14 +196,14 @@ class Others:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Candidates, and what is proved about them.
+    """Candidates with their bounds.
 
     Args:
         left_out: by family, why some of its members make no machine, and how many.
-        others: where one more link was asked for, those that were not looked at.
-        shared_pairs: then, how many pairs of nodes are left out since their links share bandwidth
-            with others, so that nothing says what a second cable would add.
-        unseen: of families whose members were not all looked at, how many were, in words.
+        others: with one more link, the pairs that were not examined.
+        shared_pairs: then, the number of pairs of nodes left out since their links share bandwidth,
+            so that the effect of a second cable is undefined.
+        unseen: by family, how many members were examined, in words, if not all.
     """
 
     question: Question
@@ -223,8 +222,8 @@ class Design:
         return tuple(one.name for one in self.question.collectives)
 
     def behind(self) -> list[Assessed | None]:
-        """For each candidate another one that costs no more, whose bounds are all no higher, and
-        which is better in something; None for those that no other is ahead of.
+        """For each candidate another one that dominates it, or None: it costs no more, all its
+        bounds are no higher, and it is better in something.
 
         Only candidates with as many nodes and with the same kind of units are compared.
         """
@@ -253,7 +252,7 @@ def ahead_of(assessed: Sequence[Assessed], collectives: Sequence[str]) -> list[A
 
 
 def _gains(one: Assessed, other: Assessed, collectives: Sequence[str]) -> bool:
-    """Whether R/C of one is bounded lower than that of another one for some number of steps."""
+    """Whether the bound on R/C of one is lower than that of another for some number of steps."""
     return any(
         one.at(name, steps) < other.at(name, steps)
         for name in collectives

@@ -1,4 +1,4 @@
-"""From families and conditions to a design: candidates first, then their bounds."""
+"""From families and conditions to a design: finds candidates, then proves their bounds."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from syncoll.wording import argument, counted
 __all__ = ["DesignWork", "design"]
 
 _MOST_LINKS = 12
-"""New links, one of each orbit, whose bounds are proved anew."""
+"""Number of new links, one of each orbit, whose bounds are proved anew."""
 
 _PART_FOR_MEMBERS = 0.5
-"""Of the time, for finding out which machines there are; the rest is for their bounds."""
+"""Share of the time to find machines; the rest is for their bounds."""
 
 
 @dataclass(frozen=True)
 class DesignWork:
-    """How a design is worked on.
+    """Settings of a design.
 
     Args:
-        where: who proves bounds.
-        told: is told how many of how many things are done, and which was the last.
-        folder: where all is kept as it comes, and read from.
-        tell: is told, in words, what a person should know at once.
+        where: the executor that proves bounds.
+        told: called with the numbers of finished and of all things, and the last one.
+        folder: stores and supplies results.
+        tell: called with messages for the user.
     """
 
     where: ExecutorName
@@ -48,10 +48,10 @@ class DesignWork:
     tell: Callable[[str], None]
 
     def assess(self, candidates: Sequence[MachineCandidate], question: Question) -> Assessing:
-        """Bounds, and frontiers where they are asked for.
+        """Proves bounds, and searches frontiers if asked to.
 
         Raises:
-            UsageError: when two machines are to be kept under one name, or cannot be kept.
+            UsageError: when two machines have one name in a folder, or results cannot be written.
         """
         names = Counter(one.name for one in candidates)
         twice = [name for name, number in names.items() if number > 1]
@@ -133,7 +133,7 @@ def design(
 def _one_more_link(
     found: Sequence[MachineCandidate], question: Question, work: DesignWork, began: float
 ) -> Design:
-    """The machine as it is, and with each of the links that may gain most."""
+    """The machine as it is, and with each of the most promising links."""
     if len(found) > 1:
         names = " and ".join(one.name for one in found)
         raise UsageError(

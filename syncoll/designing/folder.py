@@ -1,4 +1,4 @@
-"""A folder of what is proved about the candidates of a design."""
+"""A folder of the results of a design."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["DesignFolder"]
 
 
 class DesignFolder(FrontierFolder):
-    """Where what is proved is kept."""
+    """Stores the frontiers and bounds of a design."""
 
     def require_part_of(self, question: Question) -> None:
-        """Passes when what is there belongs to a design, which may have grown meanwhile.
+        """Passes if the folder belongs to a part of a design.
 
         Raises:
-            UsageError: when it is something else: its machines and collectives would be no part of
-                the table, and yet in the folder.
+            UsageError: if it is something else: its machines and collectives would be missing in
+                the table, but not in the folder.
         """
         there = self.table()
         if there is None:
@@ -34,10 +34,10 @@ class DesignFolder(FrontierFolder):
     def known(
         self, candidate: MachineCandidate, collective: Collective, steps: int = 0
     ) -> Proved | None:
-        """What was found before, checked; None where that is nothing, or not all.
+        """An earlier result, checked; None if there is none, or too few.
 
         Args:
-            steps: for how many numbers of steps bounds are asked.
+            steps: number of S for which bounds are asked.
         """
         frontier = self.read(candidate.topology, collective)
         if frontier is None or not (frontier.complete or frontier.points):
@@ -46,9 +46,9 @@ class DesignFolder(FrontierFolder):
         return found if frontier.points or found.covers(steps) else None
 
     def keep(self, candidate: MachineCandidate, proved: Proved) -> None:
-        """Writes what was found, where there is a file for it.
+        """Writes a result with its frontier, if it has one.
 
-        Points of a search that proved less than is known have a file beside that of the bounds.
+        Points of a search that proved less than is known get a file of their own.
 
         Raises:
             UsageError: when it cannot be written.
@@ -62,5 +62,5 @@ class DesignFolder(FrontierFolder):
 
 
 def _grew(before: object, now: list[str]) -> bool:
-    """Whether a list has all that was in it."""
+    """Whether a list contains all former entries."""
     return isinstance(before, list) and all(one in now for one in before)

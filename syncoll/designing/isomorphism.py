@@ -1,9 +1,8 @@
-"""Whether two machines differ in the numbers of their nodes only.
+"""Whether two machines are isomorphic.
 
-igraph (BLISS: Junttila and Kaski, ALENEX 2007) numbers the nodes of a machine's graph in a way that
-does not depend on the numbers that they have.  Two machines with the same graph under these numbers
-are compared link by link and bound by bound, so that only the same ones are ever taken to be the
-same; bandwidths are in that comparison.
+igraph (BLISS: Junttila and Kaski, ALENEX 2007) computes a canonical numbering of a machine's graph.
+Two machines with the same graph under these numbers are compared link by link and bound by bound,
+bandwidths included, so that only isomorphic ones count as the same.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from syncoll.symmetry.structure import Structure
 __all__ = ["CanonicalForm"]
 
 _MOST_EDGES = 50_000
-"""Of a graph that is numbered: machines beyond that are told apart by nothing."""
+"""Machines with larger graphs are never considered isomorphic."""
 
 
 @dataclass(frozen=True, eq=False)
 class CanonicalForm:
-    """A machine under numbers of its nodes that do not depend on those that it has.
+    """A machine under a canonical numbering of its nodes.
 
     Args:
-        key: what equal machines have in common.
+        key: equal for isomorphic machines.
         number: ``[P]``, of each node.
     """
 
@@ -40,7 +39,7 @@ class CanonicalForm:
 
     @classmethod
     def of(cls, topology: Topology) -> CanonicalForm | None:
-        """The form of a machine; None where it is too large."""
+        """The form of a machine; None if it is too large."""
         graph = automorphism_graph(Structure(topology))
         if graph is None or len(graph.edges) > _MOST_EDGES:
             return None
@@ -55,9 +54,9 @@ class CanonicalForm:
         return cls(topology, whole.digest(), np.argsort(np.argsort(nodes)))
 
     def is_same(self, other: CanonicalForm, collectives: Sequence[Collective]) -> bool:
-        """Whether the numbers make one machine of both, and change nothing for some collectives.
+        """Whether the numberings give an isomorphism of both that preserves some collectives.
 
-        A broadcast from node 0 is another problem where that node has another place.
+        A broadcast from node 0 is another problem if that node has another place.
         """
         if self._renumbered() != other._renumbered():
             return False

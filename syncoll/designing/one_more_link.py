@@ -1,17 +1,17 @@
-"""Which one more link, in both directions, would help a machine most.
+"""Ranks the links, in both directions, that would help a machine most.
 
-Pairs of nodes that an automorphism of the machine takes to each other are as good as each other, so
-that one of each orbit is looked at.  What a new link can gain follows from the prices that prove
-the bound without it (`syncoll.certificates.ways`).  Give the link from a to b the price of the
-cheapest way from a to b: then nothing that moves gets cheaper by it, and a round costs at most
+Pairs of nodes that an automorphism maps to each other are equivalent, so one of each orbit is
+examined.  The prices that prove the bound without a new link (`syncoll.certificates.ways`) limit
+its gain: with the price of the cheapest way from a to b for the link from a to b, no way gets
+cheaper, and a round costs at most
 
     1 + w * (way(a, b) + way(b, a))
 
 where w is the bandwidth of the new link each way.  So the bound B falls to no less than B over
-that, for every pair of an orbit, and the largest of these counts: the pairs of an orbit have one
-bound.  A pair that costs nothing gains nothing.  Bounds are proved anew for the pairs that may gain
-most; what these numbers say of the others goes with the answer.  With switches a new link may
-change how everything else is routed: there nothing is said of them.
+that, for every pair of an orbit, and the largest of these counts, since the pairs of an orbit have
+one bound.  A pair that costs nothing gains nothing.  Bounds are proved anew for the most promising
+pairs; the limits of the others are reported.  With switches a new link may change all routes, so
+nothing is said of the others there.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Extension:
     """A pair of nodes that may be joined.
 
     Args:
-        at_least: for each collective what R/C is still at least; None where nothing says so.
+        at_least: for each collective a bound on R/C with it; None if unknown.
         far: the sum of all distances with it.
     """
 
@@ -68,7 +68,7 @@ class Extension:
 def extensions(
     topology: Topology, asked: Sequence[tuple[Collective, LowerBounds]]
 ) -> list[Extension]:
-    """One of each orbit of pairs of nodes, those that may gain most first.
+    """One of each orbit of pairs of nodes, the most promising first.
 
     Args:
         asked: collectives with their bounds on the machine as it is.
@@ -125,7 +125,7 @@ def extensions(
 
 
 def with_link(base: MachineCandidate, ends: tuple[int, int]) -> MachineCandidate:
-    """The machine with one more link of `usual_bandwidth` between two nodes, in both directions.
+    """The machine with a link of `usual_bandwidth` between two nodes, in both directions.
 
     Raises:
         ModelError: when a network of switches makes no topology.
@@ -155,9 +155,9 @@ def with_link(base: MachineCandidate, ends: tuple[int, int]) -> MachineCandidate
 
 
 def usual_bandwidth(topology: Topology) -> Fraction:
-    """What most links have that leave a node; the least of those as many have.
+    """The most frequent bandwidth of links that leave a node; the least of several.
 
-    In the units of the physical network, where there is one.
+    In the units of the physical network, if there is one.
     """
     fabric = topology.fabric
     if fabric is not None:
@@ -172,7 +172,7 @@ def usual_bandwidth(topology: Topology) -> Fraction:
 
 
 def _fabric_with(fabric: Fabric, name: str, ends: Sequence[int], added: Fraction) -> Fabric:
-    """A physical network with a cable between two nodes; beside another one they add up."""
+    """A physical network with one more cable between two nodes; parallel cables are added up."""
     links = {(link.source, link.destination): link for link in fabric.links}
     for a, b in (tuple(ends), tuple(reversed(ends))):
         known = links.get((a, b))
@@ -184,7 +184,7 @@ def _fabric_with(fabric: Fabric, name: str, ends: Sequence[int], added: Fraction
 def _orbits(topology: Topology, tables: Sequence[RelationTable]) -> IntArray:
     """``[P (P - 1) / 2]``: for each pair of nodes the least position of one in its orbit.
 
-    The automorphisms are those that keep what collectives ask for, too.
+    The automorphisms preserve the collectives, too.
     """
     nodes = topology.num_nodes
     first, second = np.triu_indices(nodes, 1)
@@ -199,9 +199,9 @@ def _orbits(topology: Topology, tables: Sequence[RelationTable]) -> IntArray:
 
 
 def _ways(topology: Topology, bound: RoundsBound) -> tuple[Fraction, IntArray] | None:
-    """A unit of price, and ``[P, P]`` what the cheapest ways cost at most in it.
+    """A unit of price, and ``[P, P]`` an upper bound on the price of the cheapest ways in it.
 
-    None where the bound is not proved by prices that ways pay.
+    None if the bound is not proved by prices of ways.
     """
     proof = bound.certificate
     if proof is None or proof.argument.of_sums:

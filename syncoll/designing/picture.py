@@ -1,4 +1,4 @@
-"""A picture of a design: for each collective R/C over links, bounds and what was found."""
+"""A picture of a design: for each collective R/C over links, bounds and algorithms."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 __all__ = ["draw_design"]
 
 _MOST_NAMED = 12
-"""Machines whose names stand beside their marks."""
+"""Number of machines with a label."""
 
 _WIDE = 20
-"""Times as much as the least, from which on a scale is logarithmic."""
+"""Ratio of the largest to the least value from which on a scale is logarithmic."""
 
 
 def draw_design(design: Design) -> Picture:
-    """The picture; machines that no other is ahead of have names.
+    """The picture; machines that are not dominated are labelled.
 
     Raises:
-        UsageError: when nothing is proved of any, or matplotlib is not installed.
+        UsageError: when no bounds are proved, or matplotlib is not installed.
     """
     if not any(one.bounds for one in design.assessed):
         raise UsageError("nothing is proved of any machine; there is nothing to draw")

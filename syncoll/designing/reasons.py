@@ -1,4 +1,4 @@
-"""Why a candidate is behind another one: what is smaller there, in words."""
+"""Why a candidate is behind another one, in words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["reasons"]
 
 
 def reasons(ahead: Assessed, behind: Assessed, collectives: Sequence[str]) -> list[str]:
-    """What is smaller of a candidate that another one is behind.
+    """The figures in which a candidate is better than one that it dominates.
 
     Of bounds by the number of steps one is named for each collective: that with the fewest.
     """
@@ -45,6 +45,6 @@ def reasons(ahead: Assessed, behind: Assessed, collectives: Sequence[str]) -> li
 
 
 def _unit(one: Assessed) -> str:
-    """What R/C counts, where the machine says it."""
+    """The unit of R/C, if the machine has one."""
     rate = one.candidate.rate
     return "" if rate is None else f" at {float(rate) / 1e9:g} GB/s"

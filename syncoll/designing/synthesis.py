@@ -1,11 +1,10 @@
-"""Searches frontiers of the candidates that may be the best, and of no others.
+"""Searches frontiers of the candidates that may be the best.
 
-Bounds say what no algorithm can go below, algorithms what can be had.  A candidate need not be
-searched where another one that costs no more has, for each collective and each number of steps, an
-algorithm of no more steps and no higher R/C than the candidate's bound: then whatever is found for
-it, the other one is no worse.  Without bounds for single numbers of steps that is one algorithm of
-no more than the least steps.  So candidates that are behind no other by their bounds come first,
-and each frontier that is found may spare others the search.
+A candidate need not be searched if another one that costs no more has, for each collective and each
+number of steps, an algorithm of no more steps and no higher R/C than the candidate's bound: then
+the other one is no worse, however good the candidate's algorithms are.  Without bounds for single
+numbers of steps that is one algorithm of no more than the least steps.  So candidates that are not
+dominated by their bounds come first, and each frontier may make other searches unnecessary.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ from syncoll.trust import violations
 __all__ = ["Search", "inherited", "is_no_better", "synthesise"]
 
 Search = Callable[[Topology, Collective, Deadline, Sequence[ChosenSeed]], Frontier]
-"""A frontier of a collective on a topology, until then, with these seeds, too; one that was
-interrupted says so."""
+"""Finds a frontier of a collective on a topology by a deadline, with additional seeds; it says if
+it was interrupted."""
 
 
 def synthesise(
@@ -42,7 +41,7 @@ def synthesise(
     told: Callable[[int, int, str], None],
     folder: DesignFolder | None,
 ) -> None:
-    """Searches, and puts what is found, or who spares the search, into `done`.
+    """Searches, and stores the results, or the dominating candidates, in `done`.
 
     Args:
         seconds: for each collective on each candidate.
@@ -77,7 +76,7 @@ def synthesise(
 
 
 def _frontiers(assessed: Iterable[Assessed], collective: str) -> Iterator[Frontier]:
-    """Those that were searched."""
+    """The known frontiers."""
     for one in assessed:
         known = one.bounds.get(collective)
         if known is not None and known.frontier is not None:
@@ -87,7 +86,7 @@ def _frontiers(assessed: Iterable[Assessed], collective: str) -> Iterator[Fronti
 def inherited(
     topology: Topology, collective: Collective, others: Iterable[Frontier]
 ) -> tuple[ChosenSeed, ...]:
-    """A seed of the algorithms of machines whose links are all there, with the rounds needed here.
+    """A seed of the algorithms of machines whose links are a subset, with the rounds needed here.
 
     With one more link a machine can do all that it could without; a search that is cut short must
     not make it look worse.

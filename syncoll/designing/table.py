@@ -26,12 +26,13 @@ COLUMNS: dict[str, type] = {
     "no_better_than": str,
     "refused": str,
 }
-"""The names of the columns, and what is in them where there is something."""
+"""The columns and the types of their entries, which may be None."""
 
 
 def rows(design: Design) -> list[dict[str, Any]]:
-    """The rows; what is not known is None.  Points, and bounds by the number of steps, are texts
-    such as ``2: 3/2, 3: 7/6``.
+    """The rows, with None for unknown entries.
+
+    Points, and bounds by the number of steps, are texts such as ``2: 3/2, 3: 7/6``.
     """
     found = []
     for one, ahead in zip(design.assessed, design.behind(), strict=True):

@@ -36,13 +36,13 @@ _BROKEN = (
 
 @dataclass(frozen=True)
 class Workers:
-    """Who works beside this process.
+    """Parallel workers.
 
     Args:
-        executor: runs functions there; these and what they return are pickled.
-        losses: what a task ends with whose worker has died.
-        lost: what is said then.
-        check: raises `UsageError` when nobody is left to work.
+        executor: runs functions there; these and their results are pickled.
+        losses: the exceptions of a task whose worker has died.
+        lost: the message in that case.
+        check: raises `UsageError` when no worker is left.
     """
 
     executor: Executor
@@ -52,7 +52,7 @@ class Workers:
 
 
 def open_workers(named: ExecutorName, tasks: int) -> AbstractContextManager[Workers] | None:
-    """The workers for so many tasks, until the context ends; None where this process suffices.
+    """The workers for a number of tasks, until the context ends; None if this process suffices.
 
     Raises:
         UsageError: when there is no such cluster, as soon as the context is entered.
@@ -71,10 +71,10 @@ def answers(
     named: ExecutorName,
     until: Deadline,
 ) -> Iterator[tuple[_Given, _Told]]:
-    """What a function says of each task, as it comes.
+    """The results of a function for each task, as they come.
 
     Args:
-        work: of a module, so that others find it.
+        work: at the top level of a module.
 
     Raises:
         OutOfTimeError: when the time is over before all are there.

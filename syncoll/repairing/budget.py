@@ -1,6 +1,6 @@
-"""Budget: the rounds of each step, and what one more send over each link would cost there.
+"""Budget: the rounds of each step, and the price of one more send over each link there.
 
-Every send counts, also where a switch copies or adds up: then fewer rounds may do in the end.
+Every send counts, even if a switch copies or adds up: then fewer rounds may suffice in the end.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from syncoll.model import Topology
 __all__ = ["ADDED_ROUND", "Budget"]
 
 ADDED_ROUND = 1e4
-"""What a round more costs beside a send: a link that is full costs 1, one that is empty less."""
+"""Price of one more round; a send over a full link costs 1, over an emptier one less."""
 
 _HOP = 0.2
 _UNLIMITED = 1 << 40
@@ -26,12 +26,12 @@ class Budget:
     """Loads of all bounds in all steps.
 
     Args:
-        rounds: of each step, to begin with.
+        rounds: of each step, initially.
 
     Attributes:
         price: ``[L, S]``, of one more send.
         rounds: ``[S]``.
-        fixed: whether the rounds stay as they are, whatever is sent.
+        fixed: whether the rounds never grow.
     """
 
     fixed = False
@@ -62,7 +62,7 @@ class Budget:
         return np.asarray(self._link[sources, destinations])
 
     def add(self, links: IntArray, step: int) -> None:
-        """Adds many sends in a step at once; its rounds grow as they must."""
+        """Adds many sends in a step; its rounds grow if need be."""
         for column in self._bounds[links].T:
             np.add.at(self.loads[:, step], column, 1)
         self.loads[-1, step] = 0
@@ -70,7 +70,7 @@ class Budget:
         self._price(step)
 
     def change(self, link: int, step: int, by: int) -> None:
-        """Adds one send, or takes it away; the rounds of the step grow as they must."""
+        """Adds or removes one send; the rounds of the step grow if need be."""
         own = self.topology.link_bounds[link]
         before = int(self.rounds[step])
         for bound in own:
@@ -90,18 +90,18 @@ class Budget:
         return np.asarray(least.max(axis=0, initial=0))
 
     def excess(self, step: int) -> dict[int, int]:
-        """How much more each bound holds in a step than it could with a round less."""
+        """The loads of bounds in a step that exceed one round less."""
         room = (self.rounds[step] - 1) * self._top // self._bottom
         over = self.loads[:, step] - room
         return {bound: int(over[bound]) for bound in np.flatnonzero(over > 0).tolist()}
 
     def over(self, bound: int, step: int) -> int:
-        """How much more a bound holds in a step than its rounds allow."""
+        """The load of a bound in a step that exceeds its rounds."""
         room = self.rounds[step] * self._top[bound] // self._bottom[bound]
         return max(0, int(self.loads[bound, step] - room))
 
     def shrink(self, step: int) -> None:
-        """Takes a round from a step, whatever is sent in it."""
+        """Takes a round from a step, even if its sends need it."""
         self.rounds[step] -= 1
         self._price(step)
 
@@ -110,7 +110,7 @@ class Budget:
         return self.loads.copy(), self.rounds.copy(), self.price.copy()
 
     def restore(self, known: tuple[IntArray, IntArray, FloatArray]) -> None:
-        """As it was then."""
+        """Restores a snapshot."""
         self.loads, self.rounds, self.price = known[0].copy(), known[1].copy(), known[2].copy()
 
     @cached_property
@@ -123,7 +123,7 @@ class Budget:
         ]
 
     def _price(self, step: int, links: IntArray | None = None) -> None:
-        """Finds the prices of all links in a step, or of some, anew."""
+        """Updates the prices of all links in a step, or of some."""
         bounds = self._bounds if links is None else self._bounds[links]
         load = self.loads[:, step][bounds] + 1
         top, bottom, rounds = self._top[bounds], self._bottom[bounds], int(self.rounds[step])

@@ -15,7 +15,7 @@ from syncoll.results.frontier import Costs
 __all__ = ["BrokenAlgorithm", "carried_over"]
 
 _MOST_SENDS = 1 << 20
-"""Algorithms of more sends are not carried over: it is done send by send."""
+"""Larger algorithms are not carried over: it is done send by send."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,8 @@
-"""Losses: what a damaged machine costs beside the whole one, and what of that cannot be had back.
+"""Losses: the cost of a damage, and the part of it that no algorithm can recover.
 
-What was found for each S stands beside the whole machine's, and beside it the damaged machine's
-proved bound: no algorithm goes below it, so that what lies between the whole machine's R/C and the
-bound is lost for good.  A bound below the whole machine's R/C proves nothing to be lost.
+For each S the best R/C found on the damaged machine is compared with that of the whole machine, and
+with the proved bound of the damaged one: the difference between the whole machine's R/C and the
+bound is lost for good.  A bound below the whole machine's R/C proves no loss.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class Loss:
 
     Args:
         steps: S at most; None for any number of steps.
-        whole: the least R/C found on the whole machine with so many steps; None for none.
+        whole: the least R/C found on the whole machine with so few steps; None for none.
         now: the same on the damaged one.
-        bound: no algorithm of so many steps on the damaged machine has a lower R/C; None where
-            there is none of so few steps at all.
-        found_by: the seed or solver of what was found on the damaged one; ``kept`` and ``mended``
+        bound: a lower bound on R/C of algorithms of so few steps on the damaged machine; None if
+            there are none.
+        found_by: the seed or solver of the algorithm on the damaged one; ``kept`` and ``mended``
             are the algorithms of the whole machine.
     """
 
@@ -37,21 +37,18 @@ class Loss:
 
     @property
     def lost(self) -> Fraction | None:
-        """The share by which R/C is higher than it was: 1/3 for a third more."""
+        """The relative increase of R/C: 1/3 for a third more."""
         return _more(self.now, self.whole)
 
     @property
     def lost_for_good(self) -> Fraction | None:
-        """The least that this share can be, whatever anybody finds.
-
-        None where nothing is proved to be lost: where the bound is below the whole machine's R/C.
-        """
+        """A proved lower bound on this increase; None if no loss is proved."""
         share = _more(self.bound, self.whole)
         return None if share is None or share < 0 else share
 
     @property
     def gap(self) -> Fraction | None:
-        """The share by which what was found is above the bound."""
+        """The relative distance of the best algorithm from the bound."""
         return _more(self.now, self.bound)
 
 
@@ -60,7 +57,7 @@ def _more(high: Fraction | None, low: Fraction | None) -> Fraction | None:
 
 
 def losses(whole: Frontier, now: Frontier) -> tuple[Loss, ...]:
-    """A line for each S at which either machine has a point, and the last for any number."""
+    """A line for each S at which either machine has a point, and one for any number of steps."""
     steps = sorted({point.steps for point in (*whole.points, *now.points)})
     return tuple(_line(whole, now, s) for s in (*steps, None))
 
@@ -73,8 +70,10 @@ def _line(whole: Frontier, now: Frontier, steps: int | None) -> Loss:
 
 
 def _best(frontier: Frontier, steps: int | None) -> tuple[Fraction | None, str]:
-    """The least R/C with at most so many steps, and who found it; pipelines count, and with any
-    number of steps what theirs falls to."""
+    """The least R/C with at most `steps` steps and its seed or solver, pipelines included.
+
+    For any number of steps the limit of a pipeline counts.
+    """
     found = [(p.bandwidth, p.backend) for p in frontier.points if steps is None or p.steps <= steps]
     for family in frontier.families:
         cost = family.limit if steps is None else family.cost_within(steps)
@@ -84,7 +83,7 @@ def _best(frontier: Frontier, steps: int | None) -> tuple[Fraction | None, str]:
 
 
 def bound_for(frontier: Frontier, steps: int | None) -> Fraction:
-    """What is proved for algorithms of at most so many steps; None for any number.
+    """The proved bound for algorithms of at most `steps` steps; None for any number.
 
     A bound for S steps holds for fewer, too.
     """

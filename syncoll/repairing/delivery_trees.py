@@ -1,13 +1,13 @@
-"""Deliveries: who brings which chunk to whom and when, with ways found around what is broken.
+"""Deliveries: the trees by which chunks are sent, rerouted around a damage.
 
-Every chunk goes down a tree whose edges are sends.  A node that a send no longer reaches gets the
-chunk over the cheapest way there is, from any node that has it, in time for what it sends on; the
-ways of all (node, step) pairs to it are found backwards, a step at a time, over all links at once.
-Where none is in time, what hangs on the node is brought its chunk anew as well.  That is the repair
-of trees by rip-up and reroute, as routers of circuits do it.
+The edges of a chunk's tree are sends.  A node that a lost send no longer reaches gets the chunk
+over the cheapest way from any node that has it, in time for its own sends; the ways of all (node,
+step) pairs to it are found backwards, a step at a time, over all links at once.  If none is in
+time, the nodes below it get their chunk anew as well.  That is rip-up and reroute of trees, as in
+routers of circuits.
 
-Reductions are the same backwards in time, on links turned round, so that they share one `Budget`
-with what is distributed.
+Reductions are the same backwards in time, on reversed links, so that they share one `Budget` with
+what is distributed.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from syncoll.repairing.budget import ADDED_ROUND, Budget
 __all__ = ["NEVER", "Deliveries"]
 
 NEVER = 1 << 30
-"""The step in which a chunk arrives that does not."""
+"""Step of arrival of a chunk that does not arrive."""
 
 _MOST_TRIED = 8
-"""Sends for which another way is looked for, for each that must go."""
+"""Sends for which another way is sought, for each that must go."""
 
 
 class Deliveries:
     """The deliveries of all chunks that are distributed, or collected.
 
     Args:
-        budget: of the steps; what is delivered is in it.
-        begins: ``[G, P]``, the step from which on a node has a chunk without being sent it;
-            `NEVER` for those that need to be sent it.
+        budget: of the steps; includes the deliveries.
+        begins: ``[G, P]``, the step from which on a node has a chunk without a send; `NEVER` for
+            others.
         needed: ``[G, P]``, the nodes where the chunks must be in the end.
-        backwards: whether steps count from the last, and links are turned round.
+        backwards: whether steps count from the last, and links are reversed.
 
     Attributes:
-        step: ``[G, P]``, in which a node is sent a chunk; -1 where it is not.
-        source: ``[G, P]``, by which node.
-        late: nodes that lack what they are to have, by chunk.
+        step: ``[G, P]``, in which a node is sent a chunk; -1 for none.
+        source: ``[G, P]``, the sender.
+        late: (chunk, node) pairs that lack their data.
     """
 
     def __init__(
@@ -55,11 +55,11 @@ class Deliveries:
         self.late: list[tuple[int, int]] = []
 
     def take(self, sends: IntArray) -> None:
-        """Takes over what works of some sends, rows of chunk, source, destination and step, in
-        the direction and on the clock of this.
+        """Takes over the working sends, rows of chunk, source, destination and step, in the
+        direction and on the clock of these deliveries.
 
-        Of several sends of a chunk to a node the first counts.  What hangs on a send that is not
-        over a link any more stays, and is `late`: its tree is in one piece but for that.
+        Of several sends of a chunk to a node the first counts.  The tree below a lost send stays,
+        and its root is `late`.
         """
         has = self._begins.copy()
         due = np.full(has.shape, NEVER, dtype=np.int64)
@@ -92,7 +92,7 @@ class Deliveries:
         self.late = [(c, n) for c, n in np.argwhere(missing & (self.step < 0)).tolist()]
 
     def mend(self) -> bool:
-        """Brings what is late on new ways; whether all of it came in time."""
+        """Reroutes late deliveries; returns whether all arrive in time."""
         waiting = sorted(self.late, key=lambda one: (self._due(*one), one))
         self.late = []
         failed: list[tuple[int, int]] = []
@@ -111,11 +111,11 @@ class Deliveries:
         return True
 
     def move(self, bound: int, step: int, count: int) -> int:
-        """Moves sends away from a bound in a step, without a round more anywhere.
+        """Moves sends away from a bound in a step, without another round anywhere.
 
         Args:
             step: on the clock of the budget.
-            count: how many must go.
+            count: number of sends that must go.
 
         Returns:
             How many of these are still there.
@@ -132,7 +132,7 @@ class Deliveries:
         return count
 
     def _again(self, chunk: int, node: int) -> bool:
-        """Brings a chunk on another way that costs no round; else leaves it as it is."""
+        """Reroutes a delivery at the cost of no round; else leaves it as it is."""
         before = int(self.step[chunk, node]), int(self.source[chunk, node])
         link = int(self._links(before[1], node))
         due = min(self._due(chunk, node), self._last + 1)
@@ -147,11 +147,11 @@ class Deliveries:
         return self.step.copy(), self.source.copy()
 
     def restore(self, known: tuple[IntArray, IntArray]) -> None:
-        """As it was then; the budget has its own."""
+        """Restores known trees; the budget has its own snapshot."""
         self.step, self.source = (array.copy() for array in known)
 
     def rows(self) -> IntArray:
-        """``[M, 4]``: the sends, each chunk's only as far as somebody needs them, forwards."""
+        """``[M, 4]``: the needed sends, forwards."""
         self._prune()
         chunk, node = np.nonzero(self.step >= 0)
         source, step = self.source[chunk, node], self.step[chunk, node]
@@ -160,7 +160,7 @@ class Deliveries:
         return np.stack([chunk, source, node, step], axis=1)
 
     def _prune(self) -> None:
-        """Drops what nobody needs."""
+        """Drops deliveries that are not needed."""
         while True:
             chunk, node = np.nonzero(self.step >= 0)
             used = self._needed.copy()
@@ -174,17 +174,17 @@ class Deliveries:
     # Trees --------------------------------------------------------------------------------------
 
     def _has(self, chunk: int, node: int) -> int:
-        """From which step on a node has a chunk."""
+        """The step from which on a node has a chunk."""
         begins, step = int(self._begins[chunk, node]), int(self.step[chunk, node])
         return min(begins, step + 1) if step >= 0 else begins
 
     def _due(self, chunk: int, node: int) -> int:
-        """The first step in which a node sends a chunk on; `NEVER` for none."""
+        """The first step in which a node forwards a chunk; `NEVER` for none."""
         sent = (self.source[chunk] == node) & (self.step[chunk] >= 0)
         return int(self.step[chunk][sent].min()) if sent.any() else NEVER
 
     def _cut(self, chunk: int, node: int) -> list[int]:
-        """Takes away all that hangs on a node; the nodes that then lack the chunk."""
+        """Removes the tree below a node; returns the nodes that then lack the chunk."""
         found, stack = [], [node]
         while stack:
             at = stack.pop()
@@ -204,11 +204,11 @@ class Deliveries:
         most: float = np.inf,
         without: tuple[int, int] | None = None,
     ) -> bool:
-        """Brings a chunk to a node by a step, the cheapest way; whether there is one.
+        """Brings a chunk to a node by a step, the cheapest way; returns whether there is one.
 
         Args:
-            most: what the way may cost.
-            without: a link and a step that it must not take.
+            most: the most that the way may cost.
+            without: a link and a step that it must avoid.
         """
         price = self._budget.price[:, ::-1] if self._backwards else self._budget.price
         has = np.where(self.step[chunk] >= 0, self.step[chunk] + 1, NEVER)
@@ -244,7 +244,7 @@ class Deliveries:
         without: tuple[int, int] | None,
         price: FloatArray,
     ) -> None:
-        """Sends a chunk along the way whose costs are known."""
+        """Sends a chunk along the cheapest way."""
         way: list[tuple[int, int, int]] = []
         while at != node:
             if table[step + 1][at] > table[step][at]:
@@ -277,5 +277,5 @@ class Deliveries:
         return self._budget.links(*ends)
 
     def _clock(self, step: int) -> int:
-        """A step of this on the clock of the budget, or the other way round."""
+        """Converts a step between this clock and that of the budget."""
         return self._last - step if self._backwards else step

@@ -1,8 +1,8 @@
 """Single failures of a machine, one of each orbit of its symmetries.
 
-Links that an automorphism of the machine, and of what the collective asks for, takes to each other
-are missed alike.  In a network with switches it is an automorphism of the cables; how routes are
-found around a cable may still depend on the numbers of nodes there.
+Links that an automorphism of the machine and the collective maps to each other fail alike.  In a
+network with switches it is an automorphism of the cables; the routes around a cable may still
+depend on the numbers of nodes there.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class FailureKind(StrEnum):
 
 @dataclass(frozen=True)
 class SingleFailure:
-    """One that may happen; `images`: how many are like it, itself included."""
+    """A possible failure; `images` is the size of its orbit."""
 
     damage: Damage
     images: int
@@ -42,7 +42,7 @@ class SingleFailure:
 def single_failures(
     topology: Topology, collective: Collective, kind: FailureKind
 ) -> list[SingleFailure]:
-    """One failure of each orbit, in the order of their numbers; of a regular collective."""
+    """One failure of each orbit, in the order of their numbers; for a regular collective."""
     collective.require_regular()
     fabric, _ = cables_of(topology)
     nodes = topology.num_nodes
@@ -94,7 +94,7 @@ def _vertex(number: int, nodes: int) -> Vertex:
 
 
 def _automorphisms(topology: Topology, collective: Collective) -> Iterator[list[int]]:
-    """Generators of the symmetries that keep B and what the collective asks for, switches too."""
+    """Generators of the automorphisms that preserve B and the collective, with switches."""
     least = collective.least_chunks(topology.num_nodes)
     if least is None:
         return
@@ -107,7 +107,7 @@ def _automorphisms(topology: Topology, collective: Collective) -> Iterator[list[
 
 
 def _roles(table: RelationTable) -> list[list[int]]:
-    """The nodes that as many chunks of the same kinds start at, and end at."""
+    """Classes of nodes with the same numbers of chunks of each kind that start and end there."""
     starts, ends, counts = table.kinds
     pre, post = table.starts.sets[starts], table.ends.sets[ends]
     sizes = np.stack([pre.sum(axis=1), post.sum(axis=1), counts], axis=1)

@@ -1,11 +1,10 @@
-"""What a collective means where nodes are gone.
+"""The meaning of a collective on a machine that has lost nodes.
 
-A node that is gone takes no part: nobody waits for its data, and it needs none.  So of each chunk's
-pre and post the nodes that are left count, and a chunk that nobody has, or nobody needs, is no
-longer there.  That is the collective of the same name on fewer nodes, where its numbers of nodes
-(a root, the groups of ``within``) are those of the nodes that remain; and it is looked at whether
-that is so.  Where it is not, as for sizes that a file gives, it is the whole collective ``without``
-these nodes, for the same C as on the whole machine; see `syncoll.model.fewer_nodes`.
+A lost node takes no part: its data is neither sent nor awaited.  So the remaining nodes of each
+chunk's pre and post count, and a chunk without either is dropped.  That is usually the collective
+of the same name on fewer nodes, with its numbers of nodes (a root, the groups of ``within``)
+renumbered, which is checked.  Otherwise, as for sizes from a file, it is the whole collective
+``without`` these nodes, for the same C as on the whole machine; see `syncoll.model.fewer_nodes`.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ _NUMBERS = re.compile(r"(\[\[[0-9.,\s\[\]]*\]\])|(?<![\w.])([0-9]+)(?![\w.])")
 def on_fewer_nodes(
     machine: Damaged, collective: Collective, find: Callable[[str], Collective]
 ) -> Collective:
-    """The collective whose table is what remains of the whole machine's.
+    """The collective whose table is the rest of the whole machine's.
 
     Raises:
-        ImpossibleError: when all of it starts, or ends, at nodes that are gone.
+        ImpossibleError: when all of it starts, or ends, at lost nodes.
         UsageError: when it is defined for no C on the whole machine.
     """
     nodes = machine.whole.num_nodes
@@ -63,7 +62,7 @@ def on_fewer_nodes(
 def _is_asked(
     rest: Collective, nodes: int, wanted: dict[bytes, Fraction], whole: Collective
 ) -> bool:
-    """Whether a collective on the nodes that are left is what remains."""
+    """Whether a collective on the remaining nodes has the wanted kinds of chunks."""
     if rest.irregular or rest.combining is not whole.combining:
         return False
     try:
@@ -77,11 +76,11 @@ def _is_asked(
 
 
 def _kinds(pre: BoolArray, post: BoolArray, chunks: int) -> dict[bytes, Fraction]:
-    """How many chunks start and end alike, for each of these.
+    """The number of chunks with each pre and post.
 
     Args:
-        chunks: C, whose part that is, where C counts pieces of a unit; 0 for their share of all
-            chunks, where C counts those of a node, of whose data there may be less.
+        chunks: C, if it counts pieces of a unit, to divide by; 0 to divide by the number of chunks,
+            if C counts those of a node, whose data may shrink.
     """
     rows = np.packbits(np.concatenate([pre, post], axis=1), axis=1)
     counts = Counter(row.tobytes() for row in rows)
@@ -94,10 +93,10 @@ def _kinds(pre: BoolArray, post: BoolArray, chunks: int) -> dict[bytes, Fraction
 def _spellings(
     machine: Damaged, collective: Collective, find: Callable[[str], Collective]
 ) -> Iterator[Collective]:
-    """The collective itself, and with numbers in its name that may be those of nodes.
+    """The collective itself, and its name with numbers replaced that may be those of nodes.
 
-    Terms of a sum of which nothing is left are left out; those whose C is another on fewer nodes
-    are called ``without`` these, each by itself, so that the sum is still one of such terms.
+    Empty terms of a sum are dropped; terms whose C changes with fewer nodes are called ``without``
+    these, each by itself, so that the sum keeps its form.
     """
     yield collective
     number = {node: i for i, node in enumerate(machine.nodes)}
@@ -116,7 +115,7 @@ def _spellings(
 
 
 def _terms(name: str) -> list[str]:
-    """What stands between the signs of a sum, those within brackets aside."""
+    """The terms of a sum, brackets aside."""
     terms, depth = [""], 0
     for part in re.split(r"( \+ |[()\[\]])", name):
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(part, 0)
@@ -128,7 +127,7 @@ def _terms(name: str) -> list[str]:
 
 
 def _spelled(term: str, number: dict[int, int]) -> Iterator[str]:
-    """A term with its numbers as they are, and as those of the nodes that are left."""
+    """A term with its numbers as they are, and renumbered as remaining nodes."""
     parts, end = list[list[str]](), 0
     for match in _NUMBERS.finditer(term):
         parts.append([term[end : match.start()]])
@@ -142,7 +141,7 @@ def _spelled(term: str, number: dict[int, int]) -> Iterator[str]:
 
 
 def _regrouped(text: str, number: dict[int, int]) -> list[str]:
-    """Groups without the nodes that are gone; with and without those of which one node is left."""
+    """Groups without lost nodes; with and without those of a single node."""
     found = []
     for group in re.findall(r"\[([^\[\]]*)\]", text):
         members = _members(group)

@@ -1,4 +1,4 @@
-"""What is left of a machine and of a collective there, or why there is none."""
+"""The rest of a machine and of a collective on it, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def left(
     """The damaged machine, and the collective on it.
 
     Raises:
-        ImpossibleError: when it cannot be done there: where nodes do not reach each other any
-            more, and where the root of a broadcast is gone.
-        SyncollError: when what is left cannot be described, which proves nothing.
+        ImpossibleError: when it cannot be done there: nodes no longer reach each other, or the root
+            of a broadcast is lost.
+        SyncollError: when the rest cannot be described, which proves nothing.
     """
     try:
         try:

@@ -13,7 +13,7 @@ __all__ = ["Repair"]
 
 @dataclass(frozen=True, eq=False)
 class Repair:
-    """What came of a repair.
+    """The result of a repair.
 
     Args:
         machine: the damaged one, and the whole one.
@@ -26,5 +26,5 @@ class Repair:
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """What the damage costs, for each S; the last for any number of steps."""
+        """The cost of the damage for each S; the last for any number of steps."""
         return losses(self.whole, self.frontier)

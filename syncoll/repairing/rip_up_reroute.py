@@ -1,12 +1,11 @@
 """Rip-up and reroute: algorithms of the damaged machine near one of the whole machine.
 
-Sends that do not work any more are rerouted (`delivery_trees`), within the same steps, and with
-a few steps more.  Then rounds are saved: as long as all that a step holds too much for a round
-less finds another way for no round more, the step has a round less.
+Lost sends are rerouted (`delivery_trees`), within the same steps and with a few more.  Then rounds
+are saved: a step loses a round if all excess sends find other ways without another round elsewhere.
 
-What is combined is taken apart into what is collected at one node for each chunk, and what is
-distributed from there.  Where several nodes complete a chunk each for itself, as in recursive
-doubling, one of them does so for all, which takes more steps.
+A combining algorithm is divided into the collection of each chunk at one node and its distribution
+from there.  If several nodes complete a chunk, each for itself, as in recursive doubling, one of
+them does so for all, which takes more steps.
 """
 
 from __future__ import annotations
@@ -27,19 +26,19 @@ from syncoll.searching.known_algorithms import Clock
 __all__ = ["mended"]
 
 _STEPS_MORE = {False: (0, 1, 2), True: (0, 1, 2, 4)}
-"""What is tried, for algorithms that move data and for those that combine it."""
+"""Numbers of additional steps, for algorithms that move data and for combining ones."""
 
 
 def mended(
     several: Sequence[BrokenAlgorithm], clock: Clock
 ) -> Iterator[tuple[BrokenAlgorithm, Algorithm]]:
-    """Candidates, with what they were; they may have idle steps, and rounds to spare.
+    """Candidates, with their originals; they may have idle steps, and rounds to spare.
 
-    Of each algorithm the one with the fewest steps more comes at once, those with few sends first.
-    Then rounds are saved, each having a share of the time.
+    For each algorithm the candidate with the fewest additional steps comes first, small algorithms
+    before large ones.  Then rounds are saved, each candidate having a share of the time.
 
     Args:
-        clock: when nothing more is begun, and what is being improved is left as it is.
+        clock: ends the work, with the candidate in progress left as it is.
     """
     made: list[tuple[BrokenAlgorithm, int, _Mended]] = []
     for broken in sorted(several, key=lambda one: one.algorithm.num_sends):
@@ -69,7 +68,7 @@ def mended(
 
 
 def _best(broken: BrokenAlgorithm, more: int, until: Deadline) -> _Mended | None:
-    """That with the fewest rounds of those with so many steps more."""
+    """The candidate with the fewest rounds for a number of additional steps."""
     best: _Mended | None = None
     for places in _places(broken.algorithm.steps, more, combining=broken.combining):
         if best is not None and until.passed:
@@ -81,9 +80,9 @@ def _best(broken: BrokenAlgorithm, more: int, until: Deadline) -> _Mended | None
 
 
 def _places(steps: int, more: int, *, combining: bool) -> list[tuple[int, ...]]:
-    """Before which steps others are put in: few, as each way to do it is tried.
+    """Positions of additional steps, few since each choice is tried.
 
-    What is combined is late twice: on its way to where it is collected, and from there.
+    Combining algorithms lose time twice: before the collecting node and after it.
     """
     if not more:
         return [()]
@@ -97,11 +96,11 @@ def _places(steps: int, more: int, *, combining: bool) -> list[tuple[int, ...]]:
 
 @dataclass(eq=False)
 class _Mended:
-    """Deliveries that all come in time.
+    """Deliveries that all arrive in time.
 
     Args:
-        halves: what is collected, if anything is, and what is distributed.
-        roots: ``[G]``, where chunks are collected; None where nothing is.
+        halves: the collection, if any, and the distribution.
+        roots: ``[G]``, the collecting node of each chunk; None without a collection.
     """
 
     budget: Budget
@@ -114,7 +113,7 @@ class _Mended:
         return int(self.budget.needed().sum())
 
     def save_rounds(self, until: Deadline) -> None:
-        """Takes away rounds as long as what they held finds other ways."""
+        """Takes away rounds as long as the excess sends find other ways."""
         budget = self.budget
         budget.fixed = True
         for half in self.halves:
@@ -155,7 +154,7 @@ class _Mended:
         return True
 
     def algorithm(self, broken: BrokenAlgorithm) -> Algorithm:
-        """With the fewest rounds for its sends."""
+        """The algorithm with the fewest rounds for its sends."""
         rows = [half.rows() for half in self.halves]
         rounds = tuple(self.budget.needed().tolist())
         if self.roots is None:
@@ -166,7 +165,7 @@ class _Mended:
 
 
 def _mended_once(broken: BrokenAlgorithm, places: Sequence[int]) -> _Mended | None:
-    """The sends with idle steps before some, and what is broken on other ways."""
+    """The sends with idle steps inserted, and lost ones rerouted."""
     rounds, sends = list(broken.algorithm.rounds_per_step), broken.algorithm.sends.copy()
     for place in sorted(places, reverse=True):
         rounds.insert(place, 0)
@@ -186,10 +185,10 @@ def _mended_once(broken: BrokenAlgorithm, places: Sequence[int]) -> _Mended | No
 def _halves(
     broken: BrokenAlgorithm, budget: Budget, sends: IntArray
 ) -> tuple[list[Deliveries], IntArray] | None:
-    """What is collected at one node for each chunk, and what is distributed from there.
+    """The collection of each chunk at one node, and its distribution from there.
 
-    Where several nodes have all of a chunk, each by itself, that which first sends it on counts.
-    None where it does not begin with any.
+    If several nodes complete a chunk, each by itself, the first that forwards it counts.  None if
+    there is no such node.
     """
     assert broken.algorithm.contributions is not None
     pre, post, steps = broken.table.pre, broken.table.post, budget.steps
@@ -219,7 +218,7 @@ def _halves(
 
 
 def _carried(rows: IntArray, pre: BoolArray) -> BoolArray:
-    """``[M, P]``: whose contributions sends of trees to roots carry: those behind them."""
+    """``[M, P]``: the contributions of sends of trees to roots."""
     carried = np.zeros((len(rows), pre.shape[1]), dtype=bool)
     held: dict[tuple[int, int], BoolArray] = {}
     for i in np.argsort(rows[:, 3], kind="stable").tolist():

@@ -1,6 +1,6 @@
-"""Survey: every single failure of a machine in turn, and what it costs.
+"""Survey: repairs every single failure of a machine in turn.
 
-One failure of each orbit is repaired, as `syncoll repair` does it, and stands for the others.
+One failure of each orbit is repaired, as `syncoll repair` does it, and represents the others.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from syncoll.searching import ChosenSeed
 __all__ = ["COLUMNS", "Survey", "SurveyWork", "Surveyed", "rows", "survey"]
 
 Search = Callable[[Topology, Collective, Deadline, Sequence[ChosenSeed]], Frontier]
-"""A frontier, from known algorithms as seeds, until then; one that was interrupted says so."""
+"""Finds a frontier by a deadline, with known algorithms as seeds; it says if it was interrupted."""
 
 
 @dataclass(frozen=True, eq=False)
 class Surveyed:
-    """One failure, for all that are like it.
+    """One failure, representing its orbit.
 
     Args:
-        repair: what came of it; None where it was not looked at, or cannot be repaired.
-        refused: why the collective cannot be done any more, which is proved; else empty.
-        left_out: why it was not looked at, where what is left cannot be described; else empty.
+        repair: None if it was not tried, or is impossible.
+        refused: the reason if the collective is impossible, which is proved; else empty.
+        left_out: the reason if the rest cannot be described, so that it was not tried; else empty.
     """
 
     failure: SingleFailure
@@ -45,12 +45,12 @@ class Surveyed:
 
     @property
     def words(self) -> str:
-        """What is broken."""
+        """The damage in words."""
         return self.failure.damage.words
 
     @property
     def any_steps(self) -> Loss | None:
-        """What is lost with any number of steps; None where there is no repair."""
+        """The loss with any number of steps; None without a repair."""
         return None if self.repair is None else self.repair.losses[-1]
 
 
@@ -60,8 +60,8 @@ class Survey:
 
     Args:
         whole: the machine's frontier.
-        complete: whether all were looked at that can be, and no search was ended by a limit on all
-            of it.
+        complete: whether all possible ones were tried, and no search was ended by the overall
+            limit.
     """
 
     kind: FailureKind
@@ -73,28 +73,28 @@ class Survey:
 
     @property
     def failures(self) -> int:
-        """How many there are, those that are alike counted."""
+        """Number of failures, all of each orbit counted."""
         return sum(one.failure.images for one in self.surveyed)
 
     @property
     def fatal(self) -> tuple[Surveyed, ...]:
-        """Those after which the collective cannot be done."""
+        """Those that make the collective impossible."""
         return tuple(one for one in self.surveyed if one.refused)
 
     @property
     def left_out(self) -> tuple[Surveyed, ...]:
-        """Those that were not looked at, as what is left cannot be described."""
+        """Those that were not tried, since the rest cannot be described."""
         return tuple(one for one in self.surveyed if one.left_out)
 
     @property
     def worst(self) -> tuple[Surveyed, ...]:
-        """Those that were repaired, which cost the most R/C with any number of steps first."""
+        """The repaired ones, by R/C with any number of steps, the highest first."""
         found = [one for one in self.surveyed if one.any_steps is not None]
         return tuple(sorted(found, key=_badness, reverse=True))
 
     @property
     def found(self) -> bool:
-        """Whether an algorithm was found after a failure, or that there is none."""
+        """Whether an algorithm, or a proof that there is none, was found after a failure."""
         return bool(self.fatal) or any(one.frontier.points for one in self._repairs)
 
     @property
@@ -110,13 +110,13 @@ def _badness(one: Surveyed) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class SurveyWork:
-    """How a survey is worked on.
+    """Settings of a survey.
 
     Args:
         seconds: for each failure.
-        until: when all must be over.
-        told: is told how many of how many are done, and what comes next.
-        folder: where frontiers are kept as they come, and read from.
+        until: the deadline of all.
+        told: called with the numbers of finished and of all failures, and the next one.
+        folder: frontiers are written to it as they come, and read from it.
     """
 
     search: Search
@@ -135,7 +135,7 @@ def survey(
 ) -> Survey:
     """Repairs one failure of each orbit.
 
-    Ctrl-C and the deadline end it with those that were looked at.
+    Ctrl-C and the deadline end it with the failures done so far.
 
     Args:
         whole: with at least one point.

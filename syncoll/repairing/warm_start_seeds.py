@@ -1,7 +1,7 @@
 """Algorithms of the whole machine as seeds, and as warm starts, of the damaged one's search.
 
-`kept` proposes those that still work, `mended` what `rip_up_reroute` makes of the others; both are
-verified like the proposals of any seed.
+`kept` proposes those that still work, `mended` those that `rip_up_reroute` makes of the others;
+both are verified like the proposals of any seed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _CarriedOver:
 
     Args:
         topology: the damaged one, or its reverse.
-        collective: the name of what is asked there.
+        collective: the name of the collective there.
         families: that still work.
     """
 
@@ -133,7 +133,7 @@ def _carried(
 
 
 def _carried_family(family: Family, machine: Damaged) -> Family | None:
-    """A family on the damaged machine; None where it does not work there, or nodes are gone."""
+    """A family on the damaged machine; None if it does not work there, or nodes are lost."""
 
     def there(part: Part) -> Part:
         return Part(replace(part.instance, topology=machine.topology), part.algorithm)
@@ -154,7 +154,7 @@ def _carried_family(family: Family, machine: Damaged) -> Family | None:
 
 
 def _turned(part: Part, dual: str) -> Part:
-    """A part as one of the dual, on the machine with its links turned round."""
+    """A part as one of the dual, on the reversed machine."""
     return Part(*invert(part.instance, part.algorithm, dual))
 
 
@@ -165,7 +165,7 @@ class _Solved(Costs):
 
 
 def _inverted(points: Iterable[Costs], dual: Collective) -> Iterator[Costs]:
-    """The points as algorithms of the dual on the machine with its links turned round."""
+    """The points as algorithms of the dual on the reversed machine."""
     for point in points:
         try:
             yield _Solved(*invert(point.instance, point.algorithm, dual.name))
