@@ -19,11 +19,8 @@ __all__ = ["FileError", "ForestCheck", "FrontierCheck", "WrongError", "check"]
 def check(content: bytes) -> FrontierCheck | ForestCheck:
     """Checks the content of a file.
 
-    Returns:
-        what was accepted, and what no file can prove.
-
     Raises:
-        FileError: when it is not a file that is checked here.
+        FileError: when it is neither a frontier nor a forest.
         WrongError: when a claim does not hold, or an entry is not as specified.
     """
     document, name, version = parse(content)

@@ -1,7 +1,7 @@
 """Replays algorithms: step 2 of docs/certificates.md, "What the check does".
 
 Sets of nodes are integers, see `mask_of`.  The loads of a link or a bound in all steps are one
-integer as well, with `WIDTH` bits for each step: what happens d steps later is shifted.
+integer with `WIDTH` bits for each step; a delay shifts them.
 """
 
 from __future__ import annotations
@@ -10,19 +10,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, reduce
 from operator import or_
+from typing import Any
 
 from .layout import Json, WrongError, at, require
-from .machine import Machine, mask_of
+from .machine import Machine, in_runs, mask_of
 
 __all__ = ["MOST_CELLS", "WIDTH", "Replay", "require_room"]
 
-WIDTH = 64
-MOST_CELLS = 1 << 28
-"""Chunks times nodes, and sends, that are looked at."""
-MOST_REMAINDERS = 100_000
-
-Send = tuple[int, int, int, int, int]
-"""Chunk, source, destination, step, contributions."""
+WIDTH, MOST_REMAINDERS = 64, 100_000
+MOST_CELLS = 1 << 28  # chunks times nodes, and sends
+Send = tuple[int, int, int, int, int]  # chunk, source, destination, step, contributions
 
 
 def bits(mask: int) -> Iterator[int]:
@@ -30,13 +27,8 @@ def bits(mask: int) -> Iterator[int]:
     return (n for n in range(mask.bit_length()) if mask >> n & 1)
 
 
-def in_runs(runs: Sequence[tuple[int, int]], most: int) -> list[int]:
-    require(sum(last - first + 1 for first, last in runs) <= most, "too many to be looked at")
-    return [i for first, last in runs for i in range(first, last + 1)]
-
-
 def require_room(machine: Machine, rounds: Sequence[int], loads: Sequence[int]) -> None:
-    """Passes where no bound has to carry more in a step than its rounds allow."""
+    """Checks that no bound carries more in a step than its rounds allow."""
     for j, (packed, room) in enumerate(zip(loads, machine.room, strict=True)):
         for step in range(-(-packed.bit_length() // WIDTH)):
             load, have = packed >> WIDTH * step & (1 << WIDTH) - 1, room * rounds[step]
@@ -44,13 +36,7 @@ def require_room(machine: Machine, rounds: Sequence[int], loads: Sequence[int]) 
 
 
 class Replay:
-    """A point, or a part of a family.
-
-    Attributes:
-        ends: pre and post of each chunk.
-        elements: of carriers: where nodes go, and the delay.
-        watched: the chunks that are replayed.
-    """
+    """A point, or a part of a family."""
 
     def __init__(self, part: Json, machine: Machine) -> None:
         self.machine, self.combining = machine, part.get("combining", False)
@@ -61,8 +47,9 @@ class Replay:
         self._read_chunks(part["chunk_classes"])
         with at("algorithm"):
             self._read_sends(part["algorithm"])
+            # Of carriers: where nodes go, and the delay.
             self.elements = [(list(range(machine.nodes)), 0)]
-            self.watched: Iterable[int] = range(len(self.ends))
+            self.watched: Iterable[int] = range(len(self.ends))  # the chunks that are replayed
             if "carriers" in part["algorithm"]:
                 self._carry(**part["algorithm"]["carriers"])
         for c, a, b, t, _ in self.sends:
@@ -78,13 +65,13 @@ class Replay:
                 ends.update(dict.fromkeys(in_runs(one["chunks"], MOST_CELLS), kind))
         every = sorted(listed) == list(range(len(listed)))
         require(every, "chunk_classes do not name each chunk once")
-        self.ends = [ends[c] for c in range(len(ends))]
+        self.ends = [ends[c] for c in range(len(ends))]  # pre and post
         require(any(post for _, post in self.ends), "nothing is to do")
         require(all(pre or not post for pre, post in self.ends), "a chunk that starts nowhere")
 
     @property
     def kinds(self) -> dict[tuple[tuple[int, ...], tuple[int, ...]], int]:
-        """How many chunks have each pre and post."""
+        """The number of chunks with each pre and post."""
         counts = Counter(self.ends).items()
         return {(tuple(bits(pre)), tuple(bits(post))): n for (pre, post), n in counts}
 
@@ -137,7 +124,7 @@ class Replay:
         times, later = {send[3] for send in self.sends}, {d for _, d in self.elements}
         inside = all(0 <= t + d < len(self.rounds) for t in times for d in later)
         require(inside, "an image before the first or after the last step")
-        if self.machine.counts:  # what counts as one is said of single sends
+        if self.machine.counts:  # single sends count as one
             self.sends = [
                 (q[c], p[a], p[b], t + d, moved(who, p))
                 for (p, d), q in zip(self.elements, maps, strict=True)
@@ -145,15 +132,13 @@ class Replay:
             ]
             self.elements, self.watched = self.elements[:1], range(len(self.ends))
 
-    # The replay -----------------------------------------------------------------------------------
-
     def check(self) -> None:
-        """Where switches add up: as if they did, or else as if they did not."""
+        """Replays with the sums of switches, or else without."""
         if not self.holds_summed():
             self._hold(summed=False)
 
     def holds_summed(self) -> bool:
-        """Whether it holds where switches add up all that they can; False where none does."""
+        """Whether it holds where switches add up all that they can; False without such switches."""
         if not (self.combining and "destinations" in self.machine.counting):
             return False
         try:
@@ -204,10 +189,8 @@ class Replay:
                 whole = forms(held[c, n], self.ends[c][0])
                 require(whole, f"node {n} cannot form the sum of chunk {c}")
 
-    # Switches that copy and add up ----------------------------------------------------------------
-
     def _groups(self, now: list[Send], summed: bool) -> Iterator[list[Send]]:
-        """The sends of a step, those together that are added up on their way."""
+        """The sends of a step, grouped by the sum that switches make of them."""
         copied, groups = set[Send](), defaultdict[tuple[int, ...], list[Send]](list)
         if not summed:
             yield from ([send] for send in now)
@@ -233,7 +216,7 @@ class Replay:
 
     @cached_property
     def _joint(self) -> dict[int, int]:
-        """For links into one node that share bounds with `destinations` a common number."""
+        """A common number for links into one node that share bounds with `destinations`."""
         found: dict[int, int] = {}
         for own, counting in zip(self.machine.members, self.machine.counting, strict=True):
             for head in {self.machine.links[i][1] for i in own if counting == "destinations"}:
@@ -244,36 +227,33 @@ class Replay:
         return found
 
     def loads(self, *, summed: bool) -> list[int]:
-        """For each bound what it counts in all steps."""
+        """For each bound the load that it counts in all steps."""
         machine = self.machine
-        if machine.counts:
-            return self._counted_loads(summed)
-        own: dict[tuple[int, int], int] = defaultdict(int)
+        packed = defaultdict[tuple[int, int], int](int)
         for (a, b, t), n in Counter(send[1:4] for send in self.sends).items():
-            own[a, b] += n << WIDTH * t
+            packed[a, b] += n << WIDTH * t
         total = [0] * len(machine.links)
         for p, d in self.elements:
-            for (a, b), packed in own.items():
-                later = packed << WIDTH * d if d >= 0 else packed >> WIDTH * -d
+            for (a, b), load in packed.items():
+                later = load << WIDTH * d if d >= 0 else load >> WIDTH * -d
                 total[machine.number[p[a], p[b]]] += later
-        return [sum(total[i] for i in some) for some in machine.members]
-
-    def _counted_loads(self, summed: bool) -> list[int]:
-        """The same where switches copy, or add up."""
-        machine, found = self.machine, [0] * len(self.machine.room)
-        for t, now in enumerate(self._by_step):
-            over: dict[int, list[tuple[Send, int]]] = defaultdict(list)
+        found = [
+            0 if kind else sum(total[i] for i in own)
+            for own, kind in zip(machine.members, machine.counting, strict=True)
+        ]
+        counted = defaultdict[int, list[int]](list)
+        for j, kind in enumerate(machine.counting):
+            for i in machine.members[j] if kind else ():
+                counted[i].append(j)
+        for t, now in enumerate(self._by_step if counted else ()):
+            values = defaultdict[int, set[Any]](set)
             for i, group in enumerate(self._groups(now, summed)):
-                for send in group:
-                    over[machine.number[send[1:3]]].append((send, i))
-            for j, own in enumerate(machine.members):
-                sends = [one for link in own for one in over.get(link, ())]
-                value = {
-                    None: lambda one: one,
-                    "sources": lambda one: (one[0][0], one[0][1], one[0][4]),
-                    "destinations": lambda one: one[1],
-                }[machine.counting[j]]
-                found[j] += len(set(map(value, sends))) << WIDTH * t
+                for c, a, b, _, whose in group:
+                    for j in counted[machine.number[a, b]]:
+                        alike = (c, a, whose) if machine.counting[j] == "sources" else i
+                        values[j].add(alike)
+            for j, some in values.items():
+                found[j] += len(some) << WIDTH * t
         return found
 
 
@@ -283,7 +263,7 @@ def moved(mask: int, p: list[int]) -> int:
 
 
 def forms(held: set[int], whole: int) -> bool:
-    """Whether disjoint sets that are held make up a set (an exact cover, depth first)."""
+    """Whether a set is a disjoint union of held sets (an exact cover, depth first)."""
     parts = [part for part in held if not part & ~whole]
     if whole in parts or sum(parts) == whole:
         return True

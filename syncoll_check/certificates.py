@@ -15,12 +15,9 @@ from .machine import Machine, Nodes, Shape
 
 __all__ = ["Certificate"]
 
-Prices = dict[tuple[int, int], Fraction]
-"""Of a link in a step; 0 where none stands."""
+Prices = dict[tuple[int, int], Fraction]  # of a link in a step; 0 by default
 Total = Fraction | int
-Table = list[list[Any]]
-"""For each step the price of each link, in units of which the scale makes 1."""
-
+Table = list[list[Any]]  # for each step the price of each link, times the scale
 MOST_DESTINATIONS, MOST_UNINFORMED = 10, 15
 
 
@@ -43,10 +40,9 @@ def tabulated(machine: Machine, prices: Prices, steps: int) -> tuple[int, Table]
 
 
 def ways(machine: Machine, goal: int, table: Table, steps: int | None) -> list[Any]:
-    """For each node the cost of the cheapest way to a goal, inf without one.
+    """For each node the cost of the cheapest way to a goal in at most S steps, inf without one.
 
-    Args:
-        steps: the way has at most so many; None: any number, at the prices of step 0.
+    With S = None it has any number of steps, at the prices of step 0.
     """
     cost: list[Any] = [inf] * machine.nodes
     cost[goal] = 0
@@ -65,7 +61,7 @@ def ways(machine: Machine, goal: int, table: Table, steps: int | None) -> list[A
 def cheapest_tree(
     machine: Machine, sources: Nodes, goals: Nodes, prices: Prices, steps: int
 ) -> Fraction:
-    """The cost of the cheapest tree in so many steps."""
+    """The cost of the cheapest tree in S steps."""
     few, lacking = len(goals) <= MOST_DESTINATIONS, machine.nodes - len(sources)
     require(sources and (few or lacking <= MOST_UNINFORMED), "a tree with too many destinations")
     informed = 3**lacking <= machine.nodes * 3 ** len(goals) and lacking <= MOST_UNINFORMED
@@ -80,7 +76,7 @@ def _by_goals(machine: Machine, sources: Nodes, goals: Nodes, table: Table) -> A
     sets = range(1 << len(goals))
 
     def joined(costs: list[Any]) -> list[Any]:
-        """With the splits of each set in two; what is in a set has a smaller number."""
+        """Adds the splits of each set in two; subsets have smaller numbers."""
         costs[0] = 0
         for whole in sets:
             part = (whole - 1) & whole
@@ -102,7 +98,7 @@ def _by_goals(machine: Machine, sources: Nodes, goals: Nodes, table: Table) -> A
 
 
 def _by_informed(machine: Machine, sources: Nodes, goals: Nodes, table: Table) -> Any:
-    """By sets of nodes that have the chunk; what one step adds is a set of its own."""
+    """By sets of nodes that have the chunk; one step adds a set."""
     least: dict[int, Any] = {sum(1 << n for n in sources): 0}
     for prices in table:
         after = dict(least)
@@ -121,12 +117,7 @@ def _by_informed(machine: Machine, sources: Nodes, goals: Nodes, table: Table) -
 
 
 class Certificate:
-    """A certificate that holds.
-
-    Attributes:
-        steps: what it proves is about algorithms of at most so many steps; None: of any number.
-        bandwidth: no such algorithm has a lower R/C.
-    """
+    """A certificate that holds: no algorithm of at most S steps (None: any) has a lower R/C."""
 
     def __init__(self, written: Json, machine: Machine, shapes: Sequence[Shape]) -> None:
         self.written, self.method, self.steps = written, written["method"], written["steps"]
@@ -147,7 +138,7 @@ class Certificate:
         require(proved == self.rounds, f"it proves R >= {proved}, not R >= {self.rounds}")
 
     def speaks_of(self, steps: int | None) -> bool:
-        """Whether it is about algorithms of at most so many steps (None: of any number)."""
+        """Whether it is about algorithms of at most S steps (None: any number)."""
         return self.steps is None or (steps is not None and self.steps >= steps)
 
     def _nothing(self) -> Total:
@@ -237,10 +228,8 @@ class Certificate:
                 paid += n * max(costs)
         return _over(paid, sum(machine.room[i] * value for (i,), value in each.items()))
 
-    # Sums -----------------------------------------------------------------------------------------
-
     def _alike(self) -> tuple[list[int], list[int]]:
-        """For each node, and for each link, the least that automorphisms lead to."""
+        """For each node and each link the least one of its orbit."""
         machine, everyone = self.machine, list(range(self.machine.nodes))
         dear: dict[int, set[Any]] = defaultdict(set)
         for one in self.written["prices"]:
@@ -268,7 +257,7 @@ class Certificate:
         return alike
 
     def _in_sends(self, price: Prices, costs: Mapping[int, Total]) -> Total:
-        """What classes cost together: each chunk a whole multiple of what all prices are."""
+        """The cost of classes together: that of a chunk is a whole multiple of the prices' unit."""
         scale = lcm(*(one.denominator for one in price.values()))
         unit = Fraction(gcd(*(int(one * scale) for one in price.values())), scale)
         counts = list(self.shape.counts.values())
@@ -298,7 +287,7 @@ class Certificate:
         return self._in_sends(price, least)
 
     def _case(self, case: Json, ends: tuple[Nodes, Nodes], price: Prices) -> Any:
-        """What a chunk costs in a case."""
+        """The cost of a chunk in a case."""
         pre, post = ends
         require(len(pre) > 1 and len(post) > 0, "not combined")
         v, rest, steps = case["node"], defaultdict(Fraction, price), self.steps
@@ -308,7 +297,7 @@ class Certificate:
             (made if is_made else never).add((link, t))
 
         def paid(shares: list[Json], end: int) -> Iterator[Any]:
-            """What each of the ways in so many steps costs; takes its shares from the rest."""
+            """The cost of each way in at most `end` steps; takes its shares from the rest."""
             for share in shares:
                 own = distinct(share["prices"])
                 scale, table = tabulated(self.machine, own, steps)
@@ -397,7 +386,7 @@ class Certificate:
 
 
 def sum_in_switches(nodes: int, out: Sequence[Fraction], into: Sequence[Fraction]) -> Any:
-    """What a chunk costs where switches add up: rule 3 of `switches`."""
+    """The cost of a chunk where switches add up: rule 3 of `switches`."""
     steps = range(len(out))
     later_in = [min(into[t:]) for t in steps]
 
@@ -424,7 +413,7 @@ def sum_in_switches(nodes: int, out: Sequence[Fraction], into: Sequence[Fraction
 
 
 def is_all(divided: list[Any], place: int = 0) -> bool:
-    """Whether these are all ways to make some sends or not, from a place on."""
+    """Whether cases cover all choices to make sends or not, from a place on."""
     if any(len(sends) == place for sends in divided):
         return True
     if len({sends[place][:2] for sends in divided}) != 1:
@@ -434,6 +423,6 @@ def is_all(divided: list[Any], place: int = 0) -> bool:
 
 
 def _over(need: Total, room: Total) -> Total:
-    """The rounds for what needs so much, where a round has so much room."""
+    """The rounds of a need where a round has this room."""
     require(not need or room, "what moves has no room")
     return Fraction(need) / room if need else 0

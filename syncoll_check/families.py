@@ -14,17 +14,11 @@ MOST_INTERVAL = 4096
 
 
 class Family:
-    """A family all of whose members are algorithms with the stated costs.
-
-    Attributes:
-        first: the least m.
-        limit: what R/C falls to.
-        replays: of its parts: wave, head and tail, as far as it has them.
-    """
+    """A family all of whose members, for m >= first, are algorithms with the stated costs."""
 
     def __init__(self, written: Json, machine: Machine) -> None:
         self.first: int = written["first"]
-        self.limit: Fraction = written["limit"]
+        self.limit: Fraction = written["limit"]  # of R/C
         self.usual: list[int] = written["rounds_per_interval"]
         self.up, self.down = written.get("ramp_up", []), written.get("ramp_down", [])
         lengths = [len(rounds) for rounds in (self.usual, self.up, self.down)]
@@ -57,12 +51,12 @@ class Family:
         return s, r, c
 
     def last_within(self, steps: int) -> int:
-        """The largest m with at most so many steps; below `first` where there is none."""
+        """The largest m with at most S steps; below `first` if there is none."""
         base, each = self._forms[0]
         return (steps - base) // each
 
     def within(self, steps: int) -> Fraction | None:
-        """The least R/C with at most so many steps."""
+        """The least R/C with at most S steps."""
         m = self.last_within(steps)
         return None if m < self.first else Fraction(*self.costs(m)[1:])
 
@@ -75,7 +69,7 @@ class Family:
         return rounds
 
     def _require_room(self, machine: Machine, head: int, tail: int) -> None:
-        """Passes where no member sends more than its rounds allow; the page says for which m."""
+        """Checks that no member sends more than its rounds allow; the page says for which m."""
         interval = len(self.usual)
         span = (
             max(self.depth, head, len(self.up)) + max(self.depth, tail, len(self.down)) + interval

@@ -14,18 +14,10 @@ __all__ = ["ForestCheck"]
 
 
 class ForestCheck:
-    """Forests whose trees, cuts and throughputs all hold.
-
-    Args:
-        document: its entries, read.
-        version: of the file.
-
-    Attributes:
-        accepted: what was checked, in words.
-    """
+    """Forests whose trees, cuts and throughputs all hold."""
 
     def __init__(self, document: Json, version: int) -> None:
-        self.accepted: list[str] = []
+        self.accepted: list[str] = []  # claims, in words
         self.document, self.nodes = document, document["nodes"]
         if "network" not in document:
             raise FileError("it lacks the network of its trees, as files of version 1 do")
@@ -104,6 +96,6 @@ class ForestCheck:
         return links, max(depth[node] for node in range(self.nodes))
 
     def unchecked(self) -> Iterator[tuple[str, str]]:
-        """What no file can prove: its kind, and what it is."""
+        """The kind and the words of claims that no file can prove."""
         if "any_roots" in self.document:
             yield "any roots", "the throughput of reductions to any roots along with broadcasts"

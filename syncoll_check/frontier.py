@@ -21,26 +21,19 @@ from .machine import Machine, Nodes, Shape, ascending
 __all__ = ["FrontierCheck", "digest"]
 
 MOST_RATIOS = 10_000_000
-
 Region = tuple[int, int | None, Fraction, Fraction | None]
-"""Least and most steps, least R/C and what R/C is below; None for no limit."""
+"""Least and most steps, least R/C and the R/C that it is below; None for no limit."""
 
 
 def digest(document: Json) -> str:
-    """The entry `digest` of a document as it was read."""
+    """The entry `digest` of a document."""
     rest = {key: value for key, value in document.items() if key != "digest"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
 class FrontierCheck:
-    """A frontier whose claims all hold.
-
-    Attributes:
-        accepted: what was checked, in words.
-        of: the shape of each C.
-        domain: each C up to the limit that has one.
-    """
+    """A frontier whose claims all hold."""
 
     def __init__(self, document: Json, version: int) -> None:
         self.document, self.machine = document, Machine.read(document)
@@ -79,8 +72,6 @@ class FrontierCheck:
                 self.points.append((steps, cost, point))
                 self.accepted.append(f"points[{i}]: an algorithm of S = {steps}, R/C = {cost}")
 
-    # What is asked for ----------------------------------------------------------------------------
-
     @property
     def scales(self) -> bool:
         """Whether one shape stands for every C."""
@@ -98,7 +89,7 @@ class FrontierCheck:
                 require(one.combining is self.shapes[0].combining, "combining differs")
         with at("evidence"):
             require(self.scales or not any(one.scales for one in self.shapes), "one of them scales")
-            self.of = {c: one for one in self.shapes for c in one.compared}
+            self.of = {c: one for one in self.shapes for c in one.compared}  # the shape of each C
             self.domain = sorted(c for c in self.of if c <= self.limit)
             several = sum(len(one.compared) for one in self.shapes) > len(self.of)
             require(self.shapes and not several, "no shapes, or a C with two")
@@ -122,7 +113,7 @@ class FrontierCheck:
 
     @property
     def _most(self) -> int | None:
-        """The C up to which everything is proved; None: every C."""
+        """The C up to which claims are proved; None: every C."""
         return None if self.scales else self.limit
 
     def _possible(self, chunks: int) -> bool:
@@ -137,8 +128,6 @@ class FrontierCheck:
         if shape is None:
             raise LookupError(f"C = {chunks}")
         return shape.scaled(chunks)
-
-    # Bounds ---------------------------------------------------------------------------------------
 
     def _steps(self) -> None:
         """Step 6."""
@@ -178,12 +167,10 @@ class FrontierCheck:
         return min(least, default=Fraction(0))
 
     def _known(self, steps: int) -> Fraction | None:
-        """The best known for so many steps."""
+        """The best R/C known for at most S steps."""
         costs = [cost for s, cost, _ in self.points if s <= steps]
         costs += [cost for one in self.counted if (cost := one.within(steps)) is not None]
         return min(costs, default=None)
-
-    # Proofs ---------------------------------------------------------------------------------------
 
     def _proofs(self) -> None:
         """Step 9."""
@@ -304,7 +291,7 @@ class FrontierCheck:
         self.accepted += [f"open: only {one}" for one in regions]
 
     def _last_open(self, first: int, last: int, bound: Fraction) -> int:
-        """The last of these S whose best known is above a bound; what is known only falls."""
+        """The last of these S whose best known R/C, which falls with S, is above a bound."""
 
         def is_met(steps: int) -> bool:
             best = self._known(steps)
@@ -312,10 +299,8 @@ class FrontierCheck:
 
         return first - 1 + bisect_left(range(first, last + 1), True, key=is_met)
 
-    # Families -------------------------------------------------------------------------------------
-
     def _families(self) -> None:
-        """Step 13: each is one."""
+        """Step 13: each is a family."""
         forms = []
         for i, written in enumerate(self.document.get("families", [])):
             with at("families", i):
@@ -329,7 +314,7 @@ class FrontierCheck:
                 self.accepted.append(f"families[{i}]: algorithms for m >= {family.first}")
 
     def _better_families(self) -> None:
-        """Step 13: none beats what is proved, nor a point."""
+        """Step 13: no family beats a bound or a point."""
         for i, one in enumerate(self.families):
             with at("families", i):
                 few = one.costs(one.first)[0] < self.bounds["steps"]
@@ -343,10 +328,8 @@ class FrontierCheck:
                     beaten |= sooner is not None and sooner <= cost
                     require(not beaten, f"it beats the point of S = {steps}")
 
-    # What is left ---------------------------------------------------------------------------------
-
     def unchecked(self) -> Iterator[tuple[str, str]]:
-        """What no file can prove: its kind, and what it is."""
+        """The kind and the words of claims that no file can prove."""
         believed = set(self.of) - {point["chunks"] for _, _, point in self.points}
         if self.scales:
             yield "scales", "that what holds for the C it looked at holds for every C"

@@ -1,7 +1,7 @@
 """Reads files: JSON, and the entries that `entries.txt` lists (docs/certificates.md).
 
-A *kind* is a function that takes a JSON value and returns it checked: with exact ratios in place
-of texts such as "7/6", and without unknown entries.
+A *kind* is a function from a JSON value to the checked value, with exact ratios in place of texts
+such as "7/6", and without unknown entries.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ DEEPEST = 16
 
 
 class FileError(Exception):
-    """Not a file that is checked here."""
+    """Neither a frontier nor a forest."""
 
 
 class WrongError(Exception):
-    """A claim that does not hold: what is wrong, and at which place of the file."""
+    """A claim that does not hold: the error, and its place in the file."""
 
     def __init__(self, what: str, *place: object) -> None:
         super().__init__(what)
@@ -48,7 +48,7 @@ def require(holds: object, what: str) -> None:
 
 @contextmanager
 def at(*place: object) -> Iterator[None]:
-    """Adds a place to errors; what is not found has a position, or a name, of nothing."""
+    """Adds a place to errors; a position or a name of nothing becomes one."""
     try:
         yield
     except WrongError as error:
@@ -99,15 +99,10 @@ def read(document: Json, name: str, version: int) -> Json:
 
 
 class _Layout:
-    """The kinds of `entries.txt`.
-
-    Attributes:
-        kinds: by name.
-        needed: the version that what was read needs at least.
-    """
+    """The kinds of `entries.txt`, by name."""
 
     def __init__(self) -> None:
-        self.needed = 1
+        self.needed = 1  # the least version with all entries that were read
         self.kinds: dict[str, Kind] = {
             "text": _one(lambda value: isinstance(value, str), "a text"),
             "flag": _one(lambda value: type(value) is bool, "true or false"),
@@ -132,7 +127,7 @@ class _Layout:
                 self.kinds[kind.rstrip("*")] = self._record(entries, closed=kind[-1] != "*")
 
     def _kind(self, text: str) -> Kind:
-        """That of a type; records may come later in the list."""
+        """The kind of a type; records may come later in the list."""
         if text.endswith("|null"):
             inner = self._kind(text.removesuffix("|null"))
             return lambda value: None if value is None else inner(value)
@@ -173,16 +168,14 @@ class _Layout:
 
         return read
 
-    def _certificate(self, value: Any) -> Json:
+    def _certificate(self, value: Any) -> Any:
         method = value.get("method") if isinstance(value, dict) else None
-        kind = self.kinds.get(f"certificate.{method}")
-        if kind is None or not isinstance(method, str):
-            raise WrongError(f"the method {method!r:.60}")
-        found: Json = kind(value)
-        return found
+        kind: Any = self.kinds.get(f"certificate.{method}")
+        require(kind and isinstance(method, str), f"the method {method!r:.60}")
+        return kind(value)
 
     def _run(self, name: str, version: int) -> Kind:
-        """A number, or the first and the last of a run, as files have them from a version on."""
+        """A number, or the first and the last of a run, which needs a version."""
 
         def read(value: Any) -> tuple[int, int]:
             if not isinstance(value, list):

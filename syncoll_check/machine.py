@@ -1,4 +1,4 @@
-"""Machines, and the shapes that say how many chunks start here and are needed there."""
+"""Machines, and the shapes: how many chunks have each pre and post."""
 
 from __future__ import annotations
 
@@ -16,17 +16,22 @@ __all__ = ["Demand", "Machine", "Nodes", "Shape", "ascending", "mask_of", "requi
 
 Nodes = tuple[int, ...]
 Link = tuple[int, int]
-Demand = tuple[Nodes, Nodes, int]
-"""Sources, destinations, count."""
+Demand = tuple[Nodes, Nodes, int]  # sources, destinations, count
 
 
 def ascending(values: Sequence[Any]) -> bool:
-    """Whether they ascend, none twice."""
+    """Whether values ascend strictly."""
     return all(a < b for a, b in pairwise(values))
 
 
+def in_runs(runs: Sequence[Link], most: int) -> list[int]:
+    """The numbers of runs."""
+    require(sum(last - first + 1 for first, last in runs) <= most, "too many to be looked at")
+    return [i for first, last in runs for i in range(first, last + 1)]
+
+
 def mask_of(runs: Iterable[Link], end: int) -> int:
-    """A set of nodes as an integer, bit n standing for node n."""
+    """A set of nodes as an integer; bit n is node n."""
     found = 0
     for first, last in runs:
         require(last < end, f"node {last}, of {end} nodes")
@@ -43,7 +48,7 @@ def require_network(links: Sequence[Link], vertices: int) -> None:
 
 
 def require_fabric(fabric: Json, nodes: int) -> None:
-    """Passes a physical network that makes sense."""
+    """Checks that a physical network makes sense."""
     links, vertices = fabric["links"], nodes + fabric["switches"]
     require_network([link[:2] for link in links], vertices)
     require(all(link[2] > 0 for link in links), "a bandwidth of 0")
@@ -56,18 +61,12 @@ def require_fabric(fabric: Json, nodes: int) -> None:
 
 
 class Machine:
-    """Nodes, links, and the bandwidth relation.
-
-    Attributes:
-        number: of each link.
-        members: for each bound the numbers of its links.
-        room: for each bound b.
-        counting: for each bound what counts as one; None for every send.
-    """
+    """Nodes, links, and the bandwidth relation."""
 
     def __init__(self, nodes: int, links: list[Link], bounds: Sequence[Json]) -> None:
         self.nodes, self.links, self.bounds = nodes, links, bounds
         self.number = {link: i for i, link in enumerate(links)}
+        # For each bound the numbers of its links, b, and the sends that count as one (None: none).
         self.members = [[self.number[link] for link in one["links"]] for one in bounds]
         self.room: list[Fraction] = [one["chunks_per_round"] for one in bounds]
         self.counting: list[str | None] = [one.get("counts") for one in bounds]
@@ -76,7 +75,7 @@ class Machine:
 
     @classmethod
     def read(cls, document: Json) -> Machine:
-        """That of a frontier's file."""
+        """The machine of a frontier's file."""
         nodes, written = document["nodes"], document["interconnect"]
         with at("interconnect"):
             links = written["links"]
@@ -96,7 +95,7 @@ class Machine:
 
     @cached_property
     def reversed(self) -> Machine:
-        """With every link turned; its links have other numbers."""
+        """The machine with all links reversed, which renumbers them."""
 
         def turned(links: list[Link]) -> list[Link]:
             return sorted((b, a) for a, b in links)
@@ -110,7 +109,7 @@ class Machine:
 
     @cached_property
     def onward(self) -> list[list[Link]]:
-        """For each node the links that leave it: their numbers, and where they go."""
+        """For each node the numbers and the ends of its outgoing links."""
         found: list[list[Link]] = [[] for _ in range(self.nodes)]
         for i, (a, b) in enumerate(self.links):
             found[a].append((i, b))
@@ -132,12 +131,7 @@ class Machine:
 
 
 class Shape:
-    """How many chunks start here and are needed there, for one C.
-
-    Attributes:
-        counts: of chunks, by pre and post.
-        steps: the least steps of an algorithm.
-    """
+    """The number of chunks with each pre and post, for one C."""
 
     def __init__(self, written: Json, machine: Machine) -> None:
         self.chunks, self.combining = written["chunks"], written["combining"]
@@ -145,17 +139,14 @@ class Shape:
         self.counts: dict[tuple[Nodes, Nodes], int] = {}
         for i, one in enumerate(written["classes"]):
             with at("classes", i):
-                pre, post = (
-                    tuple(n for first, last in one[key] for n in range(first, last + 1))
-                    for key in ("pre", "post")
-                )
+                pre, post = (tuple(in_runs(one[key], machine.nodes)) for key in ("pre", "post"))
                 inside = all(nodes[-1:] < (machine.nodes,) for nodes in (pre, post))
                 require(ascending(pre) and ascending(post) and inside, "nodes of pre or post")
                 for own in [(n,) for n in post] if "each" in one else [post]:
                     require((pre, own) not in self.counts, "a class twice")
                     self.counts[pre, own] = one["count"]
         require(ascending(list(self.counts)), "classes that do not ascend")
-        self.steps: float = 0
+        self.steps: float = 0  # the least of an algorithm
         for pre, post in self.counts:
             for start in self._starts(pre) if post else ():
                 require(start, f"a chunk for node {post[0]} that starts nowhere")
@@ -163,11 +154,11 @@ class Shape:
                 self.steps = max(self.steps, *(far[n] for n in post))
 
     def _starts(self, pre: Nodes) -> list[Nodes]:
-        """What has to get to a post: a copy from one of some nodes, or each contribution."""
+        """The sources of each post: all nodes of pre for a copy, each node for contributions."""
         return [(n,) for n in pre] if self.combining else [pre]
 
     def is_journey(self, start: Nodes, to: int) -> bool:
-        """Whether something has to get to a node from the nearest of some nodes."""
+        """Whether a copy, or a contribution, has to get to a node from the nearest of some."""
         return any(to in post and start in self._starts(pre) for pre, post in self.counts)
 
     def allows(self, chunks: int) -> bool:
@@ -180,7 +171,7 @@ class Shape:
         return {key: n * chunks // self.chunks for key, n in self.counts.items()}
 
     def demands(self, reading: str, node: int | None) -> list[Demand]:
-        """What a certificate speaks of, in order."""
+        """The demands of a certificate, in order."""
         require((reading == "moving") != self.combining, "a reading of another kind")
         require((node is not None) == (reading in ("spread", "collect")), "a reading's node")
         found: Counter[tuple[Nodes, Nodes]] = Counter()
