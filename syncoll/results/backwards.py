@@ -10,11 +10,7 @@ __all__ = ["backwards"]
 
 
 def backwards(family: Family, invert: Callable[[Part], Part]) -> Family:
-    """Everything in the opposite order: what came as the tail is the head; still to be verified.
-
-    Args:
-        invert: a part.
-    """
+    """The family in the opposite order, with each part inverted by `invert`; not yet verified."""
     last, interval = family.wave.steps - 1, family.interval
     return Family(
         invert(family.wave),

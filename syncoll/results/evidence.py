@@ -25,7 +25,6 @@ __all__ = [
     "with_files",
 ]
 
-
 BY_CUTTING = "a larger C cuts every chunk of the least C"
 """Why the shape of a regular collective stands for every C."""
 
@@ -36,7 +35,7 @@ class ScaledShape:
 
     Args:
         shape: for one C.
-        compared: C for which the collective's chunks were compared with it.
+        compared: the C whose chunks were compared with it.
         scales: why it stands for every admitted C; None in older files of irregular collectives.
     """
 
@@ -47,13 +46,7 @@ class ScaledShape:
 
 @dataclass(frozen=True)
 class Distance:
-    """Why no algorithm has fewer steps: something must get from one place to another.
-
-    Args:
-        sources: nodes of which one has it.
-        destination: the node that needs it.
-        steps: how far that is from the nearest.
-    """
+    """Why no algorithm has fewer steps: the distance from the nearest of some sources to a node."""
 
     sources: tuple[int, ...]
     destination: int
@@ -61,7 +54,7 @@ class Distance:
 
     @classmethod
     def of(cls, reach: Reach) -> Distance | None:
-        """The longest way that a chunk, or a contribution, must go; None if nothing must move."""
+        """The longest way of a chunk, or a contribution; None if nothing must move."""
         farthest = reach.farthest
         if farthest is None:
             return None
@@ -76,13 +69,13 @@ class Distance:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything proved about a frontier.
+    """The proofs of a frontier's claims.
 
     Args:
-        shapes: what is asked, for which C.
+        shapes: the chunks, and the C that they stand for.
         max_chunks: the search's limit on C.
-        undefined: C up to the limit for which a shape has whole counts, but for which the
-            collective is not defined.
+        undefined: C up to the limit for which a shape has whole counts, but the collective is not
+            defined.
         distance: proves the least number of steps; None when nothing must move.
         bandwidth: certificates for any number of steps, one for each shape.
         proofs: one for each S from the least on, ascending.
@@ -106,25 +99,21 @@ class Evidence:
 
     @property
     def certificates(self) -> tuple[Certificate, ...]:
-        """Every certificate that something rests on, once."""
+        """Every certificate of a bound or a proof, once."""
         every: list[Certificate] = []
         for group in (self.bandwidth, *(proof.certificates for proof in self.proofs)):
             every += [one for one in group if one not in every]
         return tuple(every)
 
     def shape(self, chunks: int) -> ChunkClasses | None:
-        """The shape that stands for C = `chunks`; None when none is known to."""
+        """The shape that stands for C = `chunks`; None if unknown."""
         for one in self.shapes:
             if chunks in one.compared or (self.scaling and one.shape.allows(chunks)):
                 return one.shape
         return None
 
     def renumbered(self, bounds: Sequence[int]) -> Evidence:
-        """The same on a topology that differs in the positions of its bounds only.
-
-        Args:
-            bounds: for each of them the position there.
-        """
+        """The evidence on a topology whose bounds have other positions: `bounds[i]` for i."""
 
         def moved(some: Iterable[Certificate]) -> tuple[Certificate, ...]:
             return tuple(replace(one, bound=one.bound.renumbered(bounds)) for one in some)
@@ -133,10 +122,10 @@ class Evidence:
         return replace(self, bandwidth=moved(self.bandwidth), proofs=tuple(proofs))
 
     def inverse(self, factor: Fraction, admits: Callable[[int], bool]) -> Evidence:
-        """The same about the inverse of a regular collective, on the reversed topology.
+        """The evidence for the inverse of a regular collective, on the reversed topology.
 
         Args:
-            factor: C of the inverse divided by C of this one, the same for each C.
+            factor: C of the inverse divided by C of this collective, the same for each C.
             admits: whether the inverse is defined for a C.
         """
         shapes = tuple(
@@ -164,10 +153,9 @@ class Evidence:
 def undefined_chunks(
     shapes: Sequence[ScaledShape], max_chunks: int, admits: Callable[[int], bool]
 ) -> tuple[int, ...]:
-    """The C up to a limit that must be named as undefined.
+    """The C up to a limit for which the collective is undefined.
 
-    Where the shape stands for every C, a C for which it has no whole counts need not be: it cannot
-    be defined.
+    Where one shape stands for every C, a C without whole counts is obvious and left out.
     """
     allowed = shapes[0].shape.allows if len(shapes) == 1 and shapes[0].scales else None
     return tuple(
@@ -178,7 +166,7 @@ def undefined_chunks(
 def refuted_instance(
     evidence: Evidence, refuted: Refuted, topology: Topology, name: str
 ) -> Instance:
-    """The instance that a solver ruled out; an inverse is its dual on the reversed topology.
+    """The instance that a solver refuted: for an inverse its dual on the reversed topology.
 
     Raises:
         ModelError: when no shape stands for that C.
@@ -203,12 +191,7 @@ def refuted_instance(
 
 
 def with_files(evidence: Evidence, write: Callable[[Refuted], str | None]) -> Evidence:
-    """The evidence with a proof file named for each refutation that has one.
-
-    Args:
-        evidence: as a search leaves it.
-        write: makes a proof file, once for each, and gives its name; None where it has no proof.
-    """
+    """The evidence with the proof file of each refutation; `write` makes it once, or gives None."""
     named = cache(lambda one: replace(one, file=write(one)))
     proofs = (replace(proof, refuted=tuple(map(named, proof.refuted))) for proof in evidence.proofs)
     return replace(evidence, proofs=tuple(proofs))

@@ -1,14 +1,12 @@
-"""Family: algorithms for every m that start a wave of chunks after the other, in closed form.
+"""Family: algorithms for every m that start m waves of chunks, in closed form.
 
-A wave is an algorithm of c chunks in d steps.  Started again every II steps, m times, it is an
-algorithm of c m chunks in ``d + (m - 1) II`` steps, as long as the steps that copies of it are in
-at the same time have room for all of them: software pipelining with II as the initiation interval
-(Rau, Glaeser: Some Scheduling Techniques and an Easily Schedulable Horizontal Architecture, MICRO
-1981).  Chunks that are no part of any wave may fill what is idle while the first waves come in (the
-head) and while the last ones go out (the tail).
+A wave is an algorithm of c chunks in d steps.  Started every II steps, m times, it is an algorithm
+of c m chunks in ``d + (m - 1) II`` steps, if concurrent waves fit the bandwidth: software
+pipelining with the initiation interval II (Rau, Glaeser: Some Scheduling Techniques and an Easily
+Schedulable Horizontal Architecture, MICRO 1981).  Other chunks may fill the links that are idle
+while the first waves start (the head) and the last ones end (the tail).
 
-So S, R and C grow by the same amounts from each m to the next, and R/C falls towards the rounds of
-a wave over its chunks.
+S, R and C are linear in m, and R/C falls towards the rounds of a wave over its chunks.
 """
 
 from __future__ import annotations
@@ -48,12 +46,7 @@ class Growth:
 
 @dataclass(frozen=True, eq=False)
 class Part(Costs):
-    """Some of the chunks of every member, and what is done with them.
-
-    Args:
-        instance: these chunks alone.
-        algorithm: likewise, its steps counted from the part's own beginning.
-    """
+    """Some chunks of every member, and their sends with steps from the part's own beginning."""
 
     instance: Instance
     algorithm: Algorithm
@@ -64,15 +57,14 @@ class Family:
     """An algorithm for each m.
 
     Args:
-        wave: what is started again and again.
-        rounds: of the steps whose number has the remainder 0, 1, … when divided by the initiation
-            interval II, of which there are as many as there are entries.
+        wave: starts every II steps.
+        rounds: ``[II]``, of the steps with the remainders 0, 1, … modulo II.
         first: the least m.
         ramp_up: the rounds of the first steps, where they differ.
         ramp_down: the rounds of the last steps, where they differ.
         head: chunks whose steps count from the first one.
         tail: chunks that end with the last step.
-        found_by: the name of that which found it.
+        found_by: the name of the seed or solver.
 
     Raises:
         ModelError: when its parts do not fit together, or R/C does not fall as m grows.
@@ -112,12 +104,12 @@ class Family:
 
     @property
     def fixed(self) -> tuple[Part, ...]:
-        """Head and tail, as far as there are any."""
+        """Head and tail, if any."""
         return tuple(part for part in (self.head, self.tail) if part is not None)
 
     @property
     def interval(self) -> int:
-        """II: a wave is started every so many steps."""
+        """The initiation interval II."""
         return len(self.rounds)
 
     @property
@@ -128,12 +120,8 @@ class Family:
     @property
     def rounds_needed(self) -> Growth:
         """R for each m."""
-        steps = self.steps.at(self.first)
-        usual = range(len(self.ramp_up), steps - len(self.ramp_down))
-        total = sum(self.ramp_up) + sum(self.ramp_down)
-        total += sum(self.rounds[step % self.interval] for step in usual)
         each = sum(self.rounds)
-        return Growth(total - each * self.first, each)
+        return Growth(sum(self.rounds_of(self.first)) - each * self.first, each)
 
     @property
     def chunks(self) -> Growth:
@@ -142,7 +130,7 @@ class Family:
 
     @property
     def limit(self) -> Fraction:
-        """What R/C comes near to as m grows."""
+        """The limit of R/C as m grows."""
         return Fraction(sum(self.rounds), self.wave.chunks)
 
     def bandwidth(self, m: int) -> Fraction:
@@ -159,12 +147,12 @@ class Family:
         )
 
     def within(self, steps: int) -> int | None:
-        """The m of the member with the lowest R/C among those of at most so many steps, if any."""
+        """The m of the member with the lowest R/C in at most S steps; None without one."""
         m = (steps - self.steps.base) // self.interval
         return m if m >= self.first else None
 
     def cost_within(self, steps: int) -> Fraction | None:
-        """The lowest R/C of a member of at most so many steps; None where there is none."""
+        """The lowest R/C of a member in at most S steps; None without one."""
         m = self.within(steps)
         return None if m is None else self.bandwidth(m)
 
@@ -178,7 +166,7 @@ class Family:
 
     @cached_property
     def _is_by_kind(self) -> bool:
-        """Whether a wave has several chunks that start and end alike, and all such together."""
+        """Whether a wave has equal chunks, and lists each kind of them together."""
         table = self.wave.instance.table
         several = 1 < len(table.kinds[2]) < len(table)
         return several and bool((np.diff(table.by_kind()) == 1).all())
@@ -193,8 +181,7 @@ class Family:
     def member(self, m: int) -> Point:
         """The algorithm for one m.
 
-        Chunks are numbered part by part: head, waves, tail; but where a wave has its chunks kind by
-        kind, as an exchange has those for one node after those for another, so has its member.
+        Chunks are numbered part by part: head, waves, tail; or kind by kind where a wave is.
 
         Raises:
             UsageError: when m is below the family's first.

@@ -1,8 +1,4 @@
-"""PackedForest: trees that a seed has packed, and the cut that bounds every other forest.
-
-Trees and the cut are about bandwidth alone: they say how fast a network can be at best, before
-anything is cut into chunks and steps.
-"""
+"""PackedForest: packed trees, and the cut that bounds the throughput of every other forest."""
 
 from __future__ import annotations
 
@@ -21,7 +17,7 @@ __all__ = ["ForestCollective", "Forests", "PackedForest"]
 
 
 class ForestCollective(StrEnum):
-    """What forests are packed for."""
+    """The collectives that forests are packed for."""
 
     ALLGATHER = "allgather"
     REDUCESCATTER = "reducescatter"
@@ -40,12 +36,12 @@ class PackedForest:
     """One forest and the cut that bounds every other.
 
     Args:
-        collective: what it is for; never allreduce, which takes two forests.
+        collective: never allreduce, which takes two forests.
         forest: the trees.
-        bound: data over time for the best conceivable forest, as the cut proves it.
-        cut: vertices that do not include all compute nodes.  Everything that starts in it has to
-            leave it; when reducing, everything that is to be reduced outside.
-        seconds: for each stage how long it took.
+        bound: data over time of the best possible forest, proved by the cut.
+        cut: vertices that lack a compute node.  All data that starts in it has to leave it; when
+            reducing, all data that is reduced outside.
+        seconds: by stage.
         in_time: whether the packing finished; if not, better trees may exist.
     """
 
@@ -73,7 +69,7 @@ class PackedForest:
 
     @cached_property
     def height_counts(self) -> dict[int, int]:
-        """For each height how many trees have it, counted with their weights."""
+        """The weight of the trees of each height."""
         forest = self.forest
         counts = np.zeros(forest.height + 1, dtype=np.int64)
         np.add.at(counts, forest.heights, forest.multiplicity)
@@ -90,7 +86,7 @@ class PackedForest:
 
     @property
     def leaving(self) -> list[tuple[int, int, Fraction]]:
-        """The links by which something can leave the cut: source, destination, bandwidth."""
+        """The links that leave the cut: source, destination, bandwidth."""
         return [
             (link.source, link.destination, link.bandwidth)
             for link in self.fabric.links
@@ -104,13 +100,13 @@ class Forests:
 
     Args:
         topology: its name.
-        collective: what for.
+        collective: its name.
         phases: one after the other.
-        seconds: all in all.
+        seconds: in total.
         any_roots: of an allreduce, see `syncoll.plugins.ForestPacker`.
-        fixed_k: the trees for each root, where they were asked for.
-        stored: whether they are from a file.  Then `any_roots` is its word, and whether a number of
-            trees was asked for is not known.
+        fixed_k: the requested number of trees for each root, if any.
+        stored: whether they are from a file, whose `any_roots` is unchecked and whose `fixed_k` is
+            unknown.
     """
 
     topology: str
@@ -123,17 +119,17 @@ class Forests:
 
     @property
     def unit(self) -> str:
-        """Of throughputs."""
+        """The unit of throughputs."""
         return self.phases[0].fabric.measure
 
     @property
     def algbw(self) -> Fraction:
-        """Each phase moves all data once."""
+        """The throughput: each phase moves all data once."""
         return 1 / sum((1 / phase.algbw for phase in self.phases), Fraction(0))
 
     @property
     def bound(self) -> Fraction:
-        """What the cuts leave room for."""
+        """The bound that the cuts prove."""
         return 1 / sum((1 / phase.bound for phase in self.phases), Fraction(0))
 
     @property

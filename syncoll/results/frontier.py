@@ -1,4 +1,4 @@
-"""Frontier: the points found, and in words and numbers what was not settled."""
+"""Frontier: the points of a search, and the regions that it left open."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Costs", "Frontier", "OpenClaim", "Point"]
 
 
 class Costs:
-    """What an algorithm of an instance costs."""
+    """The costs of an algorithm."""
 
     instance: Instance
     algorithm: Algorithm
@@ -51,10 +51,10 @@ class Point(Costs):
     """A verified algorithm of the frontier.
 
     Args:
-        instance: what it solves, with the algorithm's own S and R.
+        instance: with the algorithm's own S and R.
         algorithm: passed the verifier.
-        encoding: name of that which led to it.
-        backend: name of that which found it.
+        encoding: its name.
+        backend: its name.
         seconds: encode, lower, solve and verify together.
         size: of the encoding's formula; None when the point came from a file.
         bound: a proved lower bound on R/C for algorithms of at most S steps.
@@ -82,8 +82,8 @@ class OpenClaim:
 
     Args:
         most_steps: None for any number.
-        low: proved: none of an algorithm within the limits of the search is below this.
-        high: found with no more steps; None when nothing was found.
+        low: a proved bound within the limits of the search.
+        high: the best cost found with no more steps; None without one.
         reason: why the search left it open, in words.
     """
 
@@ -106,27 +106,27 @@ class OpenClaim:
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """What a search found.
+    """The result of a search.
 
     Args:
         topology: P and B.
         collective: its name.
         points: none dominates another; ordered by steps.
-        open: what is not settled.
+        open: the unsettled regions.
         scope: among which algorithms the points are optimal, in words.
-        settings: how the search was told to go, for the record.
+        settings: of the search, for the record.
         least_steps: the distance bound on S.
         least_bandwidth: the proved bound on R/C for any number of steps.
         complete: whether the search ended by itself.
-        interrupted: whether a person stopped it.
+        interrupted: whether the user stopped it.
         seconds: the whole search.
-        evidence: what is proved, and by what; None for a frontier out of a file without proofs.
-        refuted: everything that a solver ruled out, also what no proof rests on.
-        left_out: C for which the collective is said to be defined but makes no sense, each with the
-            reason: no algorithm was looked for.
-        families: algorithms for every m, in closed form; the points are not beaten by any of them.
-        counts_members: whether what is said to be known, and so what is open, counts their members;
-            in files before version 4 it does not.
+        evidence: the proofs; None for a file without proofs.
+        refuted: all refutations by solvers, used by a proof or not.
+        left_out: C for which the collective is defined but makes no sense, and so was not searched,
+            each with the reason.
+        families: algorithms for every m, in closed form; none beats a point.
+        counts_members: whether known costs, and so open regions, count members of families; not in
+            files before version 4.
         impossible: a sentence that no algorithm keeps the limits of the search, if distances and
             cuts prove that before the search; not kept in files.
 
@@ -164,18 +164,18 @@ class Frontier:
 
     @property
     def max_chunks(self) -> int | None:
-        """Everything that is proved, or said to be open, is about C up to this; None: every C."""
+        """All proofs and open regions are about C up to this; None: every C."""
         if self.evidence is None or self.evidence.scaling:
             return None
         return self.evidence.max_chunks
 
     @property
     def bounds(self) -> list[tuple[int, Fraction]]:
-        """The proved bounds on R/C by S, ascending; those of the points without evidence."""
+        """The proved bounds on R/C by S, ascending; without evidence those of the points."""
         if self.evidence is not None and self.evidence.proofs:
             return [(proof.steps, proof.bound) for proof in self.evidence.proofs]
         return [(p.steps, p.bound) for p in self.points if p.bound is not None]
 
     def proof(self, point: Point) -> Proof | None:
-        """What is proved about algorithms of at most as many steps as the point has."""
+        """The proof for algorithms of at most as many steps as the point."""
         return None if self.evidence is None else self.evidence.proof(point.steps)

@@ -1,6 +1,6 @@
-"""What is known for each S, what is left open, and what better R/C is left.
+"""The best known R/C for each S, the open regions, and the better R/C that may exist.
 
-Searches claim it with these functions, and `syncoll.trust.claims` computes it anew with them.
+Searches and `syncoll.trust.claims` share these functions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["better_left", "known_cost", "open_regions"]
 
 
 def known_cost(steps: int, points: Sequence[Point], families: Sequence[Family]) -> Fraction | None:
-    """The least R/C of a point or a member of at most so many steps; None where there is none."""
+    """The least R/C of a point or a member in at most S steps; None without one."""
     costs = [point.bandwidth for point in points if point.steps <= steps]
     costs += [cost for one in families if (cost := one.cost_within(steps)) is not None]
     return min(costs, default=None)
@@ -26,12 +26,7 @@ def known_cost(steps: int, points: Sequence[Point], families: Sequence[Family]) 
 def open_regions(
     frontier: Frontier, proofs: Sequence[Proof], least_steps: int, least_bandwidth: Fraction
 ) -> Iterator[tuple[int, int | None, Fraction, Fraction | None]]:
-    """The regions of costs that proofs leave open, as the first entries of an `OpenClaim`.
-
-    Args:
-        frontier: points and families, and whether its members count.
-        proofs: in order of steps.
-    """
+    """The regions that proofs, in order of steps, leave open: the first entries of `OpenClaim`."""
     families = frontier.families if frontier.counts_members else ()
 
     def known(steps: int) -> Fraction | None:
@@ -43,8 +38,7 @@ def open_regions(
 
     first = least_steps
     for proof in proofs:
-        # What is said of an S holds for those before it that were not searched, as far as no member
-        # of a family among them meets it.
+        # A proof holds for unsearched S before it, as far as no family meets its bound there.
         between = range(first, proof.steps)
         count = bisect_left(between, True, key=lambda s: is_met(s, proof.bound))
         if count:
@@ -63,17 +57,17 @@ def better_left(
     least: Callable[[int, int], int | None],
     enough: Fraction | None = None,
 ) -> tuple[Fraction | None, int, bool]:
-    """Which R/C below the best known is not ruled out.
+    """The least R/C below the best known that is not ruled out.
 
     Args:
         domain: each C, in ascending order.
-        max_rounds: a limit on R, which is needed where nothing is known.
-        least: the least R up to a limit that is not ruled out for a C; None where all are.
-        enough: no C after one with which this is left need be looked at.
+        max_rounds: a limit on R, needed where no cost is known.
+        least: the least R up to a limit that is not ruled out for a C; None if all are.
+        enough: the search for lower R/C stops at this one.
 
     Returns:
-        The least of the best and of all that is left, None where nothing is left at all; up to
-        which C nothing better is left; and whether that is so for the whole domain.
+        The least R/C of the best and all that are not ruled out, None without any; the C up to
+        which nothing better is left; and whether that holds for the whole domain.
     """
     low, closed, is_closed = best, 0, True
     for chunks in domain:

@@ -1,4 +1,4 @@
-"""Lower bounds of a collective on a topology, with what proves them."""
+"""Lower bounds of a collective on a topology, with their proofs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from syncoll.results.frontier import Frontier, OpenClaim
 __all__ = ["BOUNDS_ALONE", "LowerBounds"]
 
 BOUNDS_ALONE = "no algorithms: lower bounds alone"
-"""The scope of a frontier that nobody looked for algorithms for."""
+"""The scope of a frontier without a search."""
 
 _NOT_SEARCHED = "not searched"
 
@@ -24,17 +24,16 @@ class LowerBounds:
     """Proved lower bounds for one C.
 
     Args:
-        topology: where.
         collective: its name.
         chunks: C.
-        steps: S at least, by distances.
+        steps: the least S, by distances.
         any_steps: on R with any number of steps.
         by_steps: on R for at most S steps, for each S from the least to `max_steps`.
-        max_steps: the largest S that was looked at.
-        evidence: all of it with what proves it, to be saved and checked.
-        late: of which numbers of steps, in words, more might have been proved with more time.
-        interrupted: whether a person stopped it.
-        had: how much time each bound had, in words.
+        max_steps: the largest S.
+        evidence: the proofs, to be saved and checked.
+        late: the numbers of steps, in words, for which more time may prove more.
+        interrupted: whether the user stopped it.
+        had: the time of each bound, in words.
     """
 
     topology: Topology
@@ -51,7 +50,7 @@ class LowerBounds:
 
     @property
     def more(self) -> str:
-        """Of which numbers of steps more may be provable, and why; empty where of none."""
+        """For which numbers of steps more may be provable, and why; may be empty."""
         if not self.late:
             return ""
         why = "it was interrupted" if self.interrupted else self.had
@@ -63,9 +62,7 @@ class LowerBounds:
         return self.any_steps.rounds / self.chunks
 
     def bandwidth_in(self, steps: int) -> Fraction:
-        """The lower bound on R/C with at most so many steps.
-
-        Beyond those that were looked at it is that of any number of steps.
+        """The lower bound on R/C with at most S steps; beyond `max_steps` that of any number.
 
         Raises:
             UsageError: when no algorithm has so few steps.
@@ -78,7 +75,7 @@ class LowerBounds:
         return dict(self.by_steps).get(steps, self.any_steps).rounds / self.chunks
 
     def frontier(self) -> Frontier:
-        """The same as a frontier without points: what is proved, and that all above it is open."""
+        """The bounds as a frontier without points, with all costs above them open."""
         claims = [
             OpenClaim(s, s, bound.rounds / self.chunks, None, _NOT_SEARCHED)
             for s, bound in self.by_steps

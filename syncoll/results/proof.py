@@ -1,7 +1,7 @@
 """Proof: for which algorithms of at most S steps the best bandwidth cost found is optimal, and why.
 
-For every C, when certificates alone reach what was found; for C up to a limit, when a solver
-refuted the rest; or not at all, and then the certificates still bound what may exist.
+For every C, when certificates reach the best cost; for C up to a limit, when a solver refuted the
+rest; otherwise for none, and the certificates bound the costs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Scope(StrEnum):
 
 
 class Method(StrEnum):
-    """What closes the gap between the best algorithm and the bound, or proves the bound."""
+    """The argument that proves the bound, or closes the gap to it."""
 
     PRICES = "prices"
     CUT = "cut"
@@ -45,8 +45,8 @@ class Refuted:
 
     Args:
         encoding: its name.
-        backend: the name of that which answered.
-        file: name of the refutation file that proves it, where one was asked for.
+        backend: its name.
+        file: name of the refutation file that proves it, if requested.
     """
 
     steps: int
@@ -60,15 +60,13 @@ class Refuted:
 def covers(refuted: Refuted, steps: int, rounds: int, chunks: int) -> bool:
     """Whether a refutation rules out S = `steps`, R = `rounds`, C = `chunks` too.
 
-    Fewer steps or rounds are harder.  m copies of an algorithm side by side have m times its R and
-    C, so what is ruled out for these is ruled out for it.
+    Fewer steps or rounds are harder; m parallel copies of an algorithm have m times its R and C.
     """
     return rounds <= most_covered(refuted, steps, chunks)
 
 
 def most_covered(refuted: Refuted, steps: int, chunks: int) -> int:
-    """The largest R that a refutation rules out for S = `steps` and C = `chunks`, see `covers`; -1
-    for none."""
+    """The largest R that a refutation rules out for an S and a C, see `covers`; -1 for none."""
     copies, odd = divmod(refuted.chunks, chunks)
     if odd or refuted.steps < steps:
         return -1
@@ -77,20 +75,20 @@ def most_covered(refuted: Refuted, steps: int, chunks: int) -> int:
 
 @dataclass(frozen=True)
 class Proof:
-    """What is proved about algorithms of at most S steps.
+    """The claim about algorithms of at most S steps, and its proof.
 
     Args:
         steps: S.
-        best: the least R/C found with at most S steps; None when nothing was found.
-        bound: no algorithm costs less, whatever its C.
-        certificates: what proves the bound, one for each shape, and what rules out single C.
-        scope: for which algorithms `best` is optimal.
-        low: the least R/C that nothing rules out for C up to the search's limit; `best` when
-            nothing better can exist there, None when nothing at all can.
+        best: the least R/C found with at most S steps; None without one.
+        bound: the proved lower bound on R/C.
+        certificates: prove the bound, one for each shape, and rule out single C.
+        scope: the algorithms among which `best` is optimal.
+        low: the least R/C not ruled out for C up to the search's limit; `best` when nothing better
+            can exist there, None when no algorithm can.
         bound_chunks: the bound holds for C up to this; None: for every C.
         max_chunks: for `Scope.CHUNKS`, C up to this; None when every C is covered.
-        max_rounds: only algorithms of at most so many rounds are covered; None for no such limit.
-        refuted: for `Scope.CHUNKS`, the solver's answers that rule out what the bound does not.
+        max_rounds: the proof covers algorithms of at most this R; None: of any.
+        refuted: for `Scope.CHUNKS`, the refutations that close the gap to the bound.
     """
 
     steps: int
@@ -106,7 +104,7 @@ class Proof:
 
     @property
     def method(self) -> Method:
-        """What the proof rests on."""
+        """The argument of the proof."""
         if self.refuted:
             return Method.UNSAT
         bounds = (one.bound for one in self.certificates)
@@ -128,10 +126,10 @@ class Proof:
         return " and ".join(limits) or "all"
 
     def inverse(self, factor: Fraction) -> Proof:
-        """The same about the inverse collective on the reversed topology.
+        """The proof for the inverse collective on the reversed topology.
 
         Args:
-            factor: C of the inverse divided by C of this one, the same for each C.
+            factor: C of the inverse divided by C of this collective, the same for each C.
         """
         return replace(
             self,
@@ -152,21 +150,17 @@ class Proof:
 
     @property
     def words(self) -> str:
-        """What is proved, as a sentence for people."""
+        """The claim as a sentence."""
         return self.sentence()
 
     def sentence(self, checked: Collection[Refuted] = ()) -> str:
-        """A sentence that states the proof.
-
-        Args:
-            checked: refutations whose proof was checked; the others are the word of a solver.
-        """
+        """The claim as a sentence; refutations without a checked proof are a solver's word."""
         steps = counted(self.steps, "step")
         limits = [
-            f"at most {counted(limit, noun)}" + (" per node" if noun == "chunk" else "")
-            for limit, noun in (
-                (self.max_chunks, "chunk"),
-                (self.max_rounds, "round"),
+            f"at most {counted(limit, noun)}{each}"
+            for limit, noun, each in (
+                (self.max_chunks, "chunk", " per node"),
+                (self.max_rounds, "round", ""),
             )
             if limit is not None
         ]

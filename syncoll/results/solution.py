@@ -1,4 +1,4 @@
-"""Solution: what became of an instance; Explanation: what a solver would be asked about it."""
+"""Solution: the outcome of an instance; Explanation: the formula that solvers would get."""
 
 from __future__ import annotations
 
@@ -22,17 +22,15 @@ __all__ = [
     "without_caches",
 ]
 
-
 NO_FORMULA = FormulaSize(0, 0, 0, 0, 0, 0, 0, frozenset())
 """The size of a formula that was never built."""
-
 
 _T = TypeVar("_T", bound=Any)
 
 
 @dataclass(frozen=True)
 class Restriction:
-    """That only algorithms were looked for which a group of automorphisms maps to themselves.
+    """The restriction of a search to algorithms that a group of automorphisms maps to themselves.
 
     Args:
         order: of the group, which acts freely on the nodes; at least 2.
@@ -45,29 +43,25 @@ class Restriction:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What became of an instance.
+    """The outcome of an instance.
 
-    A solution may travel between processes.  It leaves behind what is large and can be computed
-    again, and the assignment, which means nothing without its formula: a sat outcome that has
-    travelled has an assignment of no variables, and the algorithm.
+    Pickling drops caches and the assignment, which means nothing without its formula: a sat outcome
+    from another process has an assignment of no variables, and the algorithm.
 
     Args:
-        instance: the problem.
         outcome: the backend's answer.
         algorithm: verified; present exactly when the verdict is sat.
         encoding: name of the encoding.
-        backend: name of the backend that answered; that of the whole portfolio when none did.
+        backend: name of the backend that answered; otherwise of the whole portfolio.
         size: of the encoding's formula; of a restricted one, with one variable for each orbit.
         lowered_size: of the backend's formula.
         seconds: by phase: ``encode``, ``lower``, ``start``, ``load``, ``solve``, ``verify`` …;
-            ``wait`` is how long others of a portfolio had been at it before the backend that
-            answered was asked.
-        restriction: to symmetric algorithms; None where all were looked for.  There is no
-            restricted solution that is unsat: others may exist, so that is unknown, with the
-            reason `StopReason.NOT_SYMMETRIC`.
+            ``wait``: while others of a portfolio ran before this backend.
+        restriction: to symmetric algorithms; None for all algorithms.  Without a symmetric
+            algorithm the verdict is unknown, with the reason `StopReason.NOT_SYMMETRIC`.
 
     Raises:
-        ValueError: on one that is.
+        ValueError: when a restricted solution is unsat.
     """
 
     instance: Instance
@@ -91,7 +85,7 @@ class Solution:
 
     @property
     def total_seconds(self) -> float:
-        """All phases together, without starting the worker, which many instances share."""
+        """All phases but the start of the worker, which many instances share."""
         return sum(value for phase, value in self.seconds.items() if phase != "start")
 
     def __getstate__(self) -> dict[str, object]:
@@ -114,7 +108,7 @@ def undecided(
     backend: str,
     seconds: Mapping[str, float] | None = None,
 ) -> Solution:
-    """The solution of an instance whose formula nobody has seen."""
+    """The unknown solution of an instance whose formula reached no solver."""
     lost: tuple[str, ...] = ()
     if reason is StopReason.MEMORY_LIMIT:
         lost = (f"a formula did not fit in memory: {message}",)
@@ -133,7 +127,7 @@ def undecided(
 
 
 def without_caches(instance: Instance) -> Instance:
-    """An equal instance that has computed nothing yet, so that its pickle is small."""
+    """An equal instance without cached values, so that its pickle is small."""
     bare = _bare(instance)
     vars(bare)["topology"] = _bare(instance.topology)
     return bare
@@ -150,14 +144,7 @@ def _bare(original: _T) -> _T:
 
 @dataclass(frozen=True)
 class ExplainedStage:
-    """The formula after the encoding, or after a lowering.
-
-    Args:
-        name: of the encoding or lowering.
-        summary: what it does.
-        size: of the formula after it.
-        seconds: that it took.
-    """
+    """The formula after the encoding, or after a lowering, of this name."""
 
     name: str
     summary: str
@@ -167,13 +154,12 @@ class ExplainedStage:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What a solver would be asked.
+    """The formula that a solver would get.
 
     Args:
-        instance: that was asked about.
-        note: why another instance is decided in its place; empty where none is.
+        note: why another instance is decided in its place; may be empty.
         encoding: its name.
-        backend: the name of the one that is asked first.
+        backend: the name of the first backend.
         summary: of the backend.
         features: that the backend takes.
         stages: the encoding, then each lowering.
