@@ -6,14 +6,13 @@ Three files, of which the first names the others::
     NAME-HASH.drat[.gz]     the proof that the clauses are unsatisfiable
     NAME.cnf[.gz]           the clauses, for other checkers; never read here
 
-`check_refutation` believes none of them.  It encodes the file's instance anew, lowers it to
-clauses, and checks the proof against these by `syncoll.trust.drat`.  No solver is needed, and
-whatever the file says beside its instance cannot make a wrong claim pass.  The hashes only tell a
-damaged file, or one of another version's encoding, from a wrong proof.
+`check_refutation` encodes the file's instance anew, lowers it to clauses, and checks the proof
+against these by `syncoll.trust.drat`, without a solver.  No other entry of the file can make a
+wrong claim pass; the hashes only tell a damaged file, or another version's encoding, from a wrong
+proof.
 
-What is proved is about chunks, nodes, links and bandwidths.  The names of the topology and the
-collective are labels, and so is C: no file says which chunks a collective has for which C.
-Give `check_refutation` the topology and the collective that are meant, and they are compared.
+A refutation is about chunks, nodes, links and bandwidths.  The names of topology and collective,
+and C, are labels, which `check_refutation` compares with a given topology and collective.
 """
 
 from __future__ import annotations
@@ -35,17 +34,10 @@ from syncoll.documents.outcome import (
     RefutationProofRecord,
     RefutationRecord,
 )
-from syncoll.documents.problem import (
-    instance_of,
-    topology_of,
-)
+from syncoll.documents.problem import instance_of, topology_of
 from syncoll.documents.record import written
 from syncoll.documents.versions import versioned
-from syncoll.documents.written_problem import (
-    file_entries,
-    interconnect_record,
-    problem_entries,
-)
+from syncoll.documents.written_problem import file_entries, interconnect_record, problem_entries
 from syncoll.errors import FileFormatError, ModelError, SyncollError, UsageError, VerificationError
 from syncoll.formula import Feature, Formula, FormulaBuilder
 from syncoll.lowerings import lower
@@ -79,10 +71,10 @@ _MOST_CELLS = 50_000_000
 
 @dataclass(frozen=True, eq=False)
 class Clauses:
-    """An instance as clauses, and how it became them.
+    """An instance as clauses, and the encoding and lowerings that made them.
 
     Args:
-        options: a value for each of its options.
+        options: a value for each option of the encoding.
         lowerings: names, first lowering first.
         clauses: as in DIMACS, without the closing 0.
     """
@@ -113,9 +105,9 @@ class CheckedRefutation:
     """A refutation whose proof was checked.
 
     Args:
-        instance: has no algorithm, nor has it with fewer steps or rounds.
-        encoding: name of the encoding on which this rests.
-        compared: whether topology and collective are those that the reader named.
+        instance: has no algorithm, not even with fewer steps or rounds.
+        encoding: name of the encoding.
+        compared: whether topology and collective were compared with given ones.
     """
 
     instance: Instance
@@ -126,7 +118,7 @@ class CheckedRefutation:
 
     @property
     def claim(self) -> str:
-        """What is proved, in words; labels are said to be the file's unless they were compared."""
+        """The claim in words; it attributes labels to the file unless they were compared."""
         i = self.instance
         costs = (
             f"no algorithm of at most {counted(i.steps, 'step')} and {counted(i.rounds, 'round')}"
@@ -147,7 +139,7 @@ def to_clauses(
 
     Raises:
         UsageError: when the encoding does not take instances of this kind, or the rounds of each
-            step are given: that there is no algorithm with them says nothing about others.
+            step are given, which proves nothing about others.
         FormulaTooLargeError: when the formula would not fit in memory.
         PluginError: on an unknown encoding or option.
     """
@@ -208,11 +200,12 @@ def refutation_document(
     proof_file: str,
     formula_file: str,
 ) -> dict[str, Any]:
-    """A refutation as the document ``syncoll/refutation/1``.
+    """A refutation as the document ``syncoll/refutation/N``.
 
     Args:
-        solver: who wrote the proof, in words.
+        solver: in words.
         proof: textual DRAT, not zipped.
+        proof_file: its name.
         formula_file: the name of the DIMACS file.
     """
     record = RefutationRecord(
@@ -249,16 +242,15 @@ def check_refutation(
 
     Args:
         path: ``NAME.refutation.json``; the proof lies in the same folder.
-        topology: the machine that is meant; None for whatever the file says.
-        collective: the collective that is meant, likewise.
-        should_stop: asked now and then; True ends the check.
+        topology: the expected topology; None for any.
+        collective: the expected collective; None for any.
+        should_stop: polled; True ends the check.
 
     Raises:
-        FileFormatError: when a file cannot be read, or is not one of a refutation.
-        PluginError: when the encoding is not installed here.
+        FileFormatError: when a file cannot be read, or is no refutation.
+        PluginError: when the encoding is not installed.
         VerificationError: when the files do not belong together, are about another topology or
-            collective, or the proof does not prove the claim: with its line; also when the check
-            was stopped.
+            collective, or the proof does not prove the claim; also when the check was stopped.
     """
     kind, entries, record = read_document(path)
     if kind != "refutation":
@@ -303,7 +295,7 @@ def check_refutation(
 
 
 def _require_small(instance: Instance) -> None:
-    """Keeps a hostile file from asking for a formula that no solver ever had."""
+    """Refuses an instance whose formula would be too large for any solver."""
     cells = instance.steps * max(instance.num_chunks * len(instance.topology.links), 1)
     if max(cells, instance.steps * instance.rounds) > _MOST_CELLS:
         raise FileFormatError(
@@ -313,10 +305,7 @@ def _require_small(instance: Instance) -> None:
 
 
 def _compare_formula(record: RefutationRecord, clauses: Clauses) -> None:
-    """Makes sure that the instance became the clauses that the solver had.
-
-    The proof is checked against the new clauses anyway; this says why it would fail.
-    """
+    """Checks that the clauses are the solver's: otherwise the proof would fail without a reason."""
     stated = record.formula
     if dict(clauses.options) != record.encoding_options:
         raise VerificationError(
@@ -336,12 +325,9 @@ def _compare_formula(record: RefutationRecord, clauses: Clauses) -> None:
 def read_proof(folder: Path, stated: RefutationProofRecord) -> bytes:
     """The proof, unzipped.
 
-    Args:
-        stated: file, size and hash.
-
     Raises:
         FileFormatError: when it cannot be read.
-        VerificationError: when it has not the size and hash that are stated.
+        VerificationError: when its size or hash differs.
     """
     path = folder / stated.file
     if stated.bytes > LARGEST_PROOF:
@@ -362,21 +348,16 @@ def read_proof(folder: Path, stated: RefutationProofRecord) -> bytes:
 
 
 class FileWitness:
-    """Checks the proof files of refutations, each once; a `syncoll.trust.claims.Witness`.
-
-    Args:
-        folder: where the files are.
-        manager: knows the encodings; None for the installed plugins.
-    """
+    """Checks the proof files of refutations in a folder; a `syncoll.trust.claims.Witness`."""
 
     def __init__(self, folder: Path, manager: PluginManager | None = None) -> None:
         self.folder, self.manager = folder, manager
 
     def __call__(self, refuted: Refuted, frontier: Frontier) -> None:
-        """Passes when the file proves that the refuted algorithm does not exist.
+        """Checks that the file proves that the refuted algorithm does not exist.
 
         Raises:
-            VerificationError: when it does not, or is about something else.
+            VerificationError: when it does not, or is about another algorithm.
             FileFormatError: when it cannot be read.
         """
         assert refuted.file is not None

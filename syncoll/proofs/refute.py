@@ -1,9 +1,8 @@
-"""Writes refutations: solves an instance that has no algorithm once more, with proof tracing.
+"""Writes refutations: solves an instance without an algorithm once more, with proof tracing.
 
-The backend runs in a worker process and writes its proof into a folder of its own beside the
-target.  There the proof is checked and trimmed to what the conflict rests on, and only then do the
-files get their names, the one that names the others last.  A search that is cut off leaves nothing
-that looks like a refutation.
+The backend runs in a worker process and writes its proof into a temporary folder next to the
+target.  The proof is checked and trimmed before the files get their names, the document last, so an
+interrupted run leaves nothing that looks like a refutation.
 """
 
 from __future__ import annotations
@@ -48,19 +47,20 @@ from syncoll.trust.drat import ProofVerdict, check_rup, trimmed
 __all__ = ["Refuting", "refute_with_proof"]
 
 _ZIPPED_FROM = 1 << 20
-"""Bytes from which on a proof or a formula is gzipped."""
+"""Larger proofs and formulas, in bytes, are gzipped."""
 
 
 @dataclass(frozen=True)
 class Refuting:
-    """What came of it.
+    """The result of writing a refutation.
 
     Args:
-        reason: why there is no file, or what the one written lacks; empty otherwise.
+        reason: why there is no file, or why its proof is unchecked; may be empty.
+        reused: whether the file was there before.
         checked: whether its proof was checked before it was written.
         seconds: by phase: ``encode``, ``solve``, ``check``, ``write``.
         proof_bytes: of the proof in the file, unzipped.
-        solver_proof_bytes: of the proof as the solver wrote it.
+        solver_proof_bytes: of the solver's proof.
     """
 
     file: Path | None
@@ -89,32 +89,30 @@ def refute_with_proof(
 ) -> Refuting:
     """Writes a refutation of an instance that is known to have no algorithm.
 
-    Its name tells the instance, with a hash of it and of the encoding: a refutation that is in the
-    folder already is kept, and processes that write the same one at once do each other no harm.
+    Its name has a hash of the instance and the encoding: an existing refutation is kept, and
+    processes may write the same one at once.
 
     Args:
-        instance: whose rounds of each step are not given.
-        folder: made when it is not there.
-        encoding: None for the usual one.
-        backend: one that writes proofs; None for the best that does.
-        seconds: time limit for solving and checking together; what is solved but not checked in
-            time is written unchecked and untrimmed, and the reason says so.
-        memory_bytes: of the solver's process, at most.
-        largest_proof: bytes; the solver is stopped when its proof grows larger.  Checking takes
-            some twenty bytes of memory for each.
-
-    Returns:
-        The file, or in words why there is no file.
+        instance: without given rounds of each step.
+        folder: created if missing.
+        encoding: None for the default.
+        backend: one that writes proofs; None for the best.
+        seconds: time limit for solving and checking together; a proof that is not checked in time
+            is written unchecked and untrimmed, and the reason says so.
+        memory_bytes: limit of the solver's process.
+        largest_proof: bytes, at which the solver is stopped; checking takes twenty times as much
+            memory.
+        should_stop: polled; True ends it.
 
     Raises:
         BackendError: when the backend found an algorithm, or wrote a proof that proves nothing.
         PluginError: on an unknown plugin or option, or one that cannot run here.
-        UsageError: when the folder cannot be written, or nothing could follow from the proof.
+        UsageError: when the folder cannot be written, or the instance cannot be refuted.
         KeyboardInterrupt: passed on, with nothing left behind.
     """
     try:
         best = None if backend else choose_prover(manager, combining=instance.combining)
-    except PluginError as error:  # what was found needs no proof
+    except PluginError as error:  # the answer stands without a proof
         return Refuting(None, str(error))
     prover = best or manager.backends[backend or ""]
     if not prover.writes_proofs:
@@ -146,12 +144,7 @@ def refute_with_proof(
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".", suffix=".part", dir=folder) as own:
             traced = Path(own).resolve() / "proof"
-            limits = Limits(
-                seconds=until.seconds,
-                memory_bytes=memory_bytes,
-                seed=seed,
-                proof=traced,
-            )
+            limits = Limits(until.seconds, memory_bytes, seed=seed, proof=traced)
             solved_from = time.perf_counter()
             most = min(largest_proof, LARGEST_PROOF)
             try:
@@ -162,7 +155,7 @@ def refute_with_proof(
                         own_options,
                         should_stop=lambda: _size(traced) > most or stopped(),
                     )
-            except PluginError as error:  # it cannot be loaded: what was found does not need it
+            except PluginError as error:  # the answer stands without a proof
                 return Refuting(None, str(error), seconds=spent)
             spent["solve"] = time.perf_counter() - solved_from
             size = _size(traced)
@@ -213,11 +206,7 @@ def refute_with_proof(
 def _checked(
     clauses: Clauses, traced: Path, should_stop: Callable[[], bool], backend: str
 ) -> tuple[bytes, str]:
-    """The trimmed proof; when it was not checked in time, the whole one and a reason.
-
-    Raises:
-        BackendError: when it is not a proof.
-    """
+    """The trimmed proof; if it was not checked in time, the whole one and a reason."""
     whole = traced.read_bytes()
     lines = whole.decode("latin-1").splitlines()
     check = check_rup(clauses.num_variables, clauses.clauses, lines, should_stop=should_stop)
@@ -231,15 +220,10 @@ def _checked(
 
 
 def _write(
-    instance: Instance,
-    clauses: Clauses,
-    solver: str,
-    proof: bytes,
-    target: Path,
-    base: str,
+    instance: Instance, clauses: Clauses, solver: str, proof: bytes, target: Path, base: str
 ) -> None:
-    """Proof, and formula for other checkers, first: the document never names what is not there."""
-    # The proof's own hash: another process may write another proof of the same question.
+    """Writes proof and formula first: the document never names a missing file."""
+    # Another process may write another proof of the same question.
     proof_name = f"{base}-{hashlib.sha256(proof).hexdigest()[:8]}.drat"
     proof_name = _put(proof, target.parent, proof_name)
     formula_name = _put(clauses.dimacs(), target.parent, f"{base}.cnf")
@@ -248,7 +232,7 @@ def _write(
 
 
 def _put(content: bytes, folder: Path, name: str) -> str:
-    """Writes a file at once, gzipped when it is large; the name it got."""
+    """Writes a file, gzipped when it is large; returns its name."""
     if len(content) >= _ZIPPED_FROM:
         name, content = f"{name}.gz", gzip.compress(content, mtime=0)
     write_atomically(folder / name, content)
@@ -256,7 +240,7 @@ def _put(content: bytes, folder: Path, name: str) -> str:
 
 
 def _base_name(instance: Instance, question: str) -> str:
-    """Names of files that everybody can read, and the hash that tells them apart."""
+    """A readable name of the files, with a hash of the question."""
     words = re.sub(r"[^A-Za-z0-9]+", "-", f"{instance.topology.name}-{instance.collective}")
     words = words.strip("-")[:60].rstrip("-") or "instance"
     numbers = f"C{instance.chunks}-S{instance.steps}-R{instance.rounds}"
@@ -264,7 +248,7 @@ def _base_name(instance: Instance, question: str) -> str:
 
 
 def _is_there(target: Path, question: str) -> bool:
-    """Whether a whole refutation of this has the name; a broken one is written anew."""
+    """Whether the file is a whole refutation of this question; a broken one is written anew."""
     try:
         kind, entries, record = read_document(target)
         if kind != "refutation" or record.digest != digest(entries):

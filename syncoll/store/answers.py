@@ -1,4 +1,4 @@
-"""What the store gives back: answers to questions, proved bounds, and what it holds."""
+"""Answers and certificates of a store, and the description of its contents."""
 
 from __future__ import annotations
 
@@ -11,24 +11,19 @@ from syncoll.certificates import Priced
 from syncoll.formula import FormulaSize, Limits, StopReason, Verdict
 from syncoll.model import Algorithm
 
-__all__ = [
-    "StoreDescription",
-    "StoredAnswer",
-    "StoredCertificate",
-    "no_more_than",
-]
+__all__ = ["StoreDescription", "StoredAnswer", "StoredCertificate", "no_more_than"]
 
 
 @dataclass(frozen=True, eq=False)
 class StoredAnswer:
-    """What became of an instance, as far as it is worth keeping.
+    """The stored part of a solution.
 
     Args:
         algorithm: present exactly when the verdict is sat.
-        seconds: by phase, as they were spent when the answer was found.
-        message: the backend's details for people.
+        seconds: by phase, of the original run.
+        message: of the backend.
         reason: why the backend stopped.
-        limits: within which it was asked; they say when an unknown may be used again.
+        limits: of the run; they decide when an unknown may be used again.
     """
 
     verdict: Verdict
@@ -48,10 +43,9 @@ class StoredAnswer:
 
     @property
     def lasting(self) -> bool:
-        """Whether the same question can have the same answer: not after a crash or Ctrl-C.
+        """Whether the answer is worth keeping: not after a crash or Ctrl-C.
 
-        An unknown lasts when time ran out, it is known how much there was, and none of it went
-        into a proof.
+        An unknown lasts when a known time limit was reached, without time spent on a proof.
         """
         if self.verdict is not Verdict.UNKNOWN:
             return True
@@ -61,10 +55,10 @@ class StoredAnswer:
         )
 
     def answers(self, limits: Limits) -> bool:
-        """Whether asking again within these limits cannot be expected to find out more.
+        """Whether a run within these limits would not find more.
 
-        An unknown answers where no limit is wider than it was then; another seed is another try.
-        Where a proof is asked for, only an algorithm answers, since no proof is kept.
+        An unknown answers where no limit is wider and the seed is the same.  Where a proof is
+        requested, only an algorithm answers, since proofs are not kept.
         """
         if limits.proof is not None and self.verdict is not Verdict.SAT:
             return False
@@ -86,8 +80,8 @@ class StoredCertificate:
 
     Args:
         certificate: the proof, checked when it is read.
-        rounds: what it proves for the demands that were asked about.
-        allowed: the seconds within which it was looked for; None when no limit cut the work short.
+        rounds: the bound for these demands.
+        allowed: the time limit of the run, in seconds; None when it cut nothing short.
     """
 
     certificate: Priced
@@ -95,20 +89,16 @@ class StoredCertificate:
     allowed: float | None = None
 
     def answers(self, seconds: float | None) -> bool:
-        """Whether looking again for so many seconds (None: without limit) would be the same."""
+        """Whether a run with this time limit (None: no limit) would not find more."""
         return no_more_than(seconds, self.allowed)
 
 
 @dataclass(frozen=True)
 class StoreDescription:
-    """What a store holds; an answer counts under each numbering that it was asked for in.
+    """The contents of a store; an answer counts under each numbering of its question.
 
     Args:
-        bytes: its size, with what SQLite keeps beside it.
-        sat: answers with an algorithm.
-        unsat: answers that there is none.
-        unknown: answers that time ran out.
-        certificates: of lower bounds.
+        bytes: its size, with SQLite's other files.
     """
 
     path: Path
@@ -126,5 +116,5 @@ class StoreDescription:
 
 
 def no_more_than(limit: float | None, other: float | None) -> bool:
-    """Whether a limit is no wider than another; None is no limit."""
+    """Whether a limit is no wider than another; None: no limit."""
     return other is None or (limit is not None and limit <= other)

@@ -1,6 +1,6 @@
-"""What was found out before: answers from solvers, and proved bounds.
+"""Caches of solutions and of proved bounds in a store.
 
-Looking up and keeping are apart, since the answer may come from elsewhere (from an executor, say).
+Look-up and keeping are separate, since an executor may compute the answer.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,8 @@ class CachedSolutions:
     """Looks solutions up in a store, and keeps them there.
 
     Args:
-        asked: for an instance who is asked about it, see `Solver.asked`.
-        limits: those that hold for each run, apart from a tighter time limit of its own.
+        asked: the solvers that an instance is put to, see `Solver.asked`.
+        limits: of each run, which may have a tighter time limit.
     """
 
     def __init__(self, store: Store, asked: Callable[[Instance], str], limits: Limits) -> None:
@@ -39,12 +40,12 @@ class CachedSolutions:
         self._asked = asked
 
     def look_up(self, instance: Instance, *, seconds: float | None = None) -> Solution | None:
-        """The solution of an instance, if the store has it, with the seconds that it took then.
+        """The stored solution of an instance, with its original seconds; None without one.
 
-        Its outcome has neither the assignment of the formula (but an empty one) nor a proof.
+        Its outcome has an empty assignment and no proof.
 
         Args:
-            seconds: the time limit that a run would have now, if tighter than the limits'.
+            seconds: the time limit that a run would have, if tighter than the limits'.
         """
         found = self.store.answer(instance, self._asked(instance), self._limits(seconds))
         if found is None:
@@ -68,13 +69,13 @@ class CachedSolutions:
         )
 
     def keep(self, solution: Solution, *, seconds: float | None = None) -> bool:
-        """Keeps a solution.
+        """Keeps a solution; of a restricted one only an algorithm.
 
         Args:
-            seconds: the time limit that the run had, if tighter than the limits'.
+            seconds: the time limit of the run, if tighter than the limits'.
 
         Returns:
-            Whether it is kept, see `Store.keep_answer`; of restricted solutions only algorithms.
+            Whether it is kept, see `Store.keep_answer`.
         """
         if solution.restriction is not None and solution.verdict is not Verdict.SAT:
             return False
@@ -101,11 +102,11 @@ class CachedSolutions:
 
 
 _SECONDS_PER_CELL = 1e-7
-"""Time to write down a question about bounds, for each demand and node."""
+"""Time to write a question about bounds, for each demand and node."""
 
 
 class CachedBounds:
-    """`rounds_bound` with a store: bounds that were proved before are looked up and checked.
+    """`rounds_bound` with a store: stored certificates are checked and used.
 
     Attributes:
         on_miss: called before a bound is proved that the store lacks.
@@ -131,33 +132,18 @@ class CachedBounds:
     ) -> RoundsBound:
         """The best bound on R, as `syncoll.bounding.rounds_bound` has it.
 
-        Where the thorough bound is known, it serves for the quick one too.  Without the time to
-        put the question to the store, it is not asked.
+        A stored thorough bound serves for the quick one too.  The store is skipped where the time
+        does not suffice to write the question.
 
         Args:
             steps: S, or None for any number of steps.
-            more_than: only a bound above this is of use; that there is none is remembered for it.
+            more_than: only a bound above this is used; a failure is remembered with it.
             left_out: called when a program is skipped that more time would solve.
-            memory: what bounds for other S found.
-            record: what else the bound is to say about itself.
+            memory: results of bounds for other S.
+            record: further entries of the bound.
         """
-        cells = len(demands) * topology.num_nodes
-        if seconds is not None and seconds < cells * _SECONDS_PER_CELL:
-            record |= {"thorough": thorough, "seconds": seconds, "more_than": more_than}
-            record |= {"left_out": left_out, "memory": memory}
-            self.on_miss()
-            return rounds_bound(topology, demands, steps, **record)
-        efforts = (_effort(True), _effort(False))[: 1 if thorough else 2]
-        in_vain = f"{_effort(thorough)}, more than {more_than}"
-        for effort in (*efforts, in_vain) if more_than else efforts:
-            found = self.store.certificate(topology, demands, steps, effort, seconds)
-            if found is not None:
-                self.remembered += 1
-                proof = found.certificate
-                return RoundsBound(found.rounds, proof.steps, proof, **record)
-        self.on_miss()
-        began, refused = time.perf_counter(), refusals()
-        bound = rounds_bound(
+        prove = partial(
+            rounds_bound,
             topology,
             demands,
             steps,
@@ -168,10 +154,25 @@ class CachedBounds:
             memory=memory,
             **record,
         )
+        cells = len(demands) * topology.num_nodes
+        if seconds is not None and seconds < cells * _SECONDS_PER_CELL:
+            self.on_miss()
+            return prove()
+        efforts = (_effort(True), _effort(False))[: 1 if thorough else 2]
+        in_vain = f"{_effort(thorough)}, more than {more_than}"
+        for effort in (*efforts, in_vain) if more_than else efforts:
+            found = self.store.certificate(topology, demands, steps, effort, seconds)
+            if found is not None:
+                self.remembered += 1
+                proof = found.certificate
+                return RoundsBound(found.rounds, proof.steps, proof, **record)
+        self.on_miss()
+        began, refused = time.perf_counter(), refusals()
+        bound = prove()
         certificate, of_use = bound.certificate, bound.rounds > more_than
-        # What was proved with too little memory says nothing about another machine.
+        # A bound that lacked memory says nothing about another machine.
         if certificate is not None and refusals() == refused:
-            # Each linear program has the limit for itself; all within it: none was cut short.
+            # Each linear program has the whole limit: if all took less, none was cut short.
             cut = seconds is not None and time.perf_counter() - began >= seconds
             self.store.keep_certificate(
                 topology,
