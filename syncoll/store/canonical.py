@@ -1,32 +1,28 @@
-"""What all renumberings of a question have in common, and which nodes of two questions match.
+"""A hash that all renumberings of a question share, and the matching of the nodes of two questions.
 
 A question is drawn as a coloured graph:
 
 * three vertices for each node: itself, its way out and its way in;
 * a link joins its source's way out to its destination's way in.  The links of the commonest
-  bandwidth that no shared bound covers are bare edges, so that a topology of equal links, each its
-  own bound, has 3 P vertices; any other link is a vertex, coloured by the bounds it has for itself;
+  bandwidth that no shared bound covers are bare edges, so that a topology of equal links has 3 P
+  vertices; any other link is a vertex, coloured by its own bounds;
 * a vertex for each bound over several links, coloured by its capacity, joined to its links;
-* a vertex for each class of chunks (those of one pre and post), joined to the ways out of the nodes
-  where it starts and the ways in of those that need it (or to all others, where these are fewer),
-  coloured by its size.
+* a vertex for each class of chunks (of one pre and post), coloured by its size, joined to the ways
+  out of the nodes of its pre and the ways in of its post (or to all others, where these are fewer).
 
-Classes that are the same under every numbering need no vertices: those of allgather, one for each
-node, or of alltoall, one for each pair.  A group of classes is such when it has every pair (pre,
-post) of its sizes.  Sizes of classes count by their order only, so that one graph serves every C.
-
-The sorted colours of that graph after refinement (see `syncoll.linear.colour_refinement`) are a
-hash that renumbered questions share.
+A group of classes that has every pair (pre, post) of its sizes, as in allgather or alltoall, is the
+same under every numbering and needs no vertices.  Sizes of classes count by their order only, so
+that one graph serves every C.  The hash is the sorted colours of the graph after refinement (see
+`syncoll.linear.colour_refinement`).
 
 To match the nodes of two graphs, both are refined together.  Where several nodes share a colour,
-one of the first graph and one of the second are given a colour of their own, and refinement goes
-on; where the graphs come apart, the next node of the second is tried.  In a graph whose equally
-coloured nodes are interchangeable, as on every machine that anybody builds, the first try goes
-well.  There are graphs with which it takes exponentially long, so looking ends after `MOST_WORK`.
+one of the first graph and one of the second get a new colour, and refinement goes on; where the
+graphs then differ, the next node of the second is tried.  In real topologies equally coloured nodes
+are interchangeable, and the first try succeeds; the search ends after `MOST_WORK`, as some graphs
+take exponential time.
 
-Nothing here has to be believed: `CanonicalQuestion.renumbers` applies what was found, and compares.
-Colours that meet by chance, and a search that was cut short, can only hide that two questions are
-the same.
+`CanonicalQuestion.renumbers` applies the result and compares, so that colliding colours, or a
+search that is cut short, can only hide that two questions are the same.
 """
 
 from __future__ import annotations
@@ -59,13 +55,13 @@ MOST_EDGES = 100_000
 """Of the graph; larger ones have no hash."""
 
 MOST_WORK = 50_000_000
-"""Vertices and edges that are looked at to match two graphs, `_ROUND` more for each round of
-refinement: about half a second."""
+"""Vertices and edges visited to match two graphs, and `_ROUND` for each round of refinement: about
+half a second."""
 
 _ROUND = 3_000
 _MOST_REFINING = 6_000_000
-"""As `MOST_WORK`, of the colours of one graph alone.  They serve after any number of
-rounds; the limit is for long lines, in which colours spread a node a round."""
+"""As `MOST_WORK`, to refine one graph, for long lines, in which colours spread a node a round.
+Colours are valid after any number of rounds."""
 
 _Colors = npt.NDArray[np.uint64]
 _Link = tuple[int, int]
@@ -73,10 +69,10 @@ _Link = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class RefinementHash:
-    """What does not depend on the numbering.
+    """The invariants of a question under renumbering.
 
     Args:
-        key: SHA-256 of it.
+        key: their SHA-256.
         graph: node n is vertex n, its way out P + n, its way in 2 P + n.
         colors: of its vertices, refined.
     """
@@ -89,20 +85,16 @@ class RefinementHash:
 def refinement_hash(
     details: bytes, topology: bytes, pre: BoolArray, post: BoolArray, counts: IntArray
 ) -> RefinementHash | None:
-    """The hash of a question.
+    """The hash of a question; None above `MOST_VERTICES` or `MOST_EDGES`.
 
-    Graphs are kept for the questions asked last: those on one topology with classes of the same
-    shape share one, whatever their C, S and R.
+    Questions on one topology with classes of the same shape share a cached graph.
 
     Args:
-        details: what has no numbers of nodes.
+        details: without numbers of nodes.
         topology: number of nodes, links and bounds, as JSON.
         pre: ``[G, P]``.
         post: ``[G, P]``.
-        counts: ``[G]``; equal rows with equal counts follow one another.
-
-    Returns:
-        None where the graph would have more than `MOST_VERTICES` or `MOST_EDGES`.
+        counts: ``[G]``; equal rows with equal counts are adjacent.
     """
     pre, post, kinds, groups = _telling(pre, post, counts)
     table = np.packbits(np.concatenate([pre, post], axis=1), axis=1)
@@ -118,15 +110,14 @@ def refinement_hash(
 def matching(
     one: RefinementHash, two: RefinementHash, num_nodes: int, most_work: int = MOST_WORK
 ) -> tuple[IntArray | None, int]:
-    """Looks for a renumbering that turns one graph into another.
+    """Searches for a renumbering that turns one graph into another with the same key.
 
     Args:
-        one: with the same key as the other.
-        most_work: after which to give up, see `MOST_WORK`.
+        most_work: the limit, see `MOST_WORK`.
 
     Returns:
-        For each node of the one graph a node of the other; None when there is no renumbering, or
-        looking took too long.  And the work that it took.
+        For each node of the first graph a node of the second, or None without a renumbering within
+        the limit; and the work.
     """
     left = most_work
     size = len(one.colors)
@@ -171,9 +162,9 @@ def _told_apart(colors: _Colors, first: int, others: list[int]) -> Iterator[_Col
 def _refined(
     graph: Graph, given: _Colors, parts: int, most_work: int
 ) -> tuple[_Colors | None, int]:
-    """Refined colours, or those found within so much work; and the work.
+    """Refined colours, as far as the work allows, and the work.
 
-    None in place of colours when the parts, so many graphs of one size, have different ones.
+    The colours are None if the parts, graphs of equal size, have different ones.
     """
     each = len(given) + len(graph.neighbours) + _ROUND
     work = -each
@@ -190,11 +181,11 @@ def _refined(
 def _telling(
     pre: BoolArray, post: BoolArray, counts: IntArray
 ) -> tuple[BoolArray, BoolArray, IntArray, IntArray]:
-    """Classes that do not look the same under every numbering, and the sizes of all.
+    """The classes that change under renumbering, and the sizes of all.
 
     Returns:
         Their pre, their post, a number for each by the order of its size, and a table of groups:
-        nodes to start at, nodes that need it, both, count, how many members, how many classes.
+        sizes of pre, post and both, count, number of members, number of classes.
     """
     members, nodes = pre.shape
     changes = (pre[1:] != pre[:-1]).any(1) | (post[1:] != post[:-1]).any(1)
@@ -259,7 +250,7 @@ class _Drawing:
             self._add(("bound", capacity), [vertex[i] for i in members])
 
     def add_class(self, pre: BoolArray, post: BoolArray, kind: int) -> None:
-        """A class of chunks, of a size that has this number."""
+        """Adds a class of chunks, whose size has this number."""
         ends: list[int] = []
         turned = []
         for first, row in ((self._nodes, pre), (2 * self._nodes, post)):
@@ -275,7 +266,7 @@ class _Drawing:
         return new
 
     def graph(self) -> tuple[Graph, _Colors] | None:
-        """The graph, with the colours of its vertices refined; None where it is too large."""
+        """The graph and its refined colours; None where it is too large."""
         size = len(self._kinds)
         if size > MOST_VERTICES or len(self._edges) > MOST_EDGES:
             return None
@@ -283,5 +274,5 @@ class _Drawing:
         refined, _ = _refined(graph, hashes(self._kinds), 1, _MOST_REFINING)
         assert refined is not None  # one part differs from no other
         for array in (refined, graph.neighbours, graph.starts):
-            array.setflags(write=False)  # all who ask the cache get the same ones
+            array.setflags(write=False)  # the cache shares them
         return graph, refined

@@ -1,13 +1,11 @@
 """Rows of the store: algorithms, certificates, questions and answers as bytes, with a digest.
 
-Algorithms are columns of the narrowest integers that hold them, compressed: less than half the size
-of compressed JSON, and read twice as fast.  Certificates are the records of files, as compressed
-JSON.  The first byte says which form follows.
+Algorithms are compressed columns of the narrowest integers: less than half the size of compressed
+JSON, and read twice as fast.  Certificates are the records of files, as compressed JSON.  The first
+byte names the form.
 
-The verifier recognises a wrong algorithm, but nothing recognises a wrong "unsat" or "unknown".  So
-every row has a digest of its key and contents: one that was changed, whether by hand or by a disk,
-is not an answer.  (Who forges the digest too can forge what the store says about unsat; the folder
-is the user's own.)
+The verifier detects a wrong algorithm, but not a wrong "unsat" or "unknown".  So every row has a
+digest of its key and contents, which detects changes by accident, though not a forged digest.
 """
 
 from __future__ import annotations
@@ -47,11 +45,11 @@ _RECORD = b"\x02"  # certificates of form 1 are no answers any more
 _TEXT = b"\x01"
 
 _MOST_BYTES = 1 << 30
-"""An unpacked row of more is not read: a few bytes may unpack to more than there is memory."""
+"""The limit of an unpacked row, as a few bytes may unpack to more than the memory."""
 
 _TYPES = ("<u1", "<u2", "<u4", "<i8")
 
-# What a damaged row may do when it is read as if it were whole.
+# Errors on reading a damaged row.
 _DAMAGE = (
     ValueError,
     TypeError,
@@ -114,7 +112,7 @@ def unpack_algorithm(data: bytes) -> Algorithm:
 
 def pack_certificate(certificate: Priced) -> bytes:
     """A certificate as bytes."""
-    # What it speaks of is in the question, and what it proves is computed anew.
+    # Its demands are in the question, and its bound is computed anew.
     record = certificate_record(RoundsBound(Fraction(0), certificate.steps, certificate), shape=0)
     return _RECORD + zlib.compress(json.dumps(written(record), separators=(",", ":")).encode())
 
@@ -196,11 +194,7 @@ def answer_from_row(verdict: str, algorithm: Algorithm | None, details: str) -> 
 
 
 def digest(*values: object) -> bytes:
-    """SHA-256 of a row's values; each with its kind and length, so that none can pass as another.
-
-    Args:
-        values: of the kinds that SQLite has: bytes, texts, numbers and None.
-    """
+    """SHA-256 of a row's values (bytes, texts, numbers, None), each with its kind and length."""
     whole = hashlib.sha256()
     for value in values:
         data = value if isinstance(value, bytes) else str(value).encode()

@@ -1,14 +1,13 @@
 """Questions as texts, with two keys: one for the same text, one for the same question renumbered.
 
-A text states a whole question in the numbering in which it is asked: the nodes as they are
-numbered, links, bounds and chunks (or demands) in order.  Names and labels are no part of it: not
-the topology's or the collective's, not a bound's.
+A text states a question in its own numbering of nodes, with links, bounds and chunks (or demands)
+in order, without names and labels.
 
-* `key` is the SHA-256 of the text.  To ask again in the same words costs one look-up.
-* `alike` is the same for all renumberings of a question (see `canonical`), but for some
-  other questions too.  A text that is found by it is the same question if and only if some
-  renumbering of its nodes makes it the text that was asked: `renumbers` looks for one,
-  applies it, and compares.  So however nodes are matched, no other question is ever taken for it.
+* `key` is the SHA-256 of the text.
+* `alike` is shared by all renumberings of a question (see `canonical`), and by some other
+  questions.  Two texts are the same question if and only if a renumbering of nodes maps one to the
+  other: `renumbers` searches for one, applies it, and compares, so that no other question is ever
+  taken for it.
 """
 
 from __future__ import annotations
@@ -27,20 +26,13 @@ from syncoll.arrays import BoolArray, IntArray
 from syncoll.certificates import Argument, Cut, Demand, Priced, Share, Ways
 from syncoll.certificates.link_prices import Prices
 from syncoll.errors import FileFormatError
-from syncoll.model import (
-    Algorithm,
-    BandwidthBound,
-    Counting,
-    Instance,
-    Link,
-    Topology,
-)
+from syncoll.model import Algorithm, BandwidthBound, Counting, Instance, Link, Topology
 from syncoll.store.canonical import MOST_WORK, RefinementHash, matching, refinement_hash
 
 __all__ = ["CanonicalQuestion", "Numbering", "answer_question", "bound_question", "inverse"]
 
 _FORM = 2
-"""Of the texts below; another form never meets a key of this one."""
+"""The version of the texts; texts of another version have other keys."""
 
 _Bounds = tuple[tuple[tuple[Link, ...], str], ...]
 
@@ -67,10 +59,10 @@ class Numbering:
         )
 
     def algorithm(self, algorithm: Algorithm) -> Algorithm:
-        """An algorithm with the numbers from elsewhere; still to be verified.
+        """An algorithm renumbered, not yet verified.
 
         Raises:
-            FileFormatError: when it names chunks or nodes that there are not.
+            FileFormatError: when a chunk or a node of it does not exist.
         """
         sends, carried = algorithm.sends, algorithm.contributions
         most = np.array((len(self.members), len(self.nodes), len(self.nodes)))
@@ -88,26 +80,25 @@ class Numbering:
         )
 
     def certificate(self, certificate: Priced) -> Priced:
-        """A certificate with the numbers from elsewhere; still to be checked.
+        """A certificate renumbered, not yet checked.
 
         Raises:
-            FileFormatError: when it names bounds, links, nodes or demands that there are not.
+            FileFormatError: when a bound, link, node or demand of it does not exist.
         """
         argument: Argument = certificate.argument
         try:
             if isinstance(argument, Cut):
                 argument = Cut(tuple(sorted(_at(self.nodes, n) for n in argument.nodes)))
             elif isinstance(argument, Ways):
-                argument = Ways(
-                    tuple(
-                        Share(
-                            _at(self.nodes, share.destination),
-                            tuple(_at(self.members, k) for k in share.demands),
-                            _moved(self.links, share.prices),
-                        )
-                        for share in argument.shares
+                shares = (
+                    Share(
+                        _at(self.nodes, share.destination),
+                        tuple(_at(self.members, k) for k in share.demands),
+                        _moved(self.links, share.prices),
                     )
+                    for share in argument.shares
                 )
+                argument = Ways(tuple(shares))
             return Priced(certificate.steps, _moved(self.bounds, certificate.prices), argument)
         except IndexError as error:
             raise FileFormatError("a stored certificate is not one of its question") from error
@@ -126,7 +117,7 @@ def inverse(order: IntArray) -> IntArray:
 
 
 def _at(numbers: IntArray, position: int) -> int:
-    if position < 0:  # an array would count it from its end
+    if position < 0:  # which arrays accept
         raise IndexError(position)
     return int(numbers[position])
 
@@ -136,9 +127,9 @@ class CanonicalQuestion:
     """A question in order.
 
     Args:
-        text: a line of JSON with what has no numbers of nodes, a line of JSON with the topology,
-            and the table of members: their rows (pre and post, packed), then their counts.
-        numbering: from the order of the text to the numbers in which it was asked.
+        text: a line of JSON with the details, a line of JSON with the topology, and the table of
+            members: their rows (pre and post, packed), then their counts.
+        numbering: from the order of the text to the numbers of the question.
     """
 
     text: bytes
@@ -146,12 +137,12 @@ class CanonicalQuestion:
 
     @cached_property
     def key(self) -> bytes:
-        """SHA-256 of the question as it was asked, 32 bytes."""
+        """SHA-256 of the text, 32 bytes."""
         return hashlib.sha256(self.text).digest()
 
     @property
     def alike(self) -> bytes | None:
-        """SHA-256 of what no renumbering changes; None where the question is too large for it."""
+        """SHA-256 of the invariants under renumbering; None where the question is too large."""
         return self._hash.key if self._hash else None
 
     @cached_property
@@ -164,14 +155,14 @@ class CanonicalQuestion:
 
         Args:
             text: of the other question.
-            most_work: how hard to look, see `syncoll.store.canonical.matching`.
+            most_work: the limit, see `syncoll.store.canonical.matching`.
 
         Returns:
-            The way from the order of that text to the numbers in which this was asked; None where
-            it is another question, or where looking took too long.  And the work that it took.
+            The way from the order of that text to the numbers of this question, or None if none was
+            found within the limit; and the work.
 
         Raises:
-            FileFormatError: when that is not the text of a question.
+            FileFormatError: when the text is no question.
         """
         try:
             details, topology, pre, post, counts = _parts(text)
@@ -203,10 +194,10 @@ class CanonicalQuestion:
 
 
 def answer_question(instance: Instance, asked: str) -> CanonicalQuestion:
-    """Is there an algorithm for an instance?  Its members are the chunks.
+    """The question whether an instance has an algorithm.  Its members are the chunks.
 
     Args:
-        asked: who is asked: the encoding and the backend with their options, in one text.
+        asked: the encoding and the backend with their options, in one text.
     """
     given = instance.rounds_per_step
     details = {
@@ -225,14 +216,14 @@ def answer_question(instance: Instance, asked: str) -> CanonicalQuestion:
 def bound_question(
     topology: Topology, demands: Sequence[Demand], steps: int | None, effort: str
 ) -> CanonicalQuestion:
-    """How many rounds are needed at least to meet demands?  Its members are the demands.
+    """The question for the least number of rounds that meet demands, which are its members.
 
     Counts are divided by their greatest common divisor: prices that prove a bound for some demands
     prove k times as much for k times as many chunks.
 
     Args:
         steps: S, or None for any number of steps.
-        effort: which bound was asked for, in one text.
+        effort: the kind of bound, in one text.
     """
     pre = np.zeros((len(demands), topology.num_nodes), dtype=bool)
     post = np.zeros_like(pre)
@@ -242,7 +233,7 @@ def bound_question(
     divisor = gcd(*(demand.count for demand in demands)) or 1
     counts = np.array([demand.count // divisor for demand in demands], dtype=np.int64)
     details = {"kind": "bound", "S": steps, "effort": effort}
-    if topology.counts_copies:  # one for all of them proved less, and may be in the store
+    if topology.counts_copies:  # older stores have weaker bounds, one for all demands
         details["payers"] = "one for each demand"
     return _question(details, topology, pre, post, counts)
 
@@ -268,7 +259,7 @@ def _question(
 
 
 def _capacity(bound: BandwidthBound) -> str:
-    """How much of what a bound carries; older stores know of sends alone."""
+    """The capacity of a bound and what it counts, if not sends as in older stores."""
     counts = "" if bound.counts is Counting.SENDS else f" {bound.counts}"
     return f"{bound.chunks_per_round}{counts}"
 
@@ -277,12 +268,12 @@ def _capacity(bound: BandwidthBound) -> str:
 def _given_topology(
     num_nodes: int, links: tuple[Link, ...], bounds: _Bounds
 ) -> tuple[bytes, IntArray]:
-    """The line of a topology, whose links are in order already, and the order of its bounds."""
+    """The line of a topology, whose links are in order, and the order of its bounds."""
     place = {link: i for i, link in enumerate(links)}
     positions = [[[place[link] for link in group], capacity] for group, capacity in bounds]
     ends = np.array(links, dtype=np.int64).reshape(-1, 2)
     line, _, order = _topology_in_order(num_nodes, ends, positions)
-    order.setflags(write=False)  # all who ask the cache get the same one
+    order.setflags(write=False)  # the cache shares it
     return line, order
 
 

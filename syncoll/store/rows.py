@@ -1,8 +1,7 @@
-"""The rows of a store's tables: found by two keys, believed only after a look at them.
+"""The rows of a store's tables: found by two keys, and checked.
 
-A question is looked up as it was asked; then among the rows that are alike, each of which has the
-text of its own question, so that it can be seen whether that is the same under other numbers.  What
-is found so is kept under the numbers that were asked about as well, and is there at once next time.
+A question is looked up by its text, then among the rows of alike questions, which store their text
+to be compared under renumbering.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ from syncoll.store.schema import explained
 __all__ = ["Row", "Rows", "Table"]
 
 _MOST_ALIKE = 16
-"""Rows that are looked at for one question."""
+"""The number of alike rows compared with a question."""
 
 T = TypeVar("T")
 
 Row = Sequence[Any]
 
 Reading = Callable[[Row], Callable[[Numbering], T] | None]
-"""What a row's contents say, once it is known how its numbers are those that were asked about; None
-where that does not serve.  Both may raise `FileFormatError` and `VerificationError`."""
+"""A function from a row's contents to a function from its numbering to the result; None where the
+row does not answer.  Both may raise `FileFormatError` and `VerificationError`."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +40,10 @@ class Table:
     """A table of the store.
 
     Args:
-        contents: its columns that the digest covers.
+        contents: the columns that the digest covers.
         ranks: further columns.
-        best_first: the order in which its rows are tried.
-        better: when a new row takes the place of an old one.
+        best_first: the order in which rows are tried.
+        better: the condition for a new row to replace an old one.
     """
 
     name: str
@@ -55,7 +54,7 @@ class Table:
 
 
 class Rows:
-    """The open file of a `Store`; what is said there of its arguments holds here."""
+    """The open file of a `Store`, with the same arguments."""
 
     def __init__(
         self,
@@ -65,15 +64,15 @@ class Rows:
     ) -> None:
         self.path = path
         self.trouble = ""
-        """Why the store cannot be used any more, in words; empty while it can."""
+        """Why the store is out of use, in words; empty while it is in use."""
         self.dropped = 0
-        """How many rows were deleted because they were not to be believed."""
+        """The number of deleted wrong rows."""
         self.lock = threading.RLock()
         self._connection: sqlite3.Connection | None = connection
         self._on_trouble = on_trouble
 
     def close(self) -> None:
-        """Closes the file; what was kept is on the disk already."""
+        """Closes the file; all kept rows are on the disk."""
         with self.lock:
             if self._connection is not None:
                 self._connection.close()
@@ -81,11 +80,7 @@ class Rows:
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """The open connection; to be used under the lock.
-
-        Raises:
-            UsageError: when there is none any more.
-        """
+        """The open connection, to be used under the lock; raises `UsageError` when closed."""
         if self._connection is None:
             raise UsageError(self.trouble or f"the store {self.path} is closed")
         return self._connection
@@ -93,7 +88,7 @@ class Rows:
     def find(
         self, table: Table, question: CanonicalQuestion, read: Reading[T]
     ) -> tuple[T, bool] | None:
-        """What serves of the rows for a question, and whether it was kept under these numbers."""
+        """The answer of a row to a question, and whether the row has the question's numbers."""
         columns = ", ".join(("digest", "exact", *table.contents))
         select = f"SELECT {columns}, NULL FROM {table.name} WHERE exact = ?"
         for row in self._execute(select, question.key):
@@ -126,13 +121,13 @@ class Rows:
     def put(
         self, table: Table, question: CanonicalQuestion, contents: Row, ranks: Row, *, repeats: bool
     ) -> bool:
-        """Keeps a row, unless one as good is there; False where the store is in trouble.
+        """Keeps a row, unless one as good is there; False where the store is out of use.
 
         Args:
             contents: in the order of the question's text.
             ranks: values of the further columns.
-            repeats: whether a row under other numbers says the same, so that this one need not be
-                found by any but its own.
+            repeats: whether it repeats a row under other numbers, and so is found by its own
+                numbers alone.
         """
         alike = None if repeats else question.alike
         text = None if alike is None else pack_question(question.text)
@@ -155,7 +150,7 @@ class Rows:
         read: Reading[T],
         numbering: Callable[[Row], Numbering | None],
     ) -> T | None:
-        """What a row says; one that is not to be believed is deleted."""
+        """The answer of a row; a wrong row is deleted."""
         stored, exact, *contents, _ = row
         try:
             if digest(exact, *contents) != stored:
@@ -171,7 +166,7 @@ class Rows:
             return None
 
     def _execute(self, statement: str, *values: object) -> list[Row]:
-        """Runs a statement; nothing happens where the store is closed or in trouble."""
+        """Runs a statement, unless the store is closed."""
         with self.lock:
             if self._connection is None:
                 return []

@@ -1,8 +1,8 @@
-"""The store's tables, and how a store of an older version becomes one of this.
+"""The store's tables, and the migrations from older versions.
 
-A database says by its ``application_id`` that it is a store of syncoll's, and by its
-``user_version`` how many of the `MIGRATIONS` it has been through.  A new store goes through all of
-them, so each is run all the time.  To change the tables, append a migration; never edit one.
+The ``application_id`` of a database marks a store of syncoll, its ``user_version`` is the number of
+`MIGRATIONS` applied.  A new store goes through all of them.  To change the tables, append a
+migration; never edit one.
 """
 
 from __future__ import annotations
@@ -26,15 +26,14 @@ __all__ = [
 ]
 
 APPLICATION_ID = 0x53796E43
-"""``SynC``: what `file` and SQLite's own tools see of who made the database."""
+"""``SynC``, for `file` and SQLite's tools."""
 
 _CHECKED_BYTES = 32 << 20
-"""Up to this size a store is checked as a whole when it is opened (some 0.1 s); of a larger one a
-damaged part shows when it is read."""
+"""The largest store that is checked as a whole when it is opened (some 0.1 s)."""
 
 _MAGIC = b"SQLite format 3\0"
 _APPLICATION_ID_AT = 68
-"""Where the header of a SQLite database has its application id, four bytes."""
+"""The offset of the application id, four bytes, in the header of a SQLite database."""
 
 _HEADER_BYTES = 100
 
@@ -42,7 +41,7 @@ _TRACES = (b"CREATE TABLE answers (exact BLOB", b"CREATE TABLE certificates (exa
 _SEARCHED_BYTES = 1 << 20
 
 _BESIDE = ("-wal", "-shm", "-journal")
-"""What SQLite keeps in files of their own, by the ends of their names."""
+"""The suffixes of SQLite's other files."""
 
 Migration = Callable[[sqlite3.Connection], None]
 
@@ -50,9 +49,9 @@ Migration = Callable[[sqlite3.Connection], None]
 def _answers(connection: sqlite3.Connection) -> None:
     """Version 1: answers to questions.
 
-    ``exact`` and ``alike`` are the keys of `syncoll.store.question`, ``question`` the text.  A row
-    that repeats another's answer under other numbers has neither ``alike`` nor ``question``.
-    ``weight`` is 2 for sat, 1 for unsat, 0 for unknown; ``allowed`` the seconds of an unknown.
+    ``exact`` and ``alike`` are the keys of `syncoll.store.question`, ``question`` the text; a row
+    that repeats another under other numbers lacks the last two.  ``weight`` is 2 for sat, 1 for
+    unsat, 0 for unknown; ``allowed`` the seconds of an unknown.
     """
     connection.execute(
         "CREATE TABLE answers (exact BLOB PRIMARY KEY NOT NULL, alike BLOB, question BLOB,"
@@ -93,28 +92,28 @@ def prepare(
     patience: float,
     migrations: Sequence[Migration] | None = None,
 ) -> None:
-    """Makes a store of this version of an open database: a new one, or an older store.
+    """Brings an open database, new or an older store, to this version.
 
     Args:
         path: of the database, for messages.
         patience: seconds to wait for other processes.
-        migrations: `MIGRATIONS`, when they are not given.
+        migrations: `MIGRATIONS` by default.
 
     Raises:
-        FileFormatError: when the file is not a store, is a damaged one, or one of a newer version.
+        FileFormatError: when the file is no store, is damaged, or is of a newer version.
         UsageError: when it cannot be written.
     """
     migrations = MIGRATIONS if migrations is None else migrations
     try:
-        connection.execute("BEGIN")  # all is read as it was at one time
+        connection.execute("BEGIN")  # reads one snapshot
         try:
             _require_ours(connection, path, len(migrations))
         finally:
             connection.rollback()
         _write_ahead(connection, patience)
-        # Every answer survives the end of this process; after a power cut the last few may be lost.
+        # Answers survive the end of this process; a power cut may lose the last few.
         connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("BEGIN IMMEDIATE")  # and look again, now that no other can migrate
+        connection.execute("BEGIN IMMEDIATE")  # read again, now that no other can migrate
         try:
             version = _require_ours(connection, path, len(migrations))
             if version < len(migrations):
@@ -132,9 +131,9 @@ def prepare(
 
 
 def require_database(path: Path) -> None:
-    """Passes a file that begins like a database, an empty one, and none at all.
+    """Checks that a file is missing, empty, or begins like a database.
 
-    SQLite would overwrite a file of a few bytes, whatever they are.
+    SQLite would overwrite any file of a few bytes.
 
     Raises:
         FileFormatError: on any other file.
@@ -150,7 +149,7 @@ def require_database(path: Path) -> None:
 
 
 def explained(error: sqlite3.Error, path: Path) -> SyncollError:
-    """An error of SQLite's in words: what, which file, and what to do."""
+    """An error of SQLite in words: the reason, the file, and the remedy."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # the primary code
     if code in _CORRUPT:
         return FileFormatError(
@@ -195,8 +194,8 @@ def _require_ours(connection: sqlite3.Connection, path: Path, newest: int) -> in
 def _write_ahead(connection: sqlite3.Connection, patience: float) -> None:
     """Sets WAL mode, in which readers and the one writer do not wait for each other.
 
-    SQLite does not wait by itself for a lock that this needs.  Where WAL cannot be had (on some
-    network file systems) the mode stays as it is: slower with several processes, no less safe.
+    SQLite does not wait for the lock that this needs.  Some network file systems keep the old mode,
+    which is slower with several processes, but as safe.
     """
     ends = time.monotonic() + patience
     while True:
@@ -234,16 +233,16 @@ def _require_sound(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def delete_damaged(path: Path, *, is_default: bool) -> None:
-    """Deletes the file of a store that cannot be opened, and what SQLite has put beside it.
+    """Deletes the file of a store that cannot be opened, and SQLite's other files.
 
-    Only what was a store is deleted: a file that was named by mistake stays, whatever it is.
+    A file that was no store, named by mistake, stays.
 
     Args:
-        path: the file; what it leads to is not followed.
-        is_default: whether the place is syncoll's own, so that whatever is there was a store.
+        path: the file; links are not followed.
+        is_default: whether the path is syncoll's own, so that any file there was a store.
 
     Raises:
-        UsageError: when it cannot be deleted, or is not to be taken for a store.
+        UsageError: when it cannot be deleted, or does not look like a store.
     """
     try:
         if not is_default and not _was_a_store(path):

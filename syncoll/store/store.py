@@ -1,15 +1,14 @@
 """Store: answers and certificates of searches in one SQLite file, shared by processes.
 
-Every answer is a transaction of its own, durable once `keep_answer` has returned: a search that is
-killed finds it when it asks again.  Whatever is read passes the digest of its row, and then the
-verifier or the certificate's own check; a row that does not is deleted and treated as absent.
+Every answer is a transaction of its own, durable once `keep_answer` has returned.  A row that is
+read passes the check of its digest, and the verifier or the check of the certificate; one that does
+not is deleted and treated as absent.
 
-A question that differs from a stored one only in how its nodes are numbered has the same answer.
-To find that out is work with a limit (see `syncoll.store.canonical`): where a question is so large,
-or looks so alike under so many numberings, that this would take long, the answer counts as absent.
+A question has the same answer under every numbering of its nodes.  Comparing numberings has a limit
+of work (see `syncoll.store.canonical`); beyond it the answer counts as absent.
 
-Trouble later on (a full disk, a lock that is not released, a damaged page) ends the store's work,
-not the search's: it is reported once, and from then on the store knows nothing and keeps nothing.
+An error in use (a full disk, a held lock, a damaged page) ends the store's work, not the search: it
+is reported once, and from then on the store finds and keeps nothing.
 """
 
 from __future__ import annotations
@@ -27,12 +26,7 @@ from syncoll.certificates.chunk_classes import DemandList
 from syncoll.errors import FileFormatError, UsageError
 from syncoll.formula import Limits, Verdict
 from syncoll.model import Instance, Topology
-from syncoll.store.answers import (
-    StoredAnswer,
-    StoredCertificate,
-    StoreDescription,
-    no_more_than,
-)
+from syncoll.store.answers import StoredAnswer, StoredCertificate, StoreDescription, no_more_than
 from syncoll.store.packing import (
     answer_details,
     answer_from_row,
@@ -49,7 +43,7 @@ from syncoll.trust import require_valid
 __all__ = ["Store", "default_path"]
 
 _PATIENCE = 10.0
-"""Seconds to wait for another process that writes; its transactions take milliseconds."""
+"""Seconds to wait for another writer, whose transactions take milliseconds."""
 
 _WEIGHT = {Verdict.UNKNOWN: 0, Verdict.UNSAT: 1, Verdict.SAT: 2}
 
@@ -72,17 +66,17 @@ _CERTIFICATES = Table(
 
 
 def default_path() -> Path:
-    """Where the store is when no other file is named: in the user's cache folder."""
+    """The default path of the store, in the user's cache folder."""
     return platformdirs.user_cache_path("syncoll") / "store.sqlite"
 
 
 class Store(Rows):
-    """An open store; several threads may use it, and several processes one file.
+    """An open store; several threads may share it, and several processes one file.
 
-    A process that was forked must open the file itself.
+    A forked process must open the file itself.
 
     Args:
-        connection: to a database that `prepare` has passed.
+        connection: to a database after `prepare`.
         on_trouble: see `open`.
     """
 
@@ -94,17 +88,17 @@ class Store(Rows):
         on_trouble: Callable[[str], None] | None = None,
         patience: float = _PATIENCE,
     ) -> Store:
-        """Opens a store, and makes a new one where there is no file.
+        """Opens a store, and creates a missing file.
 
         Args:
-            path: the file; None for `default_path`, whose folder is made.
-            on_trouble: is told once, in words, when the store cannot be used any more; a
+            path: the file; None for `default_path`, whose folder is created.
+            on_trouble: called once, with the reason, when the store goes out of use; a
                 `RuntimeWarning` by default.
             patience: seconds to wait for other processes, each time.
 
         Raises:
             UsageError: when the file cannot be written there.
-            FileFormatError: when it is not a store, is a damaged one, or one of a newer version.
+            FileFormatError: when it is no store, is damaged, or is of a newer version.
         """
         made: list[Path] = []
         if path is None:
@@ -148,15 +142,14 @@ class Store(Rows):
     def answer(
         self, instance: Instance, asked: str, limits: Limits | None = None
     ) -> StoredAnswer | None:
-        """The answer to a question, in the instance's own numbering.
+        """The answer to a question, in the instance's own numbering; None without one.
+
+        An algorithm has passed the verifier.
 
         Args:
-            asked: who is asked, see `syncoll.solving.Solver.asked`.
-            limits: within which it is asked now: an unknown answers where they are no wider than
-                they were then.  None for no limits at all, which no unknown answers.
-
-        Returns:
-            None where there is no answer.  An algorithm has passed the verifier.
+            asked: see `syncoll.solving.Solver.asked`.
+            limits: of a new run: an unknown answers where they are no wider than its own.  None for
+                no limits, which no unknown answers.
         """
         question, within = answer_question(instance, asked), limits or Limits()
 
@@ -188,12 +181,11 @@ class Store(Rows):
         """Keeps an answer, unless as good a one is there.
 
         An unknown gives way to any other answer, and to an unknown after more time; unsat gives way
-        to an algorithm, since that can be verified.
+        to an algorithm, which can be verified.
 
         Returns:
-            Whether the store holds an answer as good as this now; False for an unknown that says
-            nothing about another time (see `StoredAnswer.lasting`), or where the store is in
-            trouble.
+            Whether the store now holds an answer as good as this; False for one that is not lasting
+            (see `StoredAnswer.lasting`), or where the store is out of use.
         """
         if not answer.lasting:
             return False
@@ -207,24 +199,20 @@ class Store(Rows):
         effort: str,
         seconds: float | None = None,
     ) -> StoredCertificate | None:
-        """A certificate of a lower bound on R, in the topology's own numbering.
+        """A checked certificate of a lower bound on R, in the topology's own numbering, if any.
 
         Args:
             steps: S, or None for any number of steps.
-            effort: which bound is asked for, in one text.
-            seconds: how long it would be looked for now; None for without limit.
-
-        Returns:
-            None where there is none.  A certificate has been checked, and proves `rounds` for
-            these demands.
+            effort: the kind of bound, in one text.
+            seconds: the time limit of a new run; None for no limit.
         """
-        demands = DemandList.of(demands)  # by whose positions certificates speak of them
+        demands = DemandList.of(demands)  # certificates name them by position
         question = bound_question(topology, demands, steps, effort)
 
         def read(row: Row) -> Callable[[Numbering], StoredCertificate] | None:
             allowed, data = row
             stored = unpack_certificate(data)
-            if stored.steps not in (None, steps):  # what holds for any number holds for these
+            if stored.steps not in (None, steps):
                 raise FileFormatError(f"a stored certificate is about {stored.steps} steps")
 
             def moved(way: Numbering) -> StoredCertificate:
@@ -251,21 +239,21 @@ class Store(Rows):
         certificate: Priced,
         seconds: float | None = None,
     ) -> bool:
-        """Keeps a certificate in place of one that was looked for no longer.
+        """Keeps a certificate in place of one found within no more time.
 
         Args:
-            seconds: the limit within which it was looked for; None when that cut nothing short.
+            seconds: the time limit of the run; None when it cut nothing short.
 
         Returns:
-            False where the store is in trouble.
+            False where the store is out of use.
         """
-        demands = DemandList.of(demands)  # by whose positions certificates speak of them
+        demands = DemandList.of(demands)  # certificates name them by position
         question = bound_question(topology, demands, steps, effort)
         allowed = None if seconds is None else float(seconds)
         return self._put_certificate(question, certificate, allowed, repeats=False)
 
     def describe(self) -> StoreDescription:
-        """What the store holds.
+        """The contents of the store.
 
         Raises:
             UsageError: when it cannot be read, or is closed.
@@ -292,7 +280,7 @@ class Store(Rows):
         )
 
     def clear(self) -> None:
-        """Forgets everything, and gives the room on the disk back.
+        """Deletes all rows, and frees the space on the disk.
 
         Raises:
             UsageError: when the store cannot be written, or is closed.
@@ -339,7 +327,7 @@ class Store(Rows):
 def _prepared(path: Path, patience: float) -> sqlite3.Connection:
     """A connection to a store of this version; see `Store.open`."""
     try:
-        # Autocommit: what is one transaction is said below. The lock makes threads take turns.
+        # Autocommit: transactions are explicit.  The lock makes threads take turns.
         connection = sqlite3.connect(
             path, timeout=patience, isolation_level=None, check_same_thread=False
         )
@@ -354,9 +342,9 @@ def _prepared(path: Path, patience: float) -> sqlite3.Connection:
 
 
 def _remove_unfinished(path: Path, folders: Sequence[Path]) -> None:
-    """Removes a new file in which nothing could be kept, as on a full disk, and empty folders.
+    """Removes a new file that stayed empty, as on a full disk, and empty folders.
 
-    What another process has begun to write meanwhile stays.
+    A file that another process has begun to write stays.
     """
     with contextlib.suppress(OSError):
         if path.stat().st_size == 0:
