@@ -1,4 +1,4 @@
-"""Writes files so that a reader sees the old content or the new, never a part."""
+"""Writes files atomically: a reader sees the old content or the new."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def write_document(path: Path, document: Mapping[str, object]) -> None:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Replaces the file by one with this content; on any failure the old one stays as it was.
+    """Replaces the file by one with this content; on any failure the old file stays.
 
-    The target of a symbolic link is replaced, not the link.  What is no regular file, such as
-    ``/dev/stdout`` or a pipe, is written to.
+    The target of a symbolic link is replaced, not the link.  Streams, such as ``/dev/stdout`` or a
+    pipe, are written to.
 
     Raises:
         UsageError: when the file cannot be written there.
@@ -54,7 +54,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 
 def _write(handle: int | Path, content: bytes) -> None:
-    """Writes a new file, so that it is on the disk."""
+    """Writes a new file to the disk."""
     with open(handle, "xb" if isinstance(handle, Path) else "wb") as file:  # noqa: PTH123
         file.write(content)
         file.flush()
@@ -62,13 +62,13 @@ def _write(handle: int | Path, content: bytes) -> None:
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Writes files that belong together into a folder.
+    """Writes files into a folder.
 
-    A new folder appears with all of them or not at all.  In one that is there already each file is
-    replaced by itself; what else is in it stays.
+    A new folder appears with all of them or not at all.  In an existing folder each file is
+    replaced by itself, and other files stay.
 
     Args:
-        folder: made if need be, in a folder that exists.
+        folder: created if missing, in an existing folder.
         files: content by name.
 
     Raises:
@@ -82,7 +82,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def require_new_folder(folder: Path) -> None:
-    """Passes when a folder of this name can be made; an empty one may be there.
+    """Checks that a folder of this name can be made, or exists and is empty.
 
     Raises:
         UsageError: when it cannot, with the reason.
@@ -99,12 +99,10 @@ def require_new_folder(folder: Path) -> None:
 
 
 def write_new_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Writes files into a new folder, which appears when the last of them is on the disk.
-
-    A name may have folders of its own.
+    """Writes files, whose names may have folders, into a new folder, all or none of them.
 
     Raises:
-        UsageError: when they cannot be written there; nothing is left behind.
+        UsageError: when they cannot be written there.
     """
     require_new_folder(folder)
     target = folder.absolute()
@@ -117,18 +115,18 @@ def write_new_folder(folder: Path, files: Mapping[str, bytes]) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             _write(path, content)
         if target.is_dir():
-            target.rmdir()  # not every system puts a folder in the place of an empty one
+            target.rmdir()  # not every system replaces an empty folder
         temporary.rename(target)
 
 
 def remove_empty(folder: Path) -> None:
-    """Removes a folder that was made for what could not be written, unless something is in it."""
+    """Removes a folder if it is empty."""
     with contextlib.suppress(OSError):
         folder.rmdir()
 
 
 def require_writable(path: Path) -> None:
-    """Passes when a file can be written there, so that hours of work are not lost for a typo.
+    """Checks before hours of work that a file can be written there.
 
     Raises:
         UsageError: when it cannot, with the reason.
@@ -140,17 +138,14 @@ def require_writable(path: Path) -> None:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether the path names something to write to, rather than a file to be replaced.
-
-    ``/dev/stdout`` is one even where it leads to a regular file.
-    """
+    """Whether the path is a stream; ``/dev/stdout`` is one even where it is a regular file."""
     if path.absolute().parts[:2] in {("/", "dev"), ("/", "proc")}:
         return path.exists() and not path.is_dir()
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _target(path: Path) -> Path:
-    """Where a path leads, if a file can be written there."""
+    """The target of a path, if a file can be written there."""
     target = path.resolve()
     if target.is_dir():
         raise UsageError(f"cannot write {path}: it is a folder; give the name of a file in it")
@@ -167,7 +162,7 @@ def _require_parent(target: Path, path: Path) -> None:
 
 @contextlib.contextmanager
 def _beside(target: Path) -> Iterator[tuple[Path, int]]:
-    """A new file in the same folder, with the permissions of any new file; removed in the end."""
+    """A temporary file in the same folder, with the permissions of any new file."""
     temporary = target.with_name(f".{secrets.token_hex(8)}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
     handle = os.open(temporary, flags, 0o666)

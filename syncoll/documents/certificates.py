@@ -1,7 +1,7 @@
-"""How certificates of bounds lie in JSON, in files and in the store.
+"""Certificates of bounds in JSON, in files and in the store.
 
-They name links, bandwidth bounds and shapes by their positions.  Each method has a record, with the
-prices of bounds and the witnesses of its argument; prices of links lie in rows.
+They name links, bandwidth bounds and shapes by position.  Each method has a record, with the prices
+of bounds and the witnesses of its argument; prices of links are rows.
 """
 
 from __future__ import annotations
@@ -234,17 +234,17 @@ def certificate_record(bound: RoundsBound, shape: int) -> CertificateRecord:
         return NothingRecord.of(bound, shape=shape)
     rows = sorted(proof.prices.items())
     prices = tuple(BoundPrice(*place, price) for place, price in rows)
+    entries: dict[str, Any] = {"shape": shape, "prices": prices}
     match proof.argument:
         case Cut(nodes):
             cover = tuple(i for (i, _), _ in rows)
             return CutRecord.of(bound, shape=shape, nodes=nodes, cover=cover)
         case Parts(parts, moved):
-            flat = tuple(FlatPrice(i, price) for (i, _), price in rows)
-            flag = True if moved else UNSET
-            return SendsRecord.of(bound, shape=shape, parts=parts, prices=flat, moved=flag)
+            entries["prices"] = tuple(FlatPrice(i, price) for (i, _), price in rows)
+            entries["moved"] = True if moved else UNSET
+            return SendsRecord.of(bound, parts=parts, **entries)
         case Ways(shares):
-            records = _written(ShareRecord, shares)
-            return PricesRecord.of(bound, shape=shape, prices=prices, shares=records)
+            return PricesRecord.of(bound, shares=_written(ShareRecord, shares), **entries)
         case Completions(automorphisms, cases):
             written = tuple(
                 CaseRecord.of(
@@ -254,21 +254,18 @@ def certificate_record(bound: RoundsBound, shape: int) -> CertificateRecord:
                 )
                 for one in cases
             )
-            return CompletionsRecord.of(
-                bound, shape=shape, prices=prices, automorphisms=automorphisms, cases=written
-            )
+            entries |= {"automorphisms": automorphisms, "cases": written}
+            return CompletionsRecord.of(bound, **entries)
         case Gossip(automorphisms, trees):
             paying = _written(GossipTreeRecord, trees)
-            return GossipRecord.of(
-                bound, shape=shape, prices=prices, automorphisms=automorphisms, trees=paying
-            )
+            return GossipRecord.of(bound, automorphisms=automorphisms, trees=paying, **entries)
         case Switches():
-            return SwitchesRecord.of(bound, shape=shape, prices=prices)
-    return TreesRecord.of(bound, shape=shape, prices=prices)
+            return SwitchesRecord.of(bound, **entries)
+    return TreesRecord.of(bound, **entries)
 
 
 def _written(record: type[_Record], witnesses: Iterable[Any]) -> tuple[_Record, ...]:
-    """Records with the attributes of witnesses, whose prices become rows."""
+    """Records of witnesses, whose prices become rows."""
     return tuple(
         record.of(one, prices=tuple((*at, price) for at, price in sorted(one.prices.items())))
         for one in witnesses
@@ -320,14 +317,8 @@ def _read(witness: Callable[..., _Witness], records: Iterable[Any]) -> tuple[_Wi
 
 
 def _distinct(rows: Iterable[_Row]) -> dict[tuple[int, int], Fraction]:
-    """Prices by place.
-
-    Raises:
-        FileFormatError: when a place occurs twice.
-    """
-    read: dict[tuple[int, int], Fraction] = {}
-    for position, step, price in rows:
-        if (position, step) in read:
-            raise FileFormatError("a certificate states a price twice")
-        read[position, step] = price
+    """Prices by place; FileFormatError when a place occurs twice."""
+    listed = [((position, step), price) for position, step, price in rows]
+    if len(read := dict(listed)) < len(listed):
+        raise FileFormatError("a certificate states a price twice")
     return read

@@ -1,8 +1,8 @@
-"""Documents: reading and checking JSON before anything in it is believed.
+"""Documents: reading and checking JSON.
 
-Three layers, each with its own complaint: the text must be JSON (else line and column), its
-``schema`` must be one of ours and not newer than this syncoll, and its entries must be those of the
-kind's record.  Only then do the numbers reach the model, which checks their sense.
+Three layers with their own errors: the text must be JSON (else line and column), its ``schema``
+must be known and not newer than this syncoll, and its entries must be those of the kind's record.
+The model then checks the sense of the numbers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ KINDS = ("frontier", "outcome", "algorithm", "refutation")
 """The kinds of files that are read."""
 
 WITH_ALGORITHMS = ("frontier", "outcome", "algorithm")
-"""The kinds of files that may hold algorithms to run, export, simulate or report."""
+"""The kinds of files that may hold algorithms."""
 
 _RECORDS = {
     "frontier": ("frontier", "FrontierFile"),
@@ -49,7 +49,7 @@ _RECORDS = {
     "plan": ("plan", "PlanRecord"),
     "simulation": ("simulation", "SimulationRecord"),
 }
-"""For each kind the module that has its record, imported when it is needed."""
+"""The module of each kind's record, imported when needed, and its name."""
 
 _LARGEST_FILE = 1 << 30
 _DEEPEST = 16
@@ -57,11 +57,11 @@ _NESTING = frozenset({dict, list})
 
 
 class Document(NamedTuple):
-    """A file of ours whose entries are what they may be.
+    """A file whose entries were checked.
 
     Args:
         kind: one of `KINDS`.
-        entries: everything as read, what this syncoll does not know included.
+        entries: as read, unknown ones included.
         record: of the kind.
     """
 
@@ -71,10 +71,7 @@ class Document(NamedTuple):
 
 
 def digest(document: Mapping[str, Any]) -> str:
-    """The SHA-256 of a document without its entry ``digest``; finds what was changed by accident.
-
-    What is changed on purpose can have it computed anew: what is claimed must hold on its own.
-    """
+    """The SHA-256 of a document without its entry ``digest``; it detects changes by accident."""
     rest = {key: value for key, value in document.items() if key != "digest"}
     return f"sha256:{hashlib.sha256(compact_text(rest).encode()).hexdigest()}"
 
@@ -93,21 +90,20 @@ def _record(kind: str) -> Any:
 
 
 def read_document(path: Path, kinds: Sequence[str] = KINDS, taker: str = "") -> Document:
-    """The content of a file of ours.
+    """The content of a file of syncoll.
 
     Args:
-        path: the file.
         kinds: the expected kinds.
         taker: the verb that takes them, for errors.
 
     Raises:
-        FileFormatError: when it cannot be read or is not such a file, with the reason.
+        FileFormatError: when it cannot be read or is no such file, with the reason.
     """
     return parse_document(read_text(path), str(path), kinds, taker)
 
 
 def read_text(path: Path) -> str:
-    """The text of a file; raises FileFormatError where there is none."""
+    """The text of a file; raises FileFormatError when it cannot be read."""
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST_FILE + 1)
@@ -124,11 +120,7 @@ def read_text(path: Path) -> str:
 
 @collected_later()
 def parse_document(text: str, name: str, kinds: Sequence[str] = KINDS, taker: str = "") -> Document:
-    """The content of a text; `name` stands in errors, and see `read_document`.
-
-    Raises:
-        FileFormatError: see `read_document`.
-    """
+    """The content of a text, as `read_document`; `name` stands in errors."""
     entries = parse_entries(text, name)
     kind, version = _kind(entries, name, kinds, taker)
     _require_shallow(entries, name)
@@ -144,7 +136,7 @@ def parse_document(text: str, name: str, kinds: Sequence[str] = KINDS, taker: st
 
 
 def parse_entries(text: str, name: str) -> Any:
-    """The value of a JSON text; FileFormatError with line and column where it is none."""
+    """The value of a JSON text; FileFormatError with line and column otherwise."""
     if not text.strip():
         raise FileFormatError(f"{name}: the file is empty")
     try:
@@ -178,7 +170,7 @@ def _kind(document: object, name: str, kinds: Sequence[str], taker: str) -> tupl
 
 
 def _require_shallow(document: dict[str, Any], name: str) -> None:
-    """Refuses what would exhaust the stack of what walks over it; records are not as deep."""
+    """Refuses nesting that would exhaust the stack; records are not as deep."""
     level: list[Any] = [document]
     for _ in range(_DEEPEST):
         inner = (one.values() if type(one) is dict else one for one in level)

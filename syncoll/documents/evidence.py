@@ -1,7 +1,7 @@
-"""How proofs lie in a frontier's file: shapes, certificates and refutations.
+"""Proofs in a frontier's file: shapes, certificates and refutations.
 
-Certificates name links, bandwidth bounds and shapes by their positions in the same file.  A
-certificate that several proofs use is written once.
+Certificates name links, bandwidth bounds and shapes by their positions in the file.  A certificate
+that several proofs use is written once.
 """
 
 from __future__ import annotations
@@ -27,16 +27,7 @@ from syncoll.model.rows import MOST_CELLS
 from syncoll.results.evidence import Distance, Evidence, ScaledShape
 from syncoll.results.proof import Method, Proof, Refuted, Scope
 
-__all__ = [
-    "EvidenceRecord",
-    "ProofRecord",
-    "evidence_of",
-    "evidence_record",
-    "proof_record",
-]
-
-
-# Records ------------------------------------------------------------------------------------------
+__all__ = ["EvidenceRecord", "ProofRecord", "evidence_of", "evidence_record", "proof_record"]
 
 
 class RefutedRecord(ClosedRecord, frozen=True):
@@ -144,11 +135,7 @@ class EvidenceRecord(ClosedRecord, frozen=True):
 
 
 def evidence_record(evidence: Evidence, nodes: int) -> EvidenceRecord:
-    """Everything but the proofs themselves, of which `proof_record` makes records.
-
-    Args:
-        nodes: P.
-    """
+    """The evidence on P nodes without its proofs, see `proof_record`."""
     shapes = [one.shape for one in evidence.shapes]
     return EvidenceRecord(
         tuple(
@@ -174,7 +161,7 @@ def _class_records(shape: ChunkClasses, nodes: int) -> tuple[ShapeClassRecord, .
     own = shape.classes
     written = [set_entries(named, nodes) for named in own.sets]
     to, counts = own.second_node, own.counts
-    # Where each class goes on with what the one before it says, but for the node of its post.
+    # Classes that differ from the one before in the node of their post alone.
     goes_on = np.zeros(len(own), dtype=bool)
     if nodes > MOST_LISTED_NODES:
         alike = (own.first[1:] == own.first[:-1]) & (counts[1:] == counts[:-1]).astype(bool)
@@ -192,7 +179,7 @@ def _class_records(shape: ChunkClasses, nodes: int) -> tuple[ShapeClassRecord, .
 
 
 def proof_record(proof: Proof, evidence: Evidence) -> ProofRecord:
-    """A proof; its certificates are positions in the list of the evidence."""
+    """A proof, with its certificates as positions in the evidence."""
     return ProofRecord.of(
         proof,
         scope=proof.scope_text,
@@ -212,11 +199,10 @@ def _positions(certificates: Sequence[Certificate], evidence: Evidence) -> tuple
 def evidence_of(
     record: EvidenceRecord, proofs: Sequence[tuple[int, ProofRecord]], nodes: int
 ) -> Evidence:
-    """The evidence of a frontier's file, read but not checked.
+    """The evidence of a frontier's file, not yet checked.
 
     Args:
-        record: of the evidence.
-        proofs: each with the number of steps that it is about.
+        proofs: each with its number of steps.
         nodes: P.
 
     Raises:
@@ -279,7 +265,7 @@ def _placed(record: CertificateRecord, shapes: Sequence[ScaledShape]) -> Certifi
 
 
 _ONE_OF_MANY = re.compile(r"\b(1 (?:chunk|round|step))s\b")
-"""What files of earlier versions say where there is one: ``at most 1 chunks``."""
+"""The plural that files of earlier versions have for one: ``at most 1 chunks``."""
 
 
 def _proof_of(steps: int, record: ProofRecord, every: Sequence[Certificate]) -> Proof:

@@ -7,12 +7,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from syncoll.documents.problem import (
-    AlgorithmRecord,
-    ProblemRecord,
-    algorithm_of,
-    instance_of,
-)
+from syncoll.documents.problem import AlgorithmRecord, ProblemRecord, algorithm_of, instance_of
 from syncoll.documents.record import ClosedRecord, PositiveCount
 from syncoll.errors import FileFormatError
 from syncoll.model import Topology
@@ -79,7 +74,7 @@ class FamilyRecord(ClosedRecord, frozen=True, kw_only=True):
 
 
 def family_record(family: Family) -> FamilyRecord:
-    """A family as it lies in files."""
+    """The record of a family."""
     return FamilyRecord(
         first=family.first,
         steps=GrowthRecord.of(family.steps),
@@ -97,7 +92,7 @@ def family_record(family: Family) -> FamilyRecord:
 
 
 def family_of(record: FamilyRecord, topology: Topology, collective: str) -> Family:
-    """The family of a record; still to be verified.
+    """The family of a record, not yet verified.
 
     Raises:
         FileFormatError: when the closed form is not that of its parts.

@@ -1,7 +1,7 @@
-"""A folder of frontiers: for each machine and collective a file, which may have no points.
+"""A folder of frontiers: for each topology and collective a file, which may have no points.
 
-Each is written as soon as it is found and is checked when it is read, so that what was stopped goes
-on where it was, and `syncoll check` needs nothing but the folder.
+Each is written as soon as it is found and is checked when it is read, so that an interrupted run
+can continue, and `syncoll check` needs nothing but the folder.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from syncoll.trust.claims import check_claims
 __all__ = ["INDEX", "FrontierFolder"]
 
 INDEX = "index.json"
-"""Where the table is; all other files are frontiers."""
+"""The file of the table; all other files are frontiers."""
 
 _LONGEST_NAME = 120
-"""Characters, without those that tell long names apart."""
+"""Characters, without the hash of longer names."""
 
 
 class FrontierFolder:
-    """Where frontiers are kept.
+    """A folder of frontiers.
 
     Args:
-        path: of the folder, made if need be.
-        tell: is told, in words, which files are not what they should be.
+        path: of the folder, created if missing.
+        tell: receives messages about unusable files.
 
     Raises:
-        UsageError: when nothing can be written there.
+        UsageError: when the folder is not writable.
     """
 
     def __init__(self, path: Path, tell: Callable[[str], None]) -> None:
@@ -54,7 +54,7 @@ class FrontierFolder:
         require_writable(path / INDEX)
 
     def file(self, topology: str, collective: str) -> Path:
-        """Where the frontier of a collective on a topology is."""
+        """The file of the frontier of a collective on a topology."""
         name = re.sub(r"[^A-Za-z0-9.+-]+", "_", f"{collective}-{topology}").strip("_.")
         if len(name) > _LONGEST_NAME:  # the ends of long names may be all that differs
             known = hashlib.sha256(f"{collective}-{topology}".encode()).hexdigest()[:12]
@@ -62,21 +62,21 @@ class FrontierFolder:
         return self.path / f"{name}.json"
 
     def require_same(self, index: Mapping[str, str], words: str) -> None:
-        """Passes when the table that is there, if any, is about the same.
+        """Checks the existing table, if any.
 
         Args:
-            index: what it must say.
-            words: what it is about, for people.
+            index: the expected entries.
+            words: their subject, for the error.
 
         Raises:
-            UsageError: when it says something else.
+            UsageError: when an entry differs.
         """
         found = self.table()
         if found is not None and any(found.get(k) != v for k, v in index.items()):
             self.refuse(words)
 
     def table(self) -> Mapping[str, Any] | None:
-        """The table that is there; empty where it is none, None where there is nothing."""
+        """The existing table; empty when unreadable, None when missing."""
         file = self.path / INDEX
         if not file.exists():
             return None
@@ -87,14 +87,14 @@ class FrontierFolder:
         return found if isinstance(found, dict) else {}
 
     def refuse(self, words: str) -> NoReturn:
-        """Raises a `UsageError`: what is there is something else."""
+        """Raises a `UsageError`: the folder has another table."""
         raise UsageError(
             f"{self.path} holds something else than {words}; name another folder, or remove this "
             "one"
         )
 
     def read(self, topology: Topology, collective: Collective) -> Frontier | None:
-        """What was found before, checked; None where that is nothing."""
+        """The checked frontier of an earlier run; None without one."""
         file = self.file(topology.name, collective.name)
         if not file.exists():
             return None
@@ -107,11 +107,7 @@ class FrontierFolder:
         return frontier
 
     def write(self, frontier: Frontier, file: Path | None = None) -> None:
-        """Writes a frontier, where there is a file for it unless another is said.
-
-        Raises:
-            UsageError: when it cannot be written.
-        """
+        """Writes a frontier to its file or another one; raises `UsageError` when it cannot."""
         if file is None:
             file = self.file(frontier.topology.name, frontier.collective)
         write_document(file, frontier_document(frontier))

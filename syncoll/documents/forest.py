@@ -76,7 +76,7 @@ class ForestNetworkRecord(ClosedRecord, frozen=True):
 
     @classmethod
     def of_fabric(cls, fabric: Fabric) -> ForestNetworkRecord:
-        """That of a fabric."""
+        """The record of a fabric."""
         links = tuple((x.source, x.destination, x.bandwidth) for x in fabric.links)
         return cls(fabric.num_switches, links, fabric.multicast or UNSET, fabric.reduce or UNSET)
 
@@ -131,7 +131,7 @@ ForestRecord = Annotated[
 
 
 def forest_document(forests: Forests) -> dict[str, Any]:
-    """What was packed as the document ``syncoll/forest/2``."""
+    """Forests as the document ``syncoll/forest/2``."""
     phases = forests.phases
     spent = {str(one.collective): sum(one.seconds.values()) for one in phases}
     spent = spent if len(phases) > 1 else dict(phases[0].seconds)

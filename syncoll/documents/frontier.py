@@ -8,17 +8,9 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from syncoll.documents.evidence import (
-    EvidenceRecord,
-    ProofRecord,
-    evidence_of,
-)
+from syncoll.documents.evidence import EvidenceRecord, ProofRecord, evidence_of
 from syncoll.documents.families import FamilyRecord, family_of
-from syncoll.documents.problem import (
-    AlgorithmRecord,
-    FileRecord,
-    ProblemRecord,
-)
+from syncoll.documents.problem import AlgorithmRecord, FileRecord, ProblemRecord
 from syncoll.documents.record import ClosedRecord, Count, Record, Seconds
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
@@ -141,16 +133,14 @@ class FrontierRecord(FileRecord, frozen=True, kw_only=True):
 FrontierFile = Annotated[
     FrontierRecord, Meta(extra_json_schema={"dependentRequired": {"evidence": ["between"]}})
 ]
-"""The same, with what its schema says besides."""
+"""The record, with a further condition in its schema."""
 
 
 def frontier_of(record: FrontierRecord, topology: Topology, solved: Sequence[Costs]) -> Frontier:
-    """The frontier of a file; what is proved is read, but not checked.
+    """The frontier of a file; its evidence is read, but not checked.
 
     Args:
-        record: of the file.
-        topology: likewise.
-        solved: what the points are, verified.
+        solved: the verified algorithms of the points.
 
     Raises:
         FileFormatError: when the evidence makes no sense.

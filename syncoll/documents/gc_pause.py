@@ -1,4 +1,4 @@
-"""A pause of Python's garbage collector while millions of lists are made that live on."""
+"""A pause of Python's garbage collector while millions of lasting lists are made."""
 
 from __future__ import annotations
 
@@ -11,11 +11,7 @@ __all__ = ["collected_later"]
 
 @contextmanager
 def collected_later() -> Iterator[None]:
-    """While it lasts nothing that refers to itself is looked for.
-
-    Whenever many lists were made the collector looks at all there are: two thirds of the time in
-    which a large file is written went there.
-    """
+    """Pauses the collection of reference cycles, which took two thirds of writing a large file."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

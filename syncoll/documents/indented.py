@@ -1,4 +1,4 @@
-"""JSON as text that people can read."""
+"""Readable JSON text."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["to_text"]
 def to_text(value: object, indent: str = "", *, ascii_only: bool = False) -> str:
     """The value as JSON text without a final line break; it can always be encoded in UTF-8.
 
-    Objects are indented, lists of numbers stand on one line each.
+    Objects are indented; each list of numbers is a line.
 
     Args:
-        value: what `json` takes; objects and lists may not be nested deeper than some hundreds.
-        indent: of the lines behind the first.
-        ascii_only: escape everything else, for streams that cannot say it.
+        value: for `json`; nested at most some hundred levels deep.
+        indent: of the lines after the first.
+        ascii_only: escape other characters, for streams that cannot encode them.
     """
     pieces: list[str] = []  # joined once: there may be hundreds of megabytes
     _add_text(pieces, value, indent, ascii_only)
@@ -50,7 +50,6 @@ def _add_text(pieces: list[str], value: object, indent: str, ascii_only: bool) -
 
 @lru_cache(1024)
 def _key(value: str, ascii_only: bool) -> str:
-    """The same few stand in all objects."""
     return _scalar(value, ascii_only)
 
 
@@ -64,6 +63,6 @@ def _scalar(value: object, ascii_only: bool) -> str:
     if not text.isascii():
         try:
             text.encode("utf-8")
-        except UnicodeEncodeError:  # half of a surrogate pair, as in a file name that is no UTF-8
+        except UnicodeEncodeError:  # a lone surrogate, as in a file name that is not UTF-8
             return json.dumps(value, allow_nan=False)
     return text

@@ -1,9 +1,10 @@
-"""JSON as text: read strictly and never for long, written compactly for digests."""
+"""JSON text: read strictly and in bounded time, written compactly for digests."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
 from math import isfinite
@@ -16,19 +17,13 @@ __all__ = ["JsonTextError", "compact_text", "parse_json", "shown", "whole_number
 _WIDEST = 60
 _LONG = 64
 _OTHERS = (TypeError, ValueError, OverflowError, RecursionError)
-"""What msgspec says of what `json` may take, or says what is wrong with."""
+"""Errors of msgspec on values that are left to `json`."""
 _NOT_ALIKE = re.compile(rb"[^\x20-\x7e]|\\|[0-9]e|0\.0000")
-"""Exponents and small numbers, which the two write differently, and what they escape."""
+"""Text that msgspec and `json` may write differently: exponents, small numbers, escapes."""
 
 
 class JsonTextError(ValueError):
-    """A text that is not JSON as syncoll reads it.
-
-    Args:
-        message: what is wrong.
-        line: where, counted from 1; 0 where that is not known.
-        column: likewise.
-    """
+    """A text that is not JSON as syncoll reads it, with line and column from 1, or 0 if unknown."""
 
     def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
         super().__init__(message)
@@ -37,12 +32,12 @@ class JsonTextError(ValueError):
 
 
 def parse_json(text: str, number: Callable[[str], Any] | None = None) -> Any:
-    """The value that a JSON text stands for.
+    """The value of a JSON text.
 
     Args:
         text: the whole text, without a byte order mark.
-        number: makes a value of a number with a point or exponent, or raises `JsonTextError`; None
-            for a finite float.
+        number: converts a number with a point or exponent, or raises `JsonTextError`; None: to a
+            finite float.
 
     Raises:
         JsonTextError: when it is not JSON, gives a key twice, holds NaN, an infinity or a number
@@ -69,8 +64,7 @@ def parse_json(text: str, number: Callable[[str], Any] | None = None) -> Any:
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        [(twice, _)] = Counter(key for key, _ in pairs).most_common(1)
         raise JsonTextError(f"the key {shown(twice)} occurs twice in one object")
     return result
 
@@ -87,16 +81,16 @@ def _finite(text: str) -> float:
 
 
 def shown(value: object) -> str:
-    """A value as an error message quotes it: short, and on one line."""
+    """A value in an error message: short, and on one line."""
     text = str(value) if isinstance(value, Decimal) else repr(value)
     return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
 
 
 def compact_text(value: object) -> str:
-    """The value as JSON text without spaces, in ASCII, with the keys of objects in order.
+    """The value as JSON text without spaces, in ASCII, with sorted keys.
 
-    It is the text of `json`.  msgspec writes the same up to ten times as fast, but for some floats
-    and what is not printable ASCII.
+    msgspec writes the text of `json` up to ten times as fast, except some floats and characters
+    other than printable ASCII.
     """
     try:
         text = msgspec.json.encode(value, order="sorted")
@@ -108,10 +102,7 @@ def compact_text(value: object) -> str:
 
 
 def whole_numbers(value: object) -> bytes | None:
-    """The text, without spaces, of a long list of whole numbers and lists of them; else None.
-
-    There may be millions, which `json` takes ten times as long for.
-    """
+    """The text, without spaces, of a long list of whole numbers and lists of them; else None."""
     if not isinstance(value, list) or len(value) < _LONG:
         return None
     try:

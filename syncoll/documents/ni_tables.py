@@ -1,16 +1,15 @@
 """Schedule tables of network interfaces (MultiTree paper, section IV.A, Figure 5).
 
-One table a node, one row for what it has to send: which operation, for which flow (the paper's
-tree, here a chunk), to whom, what it waits for, and in which time step.
+Each node has a table, with a row for each operation: its flow (the paper's tree, here a chunk), its
+receiver, its senders, and its time step.
 
 - ``Reduce``: send the partial result to Parent once the Children have sent theirs.
 - ``Gather``: send the finished data to Children once it came from Parent (nil: it is made here).
-- ``NOP``: stay idle for a step, so that all nodes stay in step; there is nothing to send, but later
-  there will be.
+- ``NOP``: stay idle for a step before a later send, so that all nodes stay in step.
 
-The tables are read off the sends of any algorithm, as long as each chunk goes down
-a tree, up a tree, or up one and then down another from the same root: a row has one Parent.  A node
-that sends a chunk on in several steps has a row for each of them.
+Any algorithm has tables if each chunk goes down a tree, up a tree, or up one and down another from
+the same root: a row has one Parent.  A node that forwards a chunk in several steps has a row for
+each.
 """
 
 from __future__ import annotations
@@ -47,11 +46,10 @@ class ScheduleEntry:
     """One row.
 
     Args:
-        op: what to do.
-        step: when, from 1.
+        step: from 1.
         flow: the chunk; None for a NOP.
-        parent: where a Reduce goes, whence a Gather's data came; None where that is no node.
-        children: on whose Reduce a Reduce waits, to whom a Gather goes; ascending.
+        parent: the receiver of a Reduce, the source of a Gather's data; None without one.
+        children: the senders a Reduce waits for, the receivers of a Gather; ascending.
     """
 
     op: TableOp
@@ -82,9 +80,7 @@ class ScheduleTable:
 
 
 def ni_tables(instance: Instance, algorithm: Algorithm) -> tuple[ScheduleTable, ...]:
-    """The schedule table of every node.
-
-    Within a step those that wait for fewer children come first, then smaller flows.
+    """The schedule table of every node; within a step fewer children, then smaller flows, first.
 
     Raises:
         ExportError: when the sends of a chunk are not a tree, saying where.
@@ -122,7 +118,7 @@ _At = tuple[int, int]
 
 
 def _split(instance: Instance, algorithm: Algorithm) -> tuple[list[_Send], list[_Send]]:
-    """The sends of partial results, and those of finished data, each in order of steps."""
+    """The sends of partial results, and the sends of finished data, in order of steps."""
     carried = instance.pre[algorithm.sends[:, 0]]
     finished = np.ones(len(carried), dtype=bool)
     if algorithm.contributions is not None:
@@ -135,9 +131,7 @@ def _split(instance: Instance, algorithm: Algorithm) -> tuple[list[_Send], list[
 
 
 def _upward(reduces: list[_Send]) -> tuple[dict[_At, list[int]], dict[int, int]]:
-    """Checks that partial results go up trees, one for each flow: whose partial results each node
-    adds to its own, and where the tree of each flow ends.
-    """
+    """Checks that the partial results of each flow go up a tree; its children, and its root."""
     sent: dict[_At, _Send] = {}
     for send in reduces:
         first = sent.setdefault((send.flow, send.source), send)
@@ -168,9 +162,7 @@ def _upward(reduces: list[_Send]) -> tuple[dict[_At, list[int]], dict[int, int]]
 
 
 def _downward(gathers: list[_Send], tops: dict[int, int], instance: Instance) -> dict[_At, int]:
-    """Checks that finished data goes down trees, one for each flow, from where it was finished, as
-    `tops` says of flows that are reduced: from where each node gets each flow.
-    """
+    """Checks that each flow goes down a tree, from `tops` if it is reduced; the parents."""
     parents: dict[_At, int] = {}
     roots = dict(tops)
     for send in gathers:

@@ -1,4 +1,4 @@
-"""Sets of nodes in files: each node, or where there are many of them, runs of nodes."""
+"""Sets of nodes in files: each node, or on large topologies runs of nodes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from syncoll.errors import FileFormatError
 __all__ = ["MOST_LISTED_NODES", "NodeEntry", "nodes_of", "set_entries"]
 
 NodeEntry = Node | Annotated[list[Node], Meta(min_length=2, max_length=2)]
-"""A node, or the first and the last of a run of nodes (as a list: beside a tuple of so many entries
-msgspec 0.22 takes their number for a limit of the other's)."""
+"""A node, or the first and the last of a run of nodes (a list: msgspec 0.22 mistakes the length of
+a tuple for a limit of the other type)."""
 
 MOST_LISTED_NODES = 256
-"""P up to which files list every node, and are of version 1 for that matter."""
+"""P up to which files list every node, which needs version 1."""
 
 
 def set_entries(
@@ -29,7 +29,7 @@ def set_entries(
     Args:
         nodes: ascending.
         of: P.
-        runs: whether the file is of version 2 in any case; None where that depends on P.
+        runs: whether runs are allowed; None: where P is large.
     """
     if not (of > MOST_LISTED_NODES if runs is None else runs) or len(nodes) < 3:
         return tuple(nodes)
@@ -47,12 +47,11 @@ def nodes_of(
 
     Args:
         of: P.
-        what: the set is, in errors.
-        known: sets that were read before, so that equal ones are kept once.
+        what: the set, in errors.
+        known: a cache of sets.
 
     Raises:
-        FileFormatError: when it names a node that does not exist, or one twice, or a run that ends
-            before it begins.
+        FileFormatError: on an unknown or repeated node, or a run that ends before it begins.
     """
     key = tuple(one if isinstance(one, int) else tuple(one) for one in entries)
     if key not in known:

@@ -15,11 +15,7 @@ from syncoll.documents.problem import (
 )
 from syncoll.documents.record import ClosedRecord, Count, Nodes, Seconds
 from syncoll.documents.versions import versioned
-from syncoll.documents.written_problem import (
-    algorithm_record,
-    file_entries,
-    problem_entries,
-)
+from syncoll.documents.written_problem import algorithm_record, file_entries, problem_entries
 from syncoll.formula import StopReason
 from syncoll.model import Algorithm, Instance
 from syncoll.results.solution import Solution
@@ -178,7 +174,7 @@ def outcome_document(solution: Solution) -> dict[str, Any]:
     if solution.algorithm is not None:
         found = {"algorithm": algorithm_record(solution.algorithm), "status": "verified"}
     if outcome.reason is not StopReason.INTERRUPTED or size.variables + size.constraints:
-        # Of one that was interrupted before there was a formula nothing is known.
+        # A run that was interrupted before encoding has no size.
         found |= {"variables": size.variables, "constraints": size.constraints}
     if solution.restriction is not None:
         found["symmetry"] = solution.restriction.order

@@ -1,6 +1,6 @@
-"""How topologies, chunks and algorithms lie in JSON, shared by all of syncoll's files.
+"""Topologies, chunks and algorithms in JSON, shared by all files of syncoll.
 
-Everything that the verifier needs is in the file: a reader needs neither the spec nor the library.
+A file has everything that the verifier needs: a reader needs neither the spec nor the library.
 """
 
 from __future__ import annotations
@@ -43,12 +43,11 @@ __all__ = [
     "topology_of",
 ]
 
-
 VERSION = 5
-"""The newest version of all kinds of files; what says nothing new is written as version 1."""
+"""The newest version of all kinds of files; each file has the least version that it needs."""
 
 _MOST_NODES = 10_000
-"""P of the largest problem that a file may ask for: its distances take a gigabyte."""
+"""The largest P of a file, whose distances take a gigabyte."""
 
 LinkRow = tuple[Node, Node]
 ChunkEntry = Count | Annotated[list[Count], Meta(min_length=2, max_length=2)]
@@ -261,7 +260,7 @@ def instance_of(record: ProblemRecord, topology: Topology, collective: str) -> I
     """The instance of a record.
 
     Raises:
-        FileFormatError: when the chunk classes overlap, have gaps or name unknown nodes, or the
+        FileFormatError: when chunk classes overlap, have gaps or name unknown nodes, or the
             bandwidth is not R/C.
         ModelError: when the instance makes no sense.
     """
@@ -291,7 +290,7 @@ def instance_of(record: ProblemRecord, topology: Topology, collective: str) -> I
 
 
 def algorithm_of(record: AlgorithmRecord, nodes: int) -> Algorithm:
-    """The algorithm of a record, on P nodes; still to be verified.
+    """The algorithm of a record, on P nodes, not yet verified.
 
     Raises:
         FileFormatError: when its contributions do not fit its sends, or the nodes.
@@ -333,10 +332,10 @@ def _listed(record: AlgorithmRecord, nodes: int) -> Algorithm:
 
 
 def spread(entries: Sequence[ChunkEntry], most: int, what: str) -> tuple[IntArray, IntArray]:
-    """The numbers that entries stand for, and how many each stands for.
+    """The numbers of entries, and how many each entry has.
 
     Raises:
-        FileFormatError: on a run that ends before it begins, and on more than so many numbers.
+        FileFormatError: on a run that ends before it begins, and on more than `most` numbers.
     """
     pairs = [(one, one) if type(one) is int else one for one in entries]
     ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)

@@ -1,8 +1,8 @@
-"""Records: the layout of a file said once, from which reading, writing and its JSON Schema follow.
+"""Records: one declaration of a file's layout, for reading, writing and its JSON Schema.
 
-A record is a class with a type for each entry; its docstring is what the schema says about them.
-`read_record` makes one of parsed JSON, or says which entry is wrong, what stands there and what was
-expected; `written` makes JSON of it again.
+A record is a class with a type for each entry; its docstring has their descriptions in the schema.
+`read_record` converts parsed JSON to a record, or names the wrong entry, its value and the expected
+one; `written` converts a record to JSON.
 """
 
 from __future__ import annotations
@@ -47,32 +47,27 @@ def ratio_pattern(digits: int) -> str:
 
 
 Exact = Annotated[Fraction, Meta(extra_json_schema={"pattern": ratio_pattern(300)})]
-"""A rational of any size, in what is written and never read."""
+"""A rational of any size, in files that are never read."""
 
 _RATIO = re.compile(ratio_pattern(30))
 
 
 class Record(Struct, frozen=True):
-    """What may have further entries, of later versions."""
+    """A record that may have further entries, of later versions."""
 
     @classmethod
     def of(cls, value: object, **entries: Any) -> Self:
-        """A record of a value whose attributes have the names of its entries.
-
-        Args:
-            value: as a frozen dataclass.
-            entries: those that are not attributes of it, or lie otherwise in files.
-        """
+        """A record of a value's attributes, except the given entries."""
         rest = (name for name in cls.__struct_fields__ if name not in entries)
         return cls(**entries, **{name: getattr(value, name) for name in rest})
 
 
 class ClosedRecord(Record, frozen=True, forbid_unknown_fields=True):
-    """What may not."""
+    """A record without further entries."""
 
 
 def written(record: Record | Json) -> Json:
-    """A record, or entries, as JSON: what says which file it is comes first, long tables last."""
+    """A record, or entries, as JSON: the identity of the file comes first, long tables last."""
     document: Json = _ordered(msgspec.to_builtins(record, enc_hook=_encoded))
     return document
 
@@ -83,7 +78,7 @@ _RANKS = {name: i - len(_FIRST) for i, name in enumerate((*_FIRST, "", *_LAST))}
 
 
 def _ordered(value: Any) -> Any:
-    """The same with lists for tuples; what is a list already has nothing but numbers in it."""
+    """The value with lists for tuples; its lists have numbers alone."""
     if isinstance(value, tuple):
         return [one if type(one) is int else _ordered(one) for one in value]
     if not isinstance(value, dict):
@@ -98,15 +93,15 @@ def _encoded(value: Any) -> str:
 
 
 def read_record(value: Any, kind: Any, name: str) -> Any:
-    """The record that a JSON value stands for.
+    """The record of a JSON value.
 
     Args:
         value: as `json` reads it.
-        kind: the class of the record, or a union of such.
+        kind: the class of the record, or a union.
         name: of the file, for errors.
 
     Raises:
-        FileFormatError: when an entry is missing or is not what it may be, with its place.
+        FileFormatError: when an entry is missing or wrong, with its place.
     """
     try:
         return msgspec.convert(value, kind, dec_hook=_decoded)

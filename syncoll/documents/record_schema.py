@@ -1,4 +1,4 @@
-"""What records say of themselves: their JSON Schema, and what is wrong with a file in words."""
+"""The JSON Schema of records, and errors of files in words."""
 
 from __future__ import annotations
 
@@ -24,12 +24,7 @@ _ENTRY = re.compile(r"^    (\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 @cache
 def record_schema(name: str, kind: Any) -> Json:
-    """The JSON Schema (draft 2020-12) of a record, complete in itself.
-
-    Args:
-        name: of the kind of file.
-        kind: the class of the record, or a union of such.
-    """
+    """The self-contained JSON Schema (draft 2020-12) of a record or union for a kind of file."""
     (top,), definitions = msgspec.json.schema_components([kind], schema_hook=_hook)
     texts = {cls.__name__: _documented(cls) for cls in _records(Record)}
     for own, definition in definitions.items():
@@ -58,7 +53,7 @@ def _records(cls: type[Record]) -> Iterator[type[Record]]:
 
 
 def _documented(record: type[Record]) -> tuple[str, Mapping[str, str]]:
-    """What a docstring says of a record, and of each of its entries by the names in files."""
+    """The descriptions in a docstring of a record, and of each entry by its name in files."""
     texts: dict[str, str] = {}
     for cls in reversed(record.__mro__):
         if issubclass(cls, Record):
@@ -88,7 +83,7 @@ _TYPES = {
 
 
 def explained(message: str, value: Any, kind: Any) -> str:
-    """An error of msgspec's in words: the place, what stands there, and what was expected."""
+    """An error of msgspec in words: the place, the value, and the expected value."""
     match = _AT.fullmatch(message)
     assert match is not None
     what, place = match[1], match[2] or ""
@@ -121,7 +116,7 @@ def _json(value: Any) -> str:
 
 
 def _walked(value: Any, kind: Any, place: str) -> tuple[Any, list[Json], str]:
-    """What stands at a place, the schemas that it may have, and what the entry means."""
+    """The value at a place, its possible schemas, and its description."""
     whole = record_schema("", kind)
     schemas, meaning = list(_alternatives(whole, value, whole)), ""
     for step in _STEP.findall(place):
@@ -146,7 +141,7 @@ def _item(schema: Json, position: int) -> Json | None:
 
 
 def _alternatives(schema: Json, value: Any, whole: Json) -> Iterator[Json]:
-    """A schema without references; where a value's tag tells which of several it is, only that."""
+    """The schemas of a value without references; only that of its tag, if any."""
     if "$ref" in schema:
         yield from _alternatives(whole["$defs"][schema["$ref"].split("/")[-1]], value, whole)
     elif "anyOf" not in schema:

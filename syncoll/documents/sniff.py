@@ -67,16 +67,16 @@ def noun_of(kind: str) -> str:
 
 
 def refuse_kind(schema: object, name: str, kinds: Sequence[str], taker: str = "") -> None:
-    """Refuses a document of another known kind; the error names its kind and the expected ones.
+    """Refuses a document of another known kind.
 
     Args:
-        schema: the schema entry of a document.
+        schema: its schema entry.
         name: the file's name, for errors.
         kinds: the expected kinds.
         taker: the verb that takes them, for errors.
 
     Raises:
-        FileFormatError: on a known kind that is not among them.
+        FileFormatError: naming its kind and the expected ones.
     """
     match = _SCHEMA.fullmatch(schema) if isinstance(schema, str) else None
     found = "" if match is None or match[1] in kinds else noun_of(match[1])

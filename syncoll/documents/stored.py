@@ -1,4 +1,4 @@
-"""Files that were read: every algorithm in them verified, their claims ready to be checked."""
+"""Reads files and verifies every algorithm in them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ def read_file(path: Path, kinds: Sequence[str] = KINDS, taker: str = "") -> Stor
     """Reads a file and verifies every algorithm in it.
 
     Args:
-        path: the file.
         kinds: the expected kinds; all by default.
         taker: the verb that takes them, for errors.
 
     Raises:
-        FileFormatError: when it is not a file of ours, or contradicts itself.
-        VerificationError: when an algorithm does not do what the file says it does.
+        FileFormatError: when it is no file of syncoll, or contradicts itself.
+        VerificationError: when an algorithm does not solve its problem.
 
     Examples:
         >>> import tempfile
@@ -47,7 +46,7 @@ def read_file(path: Path, kinds: Sequence[str] = KINDS, taker: str = "") -> Stor
 
 
 def load_text(text: str, name: str) -> StoredFile:
-    """The same for a text; `name` stands in errors."""
+    """Reads a text as `read_file`; `name` stands in errors."""
     return _load(parse_document(text, name), name)
 
 

@@ -15,13 +15,7 @@ __all__ = ["StoredAlgorithm", "StoredFile"]
 
 @dataclass(frozen=True, eq=False)
 class StoredAlgorithm(Costs):
-    """A verified algorithm out of a file.
-
-    Args:
-        instance: what it solves.
-        algorithm: passed the verifier.
-        where: its place in the file, such as ``points[1]``.
-    """
+    """A verified algorithm out of a file; `where` is its place, such as ``points[1]``."""
 
     instance: Instance
     algorithm: Algorithm
@@ -54,7 +48,7 @@ class StoredFile:
         """The frontier, whose claims `syncoll.trust.claims.check_claims` checks.
 
         Raises:
-            VerificationError: when the file is something else, or was changed by accident.
+            VerificationError: when the file is no frontier, or was changed by accident.
         """
         if self.frontier is None:
             raise VerificationError(

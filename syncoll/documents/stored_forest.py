@@ -1,4 +1,4 @@
-"""Forests that were saved: read, and checked as if they had been packed by a stranger."""
+"""Reads and checks files of forests."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _PHASES = (ForestCollective.REDUCESCATTER, ForestCollective.ALLGATHER)
 
 
 def read_forests(path: Path, network: Fabric | None = None) -> Forests:
-    """Reads a file of forests and checks every tree, every cut and all that it says of them.
+    """Reads a file of forests and checks every tree, cut and throughput.
 
-    Nothing is believed but its seconds, and what it says of an allreduce with any roots as long as
-    that does not contradict its trees.
+    Its seconds are not checked, and the throughput of an allreduce with any roots only against its
+    trees.
 
     Args:
-        path: of a file that ``syncoll forest -o`` wrote.
-        network: that it must be about; a file of version 1 needs one, as it does not have it.
+        path: of a file by ``syncoll forest -o``.
+        network: the expected network; files of version 1, which lack theirs, need it.
 
     Raises:
         FileFormatError: when it is no such file, or contradicts itself.
@@ -56,7 +56,7 @@ def read_forests(path: Path, network: Fabric | None = None) -> Forests:
 
 
 def _fabric(record: ForestRecord, network: Fabric | None) -> Fabric:
-    """The network of a file, or the one that is given, which must be the same."""
+    """The network of a file, which must equal the given one, or that one."""
     written: ForestNetworkRecord | None = None if record.network is UNSET else record.network
     if written is not None and record.schema == "syncoll/forest/1":
         raise FileFormatError("it has a network; expected schema syncoll/forest/2")
@@ -138,7 +138,7 @@ def _forests(record: ForestRecord, fabric: Fabric) -> Forests:
 def _phase(
     record: PhaseRecord | ForestRecord, collective: ForestCollective, fabric: Fabric
 ) -> PackedForest:
-    """One forest, once it has passed its check."""
+    """One checked forest."""
     if record.algbw <= 0:
         raise FileFormatError(f"algbw is {record.algbw}; expected a throughput above 0")
     if max(record.k, *(tree.weight for tree in record.trees)) > _LARGEST_WEIGHT:
@@ -178,7 +178,7 @@ def _phase(
 
 
 def _trees(trees: Collection[TreeRecord], inward: bool, empty: Forest) -> Forest:
-    """The forest of listed trees, as far as they are some; `verify_forest` checks the rest."""
+    """The forest of listed trees, which `verify_forest` still has to check."""
     fabric, nodes = empty.fabric, empty.fabric.num_nodes
     ends = {u if inward else v for tree in trees for u, v, _ in tree.edges}
     forest = replace(empty, junctions=tuple(sorted(v for v in ends if v >= nodes)))

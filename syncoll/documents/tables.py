@@ -35,11 +35,11 @@ def table_format(path: Path) -> str:
 def table_content(
     columns: Mapping[str, type], rows: Sequence[Mapping[str, Any]], style: str
 ) -> bytes:
-    """The content of a file of a format that `table_format` names.
+    """The content of a file in a format of `table_format`.
 
     Args:
-        columns: their names, and what is in them where there is something.
-        rows: with an entry for each column; None where there is nothing.
+        columns: their names and types.
+        rows: with an entry for each column, or None.
     """
     if style == "csv":
         text = io.StringIO()

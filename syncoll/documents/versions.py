@@ -1,4 +1,4 @@
-"""The version of a file: the least with all that is in it, which the most readers know.
+"""The version of a file: the least with all its entries, which the most readers know.
 
 Version 2 brought carriers and runs of nodes, 3 switches that copy or add up, 4 claims that count
 the members of families, and 5 runs of chunks and certificates with `moved`.
@@ -17,13 +17,13 @@ __all__ = ["brought", "versioned"]
 
 
 def versioned(kind: str, record: Record, least: int = 1) -> Json:
-    """A record of a kind as a document of the version that it needs, at least of this one."""
+    """A record as a document of the version that it needs, at least `least`."""
     version = max([least, *(version for version, _ in brought(kind, record))])
     return {**written(record), "schema": f"syncoll/{kind}/{version}"}
 
 
 def brought(kind: str, record: Any) -> Iterator[tuple[int, str]]:
-    """What a record has that only files from a version on have: the version, and what it is."""
+    """The entries of a record that need a version: the version, and the entry in words."""
     for where, problem in _problems(kind, record).items():
         algorithm = getattr(problem, "algorithm", None)
         if algorithm is not None:
@@ -54,7 +54,7 @@ def brought(kind: str, record: Any) -> Iterator[tuple[int, str]]:
 
 
 def _problems(kind: str, record: Any) -> dict[str, Any]:
-    """What the algorithms of a file are for, by the place in it."""
+    """The problems of a file, by place."""
     if kind != "frontier":
         return {"": record}
     parts = {f"points[{i}].": one for i, one in enumerate(record.points)}

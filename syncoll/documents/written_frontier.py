@@ -1,4 +1,4 @@
-"""A frontier as a file; what reads and checks one does without this."""
+"""Writes a frontier as a file; reading does not import this module."""
 
 from __future__ import annotations
 
@@ -19,11 +19,7 @@ from syncoll.documents.frontier import (
 )
 from syncoll.documents.gc_pause import collected_later
 from syncoll.documents.versions import versioned
-from syncoll.documents.written_problem import (
-    algorithm_record,
-    file_entries,
-    problem_entries,
-)
+from syncoll.documents.written_problem import algorithm_record, file_entries, problem_entries
 from syncoll.results.frontier import Frontier, Point
 
 __all__ = ["frontier_document"]
@@ -62,20 +58,17 @@ def frontier_document(frontier: Frontier) -> dict[str, Any]:
     return {**document, "digest": digest(document)}
 
 
-def _may_have_runs(frontier: Frontier) -> bool:
-    """Whether the version that brings them says no more than this frontier does."""
-    return not frontier.families or frontier.counts_members
-
-
 def _point_record(point: Point, frontier: Frontier) -> PointRecord:
     evidence, proof, size = frontier.evidence, frontier.proof(point), point.size
+    # Runs need a version whose claims count the members of families.
+    runs = not frontier.families or frontier.counts_members
     return PointRecord.of(
         point,
-        **problem_entries(point.instance, runs=_may_have_runs(frontier)),
+        **problem_entries(point.instance, runs=runs),
         status="verified",
         seconds=round(point.seconds, 6),
         proof=UNSET if evidence is None or proof is None else proof_record(proof, evidence),
         variables=UNSET if size is None else size.variables,
         constraints=UNSET if size is None else size.constraints,
-        algorithm=algorithm_record(point.algorithm, runs=_may_have_runs(frontier)),
+        algorithm=algorithm_record(point.algorithm, runs=runs),
     )

@@ -1,4 +1,4 @@
-"""Topologies, chunks and algorithms as records; what reads and checks a file does without this."""
+"""Topologies, chunks and algorithms as records; reading does not import this module."""
 
 from __future__ import annotations
 
@@ -35,13 +35,12 @@ __all__ = [
     "rows_written",
 ]
 
-
 _MOST_LISTED = 100_000
-"""Sends, or chunks, up to which files list every one, and are of version 1 for that matter."""
+"""The number of sends, or chunks, up to which files list every one, which needs version 1."""
 
 
 def file_entries(topology: Topology, collective: str) -> dict[str, Any]:
-    """What every file begins with; `versioned` fills in the schema."""
+    """The first entries of every file; `versioned` fills in the schema."""
     return {
         "schema": "",
         "version": __version__,
@@ -53,7 +52,7 @@ def file_entries(topology: Topology, collective: str) -> dict[str, Any]:
 
 
 def interconnect_record(topology: Topology) -> InterconnectRecord:
-    """Links and the bandwidth relation, and the physical network behind them if it is known."""
+    """Links and the bandwidth relation, and the physical network if known."""
     physical: FabricRecord | UnsetType = UNSET
     if (fabric := topology.fabric) is not None:
         latencies = tuple(x.latency for x in fabric.links if x.latency is not None)
@@ -74,11 +73,7 @@ def interconnect_record(topology: Topology) -> InterconnectRecord:
 
 
 def problem_entries(instance: Instance, *, runs: bool = True) -> dict[str, Any]:
-    """C, S, R, whether it combines, and the chunks in classes of equal pre and post.
-
-    Args:
-        runs: whether there may be runs of chunks, which only files of version 5 have.
-    """
+    """The entries of `ProblemRecord`; `runs` allows runs of chunks, which need version 5."""
     starts, ends, runs = instance.table.starts, instance.table.ends, runs and _are_in_runs(instance)
     pre, post = (
         [set_entries(np.flatnonzero(row).tolist(), instance.topology.num_nodes) for row in sets]
@@ -98,7 +93,7 @@ def problem_entries(instance: Instance, *, runs: bool = True) -> dict[str, Any]:
 
 
 def algorithm_record(algorithm: Algorithm, *, runs: bool = True) -> AlgorithmRecord:
-    """Q and T, and for a combining algorithm whose contributions each send carries."""
+    """Q and T, and for a combining algorithm the contributions of each send."""
     carriers: CarriersRecord | UnsetType = UNSET
     if isinstance(algorithm, OrbitAlgorithm):
         maps = (algorithm.carriers.nodes, algorithm.carriers.chunks, algorithm.carriers.products)
@@ -116,8 +111,8 @@ def algorithm_record(algorithm: Algorithm, *, runs: bool = True) -> AlgorithmRec
 
 
 def _lists(table: npt.NDArray[np.bool_], runs: bool) -> list[list[NodeEntry]]:
-    """The columns of each row's entries, in runs where the file may have them."""
-    of = NodeSets.of(table)  # of millions of rows few are different
+    """The columns of each row's entries, in runs where allowed."""
+    of = NodeSets.of(table)  # of millions of rows few differ
     rows, columns = np.nonzero(of.sets)
     ends = np.searchsorted(rows, np.arange(len(of.sets) + 1)).tolist()
     listed = columns.tolist()
@@ -127,11 +122,8 @@ def _lists(table: npt.NDArray[np.bool_], runs: bool) -> list[list[NodeEntry]]:
     return [found[i] for i in of.number.tolist()]
 
 
-# Runs of chunks ----------------------------------------------------------------------------------
-
-
 def _are_in_runs(instance: Instance) -> bool:
-    """Whether the members of classes are written as runs: there are many, and that is shorter."""
+    """Whether the members of classes are written as runs: they are many, and runs are shorter."""
     if instance.num_chunks <= _MOST_LISTED:
         return False
     runs = sum(len(_starts(members[:, None])) for members in instance.chunk_classes)
@@ -139,7 +131,7 @@ def _are_in_runs(instance: Instance) -> bool:
 
 
 def _sends_in_runs(algorithm: Algorithm) -> bool:
-    """The same for sends, which carry nothing besides; of many sizes most are alike."""
+    """Whether sends without contributions are written as runs."""
     if isinstance(algorithm, OrbitAlgorithm) or algorithm.contributions is not None:
         return False
     sends = algorithm.sends
@@ -147,16 +139,14 @@ def _sends_in_runs(algorithm: Algorithm) -> bool:
 
 
 def rows_written(algorithm: Algorithm) -> int:
-    """In how many rows `algorithm_record` writes sends."""
+    """The number of rows of sends that `algorithm_record` writes."""
     if not _sends_in_runs(algorithm):
         return algorithm.num_listed
     return len(_starts(algorithm.sends))
 
 
 def _starts(rows: IntArray) -> IntArray:
-    """Where runs start: rows whose first number follows that of the row before, and is all that is
-    other there.
-    """
+    """The starts of runs, whose rows differ in consecutive first numbers alone."""
     follows = (np.diff(rows[:, 0]) == 1) & (rows[1:, 1:] == rows[:-1, 1:]).all(axis=1)
     return np.flatnonzero(np.concatenate([[True], ~follows]))
 
