@@ -276,7 +276,14 @@ def bounds(
     with reading(until):
         where, what = session.topology(topology), session.collective(collective)
     with session.limited():
-        found = lower_bounds(where, what, chunks=chunks, max_steps=max_steps, until=until)
+        found = lower_bounds(
+            where,
+            what,
+            chunks=chunks,
+            max_steps=max_steps,
+            until=until,
+            further=session.further_bounds(),
+        )
     return as_result(BoundsResult, found)
 
 

@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from types import MappingProxyType
 
 from syncoll.bounding.branching import divided
 from syncoll.bounding.first_completion import find_completions
@@ -36,7 +37,7 @@ from syncoll.symmetry.candidates import automorphism_generators
 from syncoll.symmetry.fixing import least_of_orbits
 from syncoll.symmetry.structure import Structure
 
-__all__ = ["combining_rounds_bound"]
+__all__ = ["Distribution", "combining_rounds_bound", "distributions"]
 
 _Found = tuple[Fraction, Priced] | None
 
@@ -82,9 +83,9 @@ def combining_rounds_bound(
         if found is not None:
             best = RoundsBound(found[0], steps, found[1])
     most: dict[tuple[DemandView, int | None], float] = {}
-    leader: _Question | None = None
+    leader: Distribution | None = None
 
-    def ask(question: _Question, larger: bool, until: Deadline) -> bool:
+    def ask(question: Distribution, larger: bool, until: Deadline) -> bool:
         """Whether it proves more than what is known."""
         nonlocal best
         bound = prove(
@@ -106,7 +107,7 @@ def combining_rounds_bound(
         best = bound
         return True
 
-    for question in _questions(topology, shape, memory.ratings, deadline):
+    for question in distributions(topology, shape, deadline, memory.ratings):
         if ask(question, thorough, deadline):
             leader = question
     if leader is not None and steps is not None and not (thorough or deadline.passed):
@@ -124,10 +125,12 @@ def combining_rounds_bound(
 
 
 @dataclass(frozen=True)
-class _Question:
-    """A distribution whose bound is one on the whole.
+class Distribution:
+    """Demands whose bound on R is one on the whole collective.
 
     Args:
+        reading: the part of what is asked that they are.
+        node: for a reading that is about one node.
         where: the topology, or the reversed one.
     """
 
@@ -142,15 +145,18 @@ class _Question:
         return self.reading, self.node
 
 
-def _questions(
+def distributions(
     topology: Topology,
     shape: ChunkClasses,
-    ratings: Mapping[tuple[DemandView, int | None], float],
     deadline: Deadline,
-) -> Sequence[_Question]:
-    """One of each orbit of nodes, as far as there is time; those first of which most could be
-    proved for other S."""
-    found: dict[tuple[bool, DemandList], _Question] = {}
+    ratings: Mapping[tuple[DemandView, int | None], float] = MappingProxyType({}),
+) -> Sequence[Distribution]:
+    """All demands of a collective that moves data; of others one for each orbit of nodes, as far as
+    there is time, in descending order of ratings."""
+    if not shape.combining:
+        moving = DemandView.MOVING
+        return [Distribution(moving, None, topology, shape.demands(moving))]
+    found: dict[tuple[bool, DemandList], Distribution] = {}
     with suppress(OutOfTimeError), interrupted_at(deadline):
         turned = topology.reversed()
         is_alike = turned.same_as(topology)  # then trees into a node are as dear as those out of it
@@ -162,7 +168,7 @@ def _questions(
             demands = shape.demands(reading, node)
             where = turned if reading.mirrored else topology
             key = reading.mirrored and not is_alike, demands
-            found.setdefault(key, _Question(reading, node, where, demands))
+            found.setdefault(key, Distribution(reading, node, where, demands))
     return sorted(found.values(), key=lambda one: -ratings.get(one.about, 1.0))
 
 

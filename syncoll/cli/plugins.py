@@ -1,6 +1,6 @@
-"""Lists every plug point (encodings, solver backends, seeds, spec libraries, importers, exporters)
-with what is registered there, by which package, and whether it is installed, licensed and able to
-run here, and why not.
+"""Lists every plug point (encodings, solver backends, seeds, bounds, spec libraries, importers,
+exporters) with what is registered there, by which package, and whether it is installed, licensed
+and able to run here, and why not.
 
   syncoll plugins --options
 """

@@ -59,6 +59,8 @@ class BoundsTable:
         deadline: after it no linear program is started; quick bounds for any number of steps are
             used instead.
         chunks: the C of whose chunks certificates speak; None for the least.
+        further: looks for better bounds where a gap is left, as
+            `syncoll.plugins.plugin_bounds.PluginBounds` does; None where there are no others.
 
     Attributes:
         left_out: C for which the collective is said to be defined but makes no sense.
@@ -73,8 +75,10 @@ class BoundsTable:
         prove: Callable[..., RoundsBound] = rounds_bound,
         deadline: Deadline = NEVER,
         chunks: int | None = None,
+        further: Callable[..., RoundsBound] | None = None,
     ) -> None:
         self.topology, self.collective, self._prove = topology, collective, prove
+        self._further = further
         self.deadline, self._chunks = deadline, chunks
         self.left_out: dict[int, LocatedError] = {}
         self.skipped: set[int | None] = set()
@@ -283,10 +287,17 @@ class BoundsTable:
         """A bound within a time limit; its S is late where more time may prove more."""
         began = now()
         self.late.discard(steps)
-        found = self._proved(steps, seconds, thorough)
-        if now() - began >= seconds:
+        own = seconds if self._further is None else seconds * (1 - _SHARE)
+        found = self._proved(steps, own, thorough)
+        spent = now() - began
+        if spent >= own:
             self.late.add(steps)
-        return found
+        if self._further is None or self._met(found, steps):
+            return found
+        enough, until = self._cheapest(steps), Deadline.after(seconds - spent)
+        return self._further(
+            self.topology, self.collective, self.shape, steps, found, enough, until
+        )
 
     def _proved(self, steps: int | None, seconds: float, thorough: bool) -> RoundsBound:
         shape = self.shape

@@ -34,6 +34,7 @@ def lower_bounds(
     num_steps: int | None = None,
     until: Deadline = NEVER,
     prove: Callable[..., RoundsBound] = rounds_bound,
+    further: Callable[..., RoundsBound] | None = None,
 ) -> LowerBounds:
     """Proves lower bounds on S, on R/C with any number of steps, and on R/C for each S.
 
@@ -44,6 +45,7 @@ def lower_bounds(
         until: deadline; a bound for S that is not proved by then is replaced by the bound for any
             number of steps.  Distances and quick bounds are always included.
         prove: see `BoundsTable`.
+        further: see `BoundsTable`.
 
     Ctrl-C (`KeyboardInterrupt`) ends it likewise, marked as interrupted.
 
@@ -53,7 +55,7 @@ def lower_bounds(
         OutOfTimeError: when the time was over before it was known how far chunks must go.
     """
     collective.require_regular()
-    table = BoundsTable(topology, collective, prove, until, chunks)
+    table = BoundsTable(topology, collective, prove, until, chunks, further)
     chunks, least = table.shape.chunks, table.least_steps  # whatever the time
     last = least + STEPS_BEYOND if max_steps is None else max_steps
     if num_steps is not None:

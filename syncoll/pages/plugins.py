@@ -17,6 +17,7 @@ _TITLES = {
     "encoding": "encodings (--encoding NAME)",
     "backend": "solver backends (--backend NAME)",
     "seed": "seed backends (--backend NAME, --seeds NAME)",
+    "bound": "lower bounds (asked where those of syncoll leave a gap)",
     "specs": "spec libraries (their definitions are used by name)",
     "importer": "importers (syncoll import NAME FILE, NAME:FILE as a topology)",
     "exporter": "exporters (syncoll export --to NAME)",
@@ -27,10 +28,12 @@ def plugins_page(plugins: PluginManager, *, options: bool) -> Page:
     """A few lines about each plugin; where asked also what a backend takes, and every option."""
     page, records = Page(), plugin_records(plugins)
     for point, title in _TITLES.items():
+        own = [record for record in records if record["point"] == point]
+        if point == "bound" and not own:  # none comes with syncoll
+            continue
         page.text(f"{title}:")
-        for record in records:
-            if record["point"] == point:
-                _show(page, record, options)
+        for record in own:
+            _show(page, record, options)
         page.text()
     for broken in plugins.broken:
         origin = f" of {broken.distribution}" if broken.distribution else ""
@@ -71,6 +74,7 @@ def plugin_records(plugins: PluginManager) -> list[dict[str, Any]]:
         ("encoding", plugins.encodings),
         ("backend", plugins.backends),
         ("seed", plugins.seeds),
+        ("bound", plugins.bounds),
         ("specs", plugins.spec_libraries),
         ("importer", plugins.importers),
         ("exporter", plugins.exporters),
@@ -104,7 +108,7 @@ def _record(plugins: PluginManager, point: str, record: Any) -> dict[str, Any]:
         found["problem"] = _problem(lambda: record.recognises(Path("nothing"), b""))
     found["options"] = [
         {"name": o.name, "default": o.default, "kind": o.kind, "summary": o.summary}
-        for o in record.options
+        for o in getattr(record, "options", ())
     ]
     return found
 

@@ -26,7 +26,13 @@ from syncoll.errors import PluginError, SyncollError
 from syncoll.plugins.exporters import ExporterRecord
 from syncoll.plugins.guard import calling
 from syncoll.plugins.importers import ImporterRecord
-from syncoll.plugins.records import BackendRecord, EncodingRecord, SeedRecord, SpecLibraryRecord
+from syncoll.plugins.records import (
+    BackendRecord,
+    BoundRecord,
+    EncodingRecord,
+    SeedRecord,
+    SpecLibraryRecord,
+)
 from syncoll.plugins.registry import BrokenPlugin, Provenance, Registry, did_you_mean
 
 __all__ = ["PROJECT", "HookSpecs", "PluginManager", "hookimpl"]
@@ -42,6 +48,7 @@ Record = (
     EncodingRecord
     | BackendRecord
     | SeedRecord
+    | BoundRecord
     | SpecLibraryRecord
     | ImporterRecord
     | ExporterRecord
@@ -95,7 +102,7 @@ class _Listed:
 
 
 class PluginManager:
-    """Encodings, backends, seeds, spec libraries, importers and exporters by name.
+    """Encodings, backends, seeds, bounds, spec libraries, importers and exporters by name.
 
     An empty one knows nothing; `discover` finds what is installed.
 
@@ -103,6 +110,7 @@ class PluginManager:
         encodings: every encoding by name; so the others, each a `Registry`.
         backends: solver backends.
         seeds: heuristics.
+        bounds: lower bounds.
         spec_libraries: folders of specs.
         importers: readers of what tools say about machines.
         exporters: formats of runtimes.
@@ -115,6 +123,7 @@ class PluginManager:
         self.encodings = Registry(EncodingRecord, "encoding", "encodings", broken)
         self.backends = Registry(BackendRecord, "backend", "backends", broken)
         self.seeds = Registry(SeedRecord, "seed", "seeds", broken)
+        self.bounds = Registry(BoundRecord, "bound", "bounds", broken)
         self.spec_libraries = Registry(SpecLibraryRecord, "spec library", "spec libraries", broken)
         self.importers = Registry(ImporterRecord, "importer", "importers", broken)
         self.exporters = Registry(ExporterRecord, "exporter", "exporters", broken)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from syncoll.certificates import Priced
     from syncoll.formula import Assignment, Formula, FormulaSize, Labels, Limits, Outcome
     from syncoll.model import Algorithm, Collective, Instance, Topology
     from syncoll.model.fabric import Fabric
@@ -39,6 +40,8 @@ __all__ = [
     "Answer",
     "Backend",
     "BackendRecord",
+    "Bound",
+    "BoundRecord",
     "Encoded",
     "Encoding",
     "EncodingRecord",
@@ -146,6 +149,14 @@ class _ReturnsFormula(Returns):
 
         if not isinstance(value.formula, Formula):
             raise TypeError(f"its formula is a {type(value.formula).__name__}, not a Formula")
+
+
+class _ReturnsProof(Returns):
+    def check(self, value: Any) -> None:
+        from syncoll.certificates import Priced  # registering a bound must not need it
+
+        if not (value is None or isinstance(value, Priced)):
+            raise TypeError(f"it returned a {type(value).__name__}, not a Priced or None")
 
 
 def _yes(*_: object) -> Answer:
@@ -419,6 +430,54 @@ class SeedRecord:
         if self.forest is not None:
             methods = {"pack": Returns(tuple), "any_roots": Returns(tuple, or_none=True)}
             guard(self, "forest", Loader, who=who, methods=methods)
+
+
+class Bound(Protocol):
+    """Proves lower bounds on R; the proof is checked before it counts."""
+
+    def find(
+        self, topology: Topology, asked: Sequence[Any], steps: int | None, until: Deadline
+    ) -> Priced | None:
+        """Prices on bandwidth bounds in steps, and an argument for what chunks pay at these.
+
+        `syncoll.plugins.priced_bound.PricedBound` makes one of an oracle.
+
+        Args:
+            topology: with all links reversed, for what a combining collective collects.
+            asked: demands (`syncoll.certificates.Demand`): chunks, from where to where.  For a
+                record with `of_sums` classes of chunks that are combined (`ChunkClass`).
+            steps: S, for algorithms of at most S steps, within which all is in reach; None for
+                algorithms of any number.
+            until: when it is stopped.
+
+        Returns:
+            A proof about at least S steps, with an argument of `syncoll.certificates`; None where
+            there is none.
+        """
+
+
+@dataclass(frozen=True)
+class BoundRecord:
+    """A lower bound's entry; it is asked where the bounds of syncoll leave a gap.
+
+    Args:
+        fits: whether it may prove something for this collective on this topology.  Must be cheap.
+        of_sums: whether its argument is about chunks that are combined, as they are.  Others are
+            asked about demands: of a combining collective, what one node's contribution or result
+            asks for.
+    """
+
+    name: str
+    summary: str
+    load: Code[Callable[[], Bound]] = Code()
+    fits: Code[Callable[[Topology, Collective], Answer]] = Code(_yes)
+    of_sums: bool = False
+
+    def __post_init__(self) -> None:
+        fields.check_fields(self)
+        guard(self, "fits", GuardedQuestion)
+        methods = {"find": _ReturnsProof(object)}
+        guard(self, "load", Loader, who=f"bound {self.name}", methods=methods)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from syncoll.bounding import rounds_bound
 from syncoll.certificates import RoundsBound
 from syncoll.deadline import NEVER, Deadline
 from syncoll.formula import StopReason, Verdict
+from syncoll.ledger.bounds_table import BoundsTable
 from syncoll.model import Algorithm, Instance
 from syncoll.results import Solution
 from syncoll.results.solution import undecided
@@ -26,6 +27,7 @@ from syncoll.solving.task import How
 from syncoll.symmetry import FreeGroup
 
 if TYPE_CHECKING:
+    from syncoll.ledger.request import SearchRequest
     from syncoll.store import CachedSolutions
 
 __all__ = ["AnswerSource", "PendingAnswer"]
@@ -53,6 +55,7 @@ class AnswerSource:
         memory: what was answered before; None to ask everything anew.
         prove: computes bounds, as `syncoll.bounding.rounds_bound` does.
         seeding: constructs points before anything is asked.
+        further: looks for better bounds where a gap is left, see `BoundsTable`.
 
     Attributes:
         losses: what was not decided for want of memory or after a crash: in a few words, and the
@@ -67,8 +70,10 @@ class AnswerSource:
         memory: CachedSolutions | None = None,
         prove: Callable[..., RoundsBound] = rounds_bound,
         seeding: Seeding | None = None,
+        further: Callable[..., RoundsBound] | None = None,
     ) -> None:
         self.solver, self.pool, self.memory, self.prove = solver, pool, memory, prove
+        self.further = further
         self.seeding = seeding or Seeding(())
         self.losses: dict[str, str] = {}
         self._has_begun, self._is_new = False, memory is None
@@ -92,6 +97,11 @@ class AnswerSource:
     def width(self) -> int:
         """How many instances are worth asking for at once."""
         return 1 if self.pool is None else self.pool.width
+
+    def bounds_of(self, request: SearchRequest) -> BoundsTable:
+        """A new table of bounds."""
+        where, what = request.topology, request.collective
+        return BoundsTable(where, what, self.prove, further=self.further)
 
     def begin(self) -> None:
         """Starts loading the solver in the background, once the store lacks something.

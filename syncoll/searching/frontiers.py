@@ -19,7 +19,6 @@ from functools import cache
 
 from syncoll.clock import counting, is_counted
 from syncoll.deadline import Deadline
-from syncoll.ledger.bounds_table import BoundsTable
 from syncoll.ledger.events import Log
 from syncoll.ledger.ledger import Ledger, OnPoints
 from syncoll.ledger.request import Observer, SearchRequest
@@ -69,10 +68,7 @@ def search(
     with counting() if counts else nullcontext():
         if deadline is None:
             deadline = Deadline.after(request.time_limit if request.work is None else request.work)
-        log, bounds = (
-            Log.of(observer),
-            BoundsTable(request.topology, request.collective, source.prove),
-        )
+        log, bounds = Log.of(observer), source.bounds_of(request)
         if request.max_steps is not None or request.max_rounds is not None:
             found = Ledger(request, source.asked, bounds, log).ruled_out()
             if found is not None:
@@ -141,7 +137,7 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
         ledger = Ledger(
             request,
             answers.asked,
-            bounds or BoundsTable(request.topology, request.collective, answers.prove),
+            bounds or answers.bounds_of(request),
             self.log,
             on_points=task.on_points,
             points=() if known is None else known.points,

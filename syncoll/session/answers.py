@@ -24,11 +24,12 @@ def open_answers(
 ) -> Iterator[AnswerSource]:
     """See `Session.answers`."""
     settings, plugins = session.settings, session.plugins
+    further = session.further_bounds()
     if session.asks_seeds_alone(backend):
         seed = settings.backend or backend or ""
         settings.refuse_for_seed(seed)
         alone = _named_seeds(plugins, [seed], settings.backend_options)
-        yield AnswerSource(None, seeding=Seeding([*also, *alone], session.tell))
+        yield AnswerSource(None, seeding=Seeding([*also, *alone], session.tell), further=further)
         return
     names = settings.seed_names
     seeds = _usual_seeds(session) if names is None else _named_seeds(plugins, names, {})
@@ -47,12 +48,17 @@ def open_answers(
             )
         solver = stack.enter_context(Solver(plugins, solvers, start=False))
         if store is None:
-            yield AnswerSource(solver, pool=pool, seeding=seeding)
+            yield AnswerSource(solver, pool=pool, seeding=seeding, further=further)
             return
         memory = CachedSolutions(store, solver.asked, solver.limits)
         bounds = CachedBounds(store)
         source = AnswerSource(
-            solver, pool=pool, memory=memory, prove=bounds.rounds_bound, seeding=seeding
+            solver,
+            pool=pool,
+            memory=memory,
+            prove=bounds.rounds_bound,
+            seeding=seeding,
+            further=further,
         )
         bounds.on_miss = source.lacks
         yield source

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from syncoll.ledger import Observer, SearchRequest
     from syncoll.model import Algorithm, Collective, Instance, Topology
     from syncoll.plugins import PluginManager
+    from syncoll.plugins.plugin_bounds import PluginBounds
     from syncoll.proofs.refute import Refuting
     from syncoll.results import Frontier, Refuted, Solution
     from syncoll.searching import AnswerSource, ChosenSeed
@@ -92,6 +93,13 @@ class Session(Names):
         from syncoll.session.answers import open_answers
 
         return open_answers(self, encoding, backend, also)
+
+    def further_bounds(self) -> PluginBounds | None:
+        """The bounds of plugins; None where there are none."""
+        from syncoll.plugins.plugin_bounds import PluginBounds
+
+        records = self.plugins.bounds.values()
+        return PluginBounds(records, self.tell) if records else None
 
     def solver(self) -> Solver:
         """The solver of a single question; to be closed by the one who asks for it."""

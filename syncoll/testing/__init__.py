@@ -24,6 +24,11 @@ if TYPE_CHECKING:
         BackendConformance as BackendConformance,
         check_backend as check_backend,
     )
+    from syncoll.testing.bounds import (
+        BOUND_CHECKS as BOUND_CHECKS,
+        BoundConformance as BoundConformance,
+        check_bound as check_bound,
+    )
     from syncoll.testing.candidate import BackendUnderTest as BackendUnderTest
     from syncoll.testing.encodings import (
         ENCODING_CHECKS as ENCODING_CHECKS,

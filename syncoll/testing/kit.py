@@ -111,14 +111,15 @@ def check_options(subject: Any) -> None:
     """A one-line summary, and an option table without unknown names, whose options explain
     themselves."""
     record = getattr(subject, "record", subject)
+    options = getattr(record, "options", ())
     demand(bool(record.summary) and "\n" not in record.summary, "its summary is not one line")
     try:
-        resolve_options(record.options, {"no-such-option": 1}, record.name)
+        resolve_options(options, {"no-such-option": 1}, record.name)
     except OptionError:
         pass
     else:
         raise ConformanceError("it has an option named no-such-option")
-    for option in record.options:
+    for option in options:
         demand(bool(option.summary), f"option {option.name} has no summary")
 
 

@@ -27,7 +27,7 @@ from syncoll.testing.kit import (
 )
 from syncoll.trust import require_valid
 
-__all__ = ["SEED_CHECKS", "SeedConformance", "check_seed"]
+__all__ = ["SEED_CHECKS", "SeedConformance", "check_seed", "proposals", "questions"]
 
 _TOPOLOGIES = ("ring(4)", "line(3)", "hub(4)", "fully_connected(5)", "hypercube(3)", "torus(3,3)")
 _COLLECTIVES = (
@@ -56,7 +56,8 @@ _WITH_COPIES = ("nvl72(4, true)", "dgx_h100(2, nvls = true)")
 
 
 @cache
-def _questions(counts_copies: bool) -> Sequence[tuple[Topology, Collective]]:
+def questions(counts_copies: bool = False) -> Sequence[tuple[Topology, Collective]]:
+    """Collectives on small machines."""
     libraries = PluginManager.discover().spec_libraries.values()
     specs = SpecLibrary.load([record.folder for record in libraries])
     names = (*_TOPOLOGIES, *(_WITH_COPIES if counts_copies else ()))
@@ -71,7 +72,7 @@ def _questions(counts_copies: bool) -> Sequence[tuple[Topology, Collective]]:
     return [*asked(_ON_FOUR, _UNEVEN), *asked(names, _COLLECTIVES)]
 
 
-def _proposals(
+def proposals(
     record: SeedRecord,
     topology: Topology,
     collective: Collective,
@@ -106,14 +107,14 @@ def _proposals(
 def check_proposals(record: SeedRecord) -> None:
     """What it proposes solves what it was asked, and where it fits nothing at all is proposed it
     has no idea of anything."""
-    found = sum(len(_proposals(record, *question)) for question in _questions(record.counts_copies))
+    found = sum(len(proposals(record, *question)) for question in questions(record.counts_copies))
     demand(found > 0, "it proposed nothing for any collective on any machine")
 
 
 def check_repeatable(record: SeedRecord) -> None:
     """The first proposal for a question is the same each time."""
-    for question in _questions(record.counts_copies)[::5]:
-        firsts = [_proposals(record, *question, most=1) for _ in range(2)]
+    for question in questions(record.counts_copies)[::5]:
+        firsts = [proposals(record, *question, most=1) for _ in range(2)]
         same = [[(p.chunks, p.algorithm) for p in made] for made in firsts]
         where = f"{question[1].name} on {question[0].name}"
         demand(same[0] == same[1], f"{where}: two runs begin with different algorithms")
@@ -121,9 +122,9 @@ def check_repeatable(record: SeedRecord) -> None:
 
 def check_time(record: SeedRecord) -> None:
     """Without any time left it ends soon, and what it yields still holds."""
-    for question in _questions(record.counts_copies)[::7]:
+    for question in questions(record.counts_copies)[::7]:
         began = time.perf_counter()
-        _proposals(record, *question, SeedLimits(seconds=0.0))
+        proposals(record, *question, SeedLimits(seconds=0.0))
         spent = time.perf_counter() - began
         where = f"{question[1].name} on {question[0].name}"
         demand(spent < _SOON_SECONDS, f"{where}: without any time it worked for {spent:.1f} s")
@@ -133,9 +134,9 @@ def check_settings(record: SeedRecord) -> None:
     """With every value of every option its proposals hold; what it refuses, it refuses in words."""
     for option in record.options:
         for value in values(option):
-            for question in _questions(record.counts_copies)[::11]:
+            for question in questions(record.counts_copies)[::11]:
                 try:
-                    _proposals(record, *question, None, {option.name: value})
+                    proposals(record, *question, None, {option.name: value})
                 except OptionError as error:
                     demand(option.name in str(error), f"{error}: which option is meant?")
 

@@ -27,6 +27,7 @@ from syncoll.model import Algorithm, Fabric
 from syncoll.plugins import (
     Answer,
     BackendRecord,
+    BoundRecord,
     CheckedExport,
     EncodingRecord,
     Exported,
@@ -527,6 +528,7 @@ def test_every_field_of_a_record_is_checked() -> None:
     made = [
         *(of(kind)() for kind in (BackendRecord, EncodingRecord, ExporterRecord, ImporterRecord)),
         of(SeedRecord)(),
+        of(BoundRecord)(),
         SpecLibraryRecord("x", "x", Path()),
         Proposal(1, Algorithm((), [])),
         Option("a", 1, "b"),

@@ -28,11 +28,13 @@ from syncoll.plugins import (
 )
 from syncoll.testing import (
     BACKEND_CHECKS,
+    BOUND_CHECKS,
     ENCODING_CHECKS,
     EXPORTER_CHECKS,
     IMPORTER_CHECKS,
     SEED_CHECKS,
     SPEC_LIBRARY_CHECKS,
+    BoundConformance,
     ConformanceError,
     EncodingConformance,
     ExporterConformance,
@@ -80,6 +82,7 @@ def test_every_check_says_what_it_demands_and_is_a_test() -> None:
     kits = {
         EncodingConformance: ENCODING_CHECKS,
         SeedConformance: SEED_CHECKS,
+        BoundConformance: BOUND_CHECKS,
         ExporterConformance: EXPORTER_CHECKS,
         SpecLibraryConformance: SPEC_LIBRARY_CHECKS,
     }

@@ -1,0 +1,107 @@
+"""A base for bounds that are an oracle and what a chunk pays.
+
+The linear program that finds the best prices, and exact numbers, come from `syncoll.packing` and
+`syncoll.bounding`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from syncoll.arrays import FloatArray
+from syncoll.bounding.orbit_model import OrbitModel
+from syncoll.bounding.rationals import Rounding, rationalise
+from syncoll.bounding.tree_pricing import SHARE, Sends, best_prices
+from syncoll.certificates import Argument, Demand, Priced
+from syncoll.certificates.link_prices import LinkPrices
+from syncoll.deadline import Deadline
+from syncoll.model import Topology
+from syncoll.packing.master import Master
+
+__all__ = ["PricedBound"]
+
+
+class PricedBound(ABC):
+    """A bound on R by prices for which some sends of each chunk are dearest.
+
+    Attributes:
+        timed: whether it is about a number of steps (True), any number (False), or either.
+    """
+
+    timed: ClassVar[bool | None] = None
+
+    @abstractmethod
+    def column(self, topology: Topology, demand: Demand, prices: FloatArray) -> Sends:
+        """The cheapest sends among which every algorithm has some for a chunk.
+
+        Args:
+            demand: where the chunk starts, and where it has to come; it gets there in S steps.
+            prices: ``[S, L]``, of a send over each link in each step; ``[1, L]`` for any number.
+
+        Returns:
+            The number of sends of each (link, step).
+        """
+
+    @abstractmethod
+    def argument(
+        self, topology: Topology, demands: Sequence[Demand], prices: LinkPrices
+    ) -> Argument:
+        """The argument that a chunk pays for its cheapest sends at exact prices."""
+
+    def find(
+        self, topology: Topology, asked: Sequence[Demand], steps: int | None, until: Deadline
+    ) -> Priced | None:
+        """See `syncoll.plugins.Bound`."""
+        if self.timed not in (None, steps is not None):
+            return None
+        demands, layers = list(asked), steps if steps is not None else 1
+        model = OrbitModel(topology, layers)
+        oracles = [_Columns(self, topology, demand, model.members) for demand in demands]
+        rates = [float(rate) for rate in model.rates]
+        master = Master(rates, [demand.count for demand in demands], layers)
+        generated = until.share(SHARE)
+        best = best_prices(master, oracles, model.even_prices(), generated)
+        if best is None:
+            return None
+        value, prices = best
+
+        def proof(rounding: Rounding) -> Priced:
+            exact = model.priced(prices, rounding)
+            on_links = LinkPrices.of(topology, steps, exact)
+            return Priced(steps, exact, self.argument(topology, demands, on_links))
+
+        found = rationalise(prices, value, proof, lambda one: one.check(topology, demands), until)
+        return None if found is None else found[1]
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """The oracle of one demand, as `best_prices` asks it."""
+
+    bound: PricedBound
+    topology: Topology
+    demand: Demand
+    members: FloatArray
+    first: int = 0
+
+    @property
+    def weight(self) -> int:
+        """Chunks of the demand."""
+        return self.demand.count
+
+    def cheapest(self, prices: FloatArray, below: float) -> tuple[float, FloatArray | None]:
+        """See `syncoll.bounding.tree_pricing.Oracle`."""
+        on_links = (self.members @ prices).T
+        sends = self.bound.column(self.topology, self.demand, on_links)
+        cost = sum(float(on_links[step, link]) * times for (link, step), times in sends.items())
+        if cost >= below:
+            return below, None
+        load = np.zeros(on_links.shape)
+        for (link, step), times in sends.items():
+            load[step, link] += times
+        return cost, self.members.T @ load.T
