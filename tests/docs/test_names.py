@@ -40,7 +40,7 @@ def test_records() -> None:
     kinds = {
         one.record_type.__name__ for one in vars(MANAGER).values() if isinstance(one, Registry)
     }
-    assert len(kinds) == 6
+    assert len(kinds) == 7
     assert sorted(rows) == sorted(kinds)
 
 

@@ -53,7 +53,7 @@ def python(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Python:
     site = tmp_path_factory.mktemp("site")
     packages = sorted(str(path) for path in source.iterdir() if path.is_dir())
     assert [Path(package).name for package in packages] == [
-        f"{name}-for-syncoll" for name in ("cables", "dpll", "plain")
+        f"{name}-for-syncoll" for name in ("cables", "dpll", "parts", "plain")
     ]
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     how = ["--no-index", "--no-deps", "--no-build-isolation", "--target", str(site)]
@@ -118,7 +118,8 @@ def test_the_kit_runs_as_shown(python: Python, source: Path) -> None:
 def test_they_show_where_the_page_says(python: Python) -> None:
     shown = python("-m", "syncoll", "plugins", "--options").stdout
     encodings, _, rest = shown.partition("solver backends")
-    backends, _, rest = rest.partition("spec libraries")
+    backends, _, rest = rest.partition("lower bounds")
+    bounds, _, rest = rest.partition("spec libraries")
     libraries, _, rest = rest.partition("\nimporters")
     importers, _, exporters = rest.partition("\nexporters")
     assert "plugin cables (cables-for-syncoll 0.1)" in importers
@@ -126,5 +127,16 @@ def test_they_show_where_the_page_says(python: Python) -> None:
     assert "plugin plain (plain-for-syncoll 0.1)" in encodings
     assert "plugin dpll (dpll-for-syncoll 0.3)" in backends
     assert "first" in backends
+    assert "plugin parts (parts-for-syncoll 0.1)" in bounds
     assert "plugin plain (plain-for-syncoll 0.1)" in libraries
     assert "corridor(rooms, doors = 1)" in python("-m", "syncoll", "spec", "list").stdout
+
+
+def test_the_bound_shows_and_both_checkers_accept_it(python: Python) -> None:
+    few = ["weak.syncoll", "allreduce", "--max-steps", "0"]
+    done = python("-m", "syncoll", "bounds", *few, "-o", "weak.json", "--format", "json")
+    assert json.loads(done.stdout)["bandwidth"] == "3/10"
+    assert python("-m", "syncoll", "check", "weak.json").returncode == 0
+    assert python("-m", "syncoll_check", "weak.json").returncode == 0
+    kit = "from parts_for_syncoll import RECORD\nfrom syncoll.testing import check_bound\n"
+    assert python("-c", f"{kit}print(check_bound(RECORD))").stdout == "[]\n"
