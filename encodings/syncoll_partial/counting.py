@@ -1,15 +1,15 @@
-"""Where switches copy and add up: what counts together, and what arrives as a sum.
+"""Slots that count together, and sums that arrive, where switches copy and add up.
 
-What `syncoll.model.counting` says of the sends of an algorithm, said of slots:
+The rules of `syncoll.model.counting` for the sends of an algorithm, said of slots:
 
-* two slots of a node in a step that carry the same are *equal*; over links of one bound that counts
-  copies they are *copied*, and it counts them once;
+* two slots of a node in a step with the same content are *equal*; over links of one bound that
+  counts copies they are *copied*, and it counts them once;
 * the slots of a chunk into a node in a step that are not copied, over links that share bounds which
   count sums, are a *group*; it is *summed* if no contribution is in two of them, which a pair that
   *overlaps* says, and `added`.  Whatever adds one slot of a summed group to what it sends adds all.
 
-An algorithm is valid if it is where all that can be added up is, or where nothing is: `added` says
-which.  Slots whose only use is that another one is a copy, or overlaps, are kept.
+An algorithm is valid if it is where everything addable is added up, or where nothing is: `added`
+says which.  Slots whose only use is that another one is a copy, or overlaps, are kept.
 
 Size: a few clauses for each contributor and each pair of slots of one node, or into one.
 """

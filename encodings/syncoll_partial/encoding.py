@@ -1,30 +1,29 @@
-"""The partial encoding: whose contributions every partial result holds when it is sent.
+"""The partial encoding: the contributions in every partial result that is sent.
 
 For combining collectives without a single root per chunk, such as allreduce, which inversion cannot
-reach.  A slot is a place for one send: chunk c over link (u, v) in step s; a link that has room for
+reach.  A slot is a place for one send: chunk c over link (u, v) in step s; a link with room for
 several chunks in a step has several slots, since it may carry different partial results of one
 chunk.  For each slot e
 
 * ``x[e]``: it is used;
-* ``k[e, i]``: what it carries holds node i's contribution;
+* ``k[e, i]``: its data holds node i's contribution;
 * ``own[e]``: u adds its own contribution to it;
-* ``a[f, e]``: u adds what the earlier slot f brought it to e.
+* ``a[f, e]``: u adds the data of the earlier slot f to it.
 
-Every contribution that e carries comes from exactly one of these parts:
-``k[e, i] = [i = u] own[e] + sum over f of (a[f, e] and k[f, i])``, an equation between 0 and 1, so
-nothing is counted twice.  Each node of post forms the result in the same way, with every
-contribution exactly once.  Nothing forbids that a reduced value comes back to a node that has
-contributed to it; without that, an allreduce on a line of three nodes would seem impossible.
+Every contribution of e comes from exactly one of these parts: ``k[e, i] = [i = u] own[e] + sum over
+f of (a[f, e] and k[f, i])``, an equation between 0 and 1, so nothing is counted twice.  Each node
+of post forms the result in the same way, with every contribution exactly once.  A reduced value may
+come back to a node that has contributed to it; otherwise an allreduce on a line of three nodes
+would be impossible.
 
-Where switches copy and add up, what is sent of equal value counts once, and what is added up comes
-as one: `counting` has what is said of slots then.
+Where switches copy and add up, equal data counts once and sums arrive as one; see `counting`.
 
 A contribution is at u by step s only if its node is no farther away than s, and a slot is left out
 where too few steps remain to reach a node of post.
 
 Size: with E slots per chunk and D of them into one node at most E * D pairs of slots and E * D * P
-products for each chunk; for few steps far fewer, since what arrives in step 0 is one contribution
-and known.
+products for each chunk; for few steps far fewer, since each arrival of step 0 is one known
+contribution.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The step encoding: one Boolean per send and step, pruned by distance.
 
 ``x[c, (u, v), s]`` says that chunk c goes over link (u, v) in step s.  A variable exists only where
-it can matter: c can be at u by step s (s is at least u's distance from c's pre), and from v there
-are enough steps left to reach a node that needs c.  On top of them
+c can be at u by step s (s is at least u's distance from c's pre), and from v enough steps are left
+to reach a node that needs c.  The constraints are
 
 * delivery: a node gets a chunk at most once, exactly once where post demands it (sending twice, or
   to a node of pre, never helps);
@@ -10,14 +10,13 @@ are enough steps left to reach a node that needs c.  On top of them
 * capacity: for each (L, b) of the bandwidth relation and each step, sends over L <= b * r_s;
 * the rounds r_s add up to R.
 
-Where a bound counts what leaves a node once however many nodes it goes to (`Counting.SOURCES`), a
+Where a bound counts the sends of a node once however many nodes they go to (`Counting.SOURCES`), a
 Boolean ``y[c, u, s]`` stands for all sends of chunk c from u in step s over L, each of which
-implies it.  Data is never added up, so that a bound that counts sums counts every send here.
+implies it.  Data is never added up, so a bound that counts sums counts every send here.
 
 Size: at most G * |links| * S Booleans before pruning, as many causality rows, G * P delivery rows
-and |B| * S capacity rows.  The SCCL paper (section 3.4) reports that a Boolean for every
-(c, n, n', s) did not scale; what differs here is the pruning, and that no arithmetic over time is
-left.
+and |B| * S capacity rows.  The SCCL paper (section 3.4) reports that a Boolean for every (c, n, n',
+s) did not scale; the differences here are the pruning and no arithmetic over time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""NCCL and RCCL topology XML: what both libraries write with ``NCCL_TOPO_DUMP_FILE``.
+"""NCCL and RCCL topology XML: both libraries write it with ``NCCL_TOPO_DUMP_FILE``.
 
-One importer reads both: they are one format, in which RCCL has another element for its links
-(``xgmi``, where NCCL has ``nvlink``) and another attribute for the generation of a GPU.  The file
-itself says which it is, so that there is nothing to choose, and nothing to choose wrongly.
+One importer reads both: RCCL has ``xgmi`` links where NCCL has ``nvlink``, and another attribute
+for the generation of a GPU.  The file says which it is.
 """
 
 from __future__ import annotations

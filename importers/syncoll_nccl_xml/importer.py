@@ -1,15 +1,13 @@
 """From a topology XML to a fabric of GPUs, as NCCL itself would see them.
 
-What becomes what:
-
 * GPUs are the compute nodes, in the order of their ranks.
 * NVLinks and xGMI links are direct links; those into NVSwitches lead to one switch, whichever of
   the machine's switches they name.
 * Where these connect all GPUs, PCIe is left out: no collective of a machine with NVLink uses it.
-* Where they do not, the bridges of PCIe become switches, and so do the CPUs, each joined to each
-  other CPU of its host.  A bridge with nothing but one GPU below it is part of that GPU's link.
-* Network cards are no part of the machine, as the file does not say what is at the other end; with
-  the option boxes they join it to others like it.
+* Elsewhere the bridges of PCIe become switches, and so do the CPUs, each joined to each other CPU
+  of its host.  A bridge with nothing but one GPU below it is part of that GPU's link.
+* Network cards are left out, as the file does not name their other ends; with the option boxes they
+  join the machine to others like it.
 """
 
 from __future__ import annotations

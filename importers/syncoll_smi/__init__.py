@@ -1,7 +1,6 @@
-"""What ``nvidia-smi``, ``rocm-smi`` and ``amd-smi`` print about the links between GPUs.
+"""The output of ``nvidia-smi``, ``rocm-smi`` and ``amd-smi`` about the links between GPUs.
 
-They tell which GPUs are joined by what, not how fast that is; what is assumed stands in the notes
-of every machine that is imported.
+It names the links, not their speeds; the notes of an imported machine state the assumptions.
 """
 
 import re

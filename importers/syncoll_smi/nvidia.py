@@ -1,8 +1,8 @@
 """``nvidia-smi topo -m``: for each pair of GPUs the number of NVLinks, or how PCIe joins them.
 
-A matrix tells neither speeds nor switches.  Behind NVSwitches every pair has as many NVLinks as a
-GPU has ports, so that a GPU seems to have more than any GPU has: that is how they are recognised.
-Then the number is what each GPU can send and receive altogether, not what each pair has.
+A matrix has neither speeds nor switches.  Behind NVSwitches every pair shows as many NVLinks as a
+GPU has ports, so that a GPU seems to have more than any GPU has, which reveals NVSwitches.  The
+number is then the total of each GPU, not of each pair.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""PCIe as a tree: the GPUs at its leaves, PCIe switches, CPU sockets, and what joins these.
+"""PCIe as a tree: the GPUs at its leaves, PCIe switches, CPU sockets, and links between these.
 
-Tools tell for a pair of GPUs how far up the tree the way between them leads.  So the pairs that
-meet at most at a level fall into groups, each of which hangs on one switch of the level.  Every GPU
-and every PCIe switch has lanes of its own to what is above it, and they are the same everywhere: no
-tool tells their number or speed.
+Tools print for a pair of GPUs how far up the tree the way between them leads.  The pairs that meet
+at most at a level fall into groups, each of which hangs on one switch of the level.  Every GPU and
+PCIe switch has equal lanes of its own; no tool prints their number or speed.
 """
 
 from __future__ import annotations

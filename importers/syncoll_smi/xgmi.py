@@ -1,8 +1,8 @@
-"""What ``rocm-smi`` and ``amd-smi`` tell, in different forms, as one machine.
+"""The output of ``rocm-smi`` and ``amd-smi``, in different forms, as one machine.
 
-Both tell for each pair of GPUs whether xGMI or PCIe joins them, in how many hops, and with what
-weight.  A pair that xGMI joins in one hop has a link; more hops lead over other GPUs.  How many
-links lie between two GPUs, they do not tell.
+Both print for each pair of GPUs whether xGMI or PCIe joins them, in how many hops, and with what
+weight, but not the number of links.  A pair that xGMI joins in one hop has a link; more hops lead
+over other GPUs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What formulas use and backends offer, and how large a formula is.
+"""Features that formulas use and backends offer, and sizes of formulas, for records of plugins.
 
-Records of plugins need these, and nothing else of formulas; so nothing heavy is imported here.
+Nothing heavy is imported here.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Clusters: several boxes like the machine of a dump, joined by the network cards that it names.
 
-A dump tells which cards a machine has and how near each GPU is to each, not what is at the other
-end.  So the network is the plainest one: the cards of all boxes meet in one switch that blocks
-nowhere, or, with rails, each card in a switch of its own with the same card of the other boxes.
+A dump names cards and their distances from each GPU, not their other ends.  The network is the
+plainest one: the cards of all boxes meet in one switch that blocks nowhere, or, with rails, each
+card in a switch of its own with the same card of the other boxes.
 
-Within a box a GPU uses the cards that are nearest to it, as NCCL and RCCL choose theirs, over a
-link as fast as the card; GPUs that share a card share what it carries to the network.  A card that
-hangs on a switch of the machine (where PCIe is in it) is reached through that.  A card that is not
-the nearest of any GPU, as those for storage mostly are, is left out.
+Within a box a GPU uses its nearest cards, as in NCCL and RCCL, over a link as fast as the card;
+GPUs that share a card share its bandwidth to the network.  A card that hangs on a switch of the
+machine (where PCIe is in it) is reached through that.  A card that is not the nearest of any GPU,
+as those for storage mostly are, is left out.
 """
 
 from __future__ import annotations

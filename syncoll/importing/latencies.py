@@ -1,11 +1,11 @@
-"""Latencies of an imported machine's links, which no dump tells: those that its library counts on.
+"""Latencies of an imported machine's links, as assumed by its library, since no dump has them.
 
 NCCL and RCCL choose among their algorithms by a table of latencies from GPU to GPU (``hwLat`` in
-``src/graph/tuning.cc``), of which those of rings in protocol LL are the ones of the hardware alone.
-They are of whole ways, and are divided over the links of a way, which is assumed: a half on each
-port of a switch of NVLinks; a half of PCIe's on the link of each GPU and nothing on bridges and
-between CPUs, since both libraries count all ways over PCIe alike; what the network has more than
-PCIe on the two links of the cards.  The machines of the library have theirs in the same way.
+``src/graph/tuning.cc``), of which those of rings in protocol LL are the hardware's alone.  They are
+divided over the links of a way, which is assumed: a half on each port of a switch of NVLinks; a
+half of PCIe's on the link of each GPU and nothing on bridges and between CPUs, since both libraries
+count all ways over PCIe alike; the network's excess over PCIe on the two links of the cards.  The
+machines of the library use the same.
 """
 
 from __future__ import annotations

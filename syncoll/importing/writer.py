@@ -1,7 +1,7 @@
-"""From an imported machine to the text of a spec: what was assumed, what the nodes are, the links.
+"""From an imported machine to the text of a spec: assumptions, nodes and links.
 
-The text is for people first: links of one kind make one statement, and those from all nodes to one
-switch, or between all nodes, are said with ``for``.
+Links of one kind make one statement, and those from all nodes to one switch, or between all nodes,
+use ``for``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Lowerings: what a backend lacks, said in what it has, and every answer taken back.
+"""Lowerings: rewrite a formula in the features of a backend, and take answers back.
 
 `lower` rewrites a formula for the features that a backend offers; `plan` computes the chain of
 rewritings without running it.  A lowering is a function with `registered` above it, in a module
-that is imported here or, in a plugin, by whatever needs it.
+that is imported here or by a plugin.
 """
 
 # isort: off

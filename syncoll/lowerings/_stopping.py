@@ -1,6 +1,6 @@
-"""Lowerings that can be stopped: a thread that nobody waits for any more ends at the next step.
+"""Lowerings that can be stopped: a thread that is no longer waited for ends at the next step.
 
-An alarm ends what the main thread computes; other threads have to ask.
+An alarm ends the main thread's computation; other threads have to ask.
 """
 
 from __future__ import annotations

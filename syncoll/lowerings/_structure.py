@@ -1,11 +1,11 @@
-"""Structure: which literals of a row are sorted or exclude each other, found from other rows.
+"""Structure: literals of a row that are sorted or exclude each other, found from other rows.
 
 * A chain: literals each of which implies the one before it, by two-literal clauses; an integer's
   order literals are one.  It can take few values, and a totalizer need not sort it.
 * A group: literals of which at most one, or exactly one, is true, by another row.
 
-Both are read from rows that the formula keeps, so that the row may rely on them.  Rows that say "at
-most one" themselves get no groups: two equal ones would each rely on the other.
+Both are read from rows that the formula keeps.  Rows that say "at most one" themselves get no
+groups: two equal ones would each rely on the other.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Templates: the clauses of a sum, written once for all rows of the same shape.
 
-What clauses a row ``low <= sum <= high`` needs depends only on its shape: how many literals have
-which coefficient, which of them are known to be sorted, and the bounds.  Rows of one shape abound
-(every link in every step), so each shape is encoded once, over the placeholders ``1 … n`` for its
-literals and ``n+1 …`` for auxiliary variables, and then filled in for all rows by one array lookup.
+The clauses of a row ``low <= sum <= high`` depend only on its shape: the coefficients, the literals
+known to be sorted, and the bounds.  Each shape is encoded once, over the placeholders ``1 … n`` for
+its literals and ``n+1 …`` for auxiliary variables, and filled in for all its rows (every link in
+every step) by one array lookup.
 """
 
 from __future__ import annotations

@@ -41,8 +41,7 @@ def _merged_integers(formula: Formula, rows: IntArray) -> _Integers:
 def _with_side(
     formula: Formula, sums: Sums, integers: _Integers, sides: IntArray, big: IntArray
 ) -> Formula:
-    """Adds rows ``sum + big * enforcer``, at most ``side + big`` for positive big, else at least.
-    """
+    """Adds rows ``sum + big * enforcer``, at most ``side + big`` for big > 0, else at least."""
     rows = np.flatnonzero(big)
     chosen = sums.chosen(rows)
     ends = chosen.starts[1:]

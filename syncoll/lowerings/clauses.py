@@ -1,13 +1,12 @@
-"""Counts and sums as clauses: which encoding a row gets, and all rows of a shape at once.
+"""Counts and sums as clauses: the choice of encoding, and all rows of a shape at once.
 
 A bound of a row can be said by its covers, an at-most-one bound by a product (`_direct`), any row
 by a generalized totalizer (`_totalizer`: Joshi, Martins & Manquinho 2015; for counts Bailleux &
-Boufkhad 2003) over its literals or over their negations, with both bounds in one tree or in two,
-and when that is too large by adders.  The cheapest in literals and new variables together is taken,
-so that small rows get the clauses that one would write by hand: at least one is a clause, two of
-three are three pairs.  Groups of literals that the formula's clauses sort, such as order-encoded
-integers, are counted as they are.  An enforcer goes only to the clauses that break the row;
-definitions hold always.
+Boufkhad 2003) over its literals or their negations, with both bounds in one tree or in two, and
+when that is too large by adders.  The cheapest in literals and new variables together is taken, so
+that small rows get the clauses that one would write by hand.  Literals sorted by clauses, such as
+order-encoded integers, are counted as they are.  An enforcer goes only to the clauses that break
+the row; definitions hold always.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Merging: variables of a formula that are to have equal values become one.
 
-A symmetric algorithm gives equal values to the variables of an orbit.  Taken for one, they leave
-many constraints that say the same, of which one stays.  A model of what is left is one of the given
-formula; that there is none says nothing about models with other values.
+A symmetric algorithm gives equal values to the variables of an orbit.  Of constraints that become
+equal one stays.  A model of the rest is one of the given formula; its absence says nothing about
+models with other values.
 
-Rows are compared by sums of random 64-bit keys.  Two that differ are taken for the same with a
-chance of about one in 10^19; models are checked on the given formula, whatever was left out.
+Rows are compared by sums of random 64-bit keys; different ones collide with a chance of about one
+in 10^19, and models are checked on the given formula.
 """
 
 from __future__ import annotations

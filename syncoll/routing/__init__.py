@@ -1,4 +1,4 @@
-"""Routing: what physical networks with switches can carry between their compute nodes.
+"""Routing: the capacity of physical networks with switches between their compute nodes.
 
 Two uses of the same exact methods (ForestColl paper, sections 4 and C): the optimal throughput of a
 fabric with the cut that proves it, and the lowering of a fabric to a `Topology`, on which

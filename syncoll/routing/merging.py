@@ -1,9 +1,8 @@
-"""Switches side by side become one, without changing what the network can carry.
+"""Parallel switches become one, without changing the capacity of the network.
 
-Two switches with links to the same neighbours, in the same proportions, may share what passes
-through them in those proportions: then neither is full before the other, so together they carry
-exactly what one switch with the sum of their bandwidths carries.  The roots of a fat tree become a
-single root, and many networks with several routes one with single routes.
+Two switches with links to the same neighbours, in the same proportions, may share their traffic in
+those proportions: then neither is full before the other, so together they carry exactly as much as
+one switch with the sum of their bandwidths.  The roots of a fat tree become a single root.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Narrows leaf switches to the traffic that must pass them.
 
 A leaf switch with several nodes of its own is split in two: a half at its nodes and a half at its
-uplinks.  The link between them carries each tree rooted elsewhere into the leaf once, and out of
-the leaf the bandwidth that remains.  If all trees still fit, each of them enters a leaf once, and
-the rest of the network has leaves in place of nodes.
+uplinks.  The link between them carries each tree rooted elsewhere into the leaf once, and the rest
+of the bandwidth out of it.  If all trees still fit, the rest of the network has leaves in place of
+nodes.
 """
 
 from __future__ import annotations

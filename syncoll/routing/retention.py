@@ -1,13 +1,13 @@
-"""Whether a choice of routes keeps the throughput that a fabric has for a broadcast from all nodes.
+"""Whether a choice of routes keeps a fabric's throughput for a broadcast from all nodes.
 
-With one route for each pair of compute nodes, what a link carries is divided among the pairs whose
-route uses it.  Such a division is a network without switches, and all nodes can broadcast at a rate
-x on that exactly when every set S of nodes, except none and all, is left by at least x |S| of
+With one route for each pair of compute nodes, a link's bandwidth is divided among the pairs whose
+route uses it.  The division is a network without switches, on which all nodes can broadcast at a
+rate x exactly when every set S of nodes, except none and all, is left by at least x |S| of
 bandwidth (ForestColl paper, Theorem 1).  The best division is a linear program with one constraint
-for each S; they are added as maximum flows find them violated.
+for each S; maximum flows find violated ones.
 
-The answer only chooses between two lowerings that are both right, so that floating point does: it
-is exact to one part in a million.
+The answer only chooses between two valid lowerings, so floating point suffices: it is exact to one
+part in a million.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Routed steps: sends that take several links within one step, at the price of all of them.
 
-A step of the model is a link long.  Networks with wormhole routing carry a message past many
-routers at once, and Swing, Bine trees, Bruck or recursive doubling on a torus count on it: what a
-step costs there is the load of its fullest link, however far the messages go.  That is a topology
-too: a link between any two nodes, and for each bound of B one over all pairs whose route takes a
-link of it.
+Networks with wormhole routing carry a message past many routers at once, and Swing, Bine trees,
+Bruck or recursive doubling on a torus count on it: a step costs the load of its fullest link,
+however far the messages go.  That is a topology too: a link between any two nodes, and for each
+bound of B one over all pairs whose route takes a link of it.
 """
 
 from __future__ import annotations

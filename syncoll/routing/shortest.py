@@ -1,8 +1,8 @@
 """The shortest routes between compute nodes through switches, and the switches where they part.
 
-A route passes no compute node on its way: what a node receives and sends on are two sends of an
-algorithm, in different steps.  Routes less than half as wide as the widest of a pair do not count:
-a network card is no way around a switch that is ten times as fast.
+A route passes no compute node: its reception and its next send are two sends of an algorithm, in
+different steps.  Routes less than half as wide as the widest of a pair do not count: a network card
+is no way around a switch that is ten times as fast.
 """
 
 from __future__ import annotations

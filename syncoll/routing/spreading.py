@@ -1,10 +1,9 @@
 """Guesses how a switch's traffic is spread over its ports.
 
 Edge splitting asks two flows of every terminal for each pair of ports.  On regular networks the
-answer is nearly always the balanced one: what enters at a port leaves in equal shares through all
-others, same rail first.  This module computes that balanced answer for any port capacities: a
-matrix with the ports' totals as row and column sums, by alternate scaling, rounded by one flow.
-Whether the answer was right is for the caller to verify.
+answer is nearly always the balanced one: traffic of a port leaves in equal shares through all
+others, same rail first.  This module computes it for any port capacities: a matrix with the ports'
+totals as row and column sums, by alternate scaling, rounded by one flow.  The caller verifies it.
 """
 
 from __future__ import annotations
