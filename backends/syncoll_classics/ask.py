@@ -86,7 +86,7 @@ class Ask:
         )
 
     def segments(self) -> list[int]:
-        """Numbers of segments of a pipeline: powers of two up to the option; 1 for a busy source."""
+        """Numbers of segments of a pipeline: powers of two up to the option; 1 if busy anyway."""
         if not self.least.destinations.all():
             return [1]
         most = int(self.options["segments"])
