@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from syncoll.deadline import Deadline
 from syncoll.model import Topology
 from syncoll.packing.master import Master
 
-__all__ = ["SHARE", "Oracle", "Sends", "TreeOracle", "best_prices"]
+__all__ = ["SHARE", "Sends", "TreeOracle", "best_prices"]
 
 Sends = Counter[tuple[int, int]]
 """How often each (link, step) occurs in a tree."""
@@ -36,25 +35,6 @@ _AFRESH = 3
 """In every third turn trees are priced under the master's prices, otherwise half way to them: these
 jump about, and nearer to the last ones cheaper trees are found that last.  (dgx1 broadcast, S = 3:
 13 turns instead of 17; hypercube(4), S = 5: 16 instead of 18.)"""
-
-
-class Oracle(Protocol):
-    """Finds the cheapest columns of one demand."""
-
-    @property
-    def weight(self) -> int:
-        """Chunks of the demand."""
-
-    @property
-    def first(self) -> int:
-        """The first of the prices that its columns pay."""
-
-    def cheapest(self, prices: FloatArray, below: float) -> tuple[float, FloatArray | None]:
-        """What the cheapest column costs under prices ``[B, S]``, and its load ``[b, S]``.
-
-        Args:
-            below: the cost of a known column; where none is cheaper there is no load.
-        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +64,11 @@ class TreeOracle:
         return self.topology.reversed() if self.into else self.topology
 
     def cheapest(self, prices: FloatArray, below: float) -> tuple[float, FloatArray | None]:
-        """See `Oracle`."""
+        """What the cheapest tree costs under prices ``[B, S]``, and its load ``[b, S]``.
+
+        Args:
+            below: the cost of a known tree; where none is cheaper there is no load.
+        """
         on_links = (self.members @ self.own(prices)).T
         if self.into:
             on_links = backwards(self.topology, on_links)
@@ -117,7 +101,7 @@ def orbits_of_sets(where: Topology, demand: Demand, images: Sequence[IntArray]) 
 
 def best_prices(
     master: Master,
-    oracles: Sequence[Oracle],
+    oracles: Sequence[TreeOracle],
     prices: FloatArray,
     until: Deadline,
     more_than: Fraction | float | None = None,

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
-
-import numpy as np
 
 from syncoll.arrays import FloatArray
 from syncoll.bounding.orbit_model import OrbitModel
 from syncoll.bounding.rationals import Rounding, rationalise
-from syncoll.bounding.tree_pricing import SHARE, Sends, best_prices
+from syncoll.bounding.tree_pricing import SHARE, Sends, TreeOracle, best_prices
 from syncoll.certificates import Argument, Demand, Priced
 from syncoll.certificates.link_prices import LinkPrices
 from syncoll.deadline import Deadline
@@ -61,11 +59,12 @@ class PricedBound(ABC):
             return None
         demands, layers = list(asked), steps if steps is not None else 1
         model = OrbitModel(topology, layers)
-        oracles = [_Columns(self, topology, demand, model.members) for demand in demands]
+        oracles = [
+            _Columns(topology, one, one.count, model.members, 0, bound=self) for one in demands
+        ]
         rates = [float(rate) for rate in model.rates]
-        master = Master(rates, [demand.count for demand in demands], layers)
-        generated = until.share(SHARE)
-        best = best_prices(master, oracles, model.even_prices(), generated)
+        master = Master(rates, [one.count for one in demands], layers)
+        best = best_prices(master, oracles, model.even_prices(), until.share(SHARE))
         if best is None:
             return None
         value, prices = best
@@ -80,28 +79,13 @@ class PricedBound(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class _Columns:
-    """The oracle of one demand, as `best_prices` asks it."""
+class _Columns(TreeOracle):
+    """The oracle of one demand, whose trees are what a bound says."""
 
-    bound: PricedBound
-    topology: Topology
-    demand: Demand
-    members: FloatArray
-    first: int = 0
-
-    @property
-    def weight(self) -> int:
-        """Chunks of the demand."""
-        return self.demand.count
+    bound: PricedBound = field(kw_only=True)
 
     def cheapest(self, prices: FloatArray, below: float) -> tuple[float, FloatArray | None]:
-        """See `syncoll.bounding.tree_pricing.Oracle`."""
         on_links = (self.members @ prices).T
         sends = self.bound.column(self.topology, self.demand, on_links)
         cost = sum(float(on_links[step, link]) * times for (link, step), times in sends.items())
-        if cost >= below:
-            return below, None
-        load = np.zeros(on_links.shape)
-        for (link, step), times in sends.items():
-            load[step, link] += times
-        return cost, self.members.T @ load.T
+        return (below, None) if cost >= below else (cost, self.load(sends, len(on_links)))
