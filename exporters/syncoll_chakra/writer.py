@@ -42,7 +42,7 @@ _SYSTEM_KEYS = {
     Kind.REDUCESCATTER: "reduce-scatter-implementation-custom",
     Kind.ALLTOALL: "all-to-all-implementation-custom",
 }
-"""What ASTRA-sim's system file calls an algorithm's traces."""
+"""The keys of an algorithm's traces in ASTRA-sim's system file."""
 
 
 class ChakraExporter:
@@ -90,7 +90,7 @@ def _trace(
             step, earlier = operation.step, pending
         waits = set(planned.reads)
         if strict and operation.action is Action.SEND:
-            if pending is earlier:  # the first of its step: what follows waits for the sends alone
+            if pending is earlier:  # the first of its step: later sends wait for the sends alone
                 pending = []
             waits |= set(earlier)
         node = _node(planned, sorted(waits))

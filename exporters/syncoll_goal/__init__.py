@@ -31,7 +31,7 @@ OPTIONS = (
 
 
 def _recognises(path: Path, head: bytes) -> bool:
-    """A name that ends in .goal, and what every schedule must say."""
+    """Recognises a name that ends in .goal, and the statement of every schedule."""
     return path.suffix == ".goal" and b"num_ranks" in head
 
 

@@ -23,7 +23,7 @@ Place = tuple[int, int]
 """Rank and id of a node."""
 
 Key = tuple[int, int, int, int]
-"""Source, destination, tag, size: what a message is recognised by."""
+"""Source, destination, tag and size of a message."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""MSCCL XML: what microsoft/msccl, Azure's msccl-executor-nccl and RCCL load as an algorithm.
+"""MSCCL XML: algorithms for microsoft/msccl, Azure's msccl-executor-nccl and RCCL.
 
 The writer is in `syncoll_msccl_xml.writer`, the checker, which shares no code with it, in
 `syncoll_msccl_xml.checker`.

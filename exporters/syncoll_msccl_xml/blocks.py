@@ -106,7 +106,7 @@ def blocks_of(
     for i in order:
         beside = waits[i]
         if i + 1 < len(instructions) and instructions[i + 1].key[:3] == instructions[i].key[:3]:
-            beside = waits[i + 1]  # a copy for the reduction that comes next, of what it reduces
+            beside = waits[i + 1]  # a copy of a source of the next reduction
         block = blocks.choose(instructions[i], [at[j][0] for j in beside if j in at])
         done = now[block]
         latest: dict[ThreadBlock, int] = {}
@@ -170,7 +170,7 @@ class _Blocks:
             if outgoing not in self._sending:
                 self._add(self._reverse.get(outgoing), outgoing)
             return self._sending[outgoing]
-        for block in reversed(before):  # beside what is received, if it works on that
+        for block in reversed(before):  # the block that receives its source
             if block.incoming is not None:
                 return block
         if self._local is None or len(self._local.steps) >= self._most_steps:

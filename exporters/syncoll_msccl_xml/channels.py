@@ -41,8 +41,7 @@ def channels_of(
             loads[a, b, chosen[chunk]] += 1
     result = []
     for message in messages:
-        # Ranks that are equally far apart by number share a group: no rank has more than so many
-        # of them on either side.
+        # Ranks at similar distances share a group: no rank exceeds the limit on either side.
         distance = (message.destination - message.source) % num_nodes - 1
         result.append(distance // most_per_channel * spread + chosen[message.chunk])
     return result

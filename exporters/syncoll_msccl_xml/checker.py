@@ -95,7 +95,7 @@ class _Check:
             label = f"MSCCL XML ({', '.join(names)})"
             return replace(first, format=label, facts=facts)
         reasons = list(dict.fromkeys(map(str, refusals.values())))
-        # What could not be followed for one of them might run there.
+        # An execution too long to follow might be right.
         unchecked = any(isinstance(why, UncheckedError) for why in refusals.values())
         kind = UncheckedError if unchecked else VerificationError
         if len(reasons) == 1:

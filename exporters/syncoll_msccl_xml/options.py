@@ -1,4 +1,4 @@
-"""What a user chooses for MSCCL XML."""
+"""The options of MSCCL XML."""
 
 from syncoll.plugins import Option
 

@@ -19,8 +19,7 @@ from syncoll_msccl_xml.instructions import XmlInstruction
 __all__ = ["DEPTH", "Order", "Place", "order_of"]
 
 DEPTH = 2
-"""Sends that the receiver has not taken yet, on one connection: what the protocol Simple can hold,
-the least of all."""
+"""Pending sends on one connection; the protocol Simple holds the fewest."""
 
 Place = tuple[int, int]
 """Rank, and index in the rank's list."""

@@ -248,7 +248,7 @@ class _Fusion:
             self.apart.add(more)
             steps = (one for instructions in fused for one in instructions)
             passed_on = {one.incoming for one in steps if one.op is Op.RECEIVE_SEND}
-            # Nothing is gained by waiting for a copy where nobody passes it on.
+            # A copy pays only if it is passed on.
             needed = {message: slot for message, slot in chosen.items() if message in passed_on}
             if not more and needed == chosen:
                 return fused

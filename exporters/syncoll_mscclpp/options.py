@@ -1,13 +1,13 @@
-"""What a user chooses for MSCCL++."""
+"""The options of MSCCL++."""
 
 from syncoll.plugins import Option
 
 __all__ = ["CHANNELS", "OPTIONS", "SMALL"]
 
 CHANNELS = ("auto", "memory", "port", "switch")
-"""Written by the GPU itself over NVLink or xGMI; or by a proxy, over InfiniBand as well; or copied
-and added up by NVSwitches with NVLink SHARP; or the last where the algorithm counts on it and it
-can be said, else the first within a box and the second where a network is between."""
+"""Memory: the GPU writes over NVLink or xGMI.  Port: a proxy, over InfiniBand as well.  Switch:
+NVSwitches with NVLink SHARP copy and add up.  Auto: switch if the algorithm counts on it and a plan
+can express it, else memory within a box and port over a network."""
 
 SMALL = 1 << 16
 """Bytes up to which messages go by packets, if nothing else is said."""

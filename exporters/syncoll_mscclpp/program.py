@@ -197,7 +197,7 @@ class _Draft:
             for rank in range(len(lowered.ranks))
         ]
         self.peers, self.channel = _channels(sorted(links), len(lowered.ranks), kind)
-        # Only a proxy reads its source when what comes next may have begun.
+        # Only a proxy may still read its source after later operations have begun.
         self.answered = {
             message
             for message in _overwritten(lowered, events)

@@ -142,7 +142,7 @@ class Script:
                 if kind == "port" and any(
                     not waits and one == kind for waits, one, _ in self._used
                 ):
-                    self.nop()  # a proxy may be told by two threads at a time
+                    self.nop()  # two threads may use a proxy at a time
                 self._before(_slots((move.source, move.size) for move in chosen), set())
                 operation: dict[str, Any] = {
                     "name": "put",

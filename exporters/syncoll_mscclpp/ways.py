@@ -282,7 +282,7 @@ class _Found:
         return way if way.first or way.last else None
 
     def boxes_first(self) -> ChunkWay | None:
-        """Each box adds up and spreads; then ranks of different boxes add what they have."""
+        """Each box adds up and spreads; then ranks of different boxes add their sums."""
         if self.copies or self.starts != self.ends or len(self.boxes) < 2:
             return None
         way, shares, inputs = ChunkWay(), dict[int, int](), dict[int, Slot]()

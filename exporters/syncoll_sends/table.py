@@ -18,7 +18,7 @@ NUMBERS = ("step", "rounds", "chunk", "source", "destination")
 """The columns that each table has."""
 
 NODES = "contributors"
-"""The one that it may have beside."""
+"""The optional column."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def _require_solves(rows: Sequence[SendRow], instance: Instance) -> None:
 
 
 def _rounds_per_step(rounds: dict[int, int], instance: Instance) -> tuple[int, ...]:
-    """The rounds of every step; those left over go to the first one without sends."""
+    """The rounds of every step; the first one without sends gets the remaining rounds."""
     given = instance.rounds_per_step or (0,) * instance.steps
     result = [rounds.get(step, given[step]) for step in range(instance.steps)]
     idle = [step for step in range(instance.steps) if step not in rounds]

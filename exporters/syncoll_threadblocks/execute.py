@@ -24,7 +24,7 @@ from syncoll_threadblocks.specification import Specification, find_root
 __all__ = ["Promise", "execute"]
 
 Promise = Specification | OwnSpecification
-"""What a program is held against: a standard collective, or one that is told by its chunks."""
+"""A standard collective, or one that is given by its chunks."""
 
 _P = TypeVar("_P", Specification, OwnSpecification)
 

@@ -135,7 +135,7 @@ class _Detector:
         for counter in instruction.posts:
             self.counters.post(counter, snapshot)
         if position + 1 == len(self.program.threads[t].instructions):
-            self.clock[t] = self.zero  # nobody asks again, and clocks are long
+            self.clock[t] = self.zero  # it is not needed again, and clocks are long
 
     def after(self, place: Place, slot: int, earlier: Place | None, does: str, did: str) -> None:
         """Passes when an earlier access lies before this one."""
@@ -159,7 +159,7 @@ class _Detector:
 
 
 def _require_disjoint_chunks(program: Program) -> None:
-    """Passes when no step writes what it also touches as another one of its chunks."""
+    """Passes if no step writes a slot that is also another one of its chunks."""
     for (t, position), first in program.places():
         if first.parts == 1 or first.part:
             continue

@@ -65,7 +65,7 @@ def schedule(program: Program, chunks_per_message: int = 1) -> Schedule:
 
 _MESSAGE, _ROOM, _COUNTER, _BARRIER = range(4)
 Reason = tuple[int, int]
-"""What is waited for: the kind, and the number of connection, counter or barrier."""
+"""An obstacle: its kind, and the number of the connection, counter or barrier."""
 
 
 class _Run:
@@ -116,7 +116,7 @@ class _Run:
         return instructions[position : position + min(self.most, first.parts - first.part)]
 
     def obstacle(self, t: int) -> Reason | None:
-        """What the next piece of a thread waits for; None when it can run."""
+        """The obstacle to the next piece of a thread; None if it can run."""
         piece = self.piece(t)
         instruction = piece[0]
         for part in piece:
@@ -183,7 +183,7 @@ class _Run:
         return VerificationError("deadlock: " + "; ".join(lines) + more)
 
     def what(self, t: int) -> str:
-        """What a blocked thread waits for, in words."""
+        """The obstacle to a blocked thread, in words."""
         program, reason = self.program, self.obstacle(t)
         assert reason is not None
         kind, number = reason
@@ -197,7 +197,7 @@ class _Run:
         return program.barriers[number]
 
     def blocker(self, t: int) -> int | None:
-        """A thread that must go on before a blocked one can; None if nobody will."""
+        """A thread that will remove the obstacle to a blocked one; None if there is none."""
         reason = self.obstacle(t)
         assert reason is not None
         kind, number = reason
@@ -214,13 +214,13 @@ class _Run:
         return {effect: list(threads) for effect, threads in found.items()}
 
     def will(self, t: int, reason: Reason) -> bool:
-        """Whether a thread, once it goes on, does what is waited for."""
+        """Whether a thread, once it goes on, removes an obstacle."""
         rest = self.program.threads[t].instructions[self.position[t] :]
         return any(reason in _effects(instruction) for instruction in rest)
 
 
 def _effects(instruction: Instruction) -> list[Reason]:
-    """What others may wait for that an instruction does."""
+    """The obstacles that an instruction removes."""
     effects = [(_COUNTER, counter) for counter in instruction.posts]
     if instruction.send >= 0:
         effects.append((_MESSAGE, instruction.send))

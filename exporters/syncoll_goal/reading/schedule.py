@@ -64,7 +64,7 @@ def read_schedule(content: bytes, where: str) -> GoalSchedule:
 
 
 class _Reader:
-    """What was read so far."""
+    """The part of a schedule read so far."""
 
     def __init__(self, where: str) -> None:
         self.where = where

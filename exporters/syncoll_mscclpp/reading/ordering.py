@@ -142,7 +142,7 @@ Access = tuple[int, int, int, str, bool]
 """Who, in which of its stretches, by which operation, its description, and whether by multicast."""
 
 _UNPACKED = -1
-"""In place of a thread: whichever read packets."""
+"""In place of a thread: the readers of packets."""
 
 
 class _Detector:

@@ -195,7 +195,7 @@ class PlanSemaphore(Record, frozen=True):
 
 
 class PlanGpu(Record, frozen=True, dict=True):
-    """What one rank does: the sizes of its buffers in chunks, its channels and thread blocks."""
+    """The plan of one rank: the sizes of its buffers in chunks, its channels and thread blocks."""
 
     id: Index
     input_chunks: Index

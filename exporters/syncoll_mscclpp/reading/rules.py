@@ -399,7 +399,7 @@ class _Step:
 
 
 def _require_apart(plan: ExecutionPlan) -> None:
-    """Packets in scratch take twice the room, so that data beside them may lie where they do."""
+    """Packets in scratch take twice the room, so they may overlap data there."""
     if plan.protocol != "LL":
         return
     packets: set[tuple[int, int]] = set()

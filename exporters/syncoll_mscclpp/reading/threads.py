@@ -98,7 +98,7 @@ Key = tuple[int, str, int]
 
 @dataclass
 class _Build:
-    """What is known while threads are made."""
+    """The tables that are filled while threads are made."""
 
     plan: ExecutionPlan
     units: int
@@ -141,7 +141,7 @@ class _Build:
         self.starts.append(starts)
 
     def add_counters(self, gpu: PlanGpu) -> None:
-        """Counters of what the rank signals, and its semaphores and barriers."""
+        """Counters of the rank's signals, and its semaphores and barriers."""
         for kind, peers in gpu.channels.items():
             for number, peer in enumerate(peers):
                 self.signals[gpu.id, kind, number] = len(self.names)
