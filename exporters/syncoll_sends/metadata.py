@@ -44,7 +44,7 @@ class TableTopology(Record, frozen=True):
 
 
 class TableInstance(Record, frozen=True):
-    """The problem: the topology, and the chunks that start and must end at each node."""
+    """What is to be solved: the topology, and which chunks start and must end at which node."""
 
     version: Literal[1]
     collective: str

@@ -66,23 +66,27 @@ class GroupPart(Record, frozen=True):
 
 
 class PipelineLoop(Record, frozen=True):
-    """The number of chunks of a pipeline, and the bytes of one round of it."""
+    """Over how many chunks a pipeline runs, and the bytes of one round of it."""
 
     chunks: Index = field(name="num_chunks")
     unit: Index = field(name="unit_size")
 
 
 class PlanOperation(Record, frozen=True):
-    """One operation of a thread block; unneeded fields are empty.
+    """One operation of a thread block; what it does not need is empty.
 
     Args:
         name: as in the file.
         sources: pieces that it reads.
         targets: pieces that it writes.
-        channels: places in the thread block's table of channels of `channel_type`.
+        channel_type: of its channels.
+        channels: places in the thread block's table of channels of that type.
         group: of thread blocks that share the work.
-        barrier: of a ``barrier``, its number, with its number of thread blocks `barrier_size`.
-        loop: of a ``pipeline``, with its operations `inner`.
+        barrier: of a ``barrier``, its number.
+        barrier_size: of how many thread blocks it is.
+        semaphores: their numbers.
+        loop: of a ``pipeline``.
+        inner: its operations.
     """
 
     name: str
@@ -195,7 +199,7 @@ class PlanSemaphore(Record, frozen=True):
 
 
 class PlanGpu(Record, frozen=True, dict=True):
-    """The plan of one rank: the sizes of its buffers in chunks, its channels and thread blocks."""
+    """What one rank does: the sizes of its buffers in chunks, its channels and thread blocks."""
 
     id: Index
     input_chunks: Index
@@ -231,7 +235,9 @@ class PlanGpu(Record, frozen=True, dict=True):
 
 
 class StatedPlaces(Record, frozen=True):
-    """The chunks in each rank's input, and in its final output, in order; only for checkers."""
+    """Which chunks a plan says that each rank's input holds, and its output must hold in the end,
+    one after the other; the runtime passes over that.
+    """
 
     collective: str
     combining: bool
@@ -253,7 +259,7 @@ class ExecutionPlan(Record, frozen=True):
         max_size: the largest one.
         reuse_resources: whether calls share scratch of a fixed size.
         double_scratch: whether calls take turns with two halves of scratch.
-        stated: the places of chunks, which the runtime does not read.
+        stated: which chunk lies where, beside what the runtime reads.
     """
 
     name: str
