@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
-from syncoll.formula import Verdict
 from syncoll.ledger.request import Candidate, Observer
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, Point
@@ -126,18 +125,19 @@ class EngineRecord:
     undecided: int
 
 
-class Log(Observer):
+class Log:
     """The events of a whole search, as they come, with those of its parts.
 
-    It passes everything on to another observer, each event as `Observer.logged`.
+    It passes each event on to an observer, as `Observer.logged`.
 
     Attributes:
+        observer: of the search; engines report to it what is no event.
         entries: the events so far.
         collective: the one that is being searched.
     """
 
     def __init__(self, observer: Observer | None = None) -> None:
-        self._observer = observer or Observer()
+        self.observer = observer or Observer()
         self._began = time.perf_counter()
         self.entries: list[Entry] = []
         self.collective, self._engine = "", ""
@@ -145,7 +145,7 @@ class Log(Observer):
         self._seconds: defaultdict[str, float] = defaultdict(float)
 
     @classmethod
-    def of(cls, observer: Observer | None) -> Log:
+    def of(cls, observer: Observer | Log | None) -> Log:
         """An observer as a log, or one that tells it."""
         return observer if isinstance(observer, Log) else cls(observer)
 
@@ -187,12 +187,12 @@ class Log(Observer):
             gap=gap,
         )
         self.entries.append(entry)
-        self._observer.logged(entry)
+        self.observer.logged(entry)
         if entry.collective == self.collective:
             if entry.kind is Kind.FOUND:
-                self._observer.found(points)
+                self.observer.found(points)
             elif entry.kind is Kind.PROVED:
-                self._observer.bounded(entry.steps, entry.bandwidth)
+                self.observer.bounded(entry.steps, entry.bandwidth)
 
     def end(self, frontier: Frontier) -> tuple[EngineRecord, ...]:
         """Ends the search: what each engine did, in the order in which they began.
@@ -219,25 +219,13 @@ class Log(Observer):
             )
             for name in dict.fromkeys([*names, *kept])
         )
-        self._observer.ended(engines)
+        self.observer.ended(engines)
         return engines
 
     def began(self, collective: str) -> None:
-        """See `Observer.began`."""
+        """The search for this collective begins, see `Observer.began`."""
         self.collective = collective.removesuffix(", directly")
-        self._observer.began(collective)
-
-    def seeding(self, seeds: tuple[str, ...]) -> None:
-        """See `Observer.seeding`."""
-        self._observer.seeding(seeds)
-
-    def trying(self, candidate: Candidate) -> None:
-        """See `Observer.trying`."""
-        self._observer.trying(candidate)
-
-    def settled(self, candidate: Candidate, verdict: Verdict, seconds: float) -> None:
-        """See `Observer.settled`."""
-        self._observer.settled(candidate, verdict, seconds)
+        self.observer.began(collective)
 
 
 def _entry(event: Event, engine: str) -> Entry:

@@ -67,7 +67,7 @@ class CandidateSolver:
     ) -> None:
         self._ledger, self._source, self._answers = ledger, source, answers
         self._deadline = deadline
-        self._strategy, self._observer = source.request.strategy, ledger.log
+        self._strategy, self._observer = source.request.strategy, ledger.log.observer
         self.is_stuck = False
 
     def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:

@@ -41,7 +41,7 @@ __all__ = ["search"]
 def search(
     request: SearchRequest,
     answers: Solver | AnswerSource,
-    observer: Observer | None = None,
+    observer: Observer | Log | None = None,
     *,
     on_points: OnPoints | None = None,
     deadline: Deadline | None = None,

@@ -187,4 +187,4 @@ class HeuristicTurns:
         return SeedLimits(*most, seconds, until, is_part=request.is_part)
 
     def _announce(self, ledger: Ledger) -> None:
-        ledger.log.seeding(self.seeds.waiting)
+        ledger.log.observer.seeding(self.seeds.waiting)

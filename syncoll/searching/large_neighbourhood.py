@@ -234,7 +234,7 @@ class LargeNeighbourhoods:
     def _ask(self, incumbent: _Incumbent, window: Window, until: Deadline) -> Solution | None:
         instance = incumbent.instance
         candidate = Candidate(instance.steps, instance.rounds - 1, instance.chunks)
-        self._ledger.log.trying(candidate)
+        self._ledger.log.observer.trying(candidate)
         assert window.instance is not None
         pending = self._answers.ask(
             window.instance, QUICK_SECONDS, until=until, groups=incumbent.groups
@@ -249,7 +249,7 @@ class LargeNeighbourhoods:
             raise
         # What is no algorithm for the window refutes nothing.
         found = Verdict.UNKNOWN if solution.algorithm is None else Verdict.SAT
-        self._ledger.log.settled(candidate, found, solution.total_seconds)
+        self._ledger.log.observer.settled(candidate, found, solution.total_seconds)
         return solution
 
     @staticmethod

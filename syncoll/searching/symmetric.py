@@ -132,7 +132,7 @@ class SymmetricSearch:
                     solution = answer.result()
                 except UnlabelledError:  # another encoding might do
                     return
-                ledger.log.settled(candidate, solution.verdict, solution.total_seconds)
+                ledger.log.observer.settled(candidate, solution.verdict, solution.total_seconds)
                 if solution.algorithm is not None:
                     yield solved_point(solution, source.bounds)
                     continue
@@ -193,7 +193,7 @@ class SymmetricSearch:
         self, turn: _Turn, candidate: Candidate, groups: Sequence[FreeGroup], until: Deadline
     ) -> _Asked:
         turn.asked += 1
-        self._ledger.log.trying(candidate)
+        self._ledger.log.observer.trying(candidate)
         bounds, seconds = self._source.bounds, _LEVELS[turn.level].seconds
         if (limit := self._source.request.point_limit) is not None:
             seconds = min(seconds, limit)

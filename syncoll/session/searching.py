@@ -10,6 +10,7 @@ from fractions import Fraction
 from syncoll.clock import limit_in_words
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.ledger import Observer, SearchRequest
+from syncoll.ledger.events import Log
 from syncoll.results import Frontier, OpenClaim
 from syncoll.searching import OUT_OF_MEMORY, AnswerSource, search
 
@@ -24,7 +25,7 @@ Keep = Callable[[Frontier], None]
 def search_to_the_end(
     request: SearchRequest,
     answers: AnswerSource,
-    observer: Observer,
+    observer: Observer | Log | None,
     keep: Keep | None,
     until: Deadline,
 ) -> Frontier:

@@ -21,6 +21,7 @@ from syncoll.session.settings import Settings
 
 if TYPE_CHECKING:
     from syncoll.ledger import Observer, SearchRequest
+    from syncoll.ledger.events import Log
     from syncoll.model import Algorithm, Collective, Instance, Topology
     from syncoll.plugins import PluginManager
     from syncoll.plugins.plugin_bounds import PluginBounds
@@ -149,7 +150,7 @@ class Session(Names):
         *,
         encoding: str | None = None,
         backend: str | None = None,
-        observer: Observer | None = None,
+        observer: Observer | Log | None = None,
         on_points: Callable[[Frontier], None] | None = None,
         until: Deadline | None = None,
         also: Sequence[ChosenSeed] = (),
@@ -166,14 +167,13 @@ class Session(Names):
         Raises:
             SyncollError: on settings or limits that do not go together, and what plugins do wrong.
         """
-        from syncoll.ledger import Observer
         from syncoll.session.searching import search_to_the_end
 
         if until is None:
             until = Deadline.after(request.time_limit)
         asked = self.answers(encoding=encoding, backend=backend, also=also)
         with self.limited(), asked as answers:
-            frontier = search_to_the_end(request, answers, observer or Observer(), on_points, until)
+            frontier = search_to_the_end(request, answers, observer, on_points, until)
             memory.end_guard()
             for loss in answers.losses.values():
                 self.tell(f"not everything was decided: {loss}")
