@@ -140,11 +140,7 @@ _SCALAR: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def arithmetic(op: str, a: Any, b: Any, mask: Mask) -> Any:
-    """Computes ``a op b`` for ``+ - * / div mod **`` on numbers and columns of numbers.
-
-    Raises:
-        Fault: when a cell that counts has no result.
-    """
+    """``a op b`` for ``+ - * / div mod **`` on numbers or columns; a Fault without a result."""
     if not is_column(a) and not is_column(b):
         return _scalar(op, a, b)
     if is_fractional(a) or is_fractional(b) or op in ("/", "**"):

@@ -57,10 +57,7 @@ class BlamedCall:
 
 @contextmanager
 def blaming(*calls: BlamedCall, late: bool = False) -> Iterator[None]:
-    """Raises errors of shipped definitions at their calls.
-
-    Each of the calls stands in the definition of the one after it.
-    """
+    """Raises errors of shipped definitions at their calls, innermost first."""
     try:
         yield
     except LocatedError as error:

@@ -52,11 +52,7 @@ class CheckReport:
 def check_file(
     path: str | Path, library: SpecLibrary, lower: Callable[[Fabric], object] | None = None
 ) -> CheckReport:
-    """Checks a file; nothing is raised for a wrong one.
-
-    Args:
-        lower: lowers a physical topology, to see whether algorithms can be searched for on it.
-    """
+    """Checks a file, and raises nothing for a wrong one; `lower` tries to lower its fabrics."""
     label = str(path)
     try:
         module = load_module(Path(path), label, library)
@@ -127,17 +123,9 @@ _CLOSED = (
 )
 """The nodes of plain arithmetic on numbers."""
 
-_Found = tuple[list[LocatedError], str]
-
 
 class Trials:
-    """Tries the definitions of a file.
-
-    Args:
-        lower: as for `check_file`.
-        clock: the time in seconds; by default the processor's, so that results do not depend on
-            the load of the machine.
-    """
+    """Tries the definitions of a file; the `clock` has seconds, by default of the processor."""
 
     def __init__(
         self,
@@ -149,11 +137,8 @@ class Trials:
         self._module, self._lower, self._clock = module, lower, clock
         self._end = clock() + seconds
 
-    def run(self, definition: Definition, *, whole: bool = True) -> _Found:
-        """The errors of a definition, and a note when it could not be tried in full.
-
-        Without `whole`, for users of a wrong definition, only closed expressions are evaluated.
-        """
+    def run(self, definition: Definition, *, whole: bool = True) -> tuple[list[LocatedError], str]:
+        """The errors of a definition, or of its closed expressions only, and a note on gaps."""
         what = f"{definition.kind} {definition.signature}".strip()
         if self._is_over and not isinstance(definition, syntax.CombinedDefinition):
             return [], f"{what}: names checked only, for lack of time"
@@ -208,10 +193,7 @@ class Trials:
             self._lower(network)
 
     def _value(self, definition: syntax.ValueDefinition, scope: NameScope) -> None:
-        """Evaluates a constant, or a relation for every cell.
-
-        It may have no value on a few nodes; an error is raised if all sizes fail.
-        """
+        """Evaluates a constant, or a relation for every cell; an error counts if all sizes fail."""
         if (
             not definition.is_relation
             and not mentions(definition, {*AMBIENT, "nodes"}, {}, scope)
@@ -252,10 +234,7 @@ class Trials:
         return value
 
     def _collective(self, definition: Definition, collective: Collective) -> str:
-        """Makes the tables of a collective for small P and C that its requirements allow.
-
-        It may be undefined on few nodes (the root is not among them, say), so P is varied.
-        """
+        """Makes tables for small P and C; a collective may be undefined on the smallest P."""
         if isinstance(definition, syntax.CollectiveDefinition):
             span = definition.post.value.span
         else:

@@ -48,11 +48,7 @@ class _NoKeysError(Exception):
 def alike(
     evaluator: Evaluator, relation: Relation, total: int, span: Span
 ) -> tuple[IntArray, IntArray]:
-    """The classes of chunks that a relation cannot tell apart.
-
-    Returns:
-        The first of the `total` chunks of each class, ascending, and ``[G]`` each chunk's class.
-    """
+    """The first chunk of each class that a relation cannot tell apart, and ``[G]`` the classes."""
     every = np.arange(total, dtype=np.int64)
     kind = np.zeros(total, dtype=np.int64)
     try:

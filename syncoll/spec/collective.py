@@ -73,10 +73,7 @@ def build_collective(calls: Sequence[BlamedCall], scope: NameScope, name: str) -
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Sized:
-    """The tables of a definition with sizes, evaluated once for each P, as it cannot name C.
-
-    A chunk of size w is w * C chunks.
-    """
+    """The tables of a definition with sizes, one for each P; size w makes w * C chunks."""
 
     spec: _CollectiveSpec
     _known: dict[int, tuple[RelationTable, IntArray]] = field(init=False, default_factory=dict)
@@ -204,10 +201,7 @@ class _CollectiveSpec:
         return Evaluator(Ambient(f"collective {self.name}", nodes, chunks, in_units=sized))
 
     def _prelude(self, evaluator: Evaluator, *, asking: bool) -> dict[Node, NameScope] | None:
-        """The scope of each statement after running all but pre and post.
-
-        None when asking whether C is admitted, and it is not.
-        """
+        """The scope of each statement but pre and post; None when asking for a C not admitted."""
         scope, seen = self.scope, {}
         for statement in self.definition.body:
             seen[statement] = scope
@@ -231,11 +225,7 @@ class _CollectiveSpec:
 def table_of(
     evaluator: Evaluator, relation: Relation, total: int, nodes: int, span: Span
 ) -> NodeSets:
-    """The nodes at which a relation holds, for each of `total` chunks.
-
-    Raises:
-        SpecError: when the relation has no value for a chunk and a node, or is too large.
-    """
+    """The nodes at which a relation holds, for each of `total` chunks; raises SpecError."""
     first, kind = alike(evaluator, relation, total, span)
     if len(first) * nodes > limits.MAX_CELLS:
         raise SpecLimitError(

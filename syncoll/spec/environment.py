@@ -48,11 +48,7 @@ class Ambient:
 def bind_arguments(
     definition: Definition, arguments: tuple[CallArgument, ...], span: Span
 ) -> dict[str, Expr | tuple[Expr, ...] | None]:
-    """The argument of each parameter: None for its default, a tuple for ``name...``.
-
-    Raises:
-        SpecError: on too many or too few arguments, an unknown or a repeated name.
-    """
+    """The argument of each parameter: None for its default, a tuple for ``name...``."""
     signature = f"`{definition.signature}`"
     parameters = definition.parameters
     bound: dict[str, Expr | tuple[Expr, ...] | None] = {}

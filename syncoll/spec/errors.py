@@ -105,10 +105,7 @@ def syntax_error(
 
 
 def in_words(accepted: set[str]) -> str:
-    """The end of ``expected …`` for a set of spelled terminals.
-
-    The beginnings of an expression become "an expression", its continuations "an operator".
-    """
+    """The end of ``expected …``, with "an expression" and "an operator" for their terminals."""
     rest = set(accepted)
     parts: list[str] = []
     if {"a name", "a number", "["} <= rest:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -98,16 +98,12 @@ class SingleTopology:
     """A network that was given as an object: a family of one, without parameters."""
 
     network: Topology | Fabric
+    parameters: ClassVar[tuple[str, ...]] = ()
 
     @property
     def reference(self) -> str:
         """Its name."""
         return self.network.name
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """None."""
-        return ()
 
     def nodes(self, _values: Values) -> int:
         """P."""
@@ -126,12 +122,7 @@ class Condition:
     names: tuple[str, ...]
 
     def holds(self, names: Mapping[str, Any], mask: npt.NDArray[np.bool_] | None = None) -> Any:
-        """Its value, for single values or for columns of them.
-
-        Raises:
-            SpecError: when it is no condition, or has no value for these.
-            NotVectorisable: when it cannot be evaluated on columns.
-        """
+        """Its value, for single values or columns; raises SpecError or NotVectorisable."""
         evaluator = Evaluator(Ambient("the condition"))
         return evaluator.truth(self.expr, NameScope(module_of(self.expr.span.source), names), mask)
 
@@ -157,11 +148,7 @@ def applying(
     families: Sequence[TopologyFamily | SingleTopology],
     further: Iterable[str],
 ) -> list[list[Condition]]:
-    """For each family the conditions on its parameters and the `further` names of every member.
-
-    Raises:
-        SpecError: on a name that no family has, or names that no family has together.
-    """
+    """For each family the conditions on its parameters; raises SpecError on names without one."""
     found: list[list[Condition]] = [[] for _ in families]
     always = list(further)
     for condition in conditions:

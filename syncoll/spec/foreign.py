@@ -80,11 +80,7 @@ class ForeignFiles:
         return match is not None and match["reader"] in self.readers
 
     def module(self, reference: str, library: SpecLibrary) -> Module:
-        """The file behind a reference that `names` knows, as a spec that sees the library's names.
-
-        Raises:
-            SyncollError: when no file is named, or the reader refuses it.
-        """
+        """The file of a reference that `names` knows, as a spec; raises SyncollError."""
         if reference not in self._read:
             match = _REFERENCE.fullmatch(reference)
             assert match is not None

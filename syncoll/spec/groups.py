@@ -34,11 +34,7 @@ class SpecGroups:
 
     @classmethod
     def of(cls, expr: Expr, scope: NameScope, origin: Origin) -> SpecGroups:
-        """The groups of an expression.
-
-        Raises:
-            LocatedError: when it does not depend on P and is not a list of groups.
-        """
+        """The groups of an expression; raises LocatedError at once if it is independent of P."""
         text = " ".join(expr.span.text.split())
         where = expr.span.origin if origin.file == expr.span.source.label else origin
         if mentions(expr, {"P", "nodes"}, {}, scope):

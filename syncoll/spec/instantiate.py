@@ -76,12 +76,7 @@ def _read_topology(call: BlamedCall, seen: NameScope, *, to_nodes: bool = False)
 
 
 def nodes_in_columns(call: BlamedCall, seen: NameScope) -> Any:
-    """P for columns of arguments, even if there are no such topologies.
-
-    Raises:
-        SpecError: when some arguments have no P.
-        NotVectorisable: when the definition cannot be evaluated on columns.
-    """
+    """P for columns of arguments; raises SpecError or NotVectorisable."""
     definition = call.found.definition
     assert isinstance(definition, syntax.TopologyDefinition)
     evaluator = Evaluator(Ambient(f"topology {definition.name}"))
@@ -96,11 +91,7 @@ def nodes_in_columns(call: BlamedCall, seen: NameScope) -> Any:
 
 
 def make_collective(call: BlamedCall, seen: NameScope) -> Collective:
-    """Instantiates a collective; see `make_topology`.
-
-    Raises:
-        ModelError: when the collectives that it is made of cannot be combined.
-    """
+    """Instantiates a collective; raises SpecError, and ModelError for invalid combinations."""
     return _Combiner().sized(call, seen)[0]
 
 
@@ -226,10 +217,7 @@ class _Combiner:
     def combined(
         self, node: Combination, scope: NameScope, name: str | None, call: Origin | None
     ) -> tuple[Collective, int]:
-        """A combination and the number of its parts, called `name` or after its parts.
-
-        Errors are raised at its own place, or at a call to blame instead.
-        """
+        """A combination called `name`, and its size; its errors are those of the call, if given."""
         if isinstance(node, syntax.Reference):
             found = scope.module.look_up("collective", node.id, node.name_span)
             other, size = self.sized(BlamedCall(found, node.arguments, node.span), scope)

@@ -163,11 +163,7 @@ class SpecLibrary:
         return routed(as_topology(network))
 
     def family(self, reference: str) -> TopologyFamily | SingleTopology:
-        """The topologies of a reference with free names in its arguments, or a damaged network.
-
-        Raises:
-            SpecError: see `topology`.
-        """
+        """The topologies of a reference with free names, or one damaged network; see `topology`."""
         from syncoll.spec.blame import BlamedCall
         from syncoll.spec.families import SingleTopology, TopologyFamily
 
@@ -300,12 +296,7 @@ class SpecLibrary:
     # What spec files see -----------------------------------------------------------------------
 
     def find(self, namespace: str, name: str) -> Found | None:
-        """The shipped definition of exactly this name.
-
-        Raises:
-            SpecError: when several files outside the first folder define it, or all of them are
-                invalid.
-        """
+        """The shipped definition of a name; raises SpecError if ambiguous or invalid."""
         found: list[tuple[Path, Found]] = []
         broken: list[SpecError] = []
         for path in self._index.get((namespace, name), ()):
@@ -422,11 +413,7 @@ class SpecLibrary:
         return None if isinstance(node, Reference) else (node, home)
 
     def _inner_files(self, source: Source) -> tuple[str, Module] | None:
-        """A combination with names behind ``file:``, replaced by blanks, and that file, or None.
-
-        Raises:
-            SpecError: when there are several files, or it cannot be read.
-        """
+        """A combination with blanks for its ``file:`` prefixes, and that one file, or None."""
         found = list(_INNER_FILE.finditer(_masked(source.text)))
         if not found:
             return None

@@ -122,11 +122,7 @@ class Module:
         return list(dict.fromkeys([*names, *self.library.known_names(namespace)]))
 
     def look_up(self, namespace: str, name: str, span: Span) -> Found:
-        """Finds a topology, collective or search; upper and lower case may differ.
-
-        Raises:
-            SpecError: when there is none, or several that differ in case only.
-        """
+        """Finds a topology, collective or search, in any case; raises SpecError unless unique."""
         found = self.find(namespace, name)
         if found is None:
             known = self.known_names(namespace)
@@ -177,11 +173,7 @@ def make_module(
     imports: tuple[Module, ...] = (),
     shipped: bool = False,
 ) -> Module:
-    """Puts a parsed file's definitions into their namespaces.
-
-    Raises:
-        SpecError: when a name is defined twice, here or by an imported file.
-    """
+    """Puts a parsed file's definitions into their namespaces; raises SpecError on duplicates."""
     imported: dict[tuple[str, str], Definition] = {}
     for module in imports:
         for key, definition in module.own.items():
@@ -260,9 +252,5 @@ class _Loader:
 def load_module(
     path: Path, label: str, library: Library, blame: Span | None = None, *, shipped: bool = False
 ) -> Module:
-    """Reads a file with everything that it imports.
-
-    Raises:
-        SpecError: when a file cannot be read or parsed, names collide, or imports run in a circle.
-    """
+    """Reads a file and its imports; raises SpecError if invalid, circular, or with duplicates."""
     return _Loader(library, shipped).load(path, label, blame, {})

@@ -58,11 +58,7 @@ def parse_reference(source: Source, start: int = 0) -> Reference:
 
 
 def parse_combination(source: Source, start: int = 0, text: str | None = None) -> Combination:
-    """Reads a reference to a collective, or several combined, to the end of the text.
-
-    Args:
-        text: is read in place of the source's text, with the same places.
-    """
+    """Reads one or several combined collectives; `text` replaces the source's, place by place."""
     result: Combination = _parse("choice", source, start, text=text)
     return result
 

@@ -104,11 +104,7 @@ class Span:
 
 
 def read_source(path: Path, label: str, blame: Span | None = None) -> Source:
-    """Reads a spec file.
-
-    Raises:
-        SpecError: when it is missing, a folder, unreadable, too large, or not text.
-    """
+    """Reads a spec file; raises SpecError if it is missing, unreadable, too large, or not text."""
     origin = blame.origin if blame else Origin(label, 1, 1, "")
     if path.is_dir():
         raise SpecError(f"{label} is a folder", origin, "a .syncoll file")
@@ -137,11 +133,7 @@ def read_source(path: Path, label: str, blame: Span | None = None) -> Source:
 
 
 def decode(data: bytes) -> str:
-    """The text of a spec file: UTF-8, or UTF-16 or UTF-32 with a byte order mark, as on Windows.
-
-    Raises:
-        UnicodeDecodeError: when the bytes are not text in that encoding.
-    """
+    """Text in UTF-8, or as its byte order mark says; raises UnicodeDecodeError."""
     return data.decode(_encoding(data))
 
 
