@@ -27,14 +27,8 @@ class Counting(StrEnum):
     @property
     def reversed(self) -> Counting:
         """The counting with every link reversed and time running backwards."""
-        return _TURNED[self]
-
-
-_TURNED = {
-    Counting.SENDS: Counting.SENDS,
-    Counting.SOURCES: Counting.DESTINATIONS,
-    Counting.DESTINATIONS: Counting.SOURCES,
-}
+        turned = {Counting.SOURCES: Counting.DESTINATIONS, Counting.DESTINATIONS: Counting.SOURCES}
+        return turned.get(self, self)
 
 
 @dataclass(frozen=True)

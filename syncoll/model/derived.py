@@ -347,11 +347,7 @@ def dual_of(collective: Collective, dual: Collective, nodes: int, chunks: int) -
 
 
 def dual_instance(instance: Instance, collective: Collective, dual: Collective) -> Instance:
-    """The instance of the dual, on the reversed topology, that solves an inverse's instance.
-
-    Raises:
-        ModelError: as `dual_of`, or when the dual cannot be done on the reversed topology.
-    """
+    """The dual's instance, on the reversed topology, of an inverse's; raises as `dual_of`."""
     topology = instance.topology
     return dual.instantiate(
         topology.reversed(),

@@ -28,11 +28,7 @@ _MOST_LEVELS = 128
 
 
 def distances(nodes: int, links: IntArray) -> IntArray:
-    """Links on a shortest path ``[source, destination]``, or `UNREACHABLE`.
-
-    Args:
-        links: ``[L, 2]``, source and destination of each, sorted.
-    """
+    """Links on a shortest path ``[source, destination]``, or `UNREACHABLE`; `links` are sorted."""
     found = np.full((nodes, nodes), UNREACHABLE, dtype=np.int64)
     np.fill_diagonal(found, 0)
     if _levels(nodes, links) <= _MOST_LEVELS:

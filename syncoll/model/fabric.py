@@ -277,11 +277,7 @@ class Fabric:
         return tuple(total)
 
     def reached_from(self, vertex: int, *, against: bool = False) -> frozenset[int]:
-        """The vertices that paths from `vertex` reach, itself included.
-
-        Args:
-            against: walk the links backwards: the vertices that reach `vertex`.
-        """
+        """The vertices on paths from `vertex`, itself included; with `against` on paths to it."""
         pairs: Iterable[tuple[int, int]] = self.bandwidths
         return reached(((b, a) for a, b in pairs) if against else pairs, vertex)
 
@@ -392,11 +388,7 @@ def unreached(
 
 
 def rational_bandwidth(owner: str, value: Any) -> Fraction:
-    """A bandwidth as written: the float 0.1 is 1/10, not the binary number next to it.
-
-    Raises:
-        ModelError: when it is not a rational number, or a text of one such as ``1/2``.
-    """
+    """A bandwidth as written: the float 0.1 is 1/10; raises ModelError unless rational."""
     try:
         return Fraction(str(value) if isinstance(value, float | np.floating) else value)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -69,7 +70,7 @@ def without(
     dual, per_dual = None, None
     if collective.dual is not None and regular:
         dual = without(collective.dual, gone, "", origin, place)
-        per_dual = _PerDual(collective, collective.dual, len(gone))
+        per_dual = partial(_per_dual, collective, collective.dual, len(gone))
     return Collective(
         name,
         left.tabulate,
@@ -150,19 +151,10 @@ class _Left:
             )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _PerDual:
-    """P to C divided by that of the dual, on all nodes."""
-
-    whole: Collective
-    dual: Collective
-    gone: int
-
-    def __call__(self, nodes: int) -> Fraction:
-        every = nodes + self.gone
-        least = self.whole.least_chunks(every)
-        if least is None:
-            raise ModelError(
-                f"collective {self.whole.name} is defined for no C on {counted(every, 'node')}"
-            )
-        return Fraction(least, dual_of(self.whole, self.dual, every, least))
+def _per_dual(whole: Collective, dual: Collective, gone: int, nodes: int) -> Fraction:
+    """C divided by that of the dual, on all nodes."""
+    every = nodes + gone
+    least = whole.least_chunks(every)
+    if least is None:
+        raise ModelError(f"collective {whole.name} is defined for no C on {counted(every, 'node')}")
+    return Fraction(least, dual_of(whole, dual, every, least))

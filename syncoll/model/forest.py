@@ -37,10 +37,7 @@ class Tree:
     edges: tuple[tuple[int, int, tuple[int, ...]], ...]
 
     def sends(self, num_nodes: int) -> tuple[tuple[int, int], ...]:
-        """(parent, child) for each compute node but the root, every parent before its children.
-
-        Vertices from `num_nodes` on are junctions, which hold nothing.
-        """
+        """(parent, child) for compute nodes but the root, parents first; junctions hold nothing."""
         holder: dict[int, int] = {}
         pairs = []
         for tail, head, _ in self.edges:

@@ -38,11 +38,7 @@ def groups_of(instance: Instance) -> tuple[Group, ...]:
 
 
 def instance_within(instance: Instance, number: int) -> Instance:
-    """The part of an instance for one of its groups, with nodes renumbered from 0.
-
-    Raises:
-        ModelError: when there is no such group.
-    """
+    """The part of an instance for one of its groups, renumbered from 0; raises as `group_of`."""
     nodes = group_of(instance, number)
     chunks = chunks_of(instance, nodes)
     return replace(

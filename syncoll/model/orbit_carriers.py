@@ -148,13 +148,9 @@ class Carriers:
     def carried(
         self, ends: IntArray, elements: NarrowArray | None = None
     ) -> Iterator[tuple[slice, NarrowArray]]:
-        """The images of nodes ``[K, …]``, in blocks of elements that fit the memory.
+        """Yields images ``[elements, K, …]`` of nodes ``[K, …]``, in blocks that fit the memory.
 
-        Args:
-            elements: rows of `elements`; None for all.
-
-        Yields:
-            A slice of the elements, and their images ``[elements, K, …]``.
+        Each block comes with its slice of `elements`, by default all.
         """
         if elements is None:
             elements = self.elements

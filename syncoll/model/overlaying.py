@@ -15,14 +15,10 @@ __all__ = ["overlay"]
 
 
 def overlay(parts: Sequence[tuple[Instance, Algorithm]], name: str) -> tuple[Instance, Algorithm]:
-    """The algorithms of problems on one topology, with one C, as one of all their chunks.
+    """The algorithms of problems on one topology, with one C, as one of all their chunks in order.
 
     All begin with the first step.  A step has the fewest rounds for its sends together, at most the
     sum of the parts' rounds.
-
-    Args:
-        parts: the chunks of each come after those of the ones before it.
-        name: of the result.
     """
     instances = [instance for instance, _ in parts]
     lists = [a.expanded() if isinstance(a, OrbitAlgorithm) else a for _, a in parts]

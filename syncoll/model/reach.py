@@ -22,11 +22,7 @@ _PAIRS_AT_ONCE = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """Distances from where chunks start to where they must end.
-
-    Args:
-        combining: whether the nodes of pre hold contributions, not copies.
-    """
+    """Distances of chunks from pre to post; in a `combining` collective from all of pre."""
 
     topology: Topology
     table: RelationTable

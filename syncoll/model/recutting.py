@@ -77,10 +77,7 @@ def _moved(maps: IntArray, kinds: int, chunks: int) -> IntArray | None:
 
 
 def _dealt(sends: IntArray, kinds: int, before: int, after: int) -> IntArray:
-    """The sends for C = `after` from those, in order of steps, for C = `before`.
-
-    Chunks that start and end alike have the same number modulo `kinds`.
-    """
+    """The sends for C = `after` from those for C = `before`; `kinds` is G / C."""
     if not len(sends):
         return sends
     by_chunk = sends[np.argsort(sends[:, 0], kind="stable")]

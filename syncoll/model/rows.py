@@ -19,12 +19,7 @@ MOST_CELLS = 20_000_000
 
 
 class RelationTable:
-    """The pre- and postcondition of a collective for one P and one C.
-
-    Args:
-        pre: chunk c starts at node n, ``[G, P]`` or the sets of nodes.
-        post: chunk c must end at node n, in either form.
-    """
+    """Pre and post of a collective for one P and one C, each ``[G, P]`` or the sets of nodes."""
 
     def __init__(self, pre: BoolArray | NodeSets, post: BoolArray | NodeSets) -> None:
         self._pre, self._post = pre, post
@@ -65,12 +60,7 @@ class RelationTable:
 
     @cached_property
     def kinds(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Kinds of chunks that start and end alike, ascending.
-
-        Returns:
-            For each kind the position of its set in `starts.sets`, in `ends.sets`, and its number
-            of chunks.
-        """
+        """For each kind the positions of its sets in `starts` and `ends`, and its size."""
         codes, width = self.kind, max(1, len(self.ends.sets))
         if len(self.starts.sets) * width > 4 * len(codes):
             kinds, counts = np.unique(codes, return_counts=True)
@@ -95,21 +85,13 @@ class RelationTable:
         return RelationTable(self.starts.tile(pieces), self.ends.tile(pieces))
 
     def repeated(self, times: int | IntArray) -> RelationTable:
-        """The table with every chunk cut, the pieces of each next to one another.
-
-        Args:
-            times: the number of pieces, of all chunks or ``[G]`` of each; 0 drops a chunk.
-        """
+        """Every chunk cut into `times` pieces (or ``[G]`` of each), next to one another."""
         order = np.repeat(np.arange(len(self)), times)
         return RelationTable(self.starts.take(order), self.ends.take(order))
 
     @classmethod
     def joined(cls, tables: Sequence[tuple[RelationTable, IntArray]], nodes: int) -> RelationTable:
-        """The chunks of several tables, one after the other.
-
-        Args:
-            tables: each with ``[n]``, the numbers of its nodes among the `nodes` of the result.
-        """
+        """The chunks of several tables, each with the places ``[n]`` of its nodes among `nodes`."""
         starts, ends = (
             NodeSets.of_packed(
                 np.concatenate([_spread(getattr(one, side), to, nodes) for one, to in tables]),

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from math import gcd, lcm
 from typing import Any
@@ -122,7 +122,7 @@ def sum_of(terms: Sequence[Term], name: str = "", origin: Origin | None = None) 
             )
         weighted = f"{term.weight} * {own.name}" if term.weight > 1 else own.name
         spelled.append(term.name or weighted)
-    shares = _TermShares(tuple(terms), origin)
+    shares = partial(_term_shares, tuple(terms), origin)
     collectives = [term.collective for term in terms]
     return _made(collectives, shares, name or " + ".join(spelled), origin, spelled)
 
@@ -226,7 +226,7 @@ def _made(
         ways = _ways(parts, shares, origin)
     terms: tuple[Collective, ...] = ()
     if len(parts) > 1 and dual is None and not ways:
-        alone = [_OneTerm(shares, number) for number in range(len(parts))]
+        alone = [partial(_one_term, shares, number) for number in range(len(parts))]
         called = names or [part.name for part in parts]
         terms = tuple(
             _made([part], one, own, origin)
@@ -251,10 +251,7 @@ def _made(
 def _ways(
     parts: Sequence[Collective], shares: _Shares, origin: Origin | None
 ) -> tuple[tuple[Collective, ...], ...]:
-    """The terms in step: all first parts, then all second parts, and so on.
-
-    A way whose terms have different numbers of parts is left out.
-    """
+    """The terms in step: all first parts, then all second parts; ways of equal lengths only."""
     made = []
     for way in range(min(len(part.ways) for part in parts)):
         own = [part.ways[way] for part in parts]
@@ -266,7 +263,7 @@ def _ways(
             steps.append(
                 _made(
                     stage,
-                    _StageShares(tuple(own), shares, place),
+                    partial(_stage_shares, own, shares, place),
                     f"{' + '.join(names)} of the terms"
                     if len(names) > 1
                     else f"{names[0]} of each",
@@ -342,33 +339,20 @@ class _Sum:
             )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _TermShares:
+def _term_shares(terms: Sequence[Term], origin: Origin | None, nodes: int) -> Sequence[_Share]:
     """The shares of a sum that was written as terms."""
-
-    terms: tuple[Term, ...]
-    origin: Origin | None
-
-    def __call__(self, nodes: int) -> Sequence[_Share]:
-        found = []
-        for number, term in enumerate(self.terms):
-            groups: Sequence[Sequence[int]] = (range(nodes),)
-            if term.groups is not None:
-                groups = checked_groups(term.groups(nodes), nodes, term.origin or self.origin)
-            found += [_Share(number, tuple(group), Fraction(term.weight)) for group in groups]
-        return found
+    found = []
+    for number, term in enumerate(terms):
+        groups: Sequence[Sequence[int]] = (range(nodes),)
+        if term.groups is not None:
+            groups = checked_groups(term.groups(nodes), nodes, term.origin or origin)
+        found += [_Share(number, tuple(group), Fraction(term.weight)) for group in groups]
+    return found
 
 
-@dataclass(frozen=True)
-class _OneTerm:
+def _one_term(shares: _Shares, term: int, nodes: int) -> Sequence[_Share] | None:
     """The shares of one term of a sum."""
-
-    shares: _Shares
-    term: int
-
-    def __call__(self, nodes: int) -> Sequence[_Share] | None:
-        found = [share for share in self.shares(nodes) or () if share.term == self.term]
-        return [replace(share, term=0) for share in found] or None
+    return [replace(share, term=0) for share in shares(nodes) or () if share.term == term] or None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -402,26 +386,22 @@ class _DualShares:
         return _rescaled(self.shares(nodes), ratio)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _StageShares:
-    """The shares of one part of a way, with the number of chunks of the first part."""
+def _stage_shares(
+    ways: Sequence[Sequence[Collective]], shares: _Shares, place: int, nodes: int
+) -> Sequence[_Share] | None:
+    """The shares of one part of each way, with the number of chunks of the first part."""
 
-    ways: tuple[tuple[Collective, ...], ...]
-    shares: _Shares
-    place: int
+    def ratio(term: int, size: int) -> Fraction | None:
+        per_chunk = []
+        for part in (ways[term][0], ways[term][place]):
+            least = kept_lookup(part, num_chunks).least(size)
+            if least is None:
+                return None
+            per_chunk.append(Fraction(least[0], len(least[1])))
+        return per_chunk[1] / per_chunk[0]
 
-    def __call__(self, nodes: int) -> Sequence[_Share] | None:
-        def ratio(term: int, size: int) -> Fraction | None:
-            per_chunk = []
-            for part in (self.ways[term][0], self.ways[term][self.place]):
-                least = kept_lookup(part, num_chunks).least(size)
-                if least is None:
-                    return None
-                per_chunk.append(Fraction(least[0], len(least[1])))
-            return per_chunk[1] / per_chunk[0]
-
-        found = _rescaled(self.shares(nodes), ratio)
-        return _scaled(found, 1 / _common(found)) if found and self.place else found
+    found = _rescaled(shares(nodes), ratio)
+    return _scaled(found, 1 / _common(found)) if found and place else found
 
 
 def _rescaled(
