@@ -19,9 +19,8 @@ from fractions import Fraction
 from syncoll.bounding import combining_rounds_bound
 from syncoll.bounding.cuts import find_cut
 from syncoll.bounding.network import TimeExpandedNetwork
-from syncoll.bounding.relaxation import FlowProgram, Relaxation, RelaxationKind
+from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.certificates import Cut, Demand, Priced, demands
-from syncoll.deadline import NEVER
 from syncoll.model import Collective, Topology
 from syncoll.plugins import PluginManager
 from syncoll.routing import as_topology
@@ -55,7 +54,7 @@ def relaxations(topology: Topology, collective: Collective, steps: int | None, m
             row([*cells, "not tried", kind, relaxation.num_columns, *"------"])
             continue
         began = time.perf_counter()
-        program = FlowProgram(relaxation, NEVER).rows.program()
+        program = relaxation.program()
         built = time.perf_counter()
         reduction = program.reduced()
         reduced = time.perf_counter()

@@ -17,18 +17,18 @@ from syncoll.certificates.ways import Share, Ways
 
 if TYPE_CHECKING:
     from syncoll.bounding.quotient import Quotient
-    from syncoll.bounding.relaxation import Commodity, FlowProgram
+    from syncoll.bounding.relaxation import Commodity, Relaxation
 
 __all__ = ["prices_of"]
 
 
-def prices_of(program: FlowProgram, row_duals: FloatArray, rounding: Rounding) -> Priced:
+def prices_of(relaxation: Relaxation, row_duals: FloatArray, rounding: Rounding) -> Priced:
     """The dual of a solved program as prices."""
-    relaxation, duals = program.relaxation, -row_duals
-    rates = program.capacities.rates
+    duals = -row_duals
+    rates = relaxation.capacities.rates
     parts: dict[int | None, dict[Place, Fraction]] = {}
     cost: dict[int, Fraction] = defaultdict(Fraction)
-    for where, rows in program.capacity_rows.items():
+    for where, rows in relaxation.capacity_rows.items():
         places = [divmod(i, len(rates)) for i in range(rows.size)]
         positive = rounding.positive(duals[rows.ravel()])
         parts[where] = {places[i][::-1]: price for i, price in positive}
@@ -44,7 +44,7 @@ def prices_of(program: FlowProgram, row_duals: FloatArray, rounding: Rounding) -
     for prices in parts.values():
         for at, price in prices.items():
             totals[at] += price
-    topology, steps = program.network.topology, program.network.steps
+    topology, steps = relaxation.network.topology, relaxation.network.steps
     on_links = {
         where: LinkPrices.of(topology, steps, prices).by_place() for where, prices in parts.items()
     }
@@ -62,7 +62,7 @@ def prices_of(program: FlowProgram, row_duals: FloatArray, rounding: Rounding) -
         if d >= 0:
             paid[d] = ks.tolist()
     shares = [Share(d, tuple(ks), whole) for d, ks in sorted(paid.items())]
-    shares += _copy_shares(program, duals, rounding, whole)
+    shares += _copy_shares(relaxation, duals, rounding, whole)
     return Priced(steps, dict(totals), Ways(tuple(shares)))
 
 
@@ -79,26 +79,26 @@ def _of_all_bounds(quotient: Quotient, prices: dict[Place, Fraction]) -> dict[Pl
 
 
 def _copy_shares(
-    program: FlowProgram,
+    relaxation: Relaxation,
     duals: FloatArray,
     rounding: Rounding,
     price: dict[Place, Fraction],
 ) -> list[Share]:
     """Shares of copied demands, cut where they add up to more than the price."""
-    if not program.copy_rows:
+    if not relaxation.copy_rows:
         return []
-    quotient = program.relaxation.quotient
+    quotient = relaxation.quotient
     order = 1 if quotient is None else quotient.group.order  # flows of an orbit divide the price
     times = {part: part * order for part in set(price.values()) if part > 0}
     whole = {key: times[part] for key, part in price.items() if part > 0}
     rational: dict[float, Fraction] = {}  # symmetric programs have few different duals
     raw: list[tuple[Commodity, dict[Place, Fraction]]] = []
     spent: dict[int, dict[Place, Fraction]] = defaultdict(dict)
-    for commodity, arcs, rows in program.copy_rows:
+    for commodity, arcs, rows in relaxation.copy_rows:
         block = duals[rows]
         positive = np.flatnonzero(block > 1e-9)
-        links = program.network.link[arcs[positive]].tolist()
-        steps = program.network.step[arcs[positive]].tolist()
+        links = relaxation.network.link[arcs[positive]].tolist()
+        steps = relaxation.network.step[arcs[positive]].tolist()
         parts: dict[Place, Fraction] = {}
         sums = spent[commodity.demands[0]]
         for value, link, step in zip(block[positive].tolist(), links, steps, strict=True):

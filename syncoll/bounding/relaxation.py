@@ -39,11 +39,10 @@ from syncoll.certificates.chunk_classes import Demand, DemandList
 from syncoll.certificates.priced import Priced
 from syncoll.certificates.ways import Ways
 from syncoll.deadline import NEVER, Deadline
-from syncoll.linear import ProgramRows
+from syncoll.linear import LinearProgram, ProgramRows
 
 __all__ = [
     "Commodity",
-    "FlowProgram",
     "Relaxation",
     "RelaxationKind",
     "SolvedRelaxation",
@@ -77,7 +76,15 @@ class Relaxation:
     Args:
         quotient: only one flow of each orbit, with the same optimum.
         destinations: of the flows together only those to these nodes; None for all.
+
+    Attributes:
+        capacity_rows: of `program`: destination, or None for all together, to the rows ``[S, B]``.
+        copy_rows: of `program`: flows of copies, with their arcs and the rows of these.
     """
+
+    rows: ProgramRows
+    capacity_rows: dict[int | None, IntArray]
+    copy_rows: list[tuple[Commodity, IntArray, IntArray]]
 
     def __init__(
         self,
@@ -178,95 +185,32 @@ class Relaxation:
         """Whether its flows share sends, and each destination has a flow of its own."""
         return self.kind is RelaxationKind.COPIES and len(demand.destinations) > 1
 
-    def solve(
-        self,
-        seconds: float | None = None,
-        most_columns: int | None = None,
-        at_least: float = -1.0,
-    ) -> SolvedRelaxation | None:
-        """The optimum in floating point, and prices that prove about that much.
-
-        Args:
-            seconds: time limit of all of it; only the first check of the prices may take longer.
-            most_columns: give up where more variables are left after the reduction.
-            at_least: where the optimum is not above this, prices that prove nothing will do.
-
-        Returns:
-            None when it was given up, or no optimum was found within the time.
+    def program(self, deadline: Deadline = NEVER) -> LinearProgram:
+        """Assembles the linear program; `capacity_rows` and `copy_rows` say which rows are what.
 
         Raises:
-            OutOfTimeError: when the time was over before the solver had it.
+            OutOfTimeError: at the deadline.
         """
-        deadline = Deadline.after(seconds)
-        program = FlowProgram(self, deadline)
-        optimum = program.rows.program().minimise(deadline.seconds, most_columns)
-        if optimum is None:
-            return None
-        if optimum.value <= at_least * (1 + NEAR) + 1e-12:
-            nothing = Priced(self.network.steps, {}, Ways(()))
-            return SolvedRelaxation(optimum.value, nothing, Fraction(0))
-        found = rationalise(
-            optimum.row_duals,
-            optimum.value,
-            lambda rounding: prices_of(program, optimum.row_duals, rounding),
-            lambda proof: proof.check(self.network.topology, self.demands),
-            deadline,
-        )
-        assert found is not None
-        return SolvedRelaxation(optimum.value, found[1], found[0])
-
-
-@dataclass(frozen=True)
-class SolvedRelaxation:
-    """What a relaxation proves.
-
-    Args:
-        value: the optimum of the linear program, a float.
-        certificate: prices.
-        proved: what the exact check of the certificate says; this alone counts.
-    """
-
-    value: float
-    certificate: Priced
-    proved: Fraction
-
-
-class FlowProgram:
-    """Assembles the linear program, and says which rows are what.
-
-    Attributes:
-        rows: the program; the rho_t come first.
-        capacity_rows: destination, or None for all together, to the rows ``[S, B]``.
-        copy_rows: flows of copies, with their arcs and the rows of these.
-    """
-
-    def __init__(self, relaxation: Relaxation, deadline: Deadline) -> None:
-        self.relaxation, self.network = relaxation, relaxation.network
-        self.capacities, self.rows = relaxation.capacities, ProgramRows()
-        self._rounds = self.rows.columns(self.network.layers, 1.0)
-        self.capacity_rows: dict[int | None, IntArray] = {}
-        self.copy_rows: list[tuple[Commodity, IntArray, IntArray]] = []
-        together = relaxation.kind is RelaxationKind.TOGETHER
+        self.rows, self.capacity_rows, self.copy_rows = ProgramRows(), {}, []
+        rounds = self.rows.columns(self.network.layers, 1.0)  # the rho_t come first
         copies: dict[int, IntArray] = {}
-        if not together:
-            self.capacity_rows[None] = self._capacities()
-        for commodity, arcs in zip(relaxation.commodities, relaxation._arcs, strict=True):
+        if self.shares_capacity:
+            self.capacity_rows[None] = self.capacities.rows(self.rows, rounds)
+        for commodity, arcs in zip(self.commodities, self._arcs, strict=True):
             deadline.check()
             flow = self._flow(commodity, arcs)
             on_link = self.network.link[arcs] >= 0
             k = commodity.demands[0]
-            if relaxation.is_copied(relaxation.demands[k]):
+            if self.is_copied(self.demands[k]):
                 if k not in copies:
                     copies[k] = self._copies()
                 self._cover(commodity, flow[on_link], arcs[on_link], copies[k])
             else:
-                where = None if not together else commodity.destination
-                if together:
-                    self.capacity_rows[where] = self._capacities()
+                where = None if self.shares_capacity else commodity.destination
+                if where is not None:
+                    self.capacity_rows[where] = self.capacities.rows(self.rows, rounds)
                 self._load(self.capacity_rows[where], flow[on_link], arcs[on_link])
-
-    def _capacities(self) -> IntArray:
-        return self.capacities.rows(self.rows, self._rounds)
+        return self.rows.program()
 
     def _load(self, capacities: IntArray, columns: IntArray, arcs: IntArray) -> None:
         """Counts the columns, flows on these arcs, in the capacity rows."""
@@ -278,7 +222,7 @@ class FlowProgram:
         rows, columns = self.rows, self.rows.columns(len(arcs))
         goal = self.network.goal(commodity.destination)
         tail, head = self.network.tail[arcs], self.network.head[arcs]
-        demands = [self.relaxation.demands[k] for k in commodity.demands]
+        demands = [self.demands[k] for k in commodity.demands]
         starts = {n for demand in demands for n in demand.sources}
         places = np.unique(np.concatenate([tail, head, np.array(sorted(starts), dtype=np.int64)]))
         places = places[places != goal]
@@ -313,3 +257,54 @@ class FlowProgram:
         self.rows.add(rows, flow)
         self.rows.add(rows, copies[arcs], -1.0)
         self.copy_rows.append((commodity, arcs, rows))
+
+    def solve(
+        self,
+        seconds: float | None = None,
+        most_columns: int | None = None,
+        at_least: float = -1.0,
+    ) -> SolvedRelaxation | None:
+        """The optimum in floating point, and prices that prove about that much.
+
+        Args:
+            seconds: time limit of all of it; only the first check of the prices may take longer.
+            most_columns: give up where more variables are left after the reduction.
+            at_least: where the optimum is not above this, prices that prove nothing will do.
+
+        Returns:
+            None when it was given up, or no optimum was found within the time.
+
+        Raises:
+            OutOfTimeError: when the time was over before the solver had it.
+        """
+        deadline = Deadline.after(seconds)
+        optimum = self.program(deadline).minimise(deadline.seconds, most_columns)
+        if optimum is None:
+            return None
+        if optimum.value <= at_least * (1 + NEAR) + 1e-12:
+            nothing = Priced(self.network.steps, {}, Ways(()))
+            return SolvedRelaxation(optimum.value, nothing, Fraction(0))
+        found = rationalise(
+            optimum.row_duals,
+            optimum.value,
+            lambda rounding: prices_of(self, optimum.row_duals, rounding),
+            lambda proof: proof.check(self.network.topology, self.demands),
+            deadline,
+        )
+        assert found is not None
+        return SolvedRelaxation(optimum.value, found[1], found[0])
+
+
+@dataclass(frozen=True)
+class SolvedRelaxation:
+    """What a relaxation proves.
+
+    Args:
+        value: the optimum of the linear program, a float.
+        certificate: prices.
+        proved: what the exact check of the certificate says; this alone counts.
+    """
+
+    value: float
+    certificate: Priced
+    proved: Fraction

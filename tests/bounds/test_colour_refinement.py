@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from syncoll.bounding.network import TimeExpandedNetwork
-from syncoll.bounding.relaxation import FlowProgram, Relaxation, RelaxationKind
+from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.certificates import demands
-from syncoll.deadline import NEVER
 from syncoll.linear import LinearProgram, Optimum
 from syncoll.linear.colour_refinement import is_equitable
 from syncoll.model import Collective, Topology
@@ -41,7 +40,7 @@ def flows(
     chunks = next(c for c in range(1, 99) if collective.admits(topology.num_nodes, c))
     needs = demands(collective.tabulate(topology.num_nodes, chunks))
     network = TimeExpandedNetwork.of(topology, steps)
-    return FlowProgram(Relaxation(network, needs, kind), NEVER).rows.program()
+    return Relaxation(network, needs, kind).program()
 
 
 def assert_optimal(program: LinearProgram, optimum: Optimum, value: float) -> None:
@@ -111,7 +110,7 @@ def test_random_instances() -> None:
             continue
         network = TimeExpandedNetwork.of(instance.topology, instance.steps)
         relaxation = Relaxation(network, needs, RelaxationKind.COPIES)
-        program = FlowProgram(relaxation, NEVER).rows.program()
+        program = relaxation.program()
         reduction = program.reduced()
         if reduction is None:
             continue

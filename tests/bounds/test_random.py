@@ -13,9 +13,8 @@ from syncoll.bounding import rounds_bound
 from syncoll.bounding.duals import prices_of
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.rationals import Rounding
-from syncoll.bounding.relaxation import FlowProgram, Relaxation, RelaxationKind
+from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.certificates import demands
-from syncoll.deadline import NEVER
 from syncoll.formula import Limits, Verdict
 from syncoll.model import Instance
 from syncoll.plugins import PluginManager
@@ -102,10 +101,10 @@ def test_prices_on_one_grid_lose_next_to_nothing() -> None:
         needs = demands(instance)
         for kind in RelaxationKind:
             network = TimeExpandedNetwork.of(instance.topology, instance.steps)
-            program = FlowProgram(Relaxation(network, needs, kind), NEVER)
-            optimum = program.rows.program().minimise()
+            relaxation = Relaxation(network, needs, kind)
+            optimum = relaxation.program().minimise()
             assert optimum is not None, seed
-            certificate = prices_of(program, optimum.row_duals, Rounding(None))
+            certificate = prices_of(relaxation, optimum.row_duals, Rounding(None))
             proved = certificate.check(instance.topology, needs)
             assert (proved * 720_720_000).denominator == 1
             assert optimum.value * (1 - 1e-4) <= float(proved) <= optimum.value + 1e-9, seed
