@@ -83,17 +83,14 @@ def _plans(
     fabric: Fabric, collective: ForestCollective, root: int, fixed_k: int | None
 ) -> list[ForestPlan]:
     """The optimal forests, one for each phase."""
-    match collective:
-        case ForestCollective.ALLGATHER:
-            return [allgather(fabric, fixed_k=fixed_k)]
-        case ForestCollective.REDUCESCATTER:
-            return [reducescatter(fabric, fixed_k=fixed_k)]
-        case ForestCollective.BROADCAST:
-            return [broadcast(fabric, root, fixed_k=fixed_k)]
-        case ForestCollective.REDUCE:
-            return [reduce(fabric, root, fixed_k=fixed_k)]
-    both = allreduce(fabric, fixed_k=fixed_k)
-    return [both.reducescatter, both.allgather]
+    if collective is ForestCollective.ALLREDUCE:
+        both = allreduce(fabric, fixed_k=fixed_k)
+        return [both.reducescatter, both.allgather]
+    if collective.rooted:
+        rooted = reduce if collective is ForestCollective.REDUCE else broadcast
+        return [rooted(fabric, root, fixed_k=fixed_k)]
+    unrooted = allgather if collective is ForestCollective.ALLGATHER else reducescatter
+    return [unrooted(fabric, fixed_k=fixed_k)]
 
 
 def _at_once(fabric: Fabric, collective: ForestCollective, root: int) -> tuple[PackedForest, ...]:

@@ -60,28 +60,20 @@ class Sums:
 
 def cardinality_sums(formula: Formula, rows: IntArray) -> Sums:
     """Cardinality rows of a formula, as they are."""
-    starts, cells = gather(formula.cardinality_starts, rows)
-    return Sums(
-        starts=starts,
-        literals=formula.cardinality_literals[cells],
-        coefficients=np.ones(len(cells), dtype=np.int64),
-        lows=formula.cardinality_lows[rows],
-        highs=formula.cardinality_highs[rows],
-        enforcers=formula.cardinality_enforcers[rows],
-    )
+    return _chosen(formula, "cardinality", np.ones_like(formula.cardinality_literals), rows)
 
 
 def pseudo_boolean_sums(formula: Formula, rows: IntArray) -> Sums:
     """The Boolean parts of linear rows of a formula, as they are."""
-    starts, cells = gather(formula.linear_starts, rows)
-    return Sums(
-        starts=starts,
-        literals=formula.linear_literals[cells],
-        coefficients=formula.linear_coefficients[cells],
-        lows=formula.linear_lows[rows],
-        highs=formula.linear_highs[rows],
-        enforcers=formula.linear_enforcers[rows],
+    return _chosen(formula, "linear", formula.linear_coefficients, rows)
+
+
+def _chosen(formula: Formula, kind: str, coefficients: IntArray, rows: IntArray) -> Sums:
+    starts, literals, *columns = (
+        getattr(formula, f"{kind}_{name}")
+        for name in ("starts", "literals", "lows", "highs", "enforcers")
     )
+    return Sums(starts, literals, coefficients, *columns).chosen(rows)
 
 
 def plain_clauses(formula: Formula) -> tuple[IntArray, IntArray]:
