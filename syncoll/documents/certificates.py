@@ -80,7 +80,7 @@ class _AnyCertificate(ClosedRecord, frozen=True, tag_field="method"):
 
     Args:
         shape: position in evidence.shapes.
-        steps: for algorithms of at most so many; null: of any number.
+        steps: for algorithms of at most this number; null: of any number.
         rounds: proved: R is at least this for the C of the shape.
     """
 
@@ -123,9 +123,9 @@ class CaseRecord(ClosedRecord, frozen=True):
     Args:
         chunks: position in the classes of the shape.
         node: which node.
-        after: after so many steps.
+        after: the number of steps after which it holds them.
         ways: shares of the ways from contributors to nodes that need the sum.
-        collects: shares of the ways to the node, in so many steps.
+        collects: shares of the ways to the node, in this number of steps.
         sends: rows of link (position in interconnect.links), step, whether that send is made.
     """
 

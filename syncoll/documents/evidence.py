@@ -31,7 +31,7 @@ __all__ = ["EvidenceRecord", "ProofRecord", "evidence_of", "evidence_record", "p
 
 
 class RefutedRecord(ClosedRecord, frozen=True):
-    """No algorithm of so many steps and rounds exists, says this backend.
+    """A backend's answer that no algorithm of at most these steps and rounds exists.
 
     Args:
         file: names its proof.
@@ -46,15 +46,15 @@ class RefutedRecord(ClosedRecord, frozen=True):
 
 
 class ProofRecord(ClosedRecord, frozen=True):
-    """What is proved about algorithms of at most so many steps.
+    """The proof about algorithms of at most S steps.
 
     Args:
-        scope: for which algorithms the best cost found is optimal: all; only those with so few
-            chunks or rounds; open: not proved.
+        scope: the algorithms among which the best cost found is optimal: all; only up to a number
+            of chunks or rounds; open: not proved.
         bound: no bandwidth cost is below this.
         method: unsat: a solver refuted what the certificates leave open.
-        best: the least bandwidth cost found with so many steps.
-        low: the least bandwidth cost that nothing rules out up to the search's limits.
+        best: the least bandwidth cost found in at most S steps.
+        low: the least bandwidth cost that is not ruled out up to the search's limits.
         bound_chunks: the bound holds for C up to this; null: for every C.
         certificates: positions in evidence.certificates.
     """

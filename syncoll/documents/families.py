@@ -39,7 +39,7 @@ class GrowthRecord(ClosedRecord, frozen=True):
 
 
 class FamilyRecord(ClosedRecord, frozen=True, kw_only=True):
-    """An algorithm for each m: a wave of chunks is started every so many steps, m times.
+    """An algorithm for each m: a wave of chunks starts once in each interval of steps, m times.
 
     Args:
         first: the least m.
@@ -51,7 +51,7 @@ class FamilyRecord(ClosedRecord, frozen=True, kw_only=True):
             by the number of these entries, which is how many steps after the other waves start.
         ramp_up: the rounds of the first steps, where they differ from those.
         ramp_down: the rounds of the last steps, likewise.
-        found_by: the name of that which found it.
+        found_by: the name of the seed or solver.
         wave: wave k, from 0, begins with step k times the interval.
         head: chunks whose steps count from the first.
         tail: chunks that end with the last step.

@@ -47,7 +47,7 @@ class OpenRecord(Record, frozen=True):
     """A region of costs neither filled nor ruled out.
 
     Args:
-        steps: from so many steps to so many; null for any number.
+        steps: the least and the greatest number; null for no limit.
         bandwidth: at least the first, below the second; null where nothing was found.
     """
 
@@ -88,8 +88,7 @@ class FrontierRecord(FileRecord, frozen=True, kw_only=True):
     """Points between latency cost (steps) and bandwidth cost (rounds/chunks).
 
     Args:
-        search: how the search was told to go; scope says among which algorithms it looked for
-            points: a record, on which no claim rests.
+        search: the settings, and the scope in words: a record, on which no claim rests.
         left_out: C without algorithms.
         complete: whether the search ended by itself.
         interrupted: whether a person stopped it.

@@ -42,7 +42,7 @@ Seconds = Annotated[float, Meta(ge=0)]
 
 
 def ratio_pattern(digits: int) -> str:
-    """A regular expression for an exact rational of so many digits."""
+    """A regular expression for an exact rational with at most this number of digits."""
     return f"^[0-9]{{1,{digits}}}(/[0-9]{{1,{digits}}})?$"
 
 

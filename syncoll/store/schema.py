@@ -62,7 +62,7 @@ def _answers(connection: sqlite3.Connection) -> None:
 
 
 def _certificates(connection: sqlite3.Connection) -> None:
-    """Version 2: certificates of bounds beside them."""
+    """Version 2: certificates of bounds."""
     connection.execute(
         "CREATE TABLE certificates (exact BLOB PRIMARY KEY NOT NULL, alike BLOB, question BLOB,"
         " allowed REAL, certificate BLOB NOT NULL, digest BLOB NOT NULL)"

@@ -1,7 +1,6 @@
-"""Runs algorithms on data: a second check beside the verifier, with which it shares no code.
+"""Runs algorithms on data: a second check that shares no code with the verifier.
 
-Also the semantics of algorithms in their most readable form: `execute` is what nodes and steps do,
-`definition` what a collective is.
+It is also the readable semantics: `execute` of nodes and steps, `definition` of collectives.
 """
 
 from syncoll.trust.data.execute import Execution, Mismatch, execute
