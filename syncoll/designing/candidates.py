@@ -203,7 +203,7 @@ class _Looking:
             costs = BuildCosts.of(topology)
             known = {**values, "P": costs.nodes, "ports": costs.ports, "links": costs.links}
             if all(one.holds(known) for one in late):
-                _add(result, self._forms, MachineCandidate(topology, costs), self._collectives)
+                self._add(MachineCandidate(topology, costs))
                 if len(result.found) == self._enough:
                     return
 
@@ -214,24 +214,18 @@ class _Looking:
             self._told(done, total, f"members of {name} looked at, {found} found")
             self._next = time.perf_counter() + _TOLD_SECONDS
 
-
-def _add(
-    result: Candidates,
-    forms: dict[bytes, list[tuple[int, CanonicalForm]]],
-    new: MachineCandidate,
-    collectives: Sequence[Collective],
-) -> None:
-    """Adds a candidate, or its name to an isomorphic one."""
-    form = CanonicalForm.of(new.topology)
-    if form is not None:
-        alike = forms.setdefault(form.key, [])
-        for position, other in alike:
-            known = result.found[position]
-            alike_at_all = known.costs == new.costs and known.rate == new.rate
-            if alike_at_all and form.is_same(other, collectives):
-                names = dict.fromkeys((*known.same, new.name))
-                same = tuple(name for name in names if name != known.name)
-                result.found[position] = replace(known, same=same)
-                return
-        alike.append((len(result.found), form))
-    result.found.append(new)
+    def _add(self, new: MachineCandidate) -> None:
+        """Adds a candidate, or its name to an isomorphic one."""
+        form, found = CanonicalForm.of(new.topology), self.result.found
+        if form is not None:
+            alike = self._forms.setdefault(form.key, [])
+            for position, other in alike:
+                known = found[position]
+                alike_at_all = known.costs == new.costs and known.rate == new.rate
+                if alike_at_all and form.is_same(other, self._collectives):
+                    names = dict.fromkeys((*known.same, new.name))
+                    same = tuple(name for name in names if name != known.name)
+                    found[position] = replace(known, same=same)
+                    return
+            alike.append((len(found), form))
+        found.append(new)

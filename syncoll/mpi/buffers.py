@@ -1,4 +1,4 @@
-"""The buffers that a caller passes, checked before anything is sent."""
+"""Checks the buffers of a call before anything is sent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DTYPES = frozenset(dtype_of(name) for name in DTYPES)
 
 @dataclass(frozen=True, eq=False)
 class Buffers:
-    """What a rank passes to a collective, flat; None where there is nothing, or in place."""
+    """The flat buffers of a rank's call; None if missing, or in place."""
 
     send: Array | None
     receive: Array | None
@@ -27,20 +27,20 @@ class Buffers:
 
     @property
     def sent(self) -> int:
-        """Elements of the one."""
+        """Elements of the send buffer."""
         return 0 if self.send is None else len(self.send)
 
     @property
     def received(self) -> int:
-        """Elements of the other."""
+        """Elements of the receive buffer."""
         return 0 if self.receive is None else len(self.receive)
 
 
 def buffers_of(sendbuf: object, recvbuf: object) -> Buffers:
-    """Passes buffers that are arrays of one known type, contiguous, and apart from one another.
+    """Passes buffers that are contiguous arrays of one known type and do not overlap.
 
     Raises:
-        UsageError: for others, with what is wrong.
+        UsageError: for others, with the reason.
     """
     send, receive = _flat(sendbuf, "sendbuf"), _flat(recvbuf, "recvbuf")
     given = [one for one in (send, receive) if one is not None]
@@ -64,17 +64,17 @@ def buffers_of(sendbuf: object, recvbuf: object) -> Buffers:
 
 
 def message(array: Array) -> Array:
-    """An array as MPI can move it: floats of two bytes, for which it has no type, as integers."""
+    """An array that MPI can move: floats of two bytes, for which it has no type, as integers."""
     if array.dtype == BFLOAT16 or array.dtype == np.float16:
         return array.view(np.uint16)
     return array
 
 
 def total_of(collective: StandardCollective, rank: int, buffers: Buffers) -> int | None:
-    """The elements of the whole, as far as a rank's buffers say; None where they do not.
+    """The elements of the whole, derived from a rank's buffers; None if they do not determine it.
 
-    Of gather and scatter most ranks see their own share only, which says all if the shares are
-    equally long; so the root must find them so as well.
+    Most ranks of gather and scatter see only their own share, which determines the total if all
+    shares have one length; so the root must see that, too.
     """
     kind, nodes = collective.kind, collective.num_nodes
     sent, received = buffers.sent, buffers.received

@@ -1,4 +1,4 @@
-"""A synthesised algorithm, to be called as one calls MPI's own collective."""
+"""A synthesised algorithm, called like MPI's own collective."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HELD_IN_OUTPUT = (Kind.ALLGATHER, Kind.GATHER, Kind.BROADCAST)
 
 @dataclass(frozen=True, eq=False)
 class _Bound:
-    """What a rank does for one length of data, and room for it."""
+    """A rank's program for one length of data, and its scratch memory."""
 
     total: int
     dtype: np.dtype[Any]
@@ -42,12 +42,12 @@ class MpiCollective:
     """A collective over MPI, carried out by a synthesised algorithm.
 
     ``MpiCollective(read_file(path).algorithms[0])`` takes an algorithm of a file, a point of a
-    frontier, or a file that holds just one algorithm; ``MpiCollective(algorithm, instance)`` takes
-    the two apart.  Rank n of a communicator is node n of the topology.
+    frontier, or a file of a single algorithm; ``MpiCollective(algorithm, instance)`` takes the two
+    separately.  Rank n of a communicator is node n of the topology.
 
     Args:
-        solved: an algorithm, or anything that has one together with its instance.
-        instance: the problem, where `solved` is an algorithm alone.
+        solved: an algorithm, or an object with one and its instance.
+        instance: the problem, if `solved` is an algorithm alone.
 
     Raises:
         VerificationError: when the algorithm does not solve the instance.
@@ -68,11 +68,11 @@ class MpiCollective:
 
     @property
     def layout(self) -> Layout:
-        """Where each chunk lies in the buffers of each rank."""
+        """Place of each chunk in the buffers of each rank."""
         return self._lower(in_place=False).layout
 
     def shares(self, total: int) -> BufferShares:
-        """How many elements each rank's buffers have.
+        """The number of elements of each rank's buffers.
 
         Args:
             total: elements of the whole: of allgather and gather the output, of reducescatter,
@@ -92,25 +92,25 @@ class MpiCollective:
     ) -> None:
         """Runs it; every rank of the communicator must call it with the same `op` and `total`.
 
-        Buffers are arrays of one of `DTYPES` and lie as MPI's own collective wants them: of
-        allgather ``recvbuf`` is the shares of ranks 0, 1, … in a row, and so on.  Lengths that do
-        not divide by P are cut as ``numpy.array_split`` does.  A rank that has no input passes None
-        as ``sendbuf``, one that has no output None as ``recvbuf``; where it has both, None or
-        ``MPI.IN_PLACE`` for one of them means what it means to MPI: of scatter it stands for
-        ``recvbuf``, of the others for ``sendbuf``.  The root of a broadcast may pass ``sendbuf``
-        too, which is copied; else its ``recvbuf`` holds the data.  A custom collective's buffers
-        are the chunks in order of their numbers.
+        Buffers are arrays of one of `DTYPES` with the layout of MPI's own collective: ``recvbuf``
+        of allgather is the shares of ranks 0, 1, … in a row, and so on.  Lengths that do not divide
+        by P are cut as ``numpy.array_split`` does.  A rank without input passes None as
+        ``sendbuf``, one without output None as ``recvbuf``; if it has both, None or
+        ``MPI.IN_PLACE`` for one of them means the same as to MPI: for scatter it replaces
+        ``recvbuf``, for the others ``sendbuf``.  The root of a broadcast may pass ``sendbuf`` too,
+        which is copied; else its ``recvbuf`` holds the data. A custom collective's buffers are the
+        chunks in order of their numbers.
 
         Args:
             comm: of P ranks; its first use here is a collective operation of its own.
             sendbuf: input; it is not written.
-            op: how combining collectives reduce; others do not use it.
+            op: the reduction of combining collectives; ignored by others.
             total: elements of the whole (see `shares`); needed by gather, scatter and custom
-                collectives when not all shares are equally long, else read off the buffers.
+                collectives with shares of different lengths, else derived from the buffers.
 
         Raises:
             UsageError: when MPI is not installed, the communicator has not P ranks, or a buffer is
-                none or too long or too short.  Other ranks are not told, and would wait.
+                invalid or has a wrong length.  Other ranks are not notified, and would wait.
         """
         module = mpi()
         reduced = _operation(op)
@@ -162,7 +162,7 @@ class MpiCollective:
         return self._lowered[in_place]
 
     def _is_in_place(self, rank: int, buffers: Buffers) -> bool:
-        """Whether a rank that has both input and output passes one buffer for the two."""
+        """Whether a rank with both input and output passes one buffer for the two."""
         layout = self.layout
         if not layout.input_chunks[rank] or not layout.output_chunks[rank]:
             return False
@@ -201,7 +201,7 @@ class MpiCollective:
         )
 
     def _bind(self, rank: int, total: int, buffers: Buffers, *, in_place: bool) -> _Bound:
-        """The rank's program for data of this length; that of the last call is kept."""
+        """The rank's program for data of this length; the last one is cached."""
         self._require_lengths(rank, total, buffers, in_place=in_place)
         bound, key = self._bound, (total, buffers.dtype, in_place)
         if bound is None or (bound.total, bound.dtype, bound.in_place) != key:
@@ -224,22 +224,16 @@ class MpiCollective:
                     f"{self.num_ranks}, as what a rank sends and what it gets must be as long"
                 )
             sent, received = (sent, 0) if kind is Kind.SCATTER else (0, max(sent, received))
-        for name, wanted, length in (
-            ("sendbuf", sent, buffers.sent),
-            ("recvbuf", received, buffers.received),
+        for name, wanted, length, chunks in (
+            ("sendbuf", sent, buffers.sent, self.layout.input_chunks),
+            ("recvbuf", received, buffers.received, self.layout.output_chunks),
         ):
-            # What a rank passes beyond its part, MPI ignores too.
-            if length != wanted and (wanted or not self._ignores(rank, name)):
+            # MPI, too, ignores a buffer that a rank has no part in, as ``recvbuf`` of a reduce.
+            if length != wanted and (wanted or chunks[rank]):
                 raise UsageError(
                     f"{name} of rank {rank} has {length} elements; {self.collective} of {total} "
                     f"elements between {counted(self.num_ranks, 'rank')} expects {wanted}"
                 )
-
-    def _ignores(self, rank: int, name: str) -> bool:
-        """Whether a buffer means nothing at a rank, as ``recvbuf`` of a reduce at all but one."""
-        layout = self.layout
-        chunks = layout.input_chunks if name == "sendbuf" else layout.output_chunks
-        return chunks[rank] == 0
 
     def _arrays(self, rank: int, buffers: Buffers, bound: _Bound) -> tuple[Array, Array, Array]:
         """Input, output and scratch as the rank's program names them."""

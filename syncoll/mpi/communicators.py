@@ -1,4 +1,4 @@
-"""MPI itself: imported when it is needed, with a communicator of our own for each of a user's."""
+"""MPI itself, imported when needed, with a private communicator for each of a user's."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def mpi() -> Any:
 
 
 def private(comm: MPI.Intracomm) -> MPI.Intracomm:
-    """A copy of a communicator, so that our messages never meet the user's.
+    """A private copy of a communicator, so that messages never meet the user's.
 
     The first call for a communicator is a collective operation; later ones return the same copy,
     which is freed together with the communicator.

@@ -1,4 +1,4 @@
-"""What is measured, and what comes out: the same for all ranks, and passed between processes."""
+"""Jobs and their results: the same for all ranks, and passed between processes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["Job", "MpiComparison", "Result", "Run"]
 
 @dataclass(frozen=True)
 class Job:
-    """What every rank does.
+    """The work of every rank.
 
     Args:
         work: the algorithms, all for the same number of nodes.
         sizes: L, bytes of the largest input of a rank, one run for each.
-        operation: how combining collectives reduce.
-        repeats: how often each is timed.
+        operation: the reduction of combining collectives.
+        repeats: number of timed calls of each.
 
     Raises:
         UsageError: when a size does not fit the type.
@@ -47,14 +47,14 @@ class Run:
     Args:
         size: bytes of the largest input of a rank.
         total: elements of the whole; see `syncoll.mpi.Collective.shares`.
-        reference: what it is compared with, such as ``MPI_Allgather``, or the definition.
+        reference: the reference, such as ``MPI_Allgather``, or the definition.
         seconds: of each timed call, from a barrier until the last rank had its result.
-        reference_seconds: the same of MPI's own collective; empty where MPI has none.
-        largest_error: the largest difference of any element of any rank from what was expected;
-            None when it is no number.
-        bound_used: the largest difference as a share of what rounding may make; None where the
-            results must agree bit for bit.
-        mismatch: the first wrong element, in words; None when there is none.
+        reference_seconds: the same of MPI's own collective; empty if MPI has none.
+        largest_error: the largest difference of any element of any rank from the reference; None if
+            it is not finite.
+        bound_used: the largest difference as a share of the rounding bound; None if the results
+            must agree bit for bit.
+        mismatch: the first wrong element, in words; None if there is none.
     """
 
     size: int
@@ -69,7 +69,7 @@ class Run:
 
 @dataclass(frozen=True)
 class MpiComparison:
-    """One algorithm, compared; `does` is the collective as recognised: ``broadcast (root 0)``."""
+    """The comparison of one algorithm; `does` is its collective: ``broadcast (root 0)``."""
 
     where: str
     does: str
@@ -83,7 +83,7 @@ class MpiComparison:
 
 @dataclass(frozen=True)
 class Result:
-    """What came out at P ranks, on so many hosts, and on how many cores of the first one's."""
+    """The result for P ranks, with the number of hosts and the cores of the first one."""
 
     ranks: int
     hosts: int

@@ -1,13 +1,12 @@
-"""Starts the ranks on this machine, watches them, and leaves none behind.
+"""Starts the ranks on this machine, watches them, and ends them.
 
-mpiexec is the one that belongs to the MPI library, found where pip put it, so that nothing needs to
-be on the path; only where pip installed no MPI the path is asked.  Ranks are forked here and never
-by a batch system whose variables happen to be set.
+It prefers the mpiexec of the MPI library that pip installed, and only without one the one on the
+path.  Ranks are forked here and never by a batch system whose variables happen to be set.
 
-What passes between this process and the ranks lies in a folder that only this user can read: the
-job, one file for what a rank has to say when it fails, and the result, which the first rank writes.
-The ranks have a session of their own: Ctrl-C reaches this process alone, which ends them.  They end
-by themselves when this process is gone, or when the time is up; when they cannot, they are killed.
+This process and the ranks communicate through a folder that only this user can read: the job, one
+file for each rank that fails, and the result, which the first rank writes.  The ranks have a
+session of their own: Ctrl-C reaches this process alone, which ends them.  They end by themselves
+when this process is gone, or when the time is up, and are killed if they do not.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ _CHATTER = (
 
 @dataclass(frozen=True)
 class Mpiexec:
-    """A program that starts any number of ranks here, with its options, and where it comes from."""
+    """A program that starts any number of local ranks, with its options and its origin."""
 
     command: tuple[str, ...]
     environment: tuple[tuple[str, str], ...]
@@ -70,7 +69,7 @@ _OPEN_MPI_ENVIRONMENT = (
 
 
 def find_mpiexec() -> Mpiexec:
-    """The program that belongs to the MPI library here.
+    """The program of the local MPI library.
 
     Raises:
         UsageError: when mpi4py or every MPI is missing.
@@ -114,12 +113,12 @@ def _installed(package: str, name: str) -> str | None:
 
 
 def run_job(job: Job, seconds: float, tell: Callable[[str], None]) -> Result | None:
-    """Runs a job on ranks started here, or on those that mpiexec has started, this one among them.
+    """Runs a job on ranks started here, or on those of mpiexec, including this one.
 
-    `tell` gets what a rank under mpiexec did when it failed or the time was up.
+    `tell` is called with the state of a rank under mpiexec that failed or ran out of time.
 
     Returns:
-        None at the other ranks than the first.
+        None except at the first rank.
 
     Raises:
         UsageError: when mpiexec has started another number of ranks; and as `launch`.
@@ -150,11 +149,11 @@ def run_job(job: Job, seconds: float, tell: Callable[[str], None]) -> Result | N
 
 
 def launch(job: Job, *, seconds: float) -> Result:
-    """Runs a job, one rank for each node, all on this machine, within so many seconds.
+    """Runs a job on this machine, one rank for each node, within a time limit.
 
     Raises:
         UsageError: when MPI is missing, or the data does not fit in memory.
-        ExecutionError: when a rank failed or the time was up; says which rank, and with what.
+        ExecutionError: when a rank failed, or the time was up, with its number and reason.
         KeyboardInterrupt: passed on after all ranks have ended.
     """
     mpiexec = find_mpiexec()
@@ -225,13 +224,13 @@ def _output(folder: Path) -> Path:
 
 
 _KILLED = re.compile(r"EXIT STRING: .*\(signal [0-9]+\)")
-"""What MPICH's mpiexec says of a rank that a signal ended."""
+"""Message of MPICH's mpiexec about a rank that a signal ended."""
 
 
 def _failure(
     folder: Path, code: int | None, seconds: float, mpiexec: Mpiexec, ranks: int
 ) -> ExecutionError:
-    """What went wrong, by what the ranks said, or else by what mpiexec said."""
+    """The error, from the messages of the ranks, or else of mpiexec."""
     late, failures = read_failures(folder)
     output = _output(folder).read_text("utf-8", "replace")
     # Where a rank was killed, those that wait for it may report that first.

@@ -1,8 +1,8 @@
-"""Runs algorithms beside MPI's own collectives: are the results right, and how long did each take.
+"""Runs algorithms and MPI's own collectives: compares their results and measures their times.
 
 For each size every rank draws its input, and the two results are compared; then both are called in
-turn, each from a barrier, and what counts is the slowest rank.  The result of the last timed call
-is compared again, so that what one call leaves behind cannot disturb the next unseen.
+turn, each from a barrier, and the slowest rank counts.  The result of the last timed call is
+compared again, so that side effects of one call on the next are noticed.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
 __all__ = ["measure", "require_memory", "whole"]
 
 _COPIES = 8
-"""Arrays of the size of input or output that a comparison needs, generously."""
+"""A generous number of arrays of the size of input or output for a comparison."""
 
 
 def measure(
     comm: MPI.Intracomm, job: Job, tell: Callable[[str, MpiCollective], None] | None = None
 ) -> Result:
-    """Runs a job on the ranks of a communicator, all of which must call this and get the same.
+    """Runs a job on the ranks of a communicator, all of which must call this; all get the result.
 
     Args:
         comm: of as many ranks as the algorithms have nodes.
-        tell: called before each part with what it is, for those who watch.
+        tell: called before each part with its name.
 
     Raises:
         UsageError: when the number of ranks is another.
@@ -73,7 +73,7 @@ def measure(
 
 
 def whole(collective: MpiCollective, elements: int) -> int:
-    """The elements of the whole, for so many of the largest input of a rank."""
+    """The elements of the whole, from the elements of the largest input of a rank."""
     kind, ranks = collective.collective.kind, collective.num_ranks
     if kind in (Kind.ALLGATHER, Kind.GATHER):
         return elements * ranks
@@ -168,17 +168,17 @@ def _timed(comm: MPI.Intracomm, act: Callable[[], None]) -> float:
 
 
 def _slowest(comm: MPI.Intracomm, seconds: list[float]) -> tuple[float, ...]:
-    """For each call the time of the rank that took longest."""
+    """For each call the time of the slowest rank."""
     return tuple(max(column) for column in zip(*comm.allgather(seconds), strict=True))
 
 
 def _soil(array: Array) -> None:
-    """Fills an array with what nobody computes, so that nothing left there passes for a result."""
+    """Fills an array with a pattern that is no result, so that missing writes are noticed."""
     array.view(np.uint8)[:] = 0x5A
 
 
 def _used(demand: DataDemand, result: Array) -> float | None:
-    """The largest error as a share of the tolerance; None where none is allowed."""
+    """The largest error as a share of the tolerance; None without a tolerance."""
     if demand.tolerance is None:
         return None
     difference = np.abs(exactly(result) - demand.value)
@@ -189,7 +189,7 @@ def _used(demand: DataDemand, result: Array) -> float | None:
 
 
 def _library() -> str:
-    """The MPI library's name and version, out of the much that it says about itself."""
+    """The MPI library's name and version."""
     text: str = mpi().Get_library_version()
     line = text.strip("\0 \n").splitlines()[0].partition(",")[0]
     return " ".join(line.replace("Version:", " ").split())

@@ -1,9 +1,9 @@
-"""MPI's own collectives, for what all ranks do together or groups of them do among themselves.
+"""MPI's own collectives, for all ranks together or for groups of them.
 
-A custom collective whose chunks each go from one rank to one is an ``MPI_Alltoallv``.  Of others
-the ranks fall apart into groups between which no chunk has anything in common; where each of these
-is a collective that MPI has, and the data lies in the order in which MPI wants it, that collective
-runs on a communicator of the group, in all groups at once.
+A custom collective whose chunks each go from one rank to one is an ``MPI_Alltoallv``.  Otherwise
+the ranks are divided into groups without common chunks; if each of these is a collective of MPI,
+with the data in MPI's order, that collective runs on a communicator of the group, in all groups at
+once.
 """
 
 from __future__ import annotations
@@ -103,20 +103,20 @@ class MpiReference:
 
     @property
     def name(self) -> str:
-        """The functions, and in how many groups."""
+        """The functions, and the number of groups."""
         names = " and ".join(dict.fromkeys(group.function for group in self._groups))
         if len(self._groups) == 1:
             return names
         return f"{names} in {counted(len(self._groups), 'group')}"
 
     def prepare(self, comm: MPI.Intracomm, send: Array, receive: Array) -> None:
-        """Puts a broadcast's data where its root has it, in `receive`."""
+        """Copies a broadcast's data to `receive` at its root."""
         _, group = self._group_of(comm.rank)
         if group is not None and group.kind is Kind.BROADCAST and len(send):
             receive[:] = send
 
     def run(self, comm: MPI.Intracomm, send: Array, receive: Array) -> None:
-        """Calls it, out of place; the first call splits the communicator where groups need it."""
+        """Calls it, out of place; the first call splits the communicator if groups need it."""
         number, group = self._group_of(comm.rank)
         if self._own is None:
             everyone = len(self._groups) == 1 and self._groups[0].ranks == (*range(comm.size),)
@@ -129,7 +129,7 @@ class MpiReference:
             getattr(self._own, group.function.removeprefix("MPI_"))(*given)
 
     def demand(self, comm: MPI.Intracomm, send: Array, length: int) -> DataDemand:
-        """What must come out at this rank, and by how much it may differ."""
+        """The expected result at this rank, and its tolerance."""
         value = self._result(comm, send, length)
         rounds = self._operation in (ReduceOp.SUM, ReduceOp.PROD) and send.dtype.kind == "f"
         if not rounds or not any(_reduces(group.kind) for group in self._groups):
@@ -154,7 +154,7 @@ class MpiReference:
 
 
 def whole_reference(what: StandardCollective, total: int, operation: ReduceOp) -> MpiReference:
-    """The reference of a collective that MPI has, with a total of so many elements."""
+    """The reference of a collective of MPI, for a total number of elements."""
     ranks = what.num_nodes
     counts = split(total, ranks)
     amounts = np.tile(counts, (ranks, 1)) if what.kind is Kind.ALLTOALL else counts
@@ -166,7 +166,7 @@ def whole_reference(what: StandardCollective, total: int, operation: ReduceOp) -
 def split_reference(
     instance: Instance, lengths: IntArray, operation: ReduceOp
 ) -> MpiReference | None:
-    """The reference of a custom collective; None where MPI has none for it.
+    """The reference of a custom collective; None if MPI has none for it.
 
     Args:
         lengths: ``[G]``, elements of each chunk.
@@ -195,7 +195,7 @@ def _reduces(kind: Kind) -> bool:
 
 
 def _components(together: BoolArray) -> list[IntArray]:
-    """The sets of ranks that chunks have in common, those of several ranks or of a chunk."""
+    """The sets of ranks with common chunks."""
     label = np.arange(together.shape[1])
     for row in np.unique(together, axis=0):
         members = label[row]
@@ -208,7 +208,7 @@ def _components(together: BoolArray) -> list[IntArray]:
 def _group(
     kind: Kind, pre: BoolArray, post: BoolArray, lengths: IntArray, ranks: IntArray
 ) -> _Group | None:
-    """A group with the ranks in the order of its chunks; None where these lie in another order."""
+    """A group with the ranks in the order of its chunks; None if these are in another order."""
     source, end = pre.argmax(axis=1), post.argmax(axis=1)
     owner = source if kind in _BY_SOURCE else end
     count = pre.shape[1]

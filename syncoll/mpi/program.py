@@ -37,7 +37,7 @@ class Region:
 
 @dataclass(frozen=True)
 class Transfer:
-    """A message; its tag is its number among all from one end to the other, the same at both."""
+    """A message; its tag is its number from one end to the other, the same at both."""
 
     region: Region
     peer: int
@@ -54,9 +54,9 @@ class Local:
 
 @dataclass(frozen=True)
 class RankStep:
-    """What can be under way at once, and the reductions and copies that follow, in their order.
+    """Concurrent transfers, and the reductions and copies that follow, in their order.
 
-    The number is that of the algorithm's step; -1 for what is reduced before the first.
+    The number is that of the algorithm's step; -1 for reductions before the first.
     """
 
     number: int
@@ -67,14 +67,14 @@ class RankStep:
 
 @dataclass(frozen=True)
 class RankProgram:
-    """All that one rank does, and the elements that it needs beside input and output."""
+    """All work of one rank, and the elements of its scratch memory."""
 
     steps: tuple[RankStep, ...]
     scratch: int
 
 
 def program_of(lowered: LoweredAlgorithm, rank: int, shares: BufferShares) -> RankProgram:
-    """What a rank does with data of some length; empty chunks are left out."""
+    """The program of a rank for data of some length; empty chunks are left out."""
     mine = lowered.ranks[rank].operations
     tags = message_tags(lowered)
     regions = _regions(lowered.layout, rank, mine, shares)
@@ -105,7 +105,7 @@ def program_of(lowered: LoweredAlgorithm, rank: int, shares: BufferShares) -> Ra
 def _regions(
     layout: Layout, rank: int, operations: tuple[Operation, ...], shares: BufferShares
 ) -> dict[Slot, Region]:
-    """Where each slot lies: those of a buffer one after the other."""
+    """The place of each slot: those of a buffer are consecutive."""
     lengths: dict[Slot, int] = {}
     for buffer, places in ((Buffer.INPUT, layout.inputs), (Buffer.OUTPUT, layout.outputs)):
         for chunk in np.flatnonzero(places[:, rank] >= 0).tolist():
@@ -124,7 +124,7 @@ def _regions(
 
 
 def chunk_at(layout: Layout, rank: int, shares: BufferShares, element: int) -> int:
-    """The chunk to which an element of a rank's output belongs."""
+    """The chunk of an element of a rank's output."""
     places: IntArray = layout.outputs[:, rank]
     chunks = np.argsort(places)[np.count_nonzero(places < 0) :]
     ends = shares.chunks[chunks].cumsum()

@@ -1,8 +1,8 @@
 """One rank of a job that `syncoll.mpi.launcher` started.
 
-Whatever goes wrong here, the others must not wait for it forever: an exception is written down and
-the job aborted, and a thread ends this process when the time is up or the launcher is gone, even
-while MPI waits for a message that never comes.
+The others must never wait forever: an exception is written to a file and the job aborted, and a
+thread ends this process when the time is up or the launcher is gone, even while MPI waits for a
+message.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def result_file(folder: Path) -> Path:
 
 
 def read_failures(folder: Path) -> tuple[dict[int, str], dict[int, str]]:
-    """What ranks were doing when the time was up, and why others failed; by rank."""
+    """Activities of ranks when the time was up, and reasons of failures; by rank."""
     late, failed = (
         {int(p.suffix[1:]): p.read_text("utf-8") for p in folder.glob(f"{kind}.*")}
         for kind in ("late", "failed")
@@ -53,8 +53,8 @@ class Watch:
     """A thread that ends this process when the time is up, or its parent is gone.
 
     Args:
-        parent: None for no such.
-        say: gets the last words: what this rank was doing.
+        parent: None for no parent.
+        say: called with the last activity of this rank.
         clear: called before this process ends because its parent is gone.
     """
 
@@ -74,11 +74,11 @@ class Watch:
         threading.Thread(target=self._watch, daemon=True).start()
 
     def tell(self, what: str, collective: MpiCollective | None = None) -> None:
-        """Takes note of what comes next."""
+        """Sets the current activity."""
         self._doing = (what, collective)
 
     def stop(self) -> None:
-        """Nothing is ended from now on."""
+        """Ends the watch."""
         self._done.set()
 
     def _watch(self) -> None:
@@ -97,7 +97,7 @@ class Watch:
 
 
 def main(name: str) -> None:
-    """Runs a job out of a folder."""
+    """Runs the job in a folder."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher's business
     folder = Path(name)
     job, ranks, parent, seconds = pickle.loads(job_file(folder).read_bytes())
@@ -129,7 +129,7 @@ def main(name: str) -> None:
 
 
 def _words(error: BaseException) -> str:
-    """What is told of a failure: where it is no bug, without the way there."""
+    """The message for a failure, with a traceback if it is a bug."""
     if isinstance(error, SyncollError):
         return str(error)
     if isinstance(error, mpi().Exception):  # most often another rank is gone

@@ -1,13 +1,13 @@
-"""What a result is compared with: MPI's own collective, or the definition where MPI has none.
+"""The reference of a result: MPI's own collective, or the definition if MPI has none.
 
 Copies, integers, maxima and minima must agree bit for bit.  MPI adds floats in an order of its own.
-In whatever order k numbers are added, rounding makes an error of at most about
-k/2 * eps * sum |x_i| (see `syncoll.trust.data.definition`), so that two results differ by no more
-than k * eps * sum |x_i|; products by k * eps times the product.  The sum of the magnitudes comes
-from MPI too: the same collective on |x_i|.
+The rounding error of a sum of k numbers in any order is at most about k/2 * eps * sum |x_i| (see
+`syncoll.trust.data.definition`), so two results differ by no more than k * eps * sum |x_i|;
+products by k * eps times the product.  The sum of the magnitudes comes from MPI too: the same
+collective on |x_i|.
 
 MPI has no types for float16 and bfloat16: it moves them as integers of two bytes, and cannot reduce
-them, so that their reductions are compared with the definition.
+them, so their reductions are compared with the definition.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class DefinitionReference:
         self._workload = workload
 
     def demand(self, comm: MPI.Intracomm, send: Array, length: int) -> DataDemand:
-        """What must come out at this rank, and by how much it may differ."""
+        """The expected result at this rank, and its tolerance."""
         instance, lengths = self._instance, self._shares.chunks
         wanted = _in_order(self._layout.outputs[:, comm.rank])
         pieces: dict[int, list[Array]] = {chunk: [] for chunk in wanted}
@@ -65,7 +65,7 @@ class DefinitionReference:
 
 
 def _in_order(places: Array) -> list[int]:
-    """The chunks that lie in a rank's buffer, as they lie there."""
+    """The chunks in a rank's buffer, in their order there."""
     chunks: list[int] = np.argsort(places, kind="stable")[np.count_nonzero(places < 0) :].tolist()
     return chunks
 
@@ -74,7 +74,7 @@ Reference = MpiReference | DefinitionReference
 
 
 def reference_of(collective: MpiCollective, total: int, workload: Workload) -> Reference:
-    """What a collective is compared with."""
+    """The reference of a collective."""
     halves, instance = workload.dtype in ("float16", "bfloat16"), collective.instance
     if collective.collective.kind is Kind.CUSTOM and not (halves and instance.combining):
         lengths = collective.shares(total).chunks

@@ -1,10 +1,10 @@
-"""How many elements each chunk has, where the data does not divide evenly.
+"""The number of elements of each chunk, if the data does not divide evenly.
 
-Everything follows from one number that all ranks know, the elements of the whole: of allgather and
-gather the output, of reducescatter, scatter and alltoall the input, of allreduce, broadcast and
-reduce the buffer, of a custom collective all its chunks together.  It is cut as
-``numpy.array_split`` does it, the first parts one element longer than the others: first between
-ranks, where each has a share of its own, and then each share into its chunks.
+All ranks derive it from the elements of the whole: of allgather and gather the output, of
+reducescatter, scatter and alltoall the input, of allreduce, broadcast and reduce the buffer, of a
+custom collective all its chunks together.  It is cut as by ``numpy.array_split``, the first parts
+one element longer than the others: first between ranks, if each has a share of its own, and then
+each share into its chunks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _OWNED_BY_SOURCE = (Kind.ALLGATHER, Kind.GATHER)
 
 
 def split(total: int, parts: int) -> IntArray:
-    """The lengths of so many parts of a total."""
+    """The lengths of the parts of a total."""
     return total // parts + (np.arange(parts) < total % parts)
 
 
@@ -38,7 +38,7 @@ class BufferShares:
 
 
 def shares_of(layout: Layout, total: int) -> BufferShares:
-    """Cuts a whole of so many elements into the chunks of a collective."""
+    """Cuts the elements of a whole into the chunks of a collective."""
     chunks = _chunks(layout, total)
     inputs = np.where(layout.inputs >= 0, chunks[:, None], 0).sum(axis=0)
     outputs = np.where(layout.outputs >= 0, chunks[:, None], 0).sum(axis=0)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from typing import Any
 
 from syncoll.designing import Assessed, Design
@@ -193,7 +192,7 @@ def _content(design: Design, title: str, shown: _Shown) -> dict[str, Any]:
                 "ports": one.candidate.costs.ports,
                 "links": one.candidate.costs.links,
                 "bandwidth": str(one.candidate.costs.bandwidth),
-                "rate": _number(one.candidate.rate),
+                "rate": one.candidate.rate and float(one.candidate.rate),
                 "alphas": _latencies(one.candidate.topology),
                 "behind": None if ahead is None else places.get(id(ahead)),
                 "bounds": {
@@ -209,10 +208,6 @@ def _content(design: Design, title: str, shown: _Shown) -> dict[str, Any]:
             for one, ahead in shown
         ],
     }
-
-
-def _number(value: Fraction | None) -> float | None:
-    return None if value is None else float(value)
 
 
 def _latencies(topology: Topology) -> list[float] | None:

@@ -39,7 +39,7 @@ _AUTO = "auto"
 
 @dataclass(frozen=True)
 class HandedOut:
-    """Files that do what their algorithm demands, and what they were found to do."""
+    """Checked files, and the findings of their checker."""
 
     exported: Exported
     checked: CheckedExport
@@ -53,17 +53,17 @@ class HandedOut:
 def export_verified(
     record: ExporterRecord, request: ExportRequest, given: Mapping[str, object]
 ) -> HandedOut:
-    """Verifies an algorithm, writes it, and executes what was written.
+    """Verifies an algorithm, writes it, and executes the files.
 
     Args:
         given: options by name; the others get their defaults.
 
     Raises:
         OptionError: on an unknown option or a value out of range.
-        ExportError: when the format, or what it is given, cannot express the algorithm; or when
-            what it needs is not installed.
-        VerificationError: when the algorithm does not solve its instance, or what was written does
-            not do what it should; the second is a bug of the exporter or of its checker.
+        ExportError: when the format, or an option, cannot express the algorithm; or when a needed
+            package is not installed.
+        VerificationError: when the algorithm does not solve its instance, or the files do not do
+            what they should; the second is a bug of the exporter or of its checker.
     """
     options = resolve_options(record.options, given, f"exporter {record.name}")
     if not (answer := record.installed()).ok:
@@ -93,7 +93,7 @@ def export_verified(
 
 
 def _in_switches(record: ExporterRecord, options: Mapping[str, OptionValue]) -> str:
-    """With which option an exporter has them do that, in words; empty where with none."""
+    """The option that makes an exporter use the switches, in words; empty if there is none."""
     known = (
         one.name for one in record.options if _SWITCH in one.choices and options[one.name] != _AUTO
     )
@@ -112,7 +112,7 @@ def counts_on_switches(request: ExportRequest) -> bool:
 
 @dataclass(frozen=True)
 class SavedExport:
-    """Files of a runtime that are there now, and what they were found to do."""
+    """Saved files of a runtime, and the findings of their checker."""
 
     files: tuple[Path, ...]
     export: HandedOut
@@ -130,7 +130,7 @@ def label(one: StoredAlgorithm, collective: str, *, in_place: bool = False) -> s
 
 
 def save(out: Path, files: Mapping[str, bytes], *, folder: bool) -> list[Path]:
-    """Writes the files of one algorithm, and says where they are; nothing appears when it fails.
+    """Writes the files of one algorithm and returns their paths; nothing appears if it fails.
 
     Args:
         out: the file to write, or a folder for it; for a format of several files the folder.

@@ -1,4 +1,4 @@
-"""Exported files: whose format they are, and whether they do what is meant."""
+"""Exported files: recognises their format, and checks what they do."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ _HEAD = 4096
 """Bytes by which an exporter recognises its files."""
 
 _ROOM = 1 << 40
-"""Chunks per round of links, and rounds, where nothing is said about them: enough for any file."""
+"""Chunks per round of links, and rounds, if unspecified: enough for any file."""
 
 _MOST_TRIED = 1024
-"""The largest C that is tried where the file has numbers of chunks and nobody says C."""
+"""The largest C that is tried if the file has numbers of chunks and C is not given."""
 
 
 @dataclass(frozen=True)
 class VerifiedExports:
-    """What a format's checker found.
+    """The findings of a format's checker.
 
     Args:
         exporter: the format.
-        meant: the name of the collective that was meant; None where that was not said.
-        checked: the files that do what they should, and what that is.
-        wrong: those that do not, and why.
-        unchecked: those of which that cannot be told, and why.
+        meant: the name of the collective that was given; None without one.
+        checked: the correct files, with their findings.
+        wrong: the incorrect ones, each with the reason.
+        unchecked: those that cannot be checked, each with the reason.
     """
 
     exporter: str
@@ -55,7 +55,7 @@ class VerifiedExports:
 
     @property
     def ok(self) -> bool:
-        """Whether all of them were executed and do what they should."""
+        """Whether all of them were executed and are correct."""
         done = all(one.result_checked for _, one in self.checked)
         return done and not self.wrong and not self.unchecked
 
@@ -72,10 +72,10 @@ def verify_exports(
     """Checks exports: of a format of several files a folder, of others each file by itself.
 
     Args:
-        given: options by name.  Those that are not given say nothing: a file of another tool need
-            not be of the dialect that we write.
-        topology: over whose links alone data may go.
-        collective: that is meant; what the files say of themselves without one.
+        given: options by name.  Others are unspecified: a file of another tool need not be of the
+            dialect that we write.
+        topology: data may go only over its links.
+        collective: the collective to check for; without one what the files declare.
         chunks: C of the collective; what the files have without one.
 
     Raises:
@@ -120,10 +120,10 @@ def verify_exports(
 def exporter_of(
     path: Path, plugins: PluginManager, tell: Callable[[str], None]
 ) -> ExporterRecord | None:
-    """The exporter that recognises a file, or any file of a folder; None where there is none.
+    """The exporter that recognises a file, or any file of a folder; None if there is none.
 
     Args:
-        tell: is told, in words, which exporters are broken.
+        tell: called with a message for each broken exporter.
 
     Raises:
         FileFormatError: when it cannot be read.
@@ -143,7 +143,7 @@ def exporter_of(
 
 
 def ours_first(plugins: PluginManager) -> list[ExporterRecord]:
-    """The exporters; no other one can claim a file that one of ours recognises."""
+    """The exporters, our own first, so that no other can claim their files."""
     return sorted(plugins.exporters.values(), key=lambda record: not plugins.is_ours(record))
 
 
@@ -175,7 +175,7 @@ def _read(path: Path, most: int) -> bytes:
 
 
 def _require_links(found: CheckedExport, topology: Topology) -> None:
-    """Passes an export for as many ranks, whose data go over links of the topology alone."""
+    """Passes an export for as many ranks, with data only over links of the topology."""
     if found.instance is not None:
         require_same_topology(found.instance.topology, topology)
     if found.num_nodes > topology.num_nodes or (
@@ -213,11 +213,11 @@ def require_in_boxes(found: CheckedExport, topology: Topology) -> None:
 def _meant_instance(
     collective: Collective, topology: Topology | None, chunks: int | None, found: CheckedExport
 ) -> Instance:
-    """The instance that an export must solve to do this collective, as its definition says it.
+    """The instance that an export must solve to do this collective.
 
-    Without a topology it is for whatever ranks the file has.  Without C it has what the file has,
-    or, where that only has places in buffers, the least that the collective is defined for, as any
-    number of pieces of a chunk will do.
+    Without a topology it is for the ranks of the file.  Without C it has that of the file, or, if
+    that only has places in buffers, the least for which the collective is defined, as any number of
+    pieces of a chunk will do.
     """
     told = found.instance
     if told is not None:

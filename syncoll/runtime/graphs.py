@@ -1,7 +1,7 @@
-"""What every rank does, for formats that have no buffers: nodes that read what others made.
+"""The operations of every rank, for formats without buffers: nodes that read results of others.
 
-What a node makes never changes, so a node waits for what it reads, and never for room.  Copies
-within a rank take no part.  In place and out of place are hence the same.
+The result of a node never changes, so a node waits for the results that it reads, and never for
+room.  Copies within a rank are left out.  In place and out of place are hence the same.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ class GraphNode:
     """A send, receive or reduction of a rank.
 
     Args:
-        number: its place among the nodes of its rank.
-        operation: what it does.
+        number: its position among the nodes of its rank.
         reads: the nodes whose results it reads.
         inputs: the chunks of the rank's own data that it reads.
     """
@@ -38,11 +37,7 @@ class GraphNode:
 
 
 def rank_nodes(request: ExportRequest, lowered: LoweredAlgorithm, rank: int) -> list[GraphNode]:
-    """What a rank does, each node after those that it reads.
-
-    Args:
-        request: of which `lowered` was made, out of place.
-    """
+    """The nodes of a rank, each after those that it reads; `lowered` is `request` out of place."""
     made: dict[Slot, int | None] = {}
     for chunk in np.flatnonzero(request.instance.pre[:, rank]).tolist():
         slot = lowered.layout.input_slot(chunk, rank)
@@ -77,11 +72,11 @@ def message_tags(lowered: LoweredAlgorithm) -> list[int]:
 
 @dataclass(frozen=True)
 class MessageSizes:
-    """How many bytes chunks have.
+    """The sizes of chunks, in bytes.
 
     Args:
         size: of the whole message.
-        numbers: of each chunk, which of the message's chunks it is.
+        numbers: of each chunk, its number within the message.
         count: chunks of the message.
     """
 
@@ -94,7 +89,7 @@ class MessageSizes:
         """The sizes of the chunks of a message.
 
         Args:
-            request: which says for what sizes the algorithm is meant.
+            request: gives the range of sizes of the algorithm.
             wanted: bytes of the message; 0 for 1 MiB a chunk, as far as that is in its range.
 
         Raises:
@@ -119,13 +114,14 @@ class MessageSizes:
         return MessageSizes(size, numbers, count)
 
     def bytes_of(self, chunk: int) -> int:
-        """Of a chunk; where the size does not divide evenly the first ones have a byte more."""
+        """The size of a chunk; if the message does not divide evenly the first ones have a byte
+        more."""
         each, more = divmod(self.size, self.count)
         return each + (int(self.numbers[chunk]) < more)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a user should know about them."""
+        """Notes for the user."""
         each, more = divmod(self.size, self.count)
         text = f"the message has {self.size} bytes"
         if self.count > 1:

@@ -1,9 +1,9 @@
-"""Groups: what is done within one group of nodes, as an export for these nodes alone.
+"""Groups: the part of an algorithm within one group of nodes, as an export for these nodes alone.
 
-Runtimes that choose a file by the name and size of an ordinary call have no word for an allreduce
-within groups: for an allreduce of all it would silently give each group's result.  But whoever
-wants it has a communicator for each group, and calls just an allreduce there.  If no node outside
-relays, what the algorithm does within the group is an algorithm for that call.
+Runtimes that choose a file by the name and size of an ordinary call cannot express an allreduce
+within groups: for an allreduce of all ranks it would silently give each group's result.  But its
+users have a communicator for each group, and call just an allreduce there.  If no node outside
+relays, the sends within the group are an algorithm for that call.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["request_within"]
 
 
 def request_within(request: ExportRequest, number: int) -> ExportRequest:
-    """The same of an algorithm that is to be exported; sizes become those of the group's messages.
+    """The part of a request for one group; sizes become those of the group's messages.
 
     Raises:
         ExportError: when there is no such group, or another node relays one of its chunks.
@@ -72,7 +72,7 @@ def request_within(request: ExportRequest, number: int) -> ExportRequest:
 
 
 def _message_chunks(instance: Instance) -> int:
-    """Chunks of what a request's sizes are about."""
+    """Chunks of the message that a request's sizes refer to."""
     collective = kind_of(instance)
     if collective.kind is Kind.CUSTOM:
         return int(instance.pre.sum(axis=0).max())

@@ -52,7 +52,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class StandardCollective:
-    """What an instance asks for, in a runtime's terms.
+    """The collective of an instance, in a runtime's terms.
 
     Args:
         share: k, see above; 0 for a custom one.
@@ -169,16 +169,15 @@ class Slot:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where chunks lie.
+    """The places of chunks in buffers.
 
     Args:
         in_place: whether input and output of a rank are one buffer.
-        inputs: ``[G, P]``, the index in the input of node n at which chunk c starts; -1 where it
-            does not start there.
-        outputs: ``[G, P]``, the index in its output at which chunk c must end; -1 where it need
-            not.
-        input_chunks: chunks of each rank's input, 0 where it has none; in place, too, of what the
-            caller passes as input.
+        inputs: ``[G, P]``, the index in the input of node n at which chunk c starts; -1 if it does
+            not start there.
+        outputs: ``[G, P]``, the index in its output at which chunk c must end; -1 if it need not.
+        input_chunks: chunks of each rank's input, 0 without input; in place those of the caller's
+            input, too.
         output_chunks: the same of the output.
         shift: in place, for each rank the d for which ``i[j]`` is ``o[j + d]``; None at a rank that
             has only one of both, and everywhere out of place.
@@ -195,8 +194,8 @@ class Layout:
     def input_slot(self, chunk: int, node: int) -> Slot | None:
         """Where a chunk starts.
 
-        In place the slot has one name only, so that equal slots are equal memory: of allgather,
-        gather and broadcast the output's, of the others the input's.
+        In place the slot has one name only, so that equal slots are equal memory: for allgather,
+        gather and broadcast the output's, for the others the input's.
         """
         index, shift = int(self.inputs[chunk, node]), self.shift[node]
         if index < 0:

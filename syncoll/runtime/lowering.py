@@ -1,10 +1,10 @@
-"""From an algorithm to what every rank does: operations on slots, with what each waits for.
+"""From an algorithm to the operations of every rank, with their dependencies.
 
-`values` says what must be computed, `slots` where it is stored; here both become lists of
-operations, and what each waits for is read off the slots.
+`values` decides what is computed, `slots` where it is stored; here both become lists of operations,
+whose dependencies follow from the slots.
 
-Steps are no barriers.  A rank may do its operations in any order, or at once, that keeps each after
-those that it depends on and after the message that it receives; the order of the list is one such.
+Steps are no barriers.  A rank may do its operations in any order, or concurrently, that keeps each
+after its dependencies and after the message that it receives; the order of the list is one such.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Hazard(StrEnum):
 
 @dataclass(frozen=True)
 class Dependency:
-    """An operation that must be done before: its (smaller) index in the rank's list, and why."""
+    """An earlier operation, by its index in the rank's list, and the hazard."""
 
     operation: int
     hazard: Hazard
@@ -59,16 +59,16 @@ class Dependency:
 
 @dataclass(frozen=True)
 class Operation:
-    """One thing that a rank does with one chunk in a step of the algorithm.
+    """An operation of a rank on one chunk in a step of the algorithm.
 
     Args:
-        contributions: the nodes whose contributions are reduced in what it sends, stores or
-            computes; empty for a collective that only moves data.
+        contributions: the nodes whose contributions are reduced in its result; empty for a
+            collective that only moves data.
         sources: slots that it reads: one of a send or copy, two of a reduce, none of a receive.
         target: the slot that it writes; None for a send.  A reduce may write one of its sources.
         message: index into `LoweredAlgorithm.messages` of a send or receive; else None.
         peer: the other end of that; else None.
-        dependencies: at most one for each operation waited for, the strongest hazard first.
+        dependencies: at most one for each earlier operation, the strongest hazard first.
     """
 
     action: Action
@@ -103,13 +103,12 @@ class Message:
 
 @dataclass(frozen=True)
 class RankOperations:
-    """All that one rank does.
+    """All operations of one rank.
 
     Args:
-        operations: in an order that is right: by step, and within one sends, receives, reduces,
-            copies.
-        input_chunks: of what the caller passes as input.
-        output_chunks: of what the caller passes as output.
+        operations: in a valid order: by step, and within one sends, receives, reduces, copies.
+        input_chunks: of the caller's input.
+        output_chunks: of the caller's output.
         scratch_chunks: slots of scratch.
     """
 
@@ -248,7 +247,7 @@ def _made(value: Value, numbers: dict[int, int]) -> Moment:
 
 
 def _with_dependencies(drafts: Iterable[_Draft]) -> list[Operation]:
-    """The operations, each with those of the same rank that it must come after."""
+    """The operations, each with its dependencies on others of the same rank."""
     writers: dict[Slot, int] = {}
     readers: defaultdict[Slot, list[int]] = defaultdict(list)  # since the last write
     result: list[Operation] = []

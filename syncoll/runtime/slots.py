@@ -1,12 +1,12 @@
-"""Where every value of a rank is stored.
+"""The storage of every value of a rank.
 
-The finished result of a chunk goes to its slot of the output where that is free from the moment it
-is made; else to scratch, with a copy as soon as the slot is free.  Any other value first asks for
-the chunk's output slot too, then, if it is a reduction, for the slot of a part that is not used any
-more, then for scratch.  The input is only written where in place it is output as well.
+The final result of a chunk goes to its slot of the output if that is free from the moment it is
+made; else to scratch, with a copy as soon as the slot is free.  Any other value first tries the
+chunk's output slot too, then, if it is a reduction, the slot of a part that is no longer used, then
+scratch.  The input is only written if it is output as well, in place.
 
-Times are ``(step, phase, number)``; a slot is taken from the moment a value is written until it is
-read for the last time.
+Times are ``(step, phase, number)``; a slot is occupied from the moment a value is written until it
+is last read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ END: Moment = (math.inf, 0, 0)
 
 @dataclass
 class Lifetime:
-    """A value of a rank: when it is written and read, and the output slot where it must end up."""
+    """A value of a rank: when it is written and read, and its final output slot."""
 
     value: Value
     made: Moment
@@ -41,13 +41,13 @@ class Lifetime:
 
     @property
     def last(self) -> Moment:
-        """When it is read for the last time."""
+        """The time of its last read."""
         return max(self.reads, default=self.made)
 
 
 @dataclass
 class Storage:
-    """Where a rank's values are: slots by number of value, copies, and the slots of scratch."""
+    """The places of a rank's values: slots by number of value, copies, and the slots of scratch."""
 
     slots: dict[int, Slot] = field(default_factory=dict)
     copies: list[tuple[Moment, Value, Slot, Slot]] = field(default_factory=list)
@@ -82,12 +82,12 @@ class _Occupancy:
 
 
 def store(rank: int, lifetimes: Sequence[Lifetime], layout: Layout, *, zero_copy: bool) -> Storage:
-    """Decides where the values of a rank are stored.
+    """Assigns slots to the values of a rank.
 
     Args:
         lifetimes: of its values, in order of their creation.
-        zero_copy: whether what is received is written by its sender, so that its slot must be
-            free before the step begins.
+        zero_copy: whether received data is written by its sender, so that its slot must be free
+            before the step begins.
     """
     storage, occupancy = Storage(), _Occupancy(zero_copy)
     for life in lifetimes:

@@ -1,17 +1,17 @@
-"""What is worth computing: every value that a rank holds, and the messages that are needed.
+"""The needed values of every rank, and the needed messages.
 
 A value is a chunk at a rank with a set of contributions: it is there at the start, is received, or
 is the reduction of two others.  It is made once, as soon as its parts are there, and never changes;
-where it is stored is decided later (`syncoll.runtime.slots`).
+its place is decided later (`syncoll.runtime.slots`).
 
-Whatever a send carries is put together from disjoint values held then, the fewest that add up, in
-the order in which they became available, so that a rank adds up what it receives as it arrives.
-Seen from the end, values that no rank of post and no needed send uses are dropped, with the
+A send's data is put together from disjoint values held then, the fewest that add up, in the order
+in which they became available, so that a rank adds up what it receives as it arrives.  Backwards
+from the end, values that are used neither by post nor by a needed send are dropped, with the
 messages that brought them.
 
 The sends of a step may be in any order, and by number all ranks would begin with rank 0: on a
-switch they then wait at that one port, while the others idle.  So rank r sends to r + 1 first, then
-to r + 2, and so on round to r - 1, and what goes to the same rank takes turns.  Where ranks send
+switch they would wait at that one port, while the others idle.  So rank r sends to r + 1 first,
+then to r + 2, and so on round to r - 1, and sends to the same rank take turns.  If ranks send
 alike, no two send to the same rank at a time.  All formats have this order from here.
 """
 
@@ -37,7 +37,7 @@ def distance(source: int, destination: int, num_nodes: int) -> int:
 
 
 def in_turn(sends: IntArray, num_nodes: int) -> IntArray:
-    """The places of sends in the order in which they are written.
+    """The order in which sends are written.
 
     Args:
         sends: ``[M, 4]``: chunk, source, destination and step.
@@ -45,8 +45,8 @@ def in_turn(sends: IntArray, num_nodes: int) -> IntArray:
 
     Returns:
         ``[M]``, a permutation: by step; then the first sends between any two ranks before the
-        second ones, and so on, those between two ranks by chunk; then by the distance from source
-        to destination; then by source.
+            second ones, and so on, those between two ranks by chunk; then by the distance from
+            source to destination; then by source.
     """
     chunk, source, destination, step = sends.T
     pair = (step * num_nodes + source) * num_nodes + destination
@@ -63,11 +63,11 @@ class Value:
 
     Args:
         number: in order of creation; parts have smaller ones.
-        mask: bit n says that node n's contribution is in it; 0 for plain data.
+        mask: bit n is set if node n's contribution is in it; 0 for plain data.
         ready: first step in which it can be sent; 0 at the start.
         parts: the two values that it is the reduction of; empty for others.
         sent: the message that brought it; None for others.
-        needed: whether anything that counts comes of it.
+        needed: whether a final result depends on it.
     """
 
     number: int
@@ -82,7 +82,7 @@ class Value:
 
 @dataclass
 class Sent:
-    """A send of the algorithm that brings something new: the value is that of its source."""
+    """A send of the algorithm that brings new data: the value is that of its source."""
 
     value: Value
     destination: int
@@ -91,12 +91,12 @@ class Sent:
 
 @dataclass
 class Values:
-    """All values and messages that are needed.
+    """All needed values and messages.
 
     Args:
         values: in order of creation.
-        messages: in order of steps, and within one as `in_turn` says.
-        finals: what must stand in the output, by chunk and rank.
+        messages: in order of steps, and within one as `in_turn` has them.
+        finals: the output, by chunk and rank.
     """
 
     values: list[Value] = field(default_factory=list)
@@ -108,7 +108,7 @@ def values_of(instance: Instance, algorithm: Algorithm) -> Values:
     """The needed values and messages of a verified algorithm.
 
     Raises:
-        ExportError: when finding out which partial results add up would take too long.
+        ExportError: when the search for partial results that add up would take too long.
     """
     result = Values()
     held: dict[tuple[int, int], dict[int, Value]] = {}

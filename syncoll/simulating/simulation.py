@@ -114,7 +114,8 @@ class SimulatedSeconds:
         chunks = [Fraction(size) / stored.chunks for size in sizes]
         if semantics.timing is Timing.LOCKSTEP:
             intact, begin = self._intact, _begin(semantics)
-            steps = (_steps(stored, work, network, intact, semantics, one) for one in chunks)
+            rounds = stored.algorithm.rounds_per_step
+            steps = (step_seconds(work, rounds, network, intact, semantics, x) for x in chunks)
             return [sum(each, begin) for each in steps]
         block = max(1, _CELLS_AT_ONCE // max(1, len(work)))
         found: list[Fraction] = []
@@ -146,7 +147,8 @@ def simulate_algorithm(
     work = _workload(stored, degraded, semantics)
     chunk = Fraction(size, stored.chunks)
     if semantics.timing is Timing.LOCKSTEP:
-        steps = _steps(stored, work, degraded, network, semantics, chunk)
+        rounds = stored.algorithm.rounds_per_step
+        steps = step_seconds(work, rounds, degraded, network, semantics, chunk)
         begin = _begin(semantics)
         moved = lockstep(work, degraded, semantics, chunk, steps, begin)
         total = sum(steps, begin)
@@ -171,18 +173,6 @@ def simulate_algorithm(
 def _workload(stored: StoredAlgorithm, network: PhysicalNetwork, semantics: Semantics) -> Workload:
     symmetric = not semantics.late and semantics.injection is Injection.FREE
     return workload_of(stored.instance, stored.algorithm, network, symmetric=symmetric)
-
-
-def _steps(
-    stored: StoredAlgorithm,
-    work: Workload,
-    network: PhysicalNetwork,
-    intact: PhysicalNetwork,
-    semantics: Semantics,
-    chunk: Fraction,
-) -> list[Fraction]:
-    rounds = stored.algorithm.rounds_per_step
-    return step_seconds(work, rounds, network, intact, semantics, chunk)
 
 
 def _begin(semantics: Semantics) -> Fraction:

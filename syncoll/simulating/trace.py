@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from syncoll.arrays import BoolArray, FloatArray
 from syncoll.errors import UsageError
 from syncoll.model import OrbitAlgorithm
 from syncoll.protobuf import Fields, message_classes
@@ -164,7 +164,7 @@ class _Writer:
                 event.debug_annotations.add(name=key, double_value=value)
             self._event(track, _END, end)
 
-    def _use(self, one: Simulation, lane: int, own: npt.NDArray[np.bool_], track: int) -> None:
+    def _use(self, one: Simulation, lane: int, own: BoolArray, track: int) -> None:
         """Writes the used share of a lane's bandwidth, in windows of one length."""
         edges, spent = _spread(one, own)
         room = float(one.network.lanes[lane].bandwidth) * np.diff(edges)
@@ -182,7 +182,7 @@ class _Writer:
             total += np.minimum(1.0, taken / np.diff(edges))
         self._count(track, edges, total)
 
-    def _count(self, track: int, edges: npt.NDArray[np.float64], values: Any) -> None:
+    def _count(self, track: int, edges: FloatArray, values: Any) -> None:
         last = None
         for at, value in zip(edges.tolist(), [*values.tolist(), 0.0], strict=True):
             if value != last:
@@ -190,13 +190,11 @@ class _Writer:
                 last = value
 
 
-def _edges(one: Simulation) -> npt.NDArray[np.float64]:
+def _edges(one: Simulation) -> FloatArray:
     return np.linspace(0, float(max(one.passages.end, default=0.0)) or 1e-9, _WINDOWS + 1)
 
 
-def _spread(
-    one: Simulation, own: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _spread(one: Simulation, own: BoolArray) -> tuple[FloatArray, FloatArray]:
     """The edges of the windows, and the bytes of some passages in each."""
     passages, edges = one.passages, _edges(one)
     start, end = passages.start[own], np.maximum(passages.end[own], passages.start[own] + 1e-15)
@@ -204,23 +202,16 @@ def _spread(
 
 
 def _overlap(
-    start: npt.NDArray[np.float64],
-    end: npt.NDArray[np.float64],
-    edges: npt.NDArray[np.float64],
-    weight: npt.NDArray[np.float64] | float = 1.0,
-) -> npt.NDArray[np.float64]:
+    start: FloatArray,
+    end: FloatArray,
+    edges: FloatArray,
+    weight: FloatArray | float = 1.0,
+) -> FloatArray:
     """The weighted time of all spans in each window."""
-    weights = np.broadcast_to(weight, start.shape)
-
-    def before(at: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Up to each edge, for every span."""
-        found: npt.NDArray[np.float64] = np.zeros(len(at))
-        for low, high, each in zip(start, end, weights, strict=True):
-            found += each * (np.clip(at, low, high) - low)
-        return found
-
-    found: npt.NDArray[np.float64] = np.diff(before(edges))
-    return found
+    before = np.zeros(len(edges))
+    for low, high, each in zip(start, end, np.broadcast_to(weight, start.shape), strict=True):
+        before += each * (np.clip(edges, low, high) - low)
+    return np.diff(before)
 
 
 def _hops(one: Simulation) -> Iterator[tuple[int, int]]:
