@@ -1,7 +1,7 @@
-"""A plan carried out: an export for each algorithm, and the document ``syncoll/plan/2`` as index.
+"""Exports of a plan, one for each algorithm, with the document ``syncoll/plan/2`` as index.
 
-The size ranges of the exports touch.  They lie in a folder of their own, ``algorithms``: some
-runtimes load every file of a folder, and would stumble over an index among them.
+The size ranges of the exports touch.  The exports are in a folder of their own, ``algorithms``:
+some runtimes load every file of a folder, and would fail on an index among them.
 """
 
 from __future__ import annotations
@@ -98,16 +98,16 @@ def export_plan(
     skip_refused: bool = False,
     simulated: Seconds | None = None,
 ) -> PlannedExports:
-    """Plans, and exports what is chosen; all of it is verified, written, read back and executed.
+    """Plans, and exports the chosen algorithms; all are verified, written, read back and executed.
 
-    With `skip_refused` it plans without algorithms that the format cannot express; `simulated`:
-    see `plan_sizes`.
+    With `skip_refused` it plans without algorithms that the format cannot express; `simulated`: see
+    `plan_sizes`.
 
     Raises:
         UsageError: when there are no algorithms, or the collective has no message by which a
             runtime could choose among several.
-        ExportError: when the format cannot express an algorithm that is chosen; where it is to be
-            left out, when it can express none.
+        ExportError: when the format cannot express a chosen algorithm; with `skip_refused`, when it
+            can express none.
         OptionError, VerificationError: see `export_verified`.
     """
     left, refused = list(algorithms), list[tuple[StoredAlgorithm, str]]()
@@ -148,7 +148,7 @@ def export_plan(
 
 
 def _chosen(plan: Plan) -> list[tuple[StoredAlgorithm, int, int | None]]:
-    """Which algorithm for which messages, where a runtime can choose among them."""
+    """The algorithms with their message ranges, if a runtime can choose among them."""
     if not plan.message.measured:
         if len(plan.ranges) > 1:
             raise UsageError(
@@ -187,10 +187,10 @@ def plan_document(
     sizes: tuple[int, int] | None = None,
     made: PlannedExports | None = None,
 ) -> dict[str, Any]:
-    """A plan; what is chosen for which size is exact, times and bandwidths are rounded.
+    """The document of a plan; ranges are exact, times and bandwidths are rounded.
 
     Args:
-        bandwidth_given: whether the bandwidth was given by a person, not by the topology.
+        bandwidth_given: whether the bandwidth was given by the user, not by the topology.
         alpha_given: the same of alpha.
         sizes: the sizes of one node's data between which times are shown; None for all.
         made: the exports, for an entry of their own.
@@ -236,7 +236,7 @@ def _range(plan: Plan, one: SizeRange, sizes: tuple[int, int] | None) -> RangeRe
 
 
 def ends(one: SizeRange, sizes: tuple[int, int] | None) -> tuple[Fraction | None, ...]:
-    """The least and the largest size of a range that are to be shown; empty if it is not."""
+    """The least and the largest size of a range to show; empty if it is outside."""
     if sizes is None:
         return one.low, one.high
     low = max(one.low, Fraction(sizes[0]))

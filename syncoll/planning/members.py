@@ -1,8 +1,8 @@
-"""Members of families for sizes: which m is the fastest, as an algorithm to plan with.
+"""Members of families for sizes: the fastest m, as an algorithm to plan with.
 
-A family has a member for every m, and with a larger size a larger m is the fastest, without end.  A
-plan knows those that are the fastest at some sizes: from 1 KiB to 1 GiB in steps of a factor of 4,
-and those that were asked for.
+A family has a member for every m, and the fastest m grows with the size without end.  A plan has
+those that are the fastest at some sizes: from 1 KiB to 1 GiB in steps of a factor of 4, and those
+that were asked for.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PLANNED_SIZES = tuple(1 << bits for bits in range(10, 31, 2))
 """Sizes of one node's data that every plan has the fastest members for."""
 
 MOST_MEMBER_SENDS = 1 << 16
-"""Members of more sends are not planned with: runtimes take none so long."""
+"""Larger members are not planned with: runtimes cannot take them."""
 
 
 def stored_member(family: Family, number: int, m: int) -> StoredAlgorithm:
@@ -37,12 +37,12 @@ def stored_member(family: Family, number: int, m: int) -> StoredAlgorithm:
 def fastest_member(family: Family, step: Fraction, size: Fraction) -> int:
     """The m for which ``S * step + R/C * size`` is the least.
 
-    Args:
-        step: what a step takes; above 0.
-        size: what R/C is multiplied with.
+    R/C is a constant and a multiple of 1/C, so the time is convex in m, and the first m after which
+    it grows is the least.
 
-    R/C is a constant and a multiple of 1/C, so that the time is convex in m: it is enough to look
-    for the first m after which it grows.
+    Args:
+        step: the time of a step; above 0.
+        size: the factor of R/C.
     """
 
     def grows(m: int) -> bool:
@@ -62,9 +62,9 @@ def fastest_member(family: Family, step: Fraction, size: Fraction) -> int:
 def members_for(
     frontier: Frontier, model: CostModel, sizes: Sequence[int]
 ) -> list[StoredAlgorithm]:
-    """The members of each family that are the family's fastest at sizes of one node's data.
+    """The members of each family that are its fastest at sizes of one node's data.
 
-    The same costs are given once, and not where a point has them.
+    Equal costs are listed once, and not if a point has them.
     """
     found = []
     for number, family in enumerate(frontier.families):

@@ -1,6 +1,6 @@
-"""Pictures: drawn without a screen, and the same each time.
+"""Pictures, drawn without a screen and reproducible.
 
-They are drawn with matplotlib's own canvases, and a person's settings change nothing: the same
+They are drawn with matplotlib's own canvases and independent of the user's settings: the same
 values give the same SVG, byte for byte.
 """
 
@@ -46,7 +46,7 @@ _SETTINGS: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture that a notebook shows: what paints it on a figure, and its size in inches."""
+    """A picture that a notebook shows: the function that paints it, and its size in inches."""
 
     paint: Callable[[Figure], None]
     size: tuple[float, float] = (8, 7.5)
@@ -86,7 +86,7 @@ class Picture:
 
 
 def picture_format(path: Path) -> PictureFormat:
-    """What a file of this name is to hold.
+    """The format of a file, by its name.
 
     Raises:
         UsageError: when its name ends neither in ``.png`` nor in ``.svg``, or matplotlib is not
@@ -110,14 +110,14 @@ def require_matplotlib(what: str) -> None:
 
 
 def show_sizes(axes: Axes, low: float, high: float) -> None:
-    """Lets a picture's x-axis be sizes in bytes from one to another, in powers of two."""
+    """Scales the x-axis in powers of two, with sizes in bytes from `low` to `high`."""
     axes.set_xscale("log", base=2)
     axes.set_xlim(low, high)
     axes.xaxis.set_major_formatter(lambda size, _: format_size(Fraction(size)))
 
 
 def show_times(axes: Axes) -> None:
-    """Lets a picture's y-axis be times in seconds, in powers of ten."""
+    """Scales the y-axis in powers of ten, with times in seconds."""
     axes.set_yscale("log")
     axes.set_ylabel("time")
     # A float of a power of ten may be a little below it: 1 us, and not 1000 ns.

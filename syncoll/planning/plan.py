@@ -90,11 +90,7 @@ class CostModel:
 
 
 def unit_bandwidth(topology: Topology) -> Fraction | None:
-    """Bytes per second that a chunk per round stands for, where the topology has units.
-
-    Returns:
-        None where it counts in chunks per round only.
-    """
+    """Bytes per second of a chunk per round; None if the topology has no units."""
     fabric = topology.fabric
     if fabric is None or fabric.measure != "GB/s":
         return None
@@ -103,15 +99,15 @@ def unit_bandwidth(topology: Topology) -> Fraction | None:
 
 @dataclass(frozen=True)
 class MessageMeasure:
-    """What a collective's message is.
+    """The message of a collective.
 
     Args:
-        kind: which collective it is.
+        kind: the collective.
         per_node: bytes of a message for each byte of L, which is cut into C chunks.
-        words: which buffer it is.
-        measured: whether runtimes know of it; else size ranges cannot be told to a runtime.
-        largest_input: bytes of the largest input of a node for each byte of L; None where that
-            differs among the algorithms.
+        words: the buffer in words.
+        measured: whether runtimes know it; else they cannot use size ranges.
+        largest_input: bytes of the largest input of a node for each byte of L; None if that differs
+            among the algorithms.
     """
 
     kind: Kind
@@ -133,8 +129,8 @@ class MessageMeasure:
 def message_of(instances: Iterable[Instance]) -> MessageMeasure:
     """The message of a collective, of which there are algorithms for these instances.
 
-    Of a collective that runtimes do not know it is the largest input of a node, which is what
-    nccl-tests measures an exchange by; runtimes choose by it only where all nodes have as much.
+    For a collective unknown to runtimes it is the largest input of a node, as nccl-tests measures
+    an exchange; runtimes choose by it only if all nodes have as much.
     """
     found = [(kind_of(instance), instance) for instance in instances]
     inputs = {_largest_input(instance) for _, instance in found}
@@ -184,11 +180,11 @@ class SizeRange:
     def message_range(self, message: MessageMeasure) -> tuple[int, int | None] | None:
         """The least and the largest message in it, in whole bytes; None as the largest for no end.
 
-        The ranges of a plan touch: each begins one byte behind the last.  A message of no bytes
-        counts to the range of the smallest message with a byte.
+        The ranges of a plan touch: each begins one byte after the last.  A message of no bytes
+        belongs to the range of the smallest message with a byte.
 
         Returns:
-            None when the range holds no message of a whole number of bytes, at least 1.
+            None if the range contains no message of a whole number of bytes, at least 1.
         """
         least = max(1, ceil(self.low * message.per_node))
         if self.high is None:
@@ -204,11 +200,11 @@ class NeverBest:
     """An algorithm that is the fastest at no range of sizes.
 
     Args:
-        below: the one that is the fastest at the sizes below that at which this one comes nearest
-            to being it; None when it comes nearest at 0.
-        above: the same for the sizes above; None when it comes nearest as sizes grow.
-        size: that size as L; None when it comes nearer and nearer as sizes grow.
-        slower: its time there over the best; at least 1.  None where the best takes no time at all.
+        below: the fastest one just below the size at which this one comes nearest; None if that is
+            0.
+        above: the same just above; None if it comes nearest as sizes grow.
+        size: that size as L; None as sizes grow.
+        slower: its time there over the best; at least 1.  None if the best takes no time.
     """
 
     algorithm: StoredAlgorithm
@@ -220,12 +216,12 @@ class NeverBest:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Which algorithm for which size.
+    """The fastest algorithm for each size.
 
     Args:
         ranges: of sizes, from 0 to no end.  Simulated, an algorithm may be the fastest in several.
         never_best: the others, by steps.
-        simulated: the times that were compared; None for times of the model, in lockstep.
+        simulated: the compared times; None for times of the model, in lockstep.
     """
 
     model: CostModel
@@ -245,7 +241,7 @@ class Plan:
         return tuple(one.low for one in self.ranges[1:])
 
     def best(self, size: Fraction | int) -> SizeRange:
-        """The range that a size of one node's data is in.
+        """The range of a size of one node's data.
 
         Raises:
             UsageError: when it is negative.
@@ -272,8 +268,8 @@ class Plan:
     ) -> Fraction | None:
         """Bytes of the message over the time: algbw as nccl-tests define it.
 
-        A size of None asks what it comes near to as sizes grow; the answer is None where the time
-        is 0, or there is nothing to come near to.
+        A size of None gives the limit for growing sizes; None if the time is 0, or there is no
+        limit.
         """
         if size is None and self.simulated is not None:
             size = FAR
@@ -296,7 +292,7 @@ def plan_sizes(
         simulated: times of an algorithm for some sizes; None for times of the model.
 
     Raises:
-        UsageError: when there are none.
+        UsageError: when there are no algorithms.
     """
     if not algorithms:
         raise UsageError("there is no algorithm to choose from")
@@ -324,7 +320,7 @@ def _apart(ordered: Sequence[StoredAlgorithm], number: int, found: Envelope) -> 
 
 
 def _ranges(starts: Sequence[tuple[StoredAlgorithm, Fraction]]) -> tuple[SizeRange, ...]:
-    """The ranges of algorithms that are the fastest from a size on."""
+    """The ranges of algorithms, each the fastest from a size on."""
     ends = [*(low for _, low in starts[1:]), None]
     return tuple(SizeRange(one, low, high) for (one, low), high in zip(starts, ends, strict=True))
 
@@ -344,13 +340,13 @@ def _lines(
 
 
 def _crossover(one: StoredAlgorithm, other: StoredAlgorithm, model: CostModel) -> Fraction:
-    """The L from which on the other, of a lower bandwidth cost, is as fast or faster."""
+    """The L from which on the other, of a lower bandwidth cost, is at least as fast."""
     later = (other.algorithm.steps - one.algorithm.steps) * model.alpha
     return later * model.bandwidth / (one.bandwidth - other.bandwidth)
 
 
 def _never_best(one: StoredAlgorithm, ranges: Sequence[SizeRange], model: CostModel) -> NeverBest:
-    """Where it comes nearest: the quotient of two straight lines has no least value inside."""
+    """The size where it comes nearest: the quotient of two lines has no minimum inside a range."""
 
     def slower(best: SizeRange, size: Fraction) -> Fraction | None:
         least = model.seconds(best.steps, best.bandwidth, size)

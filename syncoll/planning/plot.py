@@ -1,7 +1,7 @@
 """Pictures of a frontier and of a plan.
 
-Of a frontier: bandwidth cost over steps, and the bounds that nothing goes below.  Of a plan: time
-and algorithm bandwidth over the size, and where algorithms cross over.
+Of a frontier: bandwidth cost over steps, and the proved bounds.  Of a plan: time and algorithm
+bandwidth over the size, and the crossovers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST_NAMED = 12
 
 
 def draw_frontier(frontier: Frontier) -> Picture:
-    """The picture: found points, proved bounds, and between them what is not settled.
+    """The picture: found points, proved bounds, and the gap between them.
 
     Raises:
         UsageError: when there are no points, or matplotlib is not installed.
@@ -178,19 +178,19 @@ def _curves(
 
 
 def cost_label(one: StoredAlgorithm) -> str:
-    """What a picture calls an algorithm."""
+    """The label of an algorithm in a picture."""
     return f"S = {one.steps}, R/C = {one.bandwidth}"
 
 
 def _colours(count: int) -> list[Any]:
-    """Told apart also by people who do not see all colours, and in order on paper without any."""
+    """Colours that are distinguishable by all, and ordered by brightness."""
     import matplotlib as mpl
 
     return list(mpl.colormaps["viridis"](np.linspace(0, 0.85, count)))
 
 
 def _ticks(low: int, high: int) -> list[float]:
-    """Powers of two, as many as can be read."""
+    """Powers of two, few enough to be read."""
     first, last = (low - 1).bit_length(), high.bit_length() - 1
     if last < first:
         return [float(low), float(high)]
@@ -199,5 +199,5 @@ def _ticks(low: int, high: int) -> list[float]:
 
 
 def _float(value: Fraction) -> float:
-    """What a logarithmic axis can show; nothing where there is nothing above 0."""
+    """The value on a logarithmic axis; NaN for 0."""
     return float(value) if value else float("nan")

@@ -1,4 +1,4 @@
-"""Everything that a page draws, as JSON: the network, the algorithms, the proofs and the times."""
+"""The data of a page as JSON: the network, the algorithms, the proofs and the times."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from syncoll.wording import counted
 __all__ = ["content"]
 
 _ROOM = 1_500_000
-"""Bytes of packed arrays in a page, of the two million that it may have."""
+"""Bytes of packed arrays in a page, of its two million."""
 
 _MOST_MEMBERS = 400
-"""Members of a family that the frontier's picture has."""
+"""Members of a family in the frontier's picture."""
 
 
 def content(subject: Subject, times: Times) -> dict[str, Any]:
-    """What is drawn; costs and bounds are texts of exact fractions."""
+    """The data to draw; costs and bounds are texts of exact fractions."""
     room, layout = ByteRoom(_ROOM), lay_out(subject.topology)
     frontier = subject.frontier
     proofs: dict[str, Any] = {"proofs": [], "certificates": []}
@@ -66,9 +66,9 @@ def _network(topology: Topology, layout: NetworkLayout) -> dict[str, Any]:
 
 
 def _labels(topology: Topology) -> list[str]:
-    """What each limit is called; several with one name are told apart by what they bound.
+    """The label of each limit; several with one name are distinguished by their links.
 
-    That of a single link needs no name: the page calls it by its ends.
+    The limit of a single link needs no name: the page names it by its ends.
     """
     found = []
     count = Counter(bound.label for bound in topology.bounds)
@@ -89,7 +89,7 @@ def _labels(topology: Topology) -> list[str]:
 
 
 def _algorithms(subject: Subject, room: ByteRoom) -> list[dict[str, Any]]:
-    """The entries in their order; the smallest are the first to take room."""
+    """The entries in their order; the smallest take room first."""
     entries = subject.entries
     found: list[dict[str, Any]] = [{} for _ in entries]
     order = sorted(range(len(entries)), key=lambda i: entries[i].stored.algorithm.num_sends)

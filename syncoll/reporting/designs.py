@@ -1,5 +1,5 @@
-"""The page about a design: machines in a table and a picture, who is behind whom and why, and what
-is proved and found of each.
+"""The page about a design: machines in a table and a picture, the dominance relation with its
+reasons, and the bounds and algorithms of each.
 
 It is made as the page about a frontier is (`syncoll.reporting.page`): one file that loads nothing.
 """
@@ -40,10 +40,10 @@ _STYLES = ("base.css", "charts.css", "design.css", "print.css")
 _SCRIPTS = ("data.js", "dom.js", "axes.js", "frontier.js", "sorting.js", "sizes.js", "machines.js")
 
 _MOST = 500
-"""Machines on a page; those that are behind others are the first to be left out."""
+"""Machines on a page; dominated ones are left out first."""
 
 _MOST_POINTS = 400
-"""Of a frontier, on a page."""
+"""Points of a frontier on a page."""
 
 
 def design_report(design: Design) -> str:
@@ -90,7 +90,7 @@ def _summary(design: Design, every: _Shown) -> Markup:
 
 
 def _machines(design: Design, shown: _Shown) -> Markup:
-    """Costs and bounds; a row can be chosen."""
+    """Costs and bounds; rows are selectable."""
     columns, rows = machine_table(design, shown, "machine", "see the notes")
     columns = [column.replace(">=", "≥") for column in columns]
     caption = "Machines, what each costs, and what is proved; a head sorts, a row is chosen"
@@ -98,7 +98,7 @@ def _machines(design: Design, shown: _Shown) -> Markup:
 
 
 def _behind(design: Design, shown: _Shown) -> Markup:
-    """Which machine another one is behind, and what is better there."""
+    """The dominance relation, with reasons."""
     rows = [
         (
             one.candidate.name,
@@ -178,7 +178,7 @@ def _commands(design: Design) -> Markup:
 
 
 def _content(design: Design, title: str, shown: _Shown) -> dict[str, Any]:
-    """What is drawn; costs and bounds are texts of exact fractions."""
+    """The data to draw; costs and bounds are texts of exact fractions."""
     places = {id(one): i for i, (one, _) in enumerate(shown)}  # two may have one name
     return {
         "title": title,
@@ -211,7 +211,7 @@ def _content(design: Design, title: str, shown: _Shown) -> dict[str, Any]:
 
 
 def _latencies(topology: Topology) -> list[float] | None:
-    """Seconds of the fastest and the slowest link, where the machine states them."""
+    """Seconds of the fastest and the slowest link, if the machine states them."""
     if topology.fabric is None or not topology.fabric.states_latencies:
         return None
     try:
@@ -222,7 +222,7 @@ def _latencies(topology: Topology) -> list[float] | None:
 
 
 def _drawn(one: Assessed, name: str) -> list[dict[str, Any]]:
-    """The points of a frontier as its picture has them."""
+    """The points of a frontier for its picture."""
     frontier = one.bounds[name].frontier
     if frontier is None:
         return []

@@ -1,10 +1,10 @@
-"""Where the nodes of a network are drawn: always at the same places, by its structure.
+"""Deterministic places of the nodes of a network, by its structure.
 
-Three structures are recognised by the links alone, whatever the network is called: a grid of any
-dimension (rings, meshes, tori and hypercubes are some), numbered row by row; boxes, whose nodes
-hang on one switch or are joined by links that carry more than all others; and a network in which
-most nodes are joined to most others, drawn as a circle.  Everything else is laid out by springs
-(Kamada & Kawai, An algorithm for drawing general undirected graphs, 1989), begun from a circle.
+Three structures are recognised by the links alone: a grid of any dimension (such as rings, meshes,
+tori and hypercubes), numbered row by row; boxes, whose nodes are on one switch or joined by links
+that carry more than all others; and a network in which most nodes are joined to most others, drawn
+as a circle.  Everything else is laid out by springs (Kamada & Kawai, An algorithm for drawing
+general undirected graphs, 1989), begun from a circle.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ __all__ = ["NetworkLayout", "lay_out"]
 Places = npt.NDArray[np.float64]
 
 _APART = 0.09
-"""How far the middle of a link is moved to its right, so that both directions can be seen."""
+"""Offset of the middle of a link to its right, which separates both directions."""
 _LARGEST_BOX_CIRCLE = 24
 _MOST_SPRINGS = 400
-"""Nodes that springs place within seconds; more are drawn as a circle."""
+"""Nodes that springs place within seconds; larger networks are drawn as a circle."""
 _LONGEST_ARC = 8.5
-"""Links from one end of a row to the other that are longer are broken."""
+"""Longer links from one end of a row to the other are broken."""
 
 _FASTER = Fraction(5, 4)
 _DENSE = Fraction(1, 2)
@@ -44,13 +44,13 @@ class NetworkLayout:
     """A network on a plane; neighbours are about 1 apart.
 
     Args:
-        kind: what was recognised, in words.
+        kind: the recognised structure, in words.
         places: ``[P, 2]``, to the right and down.
-        boxes: for each box its nodes; empty where there are none.
-        bends: ``[L]``, how far the middle of each link's curve is from the straight line, seen from
-            its source to the right.
-        broken: links that would lie above too much else: only their ends are drawn, which point
-            away from each other, as from one edge of a torus to the other.
+        boxes: for each box its nodes; empty without boxes.
+        bends: ``[L]``, the distance of the middle of each link's curve from the straight line, to
+            the right as seen from its source.
+        broken: links that would cover too much: only their ends are drawn, which point away from
+            each other, as from one edge of a torus to the other.
     """
 
     kind: str
@@ -82,7 +82,7 @@ def lay_out(topology: Topology) -> NetworkLayout:
 
 
 def _grid_sizes(nodes: int, links: IntArray) -> tuple[int, ...] | None:
-    """The sizes of the grid whose neighbours, row ends included, are exactly what links join."""
+    """The sizes of the grid whose neighbours, wraparound included, are exactly the linked pairs."""
     if nodes < 3 or not len(links):
         return None
     joined = {(min(a, b), max(a, b)) for a, b in links.tolist()}
@@ -105,7 +105,7 @@ def _are_neighbours(links: IntArray, sizes: tuple[int, ...]) -> bool:
 
 
 def _factorings(number: int) -> Iterator[tuple[int, ...]]:
-    """All ways to write it as a product of factors of at least 2, in every order."""
+    """All factorisations into factors of at least 2, in every order."""
     yield (number,)
     for first in range(2, number // 2 + 1):
         if number % first == 0:
@@ -114,7 +114,7 @@ def _factorings(number: int) -> Iterator[tuple[int, ...]]:
 
 
 def _inner_neighbours(sizes: tuple[int, ...]) -> set[tuple[int, int]]:
-    """Pairs of neighbours of a grid, without those from one end of a row to the other."""
+    """Pairs of neighbours of a grid without wraparound."""
     number = np.arange(prod(sizes)).reshape(sizes)
     found: set[tuple[int, int]] = set()
     for axis, size in enumerate(sizes):
@@ -157,10 +157,10 @@ def _grid_places(sizes: tuple[int, ...]) -> Places:
 def _grid_bends(
     sizes: tuple[int, ...], links: IntArray, places: Places
 ) -> tuple[Places, tuple[int, ...]]:
-    """Links between neighbours are nearly straight; longer ones go round those on their way.
+    """Links between neighbours are nearly straight; longer ones bend around other nodes.
 
     Returns:
-        The bends, and the links from one end of a long row to the other.
+        The bends, and the wraparound links of long rows.
     """
     length = np.linalg.norm(places[links[:, 0]] - places[links[:, 1]], axis=1)
     at = np.stack(np.unravel_index(np.arange(prod(sizes)), sizes), axis=1)
@@ -206,7 +206,7 @@ def _boxes_by_switches(topology: Topology) -> tuple[tuple[int, ...], ...]:
 
 
 def _boxes_by_speed(topology: Topology) -> tuple[tuple[int, ...], ...]:
-    """The largest sets of nodes that links join which carry more than those between the sets."""
+    """The largest sets of nodes joined by links that carry more than those between the sets."""
     share = [Fraction(0)] * len(topology.links)
     for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
         each = bound.chunks_per_round / len(members)

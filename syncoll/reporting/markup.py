@@ -1,4 +1,4 @@
-"""HTML from values: what is not markup is escaped, and nothing has a style of its own."""
+"""HTML from values: everything but markup is escaped, and styles are classes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 _MANY_ROWS = 24
-"""A table of more is no higher than a window."""
+"""A longer table is no higher than a window."""
 
 
 class Markup(str):
@@ -88,10 +88,10 @@ def table(
     *,
     rows_are: str | None = None,
 ) -> Markup:
-    """A table that can be scrolled; columns whose name starts with ``>`` hold numbers.
+    """A scrollable table; columns whose name starts with ``>`` hold numbers.
 
     Args:
-        rows_are: what the rows stand for to the page's code, which numbers them.
+        rows_are: the meaning of rows for the page's code, which numbers them.
     """
     right = ["number" if column.startswith(">") else None for column in columns]
     names = [column.removeprefix(">") for column in columns]

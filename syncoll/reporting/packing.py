@@ -1,7 +1,7 @@
-"""Arrays of whole numbers as short texts in JSON, and how many bytes a page may have of them.
+"""Arrays of whole numbers as short texts in JSON, and the room for them in a page.
 
-An array is written as its lower bytes, then its higher ones (alike bytes side by side compress
-well), with zlib, in base64.  What the browser has to do is in ``assets/data.js``.
+An array is written as its lower bytes, then its higher ones (similar bytes compress well together),
+with zlib, in base64.  The decoder is in ``assets/data.js``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy.typing as npt
 __all__ = ["ByteRoom", "Packed", "pack"]
 
 Packed = dict[str, str | int]
-"""An array in JSON: ``bytes`` of each entry, how many entries as ``count``, and ``data``."""
+"""An array in JSON: ``bytes`` of each entry, the number of entries as ``count``, and ``data``."""
 
 
 def pack(values: npt.ArrayLike) -> Packed:
@@ -36,16 +36,12 @@ def pack(values: npt.ArrayLike) -> Packed:
 
 @dataclass
 class ByteRoom:
-    """Bytes that are left for arrays; what does not fit is left out, and the page says so.
-
-    Args:
-        left: how many.
-    """
+    """Bytes left for arrays; an array that does not fit is left out, and the page says so."""
 
     left: int
 
     def take(self, packed: Packed) -> Packed | None:
-        """The same if there is room for it, which is taken; else None."""
+        """The array if there is room for it, which is taken; else None."""
         size = len(str(packed["data"]))
         if size > self.left:
             return None

@@ -1,7 +1,7 @@
-"""The page: one file that needs no other, and that may load nothing when it is opened.
+"""The page: one self-contained file that loads nothing when it is opened.
 
-Style sheets and scripts lie in ``assets`` and are put into the page as they are.  Its content
-security policy lets the browser run these alone, named by their digests, and fetch nothing at all.
+Style sheets and scripts from ``assets`` are inserted as they are.  The page's content security
+policy lets the browser run only these, by their digests, and fetch nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SCRIPTS = (
     "proofs.js",
     "main.js",
 )
-"""In the order in which they need one another."""
+"""In the order of their dependencies."""
 
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 _SECTION = re.compile(r'<section id="(\w+)" data-nav="([^"]+)"(\{\{\w+\}\})?>')
@@ -70,14 +70,14 @@ def filled(
     places: Mapping[str, str],
     data: Any,
 ) -> str:
-    """A page of HTML that loads nothing.
+    """A self-contained page of HTML.
 
     Args:
-        sections: the name of the asset with the page's sections, each with its name in the
-            navigation; it has a place ``{{name}}`` for what is filled, as has ``shell.html``.
+        sections: the asset with the page's sections, each with its name in the navigation; it has
+            places ``{{name}}`` for content, as has ``shell.html``.
         styles: names of assets.
-        scripts: names of assets, in the order in which they need one another.
-        places: what comes where; HTML.
+        scripts: names of assets, in the order of their dependencies.
+        places: HTML for each place.
         data: what the scripts draw, as JSON.
     """
     style = "\n".join(map(_asset, styles))
@@ -103,7 +103,7 @@ def filled(
 
 
 def _kind(subject: Subject) -> str:
-    """What the page is about, above its title."""
+    """The subject of the page, above its title."""
     if subject.frontier is None:
         return "Answer"
     return "Proved bounds" if subject.frontier.scope == BOUNDS_ALONE else "Pareto frontier"
@@ -133,6 +133,6 @@ def hidden(yes: bool) -> str:
 
 
 def _json(data: Any) -> str:
-    """JSON in which no mark can end the element that it is in."""
+    """JSON that cannot close the element around it."""
     written = json.dumps(data, separators=(",", ":"), ensure_ascii=True)
     return written.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,4 +1,4 @@
-"""What proves the bounds, as it is drawn: prices on links, nodes of a cut, parts of a machine."""
+"""The proofs of bounds as drawn: prices on links, nodes of a cut, parts of a machine."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def proof_entries(frontier: Frontier, room: ByteRoom) -> dict[str, Any]:
 
 
 def certificate_entry(one: Certificate, topology: Topology, room: ByteRoom) -> dict[str, Any]:
-    """A certificate: what it proves and why, and what is drawn of it.
+    """A certificate: its claim and argument, and the data to draw.
 
     Returns:
         ``prices``: the positions of ``limits``, their ``steps`` (0 for one price for all steps) and
-        which of the texts in ``values`` each costs, or None where there was no room; ``inside``:
-        the nodes of a cut; ``parts``: for each node its part.
+            the index of each price in ``values``, or None without room; ``inside``: the nodes of a
+            cut; ``parts``: for each node its part.
     """
     bound = one.bound
     priced = prices_of(bound, topology)
@@ -89,7 +89,7 @@ def certificate_entry(one: Certificate, topology: Topology, room: ByteRoom) -> d
 
 
 def _words(one: Certificate, topology: Topology) -> list[str]:
-    """What the argument is, in sentences."""
+    """The argument in sentences."""
     bound, chunks = one.bound, one.shape.chunks
     per_node = f"C = {chunks}"
     end = f"so that R is at least {bound.rounds} with {per_node}: R/C >= {one.bandwidth}."
@@ -130,4 +130,4 @@ _PAID = {
     "chunks cost {} together.",
     "prices": "Even on the cheapest ways, everything that has to be sent costs {} together.",
 }
-"""By method, what chunks pay; with the sum, where it is that of all chunks alone."""
+"""By method, the payment of chunks; with the sum, if it is that of all chunks alone."""

@@ -1,4 +1,4 @@
-"""What a page says in words and tables; it can be read without a script, and on paper."""
+"""The words and tables of a page, readable without a script, and on paper."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _OPTIONS = (
 
 
 def summary(subject: Subject) -> Markup:
-    """The facts that somebody reads who reads nothing else."""
+    """The facts in brief."""
     topology, frontier = subject.topology, subject.frontier
     found: list[tuple[str, object]] = [
         ("nodes", topology.num_nodes),
@@ -138,7 +138,7 @@ def points(subject: Subject) -> Markup:
 
 
 def assumptions(subject: Subject, times: Times) -> Markup:
-    """What was assumed, checked, left open and left out."""
+    """Assumptions, checks, open questions and omissions."""
     frontier, entries = subject.frontier, [*_checked(subject)]
     if subject.entries:
         entries.append(f"Times: {times.words}.")
@@ -199,7 +199,7 @@ def _limits(frontier: Frontier) -> Iterator[object]:
 
 
 def commands(subject: Subject, times: Times) -> Markup:
-    """How to get all of this again."""
+    """Commands that reproduce the page."""
     file = subject.source or "frontier.json"
     named, collective = shlex.quote(subject.topology.name), shlex.quote(subject.collective)
     lines, is_named = [], _is_named(subject.topology.name)
@@ -234,7 +234,7 @@ def commands(subject: Subject, times: Times) -> Markup:
 
 
 def _is_named(topology: str) -> bool:
-    """Whether a command may name the topology so: a damaged machine's name is in words."""
+    """Whether a command may name the topology so: the name of a damaged machine is in words."""
     try:
         parse_reference(Source("topology", topology))
     except SyncollError:

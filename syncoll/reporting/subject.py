@@ -1,4 +1,4 @@
-"""What a report is about: a frontier, an answer or an algorithm, and what was checked of it."""
+"""The subject of a report: a frontier, an answer or an algorithm, with its checks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from syncoll.trust.claims import Checked
 __all__ = ["ReportEntry", "Subject", "state_of"]
 
 _MEMBERS_ALONE = 4
-"""Members of each family that are shown where a frontier has no point."""
+"""Members of each family that are shown if a frontier has no points."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +25,9 @@ class ReportEntry:
 
     Args:
         state: ``optimal`` for every C, ``limited`` to some C or R, or ``open``.
-        told: for which algorithms it is optimal, in words.
-        found_by: what led to it and what found it; may be empty.
-        bound: proved for its number of steps; None where nothing is.
+        told: the scope of its optimality, in words.
+        found_by: its encoding or seed, and backend; may be empty.
+        bound: proved for its number of steps; None without one.
     """
 
     stored: StoredAlgorithm
@@ -39,15 +39,15 @@ class ReportEntry:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What a report is about; all of it verified.
+    """The verified subject of a report.
 
     Args:
         entries: the algorithms, by steps.
-        frontier: that they are the points of; None for a single answer.
-        checked: what was checked of the frontier's claims; None where it carries no proofs.
-        answer: the question and its answer in words, where there is no frontier.
+        frontier: of which they are the points; None for a single answer.
+        checked: the checks of the frontier's claims; None if it carries no proofs.
+        answer: the question and its answer in words, without a frontier.
         source: the file that it came from; empty for none.
-        digest: of that file; empty where it has none.
+        digest: of that file; empty for none.
     """
 
     topology: Topology

@@ -1,4 +1,4 @@
-"""How long everything takes for which size: what the page draws, and what was assumed for it."""
+"""Times for each size, and the assumptions behind them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["ASSUMED_ALPHA", "ASSUMED_BANDWIDTH", "Rival", "Simulated", "Times"]
 
 ASSUMED_ALPHA = Fraction(1, 10**6)
 ASSUMED_BANDWIDTH = Fraction(25 * 10**9)
-"""Where nobody says how fast the machine is."""
+"""Used if the speed of the machine is unknown."""
 
 _SIMULATED = "the simulator: a send leaves when its data is there and its lane is free"
 
 
 @dataclass(frozen=True, eq=False)
 class Rival:
-    """What stands beside the algorithms of a report: a classic, or a pipeline.
+    """An algorithm to compare with: a classic, or a pipeline.
 
     Args:
         name: such as ``ring``.
-        forms: of which the fastest counts, for each size; of a pipeline some members.
+        forms: the fastest counts, for each size; of a pipeline some members.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Rival:
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
-    """Times out of the simulator, asynchronous.
+    """Simulated asynchronous times.
 
     Args:
         sizes: of one node's data, in bytes.
@@ -57,14 +57,14 @@ class Simulated:
 
 @dataclass(frozen=True, eq=False)
 class Times:
-    """The model of a report, and times out of it.
+    """The model of a report, and its times.
 
     Args:
-        alpha_from: who says alpha, in words: "given", "as the machine is described" or "assumed".
+        alpha_from: the origin of alpha: "given", "as the machine is described" or "assumed".
         beta_from: the same of beta.
         rivals: pipelines, then classics that run on this machine.
-        simulated: None where nothing was simulated.
-        left_out: what is not there, and why.
+        simulated: None without simulation.
+        left_out: omissions, with the reasons.
     """
 
     model: CostModel
@@ -165,6 +165,6 @@ def _floats(seconds: Sequence[Fraction]) -> tuple[float, ...]:
 
 
 def _pipeline(where: str) -> str:
-    """What the pipeline is called that a member such as ``families[0].member(5)`` is of."""
+    """The name of the pipeline of a member such as ``families[0].member(5)``."""
     number = where.partition("[")[2].partition("]")[0]
     return "pipeline" if number == "0" else f"pipeline {number}"

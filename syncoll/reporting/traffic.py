@@ -1,4 +1,4 @@
-"""What each algorithm does on the network, as arrays for the page: loads, sends, and arrivals."""
+"""The traffic of each algorithm as arrays for the page: loads, sends, and arrivals."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from syncoll.reporting.packing import ByteRoom, pack
 __all__ = ["MOST_MOVES", "arrived", "traffic"]
 
 MOST_MOVES = 60_000
-"""Sends of an algorithm that a page shows one by one; of others it has the load of each link."""
+"""Sends of an algorithm that a page shows one by one; of larger ones it shows the loads of links.
+"""
 
 _MOST_ARRIVALS = 1 << 24
-"""Cells of the table of what every node holds, beyond which the page does without it."""
+"""Largest table of the data held by each node that is computed for a page."""
 
 
 def traffic(instance: Instance, algorithm: Algorithm, room: ByteRoom) -> dict[str, Any]:
@@ -61,9 +62,9 @@ def traffic(instance: Instance, algorithm: Algorithm, room: ByteRoom) -> dict[st
 
 
 def _kinds(instance: Instance) -> tuple[IntArray, str]:
-    """A number for each chunk, alike for those that should have one colour, and what it stands for.
+    """A number for each chunk, equal for chunks of one colour, and its meaning.
 
-    That is where they start, or where they must end, if it is a single node and tells them apart.
+    It is the node where chunks start, or end, if that is a single node and differs among chunks.
     """
     for table, words in ((instance.pre, "start"), (instance.post, "end")):
         if (table.sum(axis=1) == 1).all():
@@ -74,13 +75,12 @@ def _kinds(instance: Instance) -> tuple[IntArray, str]:
 
 
 def arrived(instance: Instance, algorithm: Algorithm) -> IntArray | None:
-    """``[S + 1, P]``: per cent of what a node needs that it has before each step, and in the end.
+    """``[S + 1, P]``: per cent of its data that a node has before each step, and in the end.
 
-    A node that needs the reduction of some contributions has as much of it as contributions have
-    reached it.
+    A node that needs a reduction has the share of the contributions that have reached it.
 
     Returns:
-        None where the table would be too large; 255 for nodes that need nothing.
+        None if the table would be too large; 255 for nodes that need nothing.
     """
     chunks, nodes = instance.pre.shape
     combining = instance.combining

@@ -1,9 +1,10 @@
-"""What every solver backend must do: a set of named checks.
+"""The conformance checks of solver backends.
 
-Each check is a function that takes a `BackendUnderTest`; its docstring says what it demands. It
-feeds only formulas whose features the record claims, so no lowering is involved, and the truth
-comes from enumeration. The backend runs in a worker process, as it does in use: one that crashes or
-hangs fails its check and harms nothing else."""
+Each check is a function of a `BackendUnderTest`; its docstring says what it demands.  It uses only
+formulas whose features the record claims, so no lowering is involved, and the truth comes from
+enumeration.  The backend runs in a worker process, as it does in use: a crash or hang fails its
+check and harms nothing else.
+"""
 
 from __future__ import annotations
 
@@ -154,7 +155,7 @@ def check_models(candidate: BackendUnderTest) -> None:
 
 
 def _pinned(formula: Formula, assignment: Assignment, features: frozenset[Feature]) -> Formula:
-    """The formula with its variables fixed, as far as rows of these features can do it."""
+    """The formula with its variables fixed, as far as rows of these features allow."""
     builder = FormulaBuilder(formula)
     for rows, write in (
         (formula.clauses(), builder.clause),
@@ -235,7 +236,7 @@ def check_time_limit_by_itself(candidate: BackendUnderTest) -> None:
 def _expect_in_time(
     candidate: BackendUnderTest, formula: Formula, right: Verdict, limits: Limits
 ) -> None:
-    """The right verdict, or unknown for want of time; `solve` looks at the clock."""
+    """Demands the right verdict, or unknown for lack of time; `solve` checks the clock."""
     outcome = candidate.solve(formula, limits)
     demand(
         outcome.verdict in (right, Verdict.UNKNOWN),
@@ -259,7 +260,7 @@ def check_limits(candidate: BackendUnderTest) -> None:
 
 
 def _satisfiable(features: frozenset[Feature]) -> Formula:
-    """Fixed and not too small, so that threads have something to do."""
+    """A fixed formula, large enough that threads have work."""
     seeds = range(1000)
     formulas = (random_formula(seed, features, most_rows=6) for seed in seeds)
     return next(f for f in formulas if f.size().constraints >= 3 and len(brute_force_models(f)) > 0)

@@ -1,11 +1,10 @@
-"""The truth about small instances, by trying everything: no encoding, no solver, no pruning tricks.
+"""The truth about small instances by exhaustive search, without encoding, solver or clever pruning.
 
-Where data is only moved, a state is the set of pairs (chunk, node) where the chunk is at the node.
-A step of r rounds leads from a state to every state that sends within the bandwidth bounds can make
-of it.  Two remarks keep the search small, and both are plain: a chunk that a node holds already
-need not be sent there, nor a chunk that is wherever it must be; and with more chunks at a node, or
-a link less loaded, whatever could be done can still be done, so of two such states the poorer can
-be dropped.
+If data is only moved, a state is the set of pairs (chunk, node) where the chunk is at the node.  A
+step of r rounds leads from a state to every state that sends within the bandwidth bounds can reach.
+Two observations keep the search small: a chunk need not be sent to a node that holds it, nor if it
+is wherever it must be; and with more chunks at a node, or a link less loaded, everything that was
+possible still is, so the poorer of two such states can be dropped.
 
 `summing` does the same for combining instances.
 """
@@ -31,14 +30,14 @@ _MOST_WORK = 100_000
 
 
 class TooLargeError(ValueError):
-    """Trying everything would take too long here."""
+    """The instance is too large for an exhaustive search."""
 
 
 def has_algorithm(instance: Instance, *, most_work: int = _MOST_WORK) -> bool:
     """Whether an algorithm of exactly the instance's S and R exists.
 
     Raises:
-        TooLargeError: when more than `most_work` partial steps would have to be looked at.
+        TooLargeError: when there are more than `most_work` partial steps.
     """
     if instance.combining:
         return has_combining_algorithm(instance, _Work(instance, most_work).spend)
@@ -46,19 +45,19 @@ def has_algorithm(instance: Instance, *, most_work: int = _MOST_WORK) -> bool:
 
 
 def least_rounds(instance: Instance, most: int, *, most_work: int = _MOST_WORK) -> int | None:
-    """The least R with which the instance's S steps are enough; None when it is above `most`."""
+    """The least R that suffices with the instance's S steps; None if it is above `most`."""
     search = _Search(replace(instance, rounds_per_step=None), most_work)
     return next((rounds for rounds in range(most + 1) if search.reaches_post(rounds)), None)
 
 
 class _Work:
-    """What may still be tried; `left`: so many times."""
+    """A budget of `left` trials."""
 
     def __init__(self, instance: Instance, left: int) -> None:
         self._instance, self._left = instance, left
 
     def spend(self) -> None:
-        """One more is tried; raises `TooLargeError` when it is one too many."""
+        """Counts a trial; raises `TooLargeError` when the budget is used up."""
         self._left -= 1
         if self._left < 0:
             raise TooLargeError(f"too large to try everything: {self._instance}")
@@ -78,7 +77,7 @@ class _Search:
         return self.can_finish(self.start, self.instance.steps, rounds)
 
     def _can_finish(self, held: Held, steps: int, rounds: int) -> bool:
-        """Whether post can be reached from a state in exactly so many steps and rounds."""
+        """Whether post can be reached from a state in exactly this number of steps and rounds."""
         if steps == 0:
             return rounds == 0 and self.goal <= held
         shares: Iterable[int] = (rounds,) if steps == 1 else range(rounds + 1)
@@ -91,7 +90,7 @@ class _Search:
         )
 
     def _after_step(self, held: Held, rounds: int) -> tuple[Held, ...]:
-        """The states, apart from poorer ones, that a step of so many rounds leads to."""
+        """The states, without poorer ones, after a step of some rounds."""
         topology = self.instance.topology
         unfinished = {chunk for chunk, node in self.goal if (chunk, node) not in held}
         # Each delivery that would be of use, with the links over which it can come.

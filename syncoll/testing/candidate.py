@@ -33,9 +33,9 @@ _SPENT, _CHANGED = "observed: seconds", "observed: changed"
 
 @dataclass(frozen=True)
 class ObservedLoader:
-    """Loads a backend, in its own process, together with what observes it there.
+    """Loads a backend and its observer, in the worker's process.
 
-    From outside, a backend that forgets its time limit looks like one that keeps it, because its
+    From outside, a backend that ignores its time limit looks like one that keeps it, because its
     process is ended in time.
     """
 
@@ -47,7 +47,7 @@ class ObservedLoader:
 
 
 class _Observed:
-    """Adds to the statistics how long a run took here, and whether it changed the formula."""
+    """Adds the duration of a run to its statistics, and whether it changed the formula."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -74,11 +74,7 @@ def _arrays(formula: Formula) -> Iterator[tuple[str, npt.NDArray[np.generic]]]:
 
 
 class BackendUnderTest:
-    """A backend under test, with its worker process.
-
-    Args:
-        process: what runs it; a worker process when left out.
-    """
+    """A backend under test, in its worker process, or in the given one."""
 
     def __init__(self, record: BackendRecord, process: SolverProcess | None = None) -> None:
         self.record = record
@@ -102,8 +98,8 @@ class BackendUnderTest:
         """The backend's outcome.
 
         Raises:
-            ConformanceError: when it crashes, answers sat with an assignment that is no model,
-                changes the formula, or does not come back in time by itself.
+            ConformanceError: when it crashes, answers sat with an assignment that is not a model,
+                changes the formula, or exceeds its time limit.
         """
         limits = limits or Limits(seconds=SECONDS)
         try:
@@ -137,7 +133,8 @@ class BackendUnderTest:
         options: Mapping[str, object] | None = None,
         satisfiable: bool | None = None,
     ) -> Outcome:
-        """Demands the right verdict on a small formula; enumerates it unless the truth is given."""
+        """Demands the right verdict on a small formula; enumerates it unless `satisfiable` is
+        given."""
         if satisfiable is None:
             satisfiable = len(brute_force_models(formula)) > 0
         right = Verdict.SAT if satisfiable else Verdict.UNSAT

@@ -52,7 +52,7 @@ class Models:
         return set(map(tuple, np.hstack(columns).astype(np.int64).tolist()))
 
     def assignment(self, row: int) -> Assignment:
-        """One of them."""
+        """The assignment of a row."""
         return Assignment(self.booleans[row], self.integers[row])
 
 

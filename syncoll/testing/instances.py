@@ -1,9 +1,9 @@
-"""Small random topologies, instances and algorithms, for tests of whatever handles them.
+"""Small random topologies, instances and algorithms for tests.
 
-Instances are made to hit corners rather than to look like machines: one-way links, rational
-bandwidths, ports and buses shared by links, links that only a shared bound covers, chunks that
-start at several nodes or nowhere, chunks that are in place or that nobody needs, interchangeable
-chunks, too few steps, no rounds at all.  Algorithms are made without any solver, and are valid.
+Instances hit corners rather than look like machines: one-way links, rational bandwidths, ports and
+buses shared by links, links that only a shared bound covers, chunks that start at several nodes or
+nowhere, chunks that are in place or needed nowhere, interchangeable chunks, too few steps, no
+rounds at all.  Algorithms are made without any solver, and are valid.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ def random_instance(
     most_chunks: int = 5,
     most_extra_steps: int = 2,
 ) -> Instance:
-    """A small random instance; every post can be reached, whether in time or not.
+    """A small random instance; every post is reachable, in time or not.
 
-    Roughly as many have an algorithm as have none.
+    About half of them have an algorithm.
 
     Args:
         seed: the same int gives the same instance everywhere.
-        topology: where; without one a random one of `least_nodes` to `most_nodes` nodes.
+        topology: a random one of `least_nodes` to `most_nodes` nodes by default.
         most_chunks: G at most.
         most_extra_steps: S at most this number above the distance bound.
     """
@@ -193,7 +193,7 @@ def _rows(
 
 
 def _rough_rounds(topology: Topology, pre: BoolArray, post: BoolArray) -> int:
-    """About so many rounds it takes for every node to receive what it lacks."""
+    """Approximate rounds for every node to receive its missing chunks."""
     rate = {
         link: min(bound.chunks_per_round for bound in topology.bounds if link in bound.links)
         for link in topology.links

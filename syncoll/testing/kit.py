@@ -1,7 +1,7 @@
-"""What the kits of all plug points share: named checks, as a list of failures or as pytest tests.
+"""The common part of all kits: named checks, as a list of failures or as pytest tests.
 
 A check is a function of its subject; its docstring says what it demands, and it raises
-`ConformanceError`, through `demand`, where the subject does something else.
+`ConformanceError`, through `demand`, if the subject violates it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def demand(holds: bool, message: str) -> None:
 
 
 class Failure(NamedTuple):
-    """A check that a plugin failed: its name, what it demands, and what the plugin did."""
+    """A failed check: its name, its demand, and the actual behaviour."""
 
     check: str
     demand: str
@@ -52,7 +52,7 @@ class Failure(NamedTuple):
 
 
 def checks_of(*checks: Callable[[_S], None], **named: Callable[[_S], None]) -> dict[str, Any]:
-    """The checks by their names: what follows ``check_`` in a function's own, or as given here."""
+    """The checks by name: the function's name after ``check_``, or the given one."""
     return {check.__name__.removeprefix("check_"): check for check in checks} | named
 
 
@@ -70,8 +70,7 @@ def failures(checks: Mapping[str, Callable[[_S], None]], subject: _S) -> list[Fa
 class Conformance:
     """Checks as a class of tests for pytest: subclass the kit's and set `record`.
 
-    Every check is a method ``test_…``.  One that a plugin cannot pass is left out only by writing
-    the reason down in `skips`.
+    Every check is a method ``test_…``; `skips` excuses a plugin from checks, with the reason.
     """
 
     skips: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -81,7 +80,7 @@ class Conformance:
     """The plugin's."""
 
     def subject(self) -> Any:
-        """What the checks look at."""
+        """The subject of the checks."""
         return self.record
 
     def __init_subclass__(
@@ -124,7 +123,7 @@ def check_options(subject: Any) -> None:
 
 
 def values(option: Option) -> list[object]:
-    """The values of an option that are worth trying: default, choices, ends of the range."""
+    """The values of an option worth testing: default, choices, ends of the range."""
     if isinstance(option.default, bool):
         return [True, False]
     if isinstance(option.default, str):

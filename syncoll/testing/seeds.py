@@ -43,16 +43,15 @@ _UNEVEN = (
     "allgather + allgather",
     "2 * allreduce",
 )
-"""Of four nodes: some have more data than others, some ask for nothing from one another, and there
-are more chunks than C says."""
+"""On four nodes: uneven data, groups without common data, and more chunks than C."""
 
 _MOST = 5
-"""So many proposals for each question are looked at."""
+"""Number of proposals that are checked for each question."""
 
 _SOON_SECONDS = 3.0
 
 _WITH_COPIES = ("nvl72(4, true)", "dgx_h100(2, nvls = true)")
-"""Machines whose switches copy and add up, for seeds that say that they know of it."""
+"""Machines whose switches copy and add up, for seeds that support it."""
 
 
 @cache
@@ -80,7 +79,7 @@ def proposals(
     given: Mapping[str, object] | None = None,
     most: int = _MOST,
 ) -> list[Proposal]:
-    """A seed's verified proposals, where it fits.  Work is counted, not seconds."""
+    """A seed's verified proposals, if it fits.  Work is counted, not seconds."""
     fits = record.fits(topology, collective)
     demand(not fits.failed, f"fits: {fits.reason}")
     demand(fits.ok or bool(fits.reason), f"{collective.name} on {topology.name}: no, and no reason")

@@ -15,8 +15,8 @@ class RowCase(NamedTuple):
     """A formula with a name.
 
     Args:
-        name: what is odd about it.
-        feature: the feature that it is about; None for variables without any row.
+        name: its peculiarity.
+        feature: the feature that it tests; None for variables without any row.
         formula: may use `Feature.ENFORCEMENT` and `Feature.INTEGER` besides.
     """
 
@@ -41,11 +41,11 @@ _RANGES = ((0, 0), (-1, 1), (2, 3))
 
 
 def tiny_formulas(features: AbstractSet[Feature]) -> Iterator[Formula]:
-    """Formulas of at most three variables and two rows: all of them in a small range of numbers.
+    """All formulas of at most three variables and two rows in a small range of numbers.
 
-    They use at most these features; about a third of them is unsat.  Small formulas are where a
-    solver's adapter takes its short cuts: nothing left after a row was simplified, a single
-    variable, a row without terms.
+    They use at most these features; about a third of them is unsat.  A solver's adapter has special
+    cases for small formulas: nothing left after a row was simplified, a single variable, a row
+    without terms.
     """
     if Feature.CLAUSE in features:
         for size in (1, 2):
@@ -62,7 +62,7 @@ def tiny_formulas(features: AbstractSet[Feature]) -> Iterator[Formula]:
 
 
 def _rows(features: AbstractSet[Feature]) -> Iterator[_Row]:
-    """Single rows that are no clauses."""
+    """Single rows other than clauses."""
     if Feature.CARDINALITY in features:
         for literals, bounds in product(_LITERALS, _BOUNDS):
             yield _cardinality(literals, *bounds)
@@ -89,7 +89,7 @@ _Range = tuple[int, int]
 
 
 class _Row(NamedTuple):
-    """What writes a row behind an enforcer, and the last Boolean that it needs."""
+    """The function that writes a row behind an enforcer, and its last Boolean."""
 
     write: Callable[[FormulaBuilder, int], None]
     last: int = 0

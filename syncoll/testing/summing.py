@@ -1,10 +1,9 @@
-"""The truth about tiny combining instances, by trying everything.
+"""The truth about tiny combining instances by exhaustive search.
 
-A state says which partial results, as sets of contributors, each node holds of each chunk; every
-disjoint union of them can be sent.  In a step any set of sends may be made that the bounds leave
-room for.  Where switches copy and add up these may be useless ones too, which may keep others from
-being added up; there an algorithm is valid if it is where all that can be added up arrives as a
-sum, or where nothing does.
+A state gives the partial results, as sets of contributors, that each node holds of each chunk;
+every disjoint union of them can be sent.  A step is any set of sends within the bounds.  If
+switches copy and add up these may include useless ones, which may prevent others from being added
+up; there an algorithm is valid if it is so with all possible sums formed, or with none.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _Send = tuple[int, int, int, frozenset[int]]
 
 
 def _formable(held: _Parts) -> list[frozenset[int]]:
-    """What can be added up of some partial results."""
+    """All sums of some partial results."""
     found = set(held)
     grew = True
     while grew:
@@ -39,14 +38,14 @@ def has_combining_algorithm(instance: Instance, spend: Callable[[], None]) -> bo
     """Whether an algorithm of exactly the instance's S and R exists.
 
     Args:
-        spend: is called for each choice that is made, and may raise an error.
+        spend: called for each choice; may raise an error.
     """
     ways = (True, False) if instance.topology.counts_copies else (False,)
     return any(_Search(instance, spend, summed=summed).found() for summed in ways)
 
 
 class _Search:
-    """All that can be done where sums are formed, or where they are not."""
+    """The search with all possible sums formed, or with none."""
 
     def __init__(self, instance: Instance, spend: Callable[[], None], *, summed: bool) -> None:
         self._instance, self._spend, self._summed = instance, spend, summed
@@ -103,7 +102,7 @@ class _Search:
     def _choices(
         self, options: Sequence[_Send], at: int, room: Sequence[int], made: list[_Send]
     ) -> Iterator[list[_Send]]:
-        """Every set of sends that the bounds have room for."""
+        """Every set of sends within the bounds."""
         self._spend()
         if at == len(options):
             if all(self._load(i, made) <= most for i, most in enumerate(room)):
@@ -141,7 +140,7 @@ class _Search:
 
 
 def _sums(topology: Topology, made: Sequence[_Send]) -> dict[_Send, frozenset[_Send]]:
-    """With which others each send is added up, itself included."""
+    """The set of sends with which each send is added up, itself included."""
 
     def share(one: _Send, other: _Send, counts: Counting) -> bool:
         ends = {one[1:3], other[1:3]}
