@@ -25,7 +25,7 @@ from syncoll.searching.candidate_solver import CandidateSolver
 from syncoll.searching.heuristic_turns import HeuristicTurns
 from syncoll.searching.heuristics import Heuristics
 from syncoll.searching.large_neighbourhood import LargeNeighbourhoods
-from syncoll.searching.shares import FAR, LONG_SECONDS, NEAR, shares_of
+from syncoll.searching.shares import LONG_SECONDS, NEAR, shares_of
 from syncoll.searching.symmetric import SymmetricSearch
 
 __all__ = ["PointBounds", "Search", "bounds_until"]
@@ -128,15 +128,10 @@ class Search:
             return gaps_are_open(unbeaten(ledger.points, families), source, families)
 
         def enough(point: Point) -> bool:
-            """Whether nothing is better in either cost or within the limits, or a solver soon finds
-            what little is.
-            """
+            """Whether nothing is better in either cost or within the limits."""
             fewest = point.steps <= source.least_steps
             if fewest and ledger.bounds.is_met:
                 return True
-            hard = source.request.collective.combining or not self.deadline.is_never
-            if fewest and asks and solving.had == 0 and self.size == Size.TINY and not hard:
-                return point.bandwidth < FAR * self.cut().bandwidth
             limited = certified and self.proving and source.request.max_steps is not None
             return limited and self.small and not wanted()
 
