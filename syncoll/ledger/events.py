@@ -233,7 +233,11 @@ def _entry(event: Event, engine: str) -> Entry:
     match event:
         case Point():
             costs = event.steps, event.bandwidth, event.rounds, event.chunks
-            return Entry(0.0, engine or event.backend, "", Kind.FOUND, *costs)
+            # Points of seeds may come in another one's turn, from the background.
+            seed = event.encoding == "seed"
+            return Entry(
+                0.0, event.backend if seed else engine or event.backend, "", Kind.FOUND, *costs
+            )
         case Family():
             steps = event.steps.at(event.first)
             return Entry(0.0, engine or event.found_by, "", Kind.FAMILY, steps, event.limit)
