@@ -42,7 +42,6 @@ _RATES = {
     **{f"{unit[:-1]}bit/s": factor / 8 for unit, factor in _BYTES.items()},
 }
 
-
 _LIMITS = {**_SECONDS, "": Fraction(1), "min": Fraction(60), "m": Fraction(60), "h": Fraction(3600)}
 
 _MEMORY = {unit[:-1].lower(): factor for unit, factor in _BYTES.items()} | {"i": Fraction(1)}

@@ -17,7 +17,6 @@ from syncoll_inswitch.waves import Moves, algorithm_of, at_once, parts_of
 
 __all__ = ["MOST_CHUNKS", "Group", "Problem", "groups_of", "kinds_of", "least_chunks"]
 
-
 Group = tuple[Boxes, int]
 """The boxes of the nodes that contribute to some chunks, and how many these are for C = 1."""
 

@@ -28,7 +28,6 @@ from syncoll_inswitch.boxes import Boxes
 
 __all__ = ["Moves", "algorithm_of", "at_once", "copied_at_once", "parts_of", "wave"]
 
-
 Moves = tuple[tuple[tuple[int, int, int], ...], ...]
 """For each step the sends: chunk, source, destination."""
 

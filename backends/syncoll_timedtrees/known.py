@@ -19,7 +19,6 @@ from syncoll.plugins import Proposal
 
 __all__ = ["known_trees"]
 
-
 _MOST_CELLS = 1 << 23
 """Chunks times nodes of an algorithm that is looked at."""
 

@@ -20,7 +20,6 @@ from syncoll.model import Topology
 
 __all__ = ["Core", "cores"]
 
-
 _LARGEST = 16
 _MOST_OF_SIZE, _MOST_MADE = 400, 1200
 """Cores of one size that are kept, and made to choose from."""

@@ -14,7 +14,6 @@ from syncoll.arrays import FloatArray, IntArray
 
 __all__ = ["cheap_tree"]
 
-
 _PASSES = 4
 
 

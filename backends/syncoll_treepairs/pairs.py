@@ -19,7 +19,6 @@ from syncoll_treepairs.network import AllreduceNetwork
 
 __all__ = ["TIES", "Pair", "PairFinder"]
 
-
 TIES = 1e-6
 """Random prices, relative to the mean, that decide between equal ones: sends are never free."""
 
@@ -34,7 +33,6 @@ _MOST_FIXED = 1 << 17
 
 _NOISE = 0.1
 """How much dearer a choice may look, about, and still be looked at."""
-
 
 _Forest = tuple[float, IntArray, IntArray]
 """Its cost, its links, and after how many steps each node has the chunk, ``[P]``."""

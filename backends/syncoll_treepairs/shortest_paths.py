@@ -36,7 +36,6 @@ from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS
 
 __all__ = ["everywhere", "exchanges"]
 
-
 _ALL_ORDERS = 3
 """Up to this many dimensions all orders are tried; otherwise one that begins with each."""
 

@@ -38,7 +38,6 @@ from syncoll_treepairs.whole_pairs import deal, in_waves, own_sends
 
 __all__ = ["WavePacking", "from_its_first_step", "waves"]
 
-
 _TUNING = Tuning(kept=0.7, gain=1e-4, patience=10, complete=False)
 """Chosen by row mi250(boxes=2,gpus=8) of benchmarks/results/allreduce.md."""
 

@@ -35,7 +35,6 @@ __all__ = [
     "rounded_off",
 ]
 
-
 _CHOICE = 160
 """Pairs to choose from, including some without a share; limits work."""
 

@@ -28,7 +28,6 @@ Promise = Specification | OwnSpecification
 
 _P = TypeVar("_P", Specification, OwnSpecification)
 
-
 _Find = Callable[[int], tuple[int, int] | None]
 """The rank and the index of a slot in the ranks' buffers; None outside of them."""
 

@@ -25,7 +25,6 @@ _AMD = re.compile(
     re.MULTILINE,
 )
 
-
 NVIDIA_SMI = ImporterRecord(
     name="nvidia-smi",
     summary="the matrix that `nvidia-smi topo -m` prints",

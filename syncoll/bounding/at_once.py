@@ -27,7 +27,6 @@ from syncoll.model.width_clusters import boxes_by_width
 
 __all__ = ["bound_at_once", "least_cut"]
 
-
 _MOST_WIDTHS = 3
 """Limit on the link widths from which boxes are made."""
 

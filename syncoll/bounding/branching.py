@@ -30,7 +30,6 @@ from syncoll.model import Topology
 
 __all__ = ["divided"]
 
-
 _TRIED = 3
 """Sends that are tried before a case is divided by one of them."""
 

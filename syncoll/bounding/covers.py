@@ -19,7 +19,6 @@ from syncoll.model.rows import ranges
 
 __all__ = ["Covers"]
 
-
 _MOST_EXACT = 1_000
 """Covers of more links are greedy only."""
 

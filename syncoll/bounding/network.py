@@ -12,7 +12,6 @@ from syncoll.model import Topology
 
 __all__ = ["TimeExpandedNetwork"]
 
-
 _CELLS_AT_ONCE = 1 << 20
 """Pairs of nodes that are looked at together, in some 25 MB."""
 

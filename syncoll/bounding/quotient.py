@@ -26,7 +26,6 @@ from syncoll.symmetry.structure import Structure
 
 __all__ = ["LEAST_NODES", "Capacities", "Quotient", "keeps_records"]
 
-
 LEAST_NODES = 12
 """Smaller machines have small programs."""
 

@@ -48,7 +48,6 @@ __all__ = [
     "SolvedRelaxation",
 ]
 
-
 _BYTES_PER_COLUMN = 1_000
 """Measured as the growth of the process, for allgather on tori of 36 to 256 nodes, two DGX A100
 and random graphs: the rows, their reduction by symmetry and the rationals of the certificate take

@@ -34,7 +34,6 @@ from syncoll.linear import GrowingProgram, ProgramRows
 
 __all__ = ["TimedCut", "TimedCuts"]
 
-
 _CUTS_AT_ONCE = 8
 """Cuts after which the rounds are asked for anew."""
 

@@ -30,7 +30,6 @@ from syncoll.model import Topology
 
 __all__ = ["MOST_UNINFORMED", "InformedSets", "set_orbits", "uninformed"]
 
-
 MOST_UNINFORMED = 15
 """With more nodes that lack a chunk at first trees are not looked for: each one
 more takes three times as long."""

@@ -32,7 +32,6 @@ __all__ = [
     "tree_cost",
 ]
 
-
 MOST_DESTINATIONS = 10
 """Chunks with more destinations are refused, unless few nodes are without them: each one more
 takes three times as long."""

@@ -15,7 +15,6 @@ from syncoll.cli.output import picked, print_json, print_page
 
 _SIZE = "variables constraints booleans integers clauses cardinalities linears differences literals"
 
-
 __all__ = ["add_arguments", "run"]
 
 

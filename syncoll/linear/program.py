@@ -23,7 +23,6 @@ from syncoll.memory import budget, on_refusal
 
 __all__ = ["GrowingProgram", "LinearProgram", "Optimum"]
 
-
 Entries = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 """How many entries each new column (or row) has, in which rows (or columns), and their values."""
 

@@ -24,7 +24,6 @@ from syncoll.wording import counted
 
 __all__ = ["as_operand", "rest_of", "without", "words_without"]
 
-
 _LOOSE = re.compile(r" \+ |^[0-9]+ \* ")
 """An operator that binds less tightly than ``without``, in the name of a collective."""
 

@@ -15,7 +15,6 @@ from syncoll.model.topology import UNREACHABLE, Topology
 
 __all__ = ["Reach"]
 
-
 _PAIRS_AT_ONCE = 1 << 22
 """Approximate number of pairs of a kind of chunk and a node that are computed together."""
 

@@ -18,7 +18,6 @@ from syncoll.packing.network import Links
 
 __all__ = ["MOST_CELLS", "ArrivalSearch"]
 
-
 _IMPOSSIBLE = 1e5
 """An impossible send costs so many times more than any tree; being finite, fewer of them are better
 for a descent that begins with some."""

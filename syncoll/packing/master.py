@@ -20,7 +20,6 @@ from syncoll.linear import GrowingProgram
 
 __all__ = ["Master"]
 
-
 _LEAST_SECONDS = 0.05
 """HiGHS is given this much even after the deadline: a program without an answer is of no use."""
 

@@ -20,7 +20,6 @@ from syncoll.packing.trees import TimedTree, TreeFinder
 
 __all__ = ["TreePricing"]
 
-
 Found = list[tuple[int, TimedTree]]
 """Trees, each with its demand's position."""
 

@@ -20,7 +20,6 @@ from syncoll.packing.trees import TimedTree
 
 __all__ = ["TimedPacking"]
 
-
 _TUNING = Tuning(kept=0.7, gain=5e-4, patience=40)
 """Chosen by row torus(8,8) allgather of benchmarks/results/scale.md."""
 

@@ -44,7 +44,6 @@ __all__ = [
     "rounds_of",
 ]
 
-
 _MOST_TREES = 2400
 """Trees to choose from, beyond those with a share; limits memory.  A fourth begins a packing with
 fixed rounds."""

@@ -11,7 +11,6 @@ from syncoll.simulating.network import PhysicalNetwork
 
 __all__ = ["LaneState"]
 
-
 _AT_ONCE = 2.0**40
 """Arrivals within a trillionth of their time are simultaneous, and go in the order of exports.
 

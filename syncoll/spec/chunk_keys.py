@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["alike"]
 
-
 _WORK_PER_PART = 200 * WORK_PER_SCALAR
 """The cost of going through one relation of a definition."""
 

@@ -29,7 +29,6 @@ from syncoll.wording import counted
 
 __all__ = ["EmptyError", "build_collective", "mentions", "table_of"]
 
-
 _BLOCK = 1 << 18
 """Cells that are evaluated together: few enough for the processor's caches."""
 

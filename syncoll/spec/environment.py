@@ -19,7 +19,6 @@ _AMBIENT_HINT = {
     "G": "`G` only in collectives in braces, behind `chunks`",
 }
 
-
 IN_UNITS = "sizes in units: C is the number of pieces into which each unit is cut"
 """The alternative to C in a collective with sizes."""
 
