@@ -21,9 +21,9 @@ from syncoll.packing.column_generation import TINY, Packing, Tuning
 from syncoll.packing.network import Links
 from syncoll.packing.problem import TreeDemand
 from syncoll.packing.trees import Send, TimedTree, TreeFinder
-from syncoll.packing.turns import Turn
 from syncoll.packing.whole_chunks import ColumnChoice, DealtChunks
 from syncoll.plugins import Proposal, SeedLimits
+from syncoll.plugins.turns import Turn
 from syncoll.scheduling import StreamClass
 
 __all__ = ["FewSteps", "TimedForest"]
@@ -96,7 +96,7 @@ class FewSteps:
         """Whether nothing better is to be expected."""
         return all(forest.settled for forest in self._forests)
 
-    def turn(self, turn: Turn[SeedLimits]) -> Iterator[Proposal]:
+    def turn(self, turn: Turn) -> Iterator[Proposal]:
         """What is better than all of as many steps before; each has a part of the time."""
         for forest in [forest for forest in self._forests if not forest.settled]:
             if turn.is_over:

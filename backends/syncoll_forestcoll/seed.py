@@ -15,8 +15,8 @@ import numpy as np
 
 from syncoll.errors import ModelError, UsageError
 from syncoll.model import Collective, Fabric, Forest, RelationTable, Topology
-from syncoll.packing.turns import Turn
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
+from syncoll.plugins.turns import Turn
 from syncoll.routing import bottleneck
 from syncoll.routing.optimality import imbalance
 from syncoll.scheduling import StepTree, schedule_trees
@@ -104,7 +104,7 @@ class ForestSeed:
         yield from turn.run(self._proposals(topology, collective, turn, int(options["k"])))
 
     def _proposals(
-        self, topology: Topology, collective: Collective, turn: Turn[SeedLimits], fixed_k: int
+        self, topology: Topology, collective: Collective, turn: Turn, fixed_k: int
     ) -> Iterator[Proposal | None]:
         limits = turn.limits
         answer = fits(topology, collective)
@@ -191,7 +191,7 @@ class _Forests:
         topology: Topology,
         fabric: Fabric,
         shares: tuple[int, ...],
-        turn: Turn[SeedLimits],
+        turn: Turn,
     ) -> None:
         self._topology, self._fabric, self._shares = topology, fabric, shares
         self._turn = turn

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology
-from syncoll.packing.turns import Turn
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
+from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.results import Family, Part
 from syncoll.scheduling import family_of_waves
 from syncoll_inswitch.problem import MOST_CHUNKS, Problem, groups_of, kinds_of, least_chunks
@@ -46,31 +45,20 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     return Answer(True)
 
 
-class InSwitchSeed:
+class InSwitchSeed(ResumingSeed):
     """Sums and copies of them, wave after wave, as a seed."""
 
-    def propose(
-        self,
-        topology: Topology,
-        collective: Collective,
-        limits: SeedLimits,
-        options: Mapping[str, OptionValue],
-    ) -> Generator[Proposal | None, SeedLimits | None]:
-        """The members of few steps of each family, and ramps of several boxes."""
-        turn = Turn(limits)
-        yield from turn.run(self._proposals(topology, collective, turn, options))
+    fits = staticmethod(fits)
 
-    def _proposals(
+    def proposals(
         self,
         topology: Topology,
         collective: Collective,
-        turn: Turn[SeedLimits],
+        turn: Turn,
         options: Mapping[str, OptionValue],
-    ) -> Iterator[Proposal | None]:
+    ) -> Proposals:
+        """The members of few steps of each family, and ramps of several boxes."""
         limits = turn.limits
-        answer = fits(topology, collective)
-        if not answer.ok:
-            raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
         groups = groups_of(topology, collective.tabulate(topology.num_nodes, 1))
         assert groups is not None  # it fits
         problem = Problem(topology, collective, tuple(groups))
@@ -93,9 +81,7 @@ class InSwitchSeed:
                 yield from _ramps(problem, limits, steps, turn)
 
 
-def _ramps(
-    problem: Problem, limits: SeedLimits, most_steps: int, turn: Turn[SeedLimits]
-) -> Iterator[Proposal | None]:
+def _ramps(problem: Problem, limits: SeedLimits, most_steps: int, turn: Turn) -> Proposals:
     """For each number of steps the best that several boxes do, see `ramps`."""
     scaled = [(boxes, count * problem.least // boxes.chunks) for boxes, count in problem.groups]
     for steps in range(2, most_steps + 1):

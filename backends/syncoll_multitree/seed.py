@@ -24,8 +24,8 @@ from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
 from syncoll.errors import OutOfTimeError
 from syncoll.model import UNREACHABLE, Algorithm, Collective, Topology
-from syncoll.packing.turns import Turn
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
+from syncoll.plugins.turns import Turn
 from syncoll.scheduling import schedule_trees
 from syncoll_multitree.multitree import copies_of, multitree, places_of, usual_turns
 from syncoll_multitree.quotient import MOST_ORDERS, TranslationQuotient, fewest_steps
@@ -99,7 +99,7 @@ class MultiTreeSeed:
         self,
         topology: Topology,
         collective: Collective,
-        turn: Turn[SeedLimits],
+        turn: Turn,
         options: Mapping[str, OptionValue],
     ) -> Iterator[Proposal | None]:
         limits, own = turn.limits, float(options["seconds"])
@@ -193,7 +193,7 @@ def _grown(
     topology: Topology,
     collective: Collective,
     options: Mapping[str, OptionValue],
-    turn: Turn[SeedLimits],
+    turn: Turn,
 ) -> Iterator[_Grown]:
     """All trees, within the limits of a turn."""
     limit = turn.until

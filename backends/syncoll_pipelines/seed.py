@@ -14,8 +14,8 @@ import numpy as np
 
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Collective, Topology
-from syncoll.packing.turns import Turn
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
+from syncoll.plugins.turns import Turn
 from syncoll.results import Family, Part
 from syncoll.scheduling import family_of_waves
 from syncoll_pipelines.rate import best_rate
@@ -88,7 +88,7 @@ class PipelineSeed:
         self,
         topology: Topology,
         collective: Collective,
-        turn: Turn[SeedLimits],
+        turn: Turn,
         options: Mapping[str, OptionValue],
     ) -> Iterator[Proposal | None]:
         unit = collective.least_chunks(topology.num_nodes)

@@ -12,8 +12,8 @@ from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, RelationTable, Topology, ranges
-from syncoll.packing.turns import Turn
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
+from syncoll.plugins.turns import Turn
 from syncoll.scheduling import MOST_SENDS, PathSchedules, Streams, waves_of_streams
 from syncoll_routes.congestion import CongestionRouter, Routes
 from syncoll_routes.flows import MOST_COLUMNS, Flows
@@ -87,7 +87,7 @@ class RouteSeed:
         self,
         topology: Topology,
         collective: Collective,
-        turn: Turn[SeedLimits],
+        turn: Turn,
         options: Mapping[str, OptionValue],
     ) -> Iterator[Proposal | None]:
         limits = turn.limits

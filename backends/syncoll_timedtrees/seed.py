@@ -9,19 +9,17 @@ possible (`schedule`).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import ceil, isinf
 
 from syncoll.deadline import Deadline
-from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology
 from syncoll.packing.expand_orbits import algorithm_of
 from syncoll.packing.problem import PackingProblem
 from syncoll.packing.step_order import NEAR_LEAST, NEARLY_THERE, STRIDES, StepOrder
 from syncoll.packing.timed_packing import TimedPacking
 from syncoll.packing.trees import TimedTree
-from syncoll.packing.turns import Turn
 from syncoll.packing.whole_chunks import (
     FINE,
     WHOLE,
@@ -30,7 +28,8 @@ from syncoll.packing.whole_chunks import (
     kindest,
     promising,
 )
-from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
+from syncoll.plugins import Answer, OptionValue, Proposal
+from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll_timedtrees.known import known_trees
 
 __all__ = ["TimedTreeSeed", "fits"]
@@ -63,9 +62,6 @@ _MULTIPLES = 4
 _BEGUN_WITH = 200
 """Trees of other S that a packing begins with, beyond those with a share."""
 
-Proposals = Iterator[Proposal | None]
-"""None where a turn is over."""
-
 
 def fits(topology: Topology, collective: Collective) -> Answer:
     """Whether chunks only move, and the tables are not too large."""
@@ -78,33 +74,30 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     return Answer(True)
 
 
-class TimedTreeSeed:
+class TimedTreeSeed(ResumingSeed):
     """Proposes what timed trees can be packed into."""
 
-    def propose(
+    fits = staticmethod(fits)
+
+    def seconds(self, options: Mapping[str, OptionValue]) -> float:
+        """See `ResumingSeed`."""
+        return float(options["seconds"])
+
+    def proposals(
         self,
         topology: Topology,
         collective: Collective,
-        limits: SeedLimits,
+        turn: Turn,
         options: Mapping[str, OptionValue],
-    ) -> Generator[Proposal | None, SeedLimits | None]:
-        """See `syncoll.plugins.Seed`."""
-        answer = fits(topology, collective)
-        if not answer.ok:
-            raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
-        turn = Turn(limits, float(options["seconds"]))
-        yield from turn.run(self._proposals(topology, collective, turn, int(options["chunks"])))
-
-    def _proposals(
-        self, topology: Topology, collective: Collective, turn: Turn[SeedLimits], chunks: int
     ) -> Proposals:
+        """See `ResumingSeed`."""
         problem, limits = PackingProblem(topology, collective, turn.until), turn.limits
         if not problem.demands:
             return
         least = problem.least_chunks
         fewest = problem.group.order * sum(d.count * len(d.destinations) for d in problem.demands)
         sends = _MOST_SENDS * min(_MOST_IMAGES, problem.group.order)
-        most = least * min(chunks, max(1, sends // fewest))
+        most = least * min(int(options["chunks"]), max(1, sends // fewest))
         most = min(most, limits.max_chunks or most)
         known = known_trees(problem, limits.known, turn.until.working(2 * _LEAST_SECONDS))
         yield from _Run(problem, turn, most, known).proposals()
@@ -116,7 +109,7 @@ class _Run:
     def __init__(
         self,
         problem: PackingProblem,
-        turn: Turn[SeedLimits],
+        turn: Turn,
         most_chunks: int,
         known: list[list[TimedTree]],
     ) -> None:

@@ -5,14 +5,14 @@ It is separate from `treepairs` because a search asks quick seeds first and wait
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 
 from syncoll.deadline import Deadline
-from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology
 from syncoll.packing.whole_chunks import DealtChunks
 from syncoll.plugins import OptionValue, Proposal, SeedLimits
+from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS, chunks_of, fits
 from syncoll_treepairs.pairs import Pair
 from syncoll_treepairs.shortest_paths import everywhere
@@ -24,22 +24,21 @@ _MOST_CHUNKS = 24
 """Largest C, in multiples of the least C."""
 
 
-class ExchangeSeed:
+class ExchangeSeed(ResumingSeed):
     """Proposes an allreduce in as many steps as the diameter, of a few chunks."""
 
-    def propose(
+    fits = staticmethod(fits)
+
+    def proposals(
         self,
         topology: Topology,
         collective: Collective,
-        limits: SeedLimits,
+        turn: Turn,
         options: Mapping[str, OptionValue],
-    ) -> Iterator[Proposal]:
-        """See `syncoll.plugins.Seed`."""
-        answer = fits(topology, collective)
-        if not answer.ok:
-            raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
+    ) -> Proposals:
+        """See `ResumingSeed`."""
         multiple, per = chunks_of(topology, collective)
-        dealt = fewest_steps(topology, limits, multiple, per, limits.deadline())
+        dealt = fewest_steps(topology, turn.limits, multiple, per, turn.until)
         if dealt is not None:
             algorithm = own_sends(topology, dealt).tightened(topology)
             note = "all nodes exchange along shortest paths"

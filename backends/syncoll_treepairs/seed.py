@@ -5,17 +5,16 @@ For more steps than are worth a linear program of their own there are waves (`wa
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from fractions import Fraction
 
 import numpy as np
 
 from syncoll.deadline import NEVER
-from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology
-from syncoll.packing.turns import Turn
 from syncoll.packing.whole_chunks import ROUNDS_OF_STEP, DealtChunks
-from syncoll.plugins import OptionValue, Proposal, SeedLimits
+from syncoll.plugins import OptionValue, Proposal
+from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.results import Family
 from syncoll_treepairs.exchange import fewest_steps
 from syncoll_treepairs.families import family_of
@@ -50,30 +49,25 @@ _LOW = (2, 3, 4, 5, 6, 8, 10)
 
 _GAIN = 0.999
 
-Proposals = Iterator[Proposal | None]
 
-
-class TreePairSeed:
+class TreePairSeed(ResumingSeed):
     """Proposes what pairs of timed trees can be packed into."""
 
-    def propose(
+    fits = staticmethod(fits)
+
+    def seconds(self, options: Mapping[str, OptionValue]) -> float:
+        """See `ResumingSeed`."""
+        return float(options["seconds"])
+
+    def proposals(
         self,
         topology: Topology,
         collective: Collective,
-        limits: SeedLimits,
+        turn: Turn,
         options: Mapping[str, OptionValue],
-    ) -> Generator[Proposal | None, SeedLimits | None]:
-        """See `syncoll.plugins.Seed`."""
-        answer = fits(topology, collective)
-        if not answer.ok:
-            raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
-        turn = Turn(limits, float(options["seconds"]))
-        yield from turn.run(self._proposals(topology, collective, turn, int(options["chunks"])))
-
-    def _proposals(
-        self, topology: Topology, collective: Collective, turn: Turn[SeedLimits], in_waves: int
     ) -> Proposals:
-        limits = turn.limits
+        """See `ResumingSeed`."""
+        limits, in_waves = turn.limits, int(options["chunks"])
         nodes = topology.num_nodes
         multiple, per = chunks_of(topology, collective)
         known = fewest_steps(topology, limits, multiple, per, turn.until)  # see `ExchangeSeed`
@@ -107,7 +101,7 @@ class _Run:
         network: AllreduceNetwork,
         collective: Collective,
         per: Fraction,
-        turn: Turn[SeedLimits],
+        turn: Turn,
         most: int,
         in_waves: int,
     ) -> None:

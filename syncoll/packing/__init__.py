@@ -20,6 +20,5 @@ one the prices are a proof.
   known ones;
 * `whole_chunks`: from shares to whole chunks, by `remainders` and `local_search`;
 * `expand_orbits`: from whole chunks to an algorithm of all nodes;
-* `step_order`: which S comes next;
-* `turns`: how long a seed may go on.
+* `step_order`: which S comes next.
 """

@@ -6,25 +6,24 @@ Symmetry, the linear program, rounding to whole chunks, turns and the order of S
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from syncoll.arrays import FloatArray
 from syncoll.deadline import Deadline
-from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology
 from syncoll.packing.column_generation import TINY, Packing, Tuning
 from syncoll.packing.expand_orbits import algorithm_of
 from syncoll.packing.problem import PackingProblem, TreeDemand
 from syncoll.packing.trees import TimedTree
-from syncoll.packing.turns import Turn
 from syncoll.packing.whole_chunks import ColumnChoice
 from syncoll.plugins.guard import Answer
 from syncoll.plugins.options import OptionValue
-from syncoll.plugins.records import Proposal, SeedLimits
+from syncoll.plugins.records import Proposal
+from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 
 __all__ = ["PackedSeed"]
 
@@ -37,7 +36,7 @@ _MOST_STEPS = 4
 """Numbers of steps, from the fewest on, without a limit; they limit work."""
 
 
-class PackedSeed(ABC):
+class PackedSeed(ResumingSeed):
     """A seed for collectives that move data, whose `column` is asked for cheap trees."""
 
     @abstractmethod
@@ -62,23 +61,18 @@ class PackedSeed(ABC):
             return Answer(False, "it combines; trees move data")
         return Answer(collective.least_chunks(topology.num_nodes) is not None, "it has no least C")
 
-    def propose(
+    def seconds(self, options: Mapping[str, OptionValue]) -> float:
+        """See `ResumingSeed`."""
+        return _SECONDS
+
+    def proposals(
         self,
         topology: Topology,
         collective: Collective,
-        limits: SeedLimits,
+        turn: Turn,
         options: Mapping[str, OptionValue],
-    ) -> Generator[Proposal | None, SeedLimits | None]:
-        """See `syncoll.plugins.Seed`."""
-        answer = self.fits(topology, collective)
-        if not answer.ok:
-            raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
-        turn = Turn(limits, _SECONDS)
-        yield from turn.run(self._proposals(topology, collective, turn))
-
-    def _proposals(
-        self, topology: Topology, collective: Collective, turn: Turn[SeedLimits]
-    ) -> Iterator[Proposal | None]:
+    ) -> Proposals:
+        """See `ResumingSeed`."""
         problem = PackingProblem(topology, collective, turn.until)
         least = problem.least_chunks
         first, best = max(1, problem.least_steps), Fraction(1 << 30)

@@ -14,8 +14,8 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import GrowingProgram
 from syncoll.model import Algorithm, Topology
 from syncoll.model.counting import bound_loads
-from syncoll.packing.turns import Turn
 from syncoll.plugins import SeedLimits
+from syncoll.plugins.turns import Turn
 from syncoll.routing import as_topology
 from syncoll.scheduling import StreamClass
 from syncoll.trust import require_valid

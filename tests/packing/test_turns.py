@@ -10,8 +10,8 @@ import pytest
 from syncoll.clock import took
 from syncoll.deadline import Deadline
 from syncoll.packing.remainders import grouped_remainders, largest_remainders
-from syncoll.packing.turns import Turn
 from syncoll.plugins import SeedLimits
+from syncoll.plugins.turns import Turn
 
 pytestmark = pytest.mark.usefixtures("counted_work")
 
@@ -20,7 +20,7 @@ def within(units: float) -> SeedLimits:
     return SeedLimits(until=Deadline.after(units))
 
 
-def numbers(turn: Turn[SeedLimits]) -> Iterator[int | None]:
+def numbers(turn: Turn) -> Iterator[int | None]:
     """One number after another, each after a unit of work."""
     for number in range(9):
         if turn.is_over:
