@@ -12,7 +12,7 @@ from syncoll.model import Topology
 from syncoll.packing.network import Links, OrbitNetwork
 from syncoll.symmetry import small_symmetry
 from syncoll.symmetry.candidates import automorphism_generators
-from syncoll.symmetry.fixing import least_of_orbits, link_orbits
+from syncoll.symmetry.orbits import least_of_orbits, link_orbits
 from syncoll.symmetry.structure import Structure
 from syncoll_treepairs.cores import Core, cores
 from syncoll_treepairs.shortest_paths import exchanges

@@ -29,7 +29,7 @@ from syncoll.arrays import BoolArray, IntArray
 from syncoll.deadline import NEVER
 from syncoll.model import Topology
 from syncoll.symmetry import free_symmetry
-from syncoll.symmetry.fixing import link_orbits
+from syncoll.symmetry.orbits import link_orbits
 from syncoll.symmetry.products import Product, find_products
 from syncoll_treepairs.cores import Core
 from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS

@@ -34,7 +34,7 @@ from syncoll.certificates.priced import Priced
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.model import RelationTable, Topology
 from syncoll.symmetry.candidates import automorphism_generators
-from syncoll.symmetry.fixing import least_of_orbits
+from syncoll.symmetry.orbits import least_of_orbits
 from syncoll.symmetry.structure import Structure
 
 __all__ = ["Distribution", "combining_rounds_bound", "distributions"]

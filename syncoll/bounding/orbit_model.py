@@ -17,7 +17,7 @@ from syncoll.certificates.chunk_classes import ChunkClass, ChunkClasses
 from syncoll.certificates.link_prices import Place
 from syncoll.model import Topology
 from syncoll.symmetry.candidates import automorphism_generators
-from syncoll.symmetry.fixing import least_of_orbits
+from syncoll.symmetry.orbits import least_of_orbits
 from syncoll.symmetry.structure import Structure
 
 __all__ = ["OrbitModel"]

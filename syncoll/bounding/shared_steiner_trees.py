@@ -26,7 +26,7 @@ from syncoll.clock import now
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Topology
 from syncoll.packing.master import Master
-from syncoll.symmetry.fixing import automorphisms_fixing, link_orbits
+from syncoll.symmetry.orbits import automorphisms_fixing, link_orbits
 
 __all__ = ["GossipMemory", "find_gossip"]
 

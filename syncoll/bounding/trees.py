@@ -22,7 +22,7 @@ from syncoll.certificates.trees import Trees
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Algorithm, RelationTable, Topology
 from syncoll.packing.master import Master
-from syncoll.symmetry.fixing import automorphisms_fixing
+from syncoll.symmetry.orbits import automorphisms_fixing
 
 __all__ = ["find_tree_prices", "trees_of"]
 

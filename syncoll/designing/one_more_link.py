@@ -39,7 +39,7 @@ from syncoll.model import (
 from syncoll.results import LowerBounds
 from syncoll.routing import as_topology
 from syncoll.symmetry.candidates import automorphism_generators
-from syncoll.symmetry.fixing import least_of_orbits
+from syncoll.symmetry.orbits import least_of_orbits
 from syncoll.symmetry.structure import Structure
 
 __all__ = ["Extension", "extensions", "usual_bandwidth", "with_link"]

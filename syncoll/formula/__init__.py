@@ -15,9 +15,9 @@ if TYPE_CHECKING:
         ClauseRow as ClauseRow,
         DifferenceRow as DifferenceRow,
         Formula as Formula,
+        Labels as Labels,
         LinearRow as LinearRow,
     )
-    from syncoll.formula.labels import Labels as Labels
     from syncoll.formula.outcome import (
         Limits as Limits,
         Outcome as Outcome,

@@ -29,8 +29,7 @@ from functools import cache, lru_cache
 
 from syncoll.errors import PluginError
 from syncoll.formula import Assignment, Feature, Formula, FormulaSize
-from syncoll.lowerings._stopping import go_on, stoppable
-from syncoll.lowerings.lowering import LOWERINGS, AnswerMap, Lowering
+from syncoll.lowerings.lowering import LOWERINGS, AnswerMap, Lowering, go_on, stoppable
 
 __all__ = ["Lowered", "Stage", "lower", "plan"]
 

@@ -21,12 +21,11 @@ from syncoll.arrays import BoolArray, IntArray
 from syncoll.formula import Feature, Formula, FormulaBuilder
 from syncoll.lowerings._arrays import add, ints, keep, offsets, row_of, with_rows_of
 from syncoll.lowerings._direct import adder, covers, product_at_most_one
-from syncoll.lowerings._stopping import go_on
 from syncoll.lowerings._structure import CHAIN, EXACTLY_ONE, SINGLE, RowStructure, structure
 from syncoll.lowerings._sums import Sums, cardinality_sums, normalised, pseudo_boolean_sums
 from syncoll.lowerings._template import LiteralGroup, SumShape, Template, TemplateBuilder, fill_in
 from syncoll.lowerings._totalizer import TotalizerTooLargeError, totalizer
-from syncoll.lowerings.lowering import registered
+from syncoll.lowerings.lowering import go_on, registered
 from syncoll.memory import budget
 
 __all__ = [

@@ -10,13 +10,24 @@ declarations alone `syncoll.lowerings.chain` computes what a backend needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol
 
 from syncoll.formula import Assignment, Feature, Formula
 
-__all__ = ["LOWERINGS", "AnswerMap", "Applied", "KeepFirst", "Lowering", "registered"]
+__all__ = [
+    "LOWERINGS",
+    "AnswerMap",
+    "Applied",
+    "KeepFirst",
+    "Lowering",
+    "go_on",
+    "registered",
+    "stoppable",
+]
 
 
 class AnswerMap(Protocol):
@@ -114,3 +125,21 @@ def registered(
         return apply
 
     return register
+
+
+_check: ContextVar[Callable[[], None]] = ContextVar("check", default=lambda: None)
+
+
+@contextmanager
+def stoppable(check: Callable[[], None]) -> Iterator[None]:
+    """While it lasts, lowerings of this thread ask this now and then; it may raise."""
+    token = _check.set(check)
+    try:
+        yield
+    finally:
+        _check.reset(token)
+
+
+def go_on() -> None:
+    """Raises what the check raises, if there is one."""
+    _check.get()()

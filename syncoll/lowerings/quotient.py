@@ -10,15 +10,14 @@ in 10^19, and models are checked on the given formula.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Formula
-from syncoll.lowerings._arrays import gather, row_of, row_sums
+from syncoll.lowerings._arrays import add, ints, keep, offsets, row_of, row_sums
 from syncoll.lowerings.lowering import Applied
 
 __all__ = ["Split", "merged"]
@@ -43,6 +42,14 @@ class Split:
         return Assignment(assignment.booleans[self.booleans], assignment.integers[self.integers])
 
 
+_LITERALS = tuple(
+    f"{kind}_{part}"
+    for kind in ("clause", "cardinality", "linear")
+    for part in ("literals", "enforcers")
+)
+"""The arrays of literals of a formula."""
+
+
 def merged(formula: Formula, booleans: IntArray, integers: IntArray) -> Applied:
     """The formula with one variable for each group, given group numbers from 0 of all variables."""
     variable = np.concatenate([[0], booleans + 1])
@@ -55,60 +62,31 @@ def merged(formula: Formula, booleans: IntArray, integers: IntArray) -> Applied:
     np.maximum.at(low, integers, formula.integer_low)
     np.minimum.at(high, integers, formula.integer_high)
     keys = _Keys(int(booleans.max(initial=-1)) + 1, count)
-
-    clauses = renamed(formula.clause_literals)
-    falsities = [0] * int((low > high).any())
-    enforcers = renamed(formula.clause_enforcers)
-    kept = keys.distinct(
-        row_sums(keys.literal(clauses), formula.clause_starts),
-        np.diff(formula.clause_starts),
-        enforcers,
-    )
-    clause_starts, cells = gather(formula.clause_starts, kept)
-    clause_literals, clause_enforcers = clauses[cells], enforcers[kept]
-
     differences = formula.difference_rows.copy()
     differences[:, [0, 2]] = integers[differences[:, [0, 2]]]
     differences[:, 3] = renamed(differences[:, 3])
     within = differences[:, 0] == differences[:, 2]
+    literals = {name: renamed(getattr(formula, name)) for name in _LITERALS}
+    made = replace(
+        formula,
+        **literals,
+        num_booleans=keys.num_booleans,
+        integer_low=low,
+        integer_high=np.maximum(low, high),
+        difference_rows=np.unique(differences[~within], axis=0),
+        hint=_hint(renamed(formula.hint)),
+    )
+    made = _with_clauses_once(made, keys)
     # x + distance <= x is true, or false and then forbids its enforcer.
-    forbidden = np.unique(differences[within & (differences[:, 1] > 0), 3]).tolist()
-    falsities += forbidden
-    differences = np.unique(differences[~within], axis=0)
-    for enforcer in falsities:
-        own = [-enforcer] if enforcer else []
-        clause_literals = np.concatenate([clause_literals, np.array(own, dtype=np.int64)])
-        clause_starts = np.concatenate([clause_starts, [len(clause_literals)]])
-        clause_enforcers = np.concatenate([clause_enforcers, [0]])
-
-    counted = renamed(formula.cardinality_literals)
-    enforcers = renamed(formula.cardinality_enforcers)
-    kept = keys.distinct(
-        row_sums(keys.literal(counted), formula.cardinality_starts),
-        formula.cardinality_lows,
-        formula.cardinality_highs,
-        enforcers,
+    falsities = [0] * int((low > high).any())
+    falsities += np.unique(differences[within & (differences[:, 1] > 0), 3]).tolist()
+    made = add(
+        made,
+        "clause",
+        starts=offsets(ints([int(enforcer != 0) for enforcer in falsities])),
+        literals=-ints([enforcer for enforcer in falsities if enforcer]),
     )
-    cardinality_starts, cells = gather(formula.cardinality_starts, kept)
-    return Applied(
-        replace(
-            _with_linear_rows(formula, renamed, integers, keys),
-            num_booleans=keys.num_booleans,
-            integer_low=low,
-            integer_high=np.maximum(low, high),
-            clause_starts=clause_starts,
-            clause_literals=clause_literals,
-            clause_enforcers=clause_enforcers,
-            cardinality_starts=cardinality_starts,
-            cardinality_literals=counted[cells],
-            cardinality_lows=formula.cardinality_lows[kept],
-            cardinality_highs=formula.cardinality_highs[kept],
-            cardinality_enforcers=enforcers[kept],
-            difference_rows=differences,
-            hint=_hint(renamed(formula.hint)),
-        ),
-        Split(variable, integers),
-    )
+    return Applied(_with_linear_rows_once(made, integers, keys), Split(variable, integers))
 
 
 class _Keys:
@@ -129,28 +107,38 @@ class _Keys:
         """The key of each integer."""
         return self._integers[integers]
 
-    def distinct(self, sums: KeyArray, *fields: IntArray) -> IntArray:
-        """The positions of the first rows of each kind, ascending."""
+    def distinct(self, sums: KeyArray, *fields: IntArray) -> BoolArray:
+        """Which rows are the first of their kind."""
         keys = sums.copy()
         for field, factor in zip(fields, self._fields, strict=False):
             keys += field.astype(np.uint64) * factor
-        return np.sort(np.unique(keys, return_index=True)[1])
+        first = np.zeros(len(keys), dtype=np.bool_)
+        first[np.unique(keys, return_index=True)[1]] = True
+        return first
 
 
-def _with_linear_rows(
-    formula: Formula, renamed: Callable[[IntArray], IntArray], integers: IntArray, keys: _Keys
-) -> Formula:
-    """Adds the linear rows of the merged variables, each once and divided by its common divisor."""
+def _with_clauses_once(formula: Formula, keys: _Keys) -> Formula:
+    """Each clause and each cardinality row once."""
+    sums = row_sums(keys.literal(formula.clause_literals), formula.clause_starts)
+    sizes = np.diff(formula.clause_starts)
+    formula = keep(formula, "clause", keys.distinct(sums, sizes, formula.clause_enforcers))
+    sums = row_sums(keys.literal(formula.cardinality_literals), formula.cardinality_starts)
+    bounds = formula.cardinality_lows, formula.cardinality_highs
+    kept = keys.distinct(sums, *bounds, formula.cardinality_enforcers)
+    return keep(formula, "cardinality", kept)
+
+
+def _with_linear_rows_once(formula: Formula, integers: IntArray, keys: _Keys) -> Formula:
+    """Each linear row once, with merged integers, and divided by its common divisor."""
     starts, literals, coefficients = _added_up(
-        formula.linear_starts, renamed(formula.linear_literals), formula.linear_coefficients
+        formula.linear_starts, formula.linear_literals, formula.linear_coefficients
     )
     int_starts, numbers, int_coefficients = _added_up(
         formula.linear_integer_starts,
         integers[formula.linear_integers],
         formula.linear_integer_coefficients,
     )
-    rows = len(formula.linear_lows)
-    divisor = np.zeros(rows, dtype=np.int64)
+    divisor = np.zeros(len(formula.linear_lows), dtype=np.int64)
     np.gcd.at(divisor, row_of(starts), coefficients)
     np.gcd.at(divisor, row_of(int_starts), int_coefficients)
     divisor = np.maximum(divisor, 1)
@@ -159,24 +147,20 @@ def _with_linear_rows(
     lows, highs = formula.linear_lows, formula.linear_highs
     lows = np.where(lows <= NO_LOW, NO_LOW, -(-lows // divisor))
     highs = np.where(highs >= NO_HIGH, NO_HIGH, highs // divisor)
-    enforcers = renamed(formula.linear_enforcers)
     sums = row_sums(keys.literal(literals) * coefficients.astype(np.uint64), starts)
     sums += row_sums(keys.integer(numbers) * int_coefficients.astype(np.uint64), int_starts)
-    kept = keys.distinct(sums, lows, highs, enforcers)
-    linear_starts, cells = gather(starts, kept)
-    linear_integer_starts, int_cells = gather(int_starts, kept)
-    return replace(
+    every = replace(
         formula,
-        linear_starts=linear_starts,
-        linear_literals=literals[cells],
-        linear_coefficients=coefficients[cells],
-        linear_integer_starts=linear_integer_starts,
-        linear_integers=numbers[int_cells],
-        linear_integer_coefficients=int_coefficients[int_cells],
-        linear_lows=lows[kept],
-        linear_highs=highs[kept],
-        linear_enforcers=enforcers[kept],
+        linear_starts=starts,
+        linear_literals=literals,
+        linear_coefficients=coefficients,
+        linear_integer_starts=int_starts,
+        linear_integers=numbers,
+        linear_integer_coefficients=int_coefficients,
+        linear_lows=lows,
+        linear_highs=highs,
     )
+    return keep(every, "linear", keys.distinct(sums, lows, highs, formula.linear_enforcers))
 
 
 def _added_up(

@@ -1,4 +1,4 @@
-"""Algorithms made of others: inverses, compositions, and refinements.
+"""Algorithms made of others: inverses, compositions, refinements and overlays.
 
 Where an algorithm sends chunk c from n to n' in step s, its inverse sends the partial result of c
 from n' to n in step S-1-s, on the topology with every link reversed (SCCL paper, section 3.5: a
@@ -17,6 +17,7 @@ its sends carry the contributions of all nodes.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import lcm
@@ -32,7 +33,7 @@ from syncoll.model.node_sets import common_numbers, paired
 from syncoll.model.orbit_algorithm import OrbitAlgorithm
 from syncoll.model.rows import RelationTable
 
-__all__ = ["compose", "invert", "refine", "renumber", "same_chunks"]
+__all__ = ["compose", "invert", "overlay", "refine", "renumber", "same_chunks"]
 
 
 def refine(instance: Instance, algorithm: Algorithm, parts: int) -> tuple[Instance, Algorithm]:
@@ -309,3 +310,42 @@ def _subtrees(inverse: Instance, sends: IntArray) -> BoolArray:
         if len(starts):
             gathered[ends] |= np.bitwise_or.reduceat(now[order], starts, axis=0)
     return np.unpackbits(carried, axis=1, count=nodes).view(bool)
+
+
+def overlay(parts: Sequence[tuple[Instance, Algorithm]], name: str) -> tuple[Instance, Algorithm]:
+    """The algorithms of problems on one topology, with one C, as one of all their chunks in order.
+
+    All begin with the first step.  A step has the fewest rounds for its sends together, at most the
+    sum of the parts' rounds.
+    """
+    instances = [instance for instance, _ in parts]
+    lists = [a.expanded() if isinstance(a, OrbitAlgorithm) else a for _, a in parts]
+    combining = any(instance.combining for instance in instances)
+    sends, carried, first = [], [], 0
+    for instance, algorithm in zip(instances, lists, strict=True):
+        own = algorithm.sends.copy()
+        if combining:  # a chunk that is only moved is the contribution of its start
+            moved = instance.pre[own[:, 0]]
+            listed = algorithm.contributions
+            carried.append(moved if listed is None else listed)
+        own[:, 0] += first
+        sends.append(own)
+        first += instance.num_chunks
+    topology = instances[0].topology
+    together = Algorithm(
+        (0,) * max(algorithm.steps for algorithm in lists),
+        np.concatenate(sends),
+        np.concatenate(carried) if combining else None,
+    )
+    tight = together.tightened(topology)
+    whole = replace(
+        instances[0],
+        collective=name,
+        steps=tight.steps,
+        rounds=tight.rounds,
+        pre=np.concatenate([instance.pre for instance in instances]),
+        post=np.concatenate([instance.post for instance in instances]),
+        combining=combining,
+        rounds_per_step=None,
+    )
+    return whole, tight

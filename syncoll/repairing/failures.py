@@ -16,7 +16,7 @@ import numpy as np
 from syncoll.damage.damage import Damage, Vertex
 from syncoll.damage.damaged import cables_of
 from syncoll.model import Collective, Link, RelationTable, Topology
-from syncoll.symmetry.fixing import least_of_orbits, vertex_automorphisms_fixing
+from syncoll.symmetry.orbits import least_of_orbits, vertex_automorphisms_fixing
 from syncoll.symmetry.structure import Structure
 
 __all__ = ["FailureKind", "SingleFailure", "single_failures"]

@@ -18,7 +18,7 @@ from syncoll.plugins import Proposal
 from syncoll.repairing.carried_over import BrokenAlgorithm, carried_over
 from syncoll.repairing.rip_up_reroute import mended
 from syncoll.results import Family, Part
-from syncoll.results.backwards import backwards
+from syncoll.results.family import backwards
 from syncoll.results.frontier import Costs
 from syncoll.searching import ChosenSeed
 from syncoll.searching.known_algorithms import Clock, KnownAlgorithms, known_seed

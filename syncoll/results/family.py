@@ -11,6 +11,7 @@ S, R and C are linear in m, and R/C falls towards the rounds of a wave over its 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -21,7 +22,7 @@ from syncoll.errors import ModelError, UsageError
 from syncoll.model import Algorithm, Instance, RelationTable, Topology
 from syncoll.results.frontier import Costs, Point
 
-__all__ = ["MOST_FIRST", "Family", "Growth", "Part"]
+__all__ = ["MOST_FIRST", "Family", "Growth", "Part", "backwards"]
 
 MOST_FIRST = 4096  # of the least m: the first member is replayed
 
@@ -223,3 +224,18 @@ class Family:
             post=post,
         )
         return Point(instance, algorithm, "family", self.found_by, 0.0)
+
+
+def backwards(family: Family, invert: Callable[[Part], Part]) -> Family:
+    """The family of the inverse collective, each part inverted by `invert`; not yet verified."""
+    last, interval = family.wave.steps - 1, family.interval
+    return Family(
+        invert(family.wave),
+        tuple(family.rounds[(last - step) % interval] for step in range(interval)),
+        family.first,
+        family.ramp_down[::-1],
+        family.ramp_up[::-1],
+        None if family.tail is None else invert(family.tail),
+        None if family.head is None else invert(family.head),
+        family.found_by,
+    )

@@ -9,8 +9,7 @@ from syncoll.ledger.bounds_table import BoundsTable
 from syncoll.ledger.request import SearchRequest
 from syncoll.model import Topology
 from syncoll.model.derived import dual_of
-from syncoll.results.backwards import backwards
-from syncoll.results.family import Family, Part
+from syncoll.results.family import Family, Part, backwards
 from syncoll.results.frontier import Point
 from syncoll.searching.decompose import inverted
 from syncoll.trust.families import require_family

@@ -20,8 +20,7 @@ from syncoll.ledger.incumbents import MOST_SENDS
 from syncoll.ledger.ledger import INTERRUPTED, Ledger
 from syncoll.ledger.request import SearchRequest
 from syncoll.model import Algorithm, Collective, Instance, recut
-from syncoll.model.derivation import refine, same_chunks
-from syncoll.model.overlaying import overlay
+from syncoll.model.derivation import overlay, refine, same_chunks
 from syncoll.results.frontier import Frontier, Point
 from syncoll.searching.agenda import Work
 from syncoll.searching.parts import PartSearch, SearchTask

@@ -24,7 +24,7 @@ from syncoll.model import Algorithm, Counting, Instance, OrbitAlgorithm, ranges
 from syncoll.model.counting import CountedSends
 from syncoll.runtime import in_turn
 from syncoll.simulating.network import PhysicalNetwork
-from syncoll.symmetry.fixing import least_of_orbits
+from syncoll.symmetry.orbits import least_of_orbits
 
 __all__ = ["Workload", "ranks_among", "workload_of"]
 

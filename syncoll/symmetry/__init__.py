@@ -2,9 +2,7 @@
 
 from syncoll.symmetry.action import Action as Action
 from syncoll.symmetry.candidates import automorphism_graph as automorphism_graph
-from syncoll.symmetry.found import *
-from syncoll.symmetry.free_group import FreeGroup as FreeGroup
-from syncoll.symmetry.group import Group as Group
+from syncoll.symmetry.group import FreeGroup as FreeGroup, Group as Group
 from syncoll.symmetry.orbits import LinkOrbits as LinkOrbits
-from syncoll.symmetry.search import free_symmetry as free_symmetry
+from syncoll.symmetry.search import *
 from syncoll.symmetry.small_group import small_symmetry as small_symmetry

@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from syncoll.arrays import IntArray
 from syncoll.deadline import NEVER, Deadline
-from syncoll.formula.labels import Labels
+from syncoll.formula.formula import Labels
 from syncoll.model import Instance, RelationTable
-from syncoll.symmetry.fixing import numbered_orbits
-from syncoll.symmetry.free_group import FreeGroup
+from syncoll.symmetry.group import FreeGroup
+from syncoll.symmetry.orbits import numbered_orbits
 from syncoll.symmetry.search import free_symmetry
 
 __all__ = ["Action"]

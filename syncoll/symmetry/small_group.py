@@ -13,9 +13,9 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
 from syncoll.model import Topology
-from syncoll.symmetry.fixing import link_orbits
-from syncoll.symmetry.found import find_symmetry
 from syncoll.symmetry.group import Group
+from syncoll.symmetry.orbits import link_orbits
+from syncoll.symmetry.search import find_symmetry
 
 __all__ = ["small_symmetry"]
 

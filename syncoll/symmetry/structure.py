@@ -34,9 +34,8 @@ class Structure:
         self.links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
         self.codes = self.links[:, 0] * nodes + self.links[:, 1]
         sizes = [len(members) for members in topology.bound_links]
-        self.member = np.concatenate([*topology.bound_links, np.zeros(0, dtype=np.int64)]).astype(
-            np.int64
-        )
+        none = np.zeros(0, dtype=np.int64)
+        self.member: IntArray = np.concatenate([*topology.bound_links, none])
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         rates = [bound.kind for bound in topology.bounds]
         kinds = {rate: i for i, rate in enumerate(sorted(set(rates)))}
@@ -48,12 +47,9 @@ class Structure:
         self._node_keys = random.integers(1 << 63, size=(2, nodes), dtype=np.uint64)
         self._relations = None
         if table is not None:
-            packed = np.concatenate(
-                [np.packbits(table.pre, axis=1), np.packbits(table.post, axis=1)], axis=1
-            )
-            rows = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
-            _, first, count = np.unique(rows, return_index=True, return_counts=True)
-            self._relations = table.pre[first], table.post[first], count.astype(np.uint64)
+            starts, ends, count = table.kinds
+            sets = table.starts.sets[starts], table.ends.sets[ends]
+            self._relations = *sets, count.astype(np.uint64)
             self._chunk_keys = np.sort(self._classes(np.arange(nodes)))
 
     def link_map(self, images: IntArray) -> IntArray | None:

@@ -12,8 +12,7 @@ import pytest
 import syncoll
 import syncoll_specs
 from syncoll.model import RelationTable
-from syncoll.model.derivation import refine
-from syncoll.model.overlaying import overlay
+from syncoll.model.derivation import overlay, refine
 from syncoll.spec import SpecLibrary
 from syncoll.trust import violations
 from tests.oracles.demands import MOVING, REDUCING, random_demand
