@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from math import gcd
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +30,12 @@ __all__ = [
     "Demand",
     "DemandList",
     "DemandView",
+    "NodeNumber",
     "demands",
 ]
+
+NodeNumber = Annotated[int, "node"]
+"""Whole numbers in certificates are positions, or steps, where they are not these."""
 
 
 @dataclass(frozen=True, order=True)

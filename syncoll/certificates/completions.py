@@ -36,7 +36,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.certificates.chunk_classes import ChunkClass
+from syncoll.certificates.chunk_classes import ChunkClass, NodeNumber
 from syncoll.certificates.link_prices import LinkPrices, Prices, Table, in_words, total
 from syncoll.certificates.priced import SumsArgument
 from syncoll.errors import VerificationError
@@ -50,10 +50,15 @@ Send = tuple[int, int, bool]
 
 @dataclass(frozen=True)
 class Way:
-    """The part of the prices that the ways of a contribution to a node pay."""
+    """The part of the prices that the ways of a contribution to a node pay.
 
-    source: int
-    destination: int
+    Args:
+        prices: of links, missing ones are free; in files rows of link (position in
+            interconnect.links), step, price.
+    """
+
+    source: NodeNumber
+    destination: NodeNumber
     prices: Prices
 
 
@@ -62,17 +67,17 @@ class CompletionCase:
     """How prices are shared where a node knows everything first.
 
     Args:
-        chunks: position of the class of chunks.
-        node: v.
+        chunks: position in the classes of the shape.
+        node: v, which knows everything first.
         after: t, the number of steps after which it knows everything.
         ways: shares of the ways from contributors to nodes that need the sum.
         collects: shares of the ways from contributors to v in t steps.
         sends: for each send by which cases of the same class, node and steps are divided, in this
-            order, whether it is made.
+            order, the position of its link, its step, and whether it is made.
     """
 
     chunks: int
-    node: int
+    node: NodeNumber
     after: int
     ways: tuple[Way, ...]
     collects: tuple[Way, ...]

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.certificates.chunk_classes import Demand, DemandList
+from syncoll.certificates.chunk_classes import Demand, DemandList, NodeNumber
 from syncoll.certificates.link_prices import LinkPrices
 from syncoll.certificates.priced import Argument, Priced
 from syncoll.errors import VerificationError
@@ -27,10 +27,10 @@ class Cut(Argument):
     """What leaves some nodes pays 1.
 
     Args:
-        nodes: X, ascending.
+        nodes: X, one side of the cut, ascending.
     """
 
-    nodes: tuple[int, ...]
+    nodes: tuple[NodeNumber, ...]
 
     method = "cut"
     words = "what must cross a cut"

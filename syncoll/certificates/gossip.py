@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from syncoll.certificates.chunk_classes import ChunkClass, Demand
+from syncoll.certificates.chunk_classes import ChunkClass, Demand, NodeNumber
 from syncoll.certificates.link_prices import LinkPrices, Prices
 from syncoll.certificates.priced import SumsArgument
 from syncoll.certificates.steiner import tree_cost
@@ -40,14 +40,15 @@ class GossipTree:
     """What the trees of one node pay.
 
     Args:
-        chunks: position of the class of chunks.
+        chunks: position in the classes of the shape.
         node: where the trees start, or end.
         into: whether they end there.
-        prices: shares of the prices of links; missing entries are free.
+        prices: shares of links, missing ones are free; in files rows of link (position in
+            interconnect.links), step, price.
     """
 
     chunks: int
-    node: int
+    node: NodeNumber
     into: bool
     prices: Prices
 

@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.certificates.chunk_classes import ChunkClass, ClassList
+from syncoll.certificates.chunk_classes import ChunkClass, ClassList, NodeNumber
 from syncoll.certificates.link_prices import LinkPrices
 from syncoll.certificates.priced import Argument, Priced
 from syncoll.errors import VerificationError
@@ -52,7 +52,7 @@ class Parts(Argument):
             versions before 5.
     """
 
-    parts: tuple[int, ...]
+    parts: tuple[NodeNumber, ...]
     moved: bool = False
 
     method = "sends"

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from syncoll.certificates.chunk_classes import ChunkClass
+from syncoll.certificates.chunk_classes import ChunkClass, NodeNumber
 from syncoll.certificates.link_prices import LinkPrices, Prices
 from syncoll.errors import VerificationError
 from syncoll.model import Counting, Topology
@@ -68,7 +68,7 @@ class SumsArgument(Argument):
             bounds with their prices, and the chunks.  One witness serves all that these exchange.
     """
 
-    automorphisms: tuple[tuple[int, ...], ...]
+    automorphisms: tuple[tuple[NodeNumber, ...], ...]
 
     of_sums = True
 

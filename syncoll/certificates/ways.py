@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from syncoll.arrays import IntArray
-from syncoll.certificates.chunk_classes import Demand, DemandList
+from syncoll.certificates.chunk_classes import Demand, DemandList, NodeNumber
 from syncoll.certificates.link_prices import (
     LARGEST,
     LinkPrices,
@@ -55,10 +55,11 @@ class Share:
 
     Args:
         demands: positions of the demands to which the share applies.
-        prices: of links, above 0; missing entries are free.
+        prices: of links, missing ones are free; in files rows of link (position in
+            interconnect.links), step, price.
     """
 
-    destination: int
+    destination: NodeNumber
     demands: tuple[int, ...]
     prices: Prices
 
@@ -68,7 +69,7 @@ class Ways(Argument):
     """Cheapest ways under shares of the prices.
 
     Args:
-        shares: shares with the same `prices` object are computed together.
+        shares: those with the same `prices` object are computed together.
     """
 
     shares: tuple[Share, ...]

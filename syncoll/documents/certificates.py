@@ -1,42 +1,42 @@
 """Certificates of bounds in JSON, in files and in the store.
 
-They name links, bandwidth bounds and shapes by position.  Each method has a record, with the prices
-of bounds and the witnesses of its argument; prices of links are rows.
+They name links, bandwidth bounds and shapes by position.  The record of a method follows from the
+class of its argument: the prices of bounds, and the attributes of the argument and its witnesses,
+in which prices of links are rows of link, step, price.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import operator
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
-from typing import Any, Literal, TypeVar
+from functools import cache, reduce
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from msgspec import UNSET, UnsetType
-from msgspec.structs import asdict
+from msgspec import UNSET, UnsetType, defstruct
 
 from syncoll.certificates import (
     Argument,
-    CompletionCase,
     Completions,
     Cut,
     DemandView,
     Gossip,
-    GossipTree,
     Parts,
     Priced,
     RoundsBound,
-    Share,
     Switches,
     Trees,
-    Way,
     Ways,
 )
+from syncoll.certificates.chunk_classes import NodeNumber
+from syncoll.certificates.link_prices import Prices
 from syncoll.documents.record import ClosedRecord, Count, Node, Record
 from syncoll.errors import FileFormatError
 
 __all__ = ["CertificateRecord", "bound_of", "certificate_record"]
 
-_Witness = TypeVar("_Witness")
-_Record = TypeVar("_Record", bound=Record)
 _Row = tuple[Count, Count, Fraction]
 
 
@@ -63,18 +63,6 @@ class FlatPrice(ClosedRecord, frozen=True):
     price: Fraction
 
 
-class ShareRecord(ClosedRecord, frozen=True):
-    """The part of the prices that the ways to one destination pay.
-
-    Args:
-        prices: rows of link (position in interconnect.links), step, price.
-    """
-
-    destination: Node
-    demands: tuple[Count, ...]
-    prices: tuple[_Row, ...]
-
-
 class _AnyCertificate(ClosedRecord, frozen=True, tag_field="method"):
     """A certificate.
 
@@ -82,6 +70,8 @@ class _AnyCertificate(ClosedRecord, frozen=True, tag_field="method"):
         shape: position in evidence.shapes.
         steps: for algorithms of at most this number; null: of any number.
         rounds: proved: R is at least this for the C of the shape.
+        cover: positions of bounds that hold every link leaving the nodes; each has price 1.
+        automorphisms: for each the node to which each node goes.
     """
 
     shape: Count
@@ -91,140 +81,79 @@ class _AnyCertificate(ClosedRecord, frozen=True, tag_field="method"):
     node: Node | None
 
 
-class PricesRecord(_AnyCertificate, frozen=True, tag="prices"):
-    """Flows pay the prices of the links."""
-
-    prices: tuple[BoundPrice, ...]
-    shares: tuple[ShareRecord, ...]
-
-
-class TreesRecord(_AnyCertificate, frozen=True, tag="trees"):
-    """Trees pay the prices of the links."""
-
-    steps: Count
-    prices: tuple[BoundPrice, ...]
-
-
-class WayRecord(ClosedRecord, frozen=True):
-    """The part of the prices that the ways of a contribution to a node pay.
-
-    Args:
-        prices: rows of link (position in interconnect.links), step, price.
-    """
-
-    source: Node
-    destination: Node
-    prices: tuple[_Row, ...]
-
-
-class CaseRecord(ClosedRecord, frozen=True):
-    """What chunks cost where a node is the first to hold all contributions.
-
-    Args:
-        chunks: position in the classes of the shape.
-        node: which node.
-        after: the number of steps after which it holds them.
-        ways: shares of the ways from contributors to nodes that need the sum.
-        collects: shares of the ways to the node, in this number of steps.
-        sends: rows of link (position in interconnect.links), step, whether that send is made.
-    """
-
-    chunks: Count
-    node: Node
-    after: Count
-    ways: tuple[WayRecord, ...]
-    collects: tuple[WayRecord, ...]
-    sends: tuple[tuple[Count, Count, bool], ...] = ()
-
-
-class CompletionsRecord(_AnyCertificate, frozen=True, tag="completions"):
-    """Sends pay the prices of the links, whichever node holds all contributions first.
-
-    Args:
-        automorphisms: for each the node to which each node goes.
-    """
-
-    steps: Count
-    prices: tuple[BoundPrice, ...]
-    automorphisms: tuple[tuple[Node, ...], ...]
-    cases: tuple[CaseRecord, ...]
-
-
-class GossipTreeRecord(ClosedRecord, frozen=True):
-    """What the trees of one node pay.
-
-    Args:
-        chunks: position in the classes of the shape.
-        node: which node.
-        into: whether the trees end at the node; else they start there.
-        prices: rows of link (position in interconnect.links), step, price.
-    """
-
-    chunks: Count
-    node: Node
-    into: bool
-    prices: tuple[_Row, ...]
-
-
-class GossipRecord(_AnyCertificate, frozen=True, tag="gossip"):
-    """Trees from every contributor and into every node that needs the sum pay together.
-
-    Args:
-        automorphisms: for each the node to which each node goes.
-    """
-
-    steps: Count
-    prices: tuple[BoundPrice, ...]
-    automorphisms: tuple[tuple[Node, ...], ...]
-    trees: tuple[GossipTreeRecord, ...]
-
-
-class SwitchesRecord(_AnyCertificate, frozen=True, tag="switches"):
-    """What leaves and what enters nodes pays, however switches copy and add up."""
-
-    steps: Count
-    prices: tuple[BoundPrice, ...]
-
-
-class SendsRecord(_AnyCertificate, frozen=True, tag="sends"):
-    """Sends between parts pay the prices of the links.
-
-    Args:
-        parts: for each node the number of its part.
-        moved: whether chunks with one contributor pay for their ways.
-    """
-
-    parts: tuple[Node, ...]
-    prices: tuple[FlatPrice, ...]
-    moved: Literal[True] | UnsetType = UNSET
-
-
-class CutRecord(_AnyCertificate, frozen=True, tag="cut"):
-    """What must leave some nodes.
-
-    Args:
-        nodes: one side of a cut.
-        cover: positions of bounds that hold every link leaving it.
-    """
-
-    nodes: tuple[Node, ...]
-    cover: tuple[Count, ...]
-
-
 class NothingRecord(_AnyCertificate, frozen=True, tag="nothing"):
     """Nothing is proved: R is at least 0."""
 
 
-CertificateRecord = (
-    PricesRecord
-    | TreesRecord
-    | CompletionsRecord
-    | GossipRecord
-    | SwitchesRecord
-    | SendsRecord
-    | CutRecord
-    | NothingRecord
-)
+_RECORDS: dict[type, Any] = {}
+"""The record of each class of arguments and of witnesses."""
+
+
+def _record(
+    kind: type, entries: Iterable[Any], base: type[Record] = ClosedRecord, **options: Any
+) -> Any:
+    """The record of a class, with its docstring."""
+    _RECORDS[kind] = defstruct(
+        f"{kind.__name__}Record",
+        entries,
+        bases=(base,),
+        namespace={"__doc__": kind.__doc__},
+        module=__name__,
+        frozen=True,
+        forbid_unknown_fields=True,
+        **options,
+    )
+    return _RECORDS[kind]
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    """The types of the attributes of a dataclass."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {one.name: hints[one.name] for one in fields(kind)}
+
+
+def _attributes(kind: type) -> list[tuple[Any, ...]]:
+    """The name, the type and the default of each attribute of a dataclass, as entries."""
+    return [
+        (one.name, Literal[True] | UnsetType, UNSET)
+        if one.default is False
+        else (one.name, _entry(_hints(kind)[one.name]), *([()] if one.default == () else []))
+        for one in fields(kind)
+    ]
+
+
+def _entry(hint: Any) -> Any:
+    """The type of an attribute in files."""
+    if hint == Prices:
+        return tuple[_Row, ...]
+    if isinstance(hint, type) and is_dataclass(hint):
+        return _RECORDS.get(hint) or _record(hint, _attributes(hint))
+    if get_origin(hint) is tuple:
+        inner = tuple(one if one is ... else _entry(one) for one in get_args(hint))
+        return GenericAlias(tuple, inner)
+    return {int: Count, NodeNumber: Node}.get(hint, hint)
+
+
+def _certificate(kind: type[Argument]) -> Any:
+    """The record of certificates by an argument; prices of any number of steps stand second."""
+    own, first = _attributes(kind), int(kind.timed is False)
+    prices = ("prices", GenericAlias(tuple, (FlatPrice if first else BoundPrice, ...)))
+    if kind is Cut:
+        prices = ("cover", GenericAlias(tuple, (Count, ...)))
+    steps = [("steps", Count)] if kind.timed else []
+    entries = [*steps, *own[:first], prices, *own[first:]]
+    return _record(kind, entries, _AnyCertificate, tag=kind.method)
+
+
+_METHODS: dict[str, type[Argument]] = {
+    one.method: one for one in (Ways, Trees, Completions, Gossip, Switches, Parts, Cut)
+}
+
+if TYPE_CHECKING:
+    CertificateRecord = _AnyCertificate
+else:
+    CertificateRecord = reduce(operator.or_, map(_certificate, _METHODS.values()), NothingRecord)
 
 
 def certificate_record(bound: RoundsBound, shape: int) -> CertificateRecord:
@@ -232,44 +161,29 @@ def certificate_record(bound: RoundsBound, shape: int) -> CertificateRecord:
     proof = bound.certificate
     if proof is None:
         return NothingRecord.of(bound, shape=shape)
-    rows = sorted(proof.prices.items())
-    prices = tuple(BoundPrice(*place, price) for place, price in rows)
-    entries: dict[str, Any] = {"shape": shape, "prices": prices}
-    match proof.argument:
-        case Cut(nodes):
-            cover = tuple(i for (i, _), _ in rows)
-            return CutRecord.of(bound, shape=shape, nodes=nodes, cover=cover)
-        case Parts(parts, moved):
-            entries["prices"] = tuple(FlatPrice(i, price) for (i, _), price in rows)
-            entries["moved"] = True if moved else UNSET
-            return SendsRecord.of(bound, parts=parts, **entries)
-        case Ways(shares):
-            return PricesRecord.of(bound, shares=_written(ShareRecord, shares), **entries)
-        case Completions(automorphisms, cases):
-            written = tuple(
-                CaseRecord.of(
-                    one,
-                    ways=_written(WayRecord, one.ways),
-                    collects=_written(WayRecord, one.collects),
-                )
-                for one in cases
-            )
-            entries |= {"automorphisms": automorphisms, "cases": written}
-            return CompletionsRecord.of(bound, **entries)
-        case Gossip(automorphisms, trees):
-            paying = _written(GossipTreeRecord, trees)
-            return GossipRecord.of(bound, automorphisms=automorphisms, trees=paying, **entries)
-        case Switches():
-            return SwitchesRecord.of(bound, **entries)
-    return TreesRecord.of(bound, **entries)
+    entries, rows = _entries(proof.argument), sorted(proof.prices.items())
+    if isinstance(proof.argument, Cut):
+        entries["cover"] = tuple(i for (i, _), _ in rows)
+    elif proof.argument.timed is False:
+        entries["prices"] = tuple(FlatPrice(i, price) for (i, _), price in rows)
+    else:
+        entries["prices"] = tuple(BoundPrice(*at, price) for at, price in rows)
+    record: CertificateRecord = _RECORDS[type(proof.argument)].of(bound, shape=shape, **entries)
+    return record
 
 
-def _written(record: type[_Record], witnesses: Iterable[Any]) -> tuple[_Record, ...]:
-    """Records of witnesses, whose prices become rows."""
-    return tuple(
-        record.of(one, prices=tuple((*at, price) for at, price in sorted(one.prices.items())))
-        for one in witnesses
-    )
+def _entries(value: Any) -> dict[str, Any]:
+    """The attributes of an argument or a witness as entries."""
+    found = {one.name: _written(getattr(value, one.name)) for one in fields(value)}
+    return {**found, "moved": value.moved or UNSET} if isinstance(value, Parts) else found
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return tuple((*at, price) for at, price in sorted(value.items()))
+    if isinstance(value, tuple) and value and not isinstance(value[0], int):
+        return tuple(map(_written, value))
+    return _RECORDS[type(value)](**_entries(value)) if is_dataclass(value) else value
 
 
 def bound_of(record: CertificateRecord) -> RoundsBound:
@@ -278,42 +192,25 @@ def bound_of(record: CertificateRecord) -> RoundsBound:
     Raises:
         FileFormatError: when it states a price twice.
     """
-    proof: Priced | None = None
-    match record:
-        case CutRecord():
-            prices = _distinct((i, 0, Fraction(1)) for i in record.cover)
-            proof = Priced(None, prices, Cut(record.nodes))
-        case SendsRecord():
-            prices = _distinct((one.bound, 0, one.price) for one in record.prices)
-            proof = Priced(record.steps, prices, Parts(record.parts, record.moved is True))
-        case NothingRecord():
-            pass
-        case _:
-            prices = _distinct((one.bound, one.step, one.price) for one in record.prices)
-            proof = Priced(record.steps, prices, _argument(record))
+    proof, method = None, record.__struct_config__.tag
+    if isinstance(method, str) and method in _METHODS:
+        rows = [(i, 0, Fraction(1)) for i in getattr(record, "cover", ())]
+        for one in getattr(record, "prices", ()):
+            rows.append((one.bound, getattr(one, "step", 0), one.price))
+        proof = Priced(record.steps, _distinct(rows), _read(_METHODS[method], record))
     return RoundsBound(record.rounds, record.steps, proof, record.reading, record.node)
 
 
-def _argument(record: CertificateRecord) -> Argument:
-    match record:
-        case PricesRecord():
-            return Ways(_read(Share, record.shares))
-        case CompletionsRecord():
-            return Completions(record.automorphisms, tuple(map(_case, record.cases)))
-        case GossipRecord():
-            return Gossip(record.automorphisms, _read(GossipTree, record.trees))
-        case SwitchesRecord():
-            return Switches()
-    return Trees()
-
-
-def _case(record: CaseRecord) -> CompletionCase:
-    ways, collects = _read(Way, record.ways), _read(Way, record.collects)
-    return CompletionCase(record.chunks, record.node, record.after, ways, collects, record.sends)
-
-
-def _read(witness: Callable[..., _Witness], records: Iterable[Any]) -> tuple[_Witness, ...]:
-    return tuple(witness(**asdict(one) | {"prices": _distinct(one.prices)}) for one in records)
+def _read(kind: Any, record: Any) -> Any:
+    """The argument or the witness of a record."""
+    found = {name: getattr(record, name) for name in _hints(kind)}
+    for name, hint in _hints(kind).items():
+        inner = next(iter(get_args(hint)), None)
+        if hint == Prices:
+            found[name] = _distinct(found[name])
+        elif is_dataclass(inner):
+            found[name] = tuple(_read(inner, one) for one in found[name])
+    return kind(**{name: value for name, value in found.items() if value is not UNSET})
 
 
 def _distinct(rows: Iterable[_Row]) -> dict[tuple[int, int], Fraction]:
