@@ -1,6 +1,7 @@
 """The seed: for a broadcast, families of pipelines, and their first members as points.
 
-A linear program gives the rate, chunks over rounds (`rate`).  A wave has as many trees, and a step
+The bound of flows is attained by trees whose steps do not matter (Edmonds, Edge-disjoint
+branchings, 1973), so it gives the rate, chunks over rounds.  A wave has as many trees, and a step
 as many rounds, as make up that rate, or a multiple, which allows for shallower trees.  For each of
 these, trees of the fewest levels are found (`trees`), then the ramps are filled (`waves`).
 """
@@ -9,18 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
+from syncoll.bounding import rounds_bound
+from syncoll.bounding.rationals import TOLERANCE
+from syncoll.certificates.chunk_classes import Demand
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Collective, Topology
-from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
-from syncoll.plugins.turns import Turn
+from syncoll.plugins import Answer, OptionValue, Proposal
+from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.results import Family, Part
 from syncoll.scheduling import family_of_waves
-from syncoll_pipelines.rate import best_rate
-from syncoll_pipelines.trees import Tree, find_trees
-from syncoll_pipelines.waves import TreeWaves, find_waves
+from syncoll_pipelines.trees import Tree, TreeWaves, find_trees
+from syncoll_pipelines.waves import find_waves
 
 __all__ = ["PipelineSeed", "fits"]
 
@@ -43,7 +47,10 @@ _SHARE_OF_FIRST_PASS = 0.2
 """The part of the solver's work for each question in a first pass over all: mostly it finds then
 what it finds at all, and spends the rest on the proof that there is nothing better."""
 
-_Task = Callable[[Deadline], tuple[TreeWaves | None, bool]]
+_LARGEST_DENOMINATOR = 64
+"""Of a rate: with a larger one a wave would have too many trees to choose them together."""
+
+_Asked = Callable[[Deadline], tuple[TreeWaves | None, bool]]
 """A question to the solver, until some time: what was found, and whether that is settled."""
 
 
@@ -69,42 +76,20 @@ def _roots(pre: np.ndarray) -> list[int]:
     return found if pre.all(axis=0).sum() == len(found) else []
 
 
-class PipelineSeed:
+class PipelineSeed(ResumingSeed):
     """Pipelines, as a seed."""
 
-    def propose(
-        self,
-        topology: Topology,
-        collective: Collective,
-        limits: SeedLimits,
-        options: Mapping[str, OptionValue],
-    ) -> Generator[Proposal | None, SeedLimits | None, None]:
-        """The members of few steps of each family that is better than those before."""
-        if fits(topology, collective).ok:
-            turn = Turn(limits)
-            yield from turn.run(self._proposals(topology, collective, turn, options))
+    fits = staticmethod(fits)
 
-    def _proposals(
+    def proposals(
         self,
         topology: Topology,
         collective: Collective,
         turn: Turn,
         options: Mapping[str, OptionValue],
-    ) -> Iterator[Proposal | None]:
-        unit = collective.least_chunks(topology.num_nodes)
-        assert unit is not None
-        (root,) = _roots(collective.table_on(topology, unit).pre)
-        while (rate := best_rate(topology, root, turn.until.seconds)) is None:
-            if not turn.is_over:
-                return
-            yield None
-        search = _Search(topology, root, rate, unit, options)
-        while True:
-            for waves in search.found(turn.until):
-                yield from _proposals(topology, collective, waves, turn.limits, options)
-            if search.ended:
-                return
-            yield None
+    ) -> Proposals:
+        """The members of few steps of each family that is better than those before."""
+        return _Search(topology, collective, turn, options).proposals()
 
 
 class _Search:
@@ -113,134 +98,119 @@ class _Search:
     def __init__(
         self,
         topology: Topology,
-        root: int,
-        rate: Fraction,
-        unit: int,
+        collective: Collective,
+        turn: Turn,
         options: Mapping[str, OptionValue],
     ) -> None:
-        self._topology, self._root, self._rate = topology, root, rate
+        self._topology, self._collective, self._turn = topology, collective, turn
         self._seconds, self._cells = float(options["seconds"]), int(options["cells"])
-        self._far = int(topology.distances[root].max())
+        self._most_steps = int(options["steps"])
+        unit = collective.least_chunks(topology.num_nodes)
+        assert unit is not None  # it fits
+        (self._root,) = _roots(collective.table_on(topology, unit).pre)
+        self._unit = unit
+        self._far = int(topology.distances[self._root].max())
         self._best: TreeWaves | None = None
-        self._tasks = self._all(_order(topology, root, rate, unit))
-        self._task: _Task | None = next(self._tasks, None)
 
-    @property
-    def ended(self) -> bool:
-        return self._task is None
-
-    def found(self, ends: Deadline) -> Iterator[TreeWaves]:
-        """Waves, each better than those before, until the time is over."""
-        while self._task is not None:
-            waves, settled = self._task(ends)
-            late = ends.passed and not settled
-            if waves is not None and (self._best is None or waves.lost < self._best.lost):
-                self._best = waves
-                yield waves
-            if late:
-                return  # again, with more time
-            self._task = next(self._tasks, None)
-
-    def _all(self, order: Sequence[int]) -> Iterator[_Task]:
-        """What is asked of the solver, question after question; each looks at the answers."""
+    def proposals(self) -> Proposals:
+        """The members of waves, each better than those before, while there is time."""
+        while (rate := self._rate()) is None:
+            if not self._turn.is_over:
+                return
+            yield None
+        # With a tree for each link out of the root the trees can be flattest.
+        flat = -(-len(self._topology.out_links[self._root]) // rate.numerator)
+        order = sorted({flat, *_TIMES}, key=lambda times: (times != flat, times))
         for share in (_SHARE_OF_FIRST_PASS, 1.0):
             idle = 0
             for times in order:
-                if idle >= _MOST_IDLE:
-                    break
+                if rate.numerator * times % self._unit or idle >= _MOST_IDLE:
+                    continue
                 before = self._best
-                yield from self._of(times, share)
+                yield from self._of(rate.numerator * times, rate.denominator * times, share)
                 idle = 0 if self._best is not before else idle + 1
 
-    def _of(self, times: int, share: float) -> Iterator[_Task]:
+    def _rate(self) -> Fraction | None:
+        """Chunks a round that reach every node, at most; None when that is not found."""
+        others = tuple(node for node in range(self._topology.num_nodes) if node != self._root)
+        skipped: list[bool] = []
+        bound = rounds_bound(
+            self._topology,
+            [Demand((self._root,), others, 1)],
+            seconds=self._turn.until.seconds,
+            left_out=lambda: skipped.append(True),
+        )
+        if skipped or not bound.rounds:
+            return None
+        rate = 1 / bound.rounds
+        found = rate.limit_denominator(_LARGEST_DENOMINATOR)
+        # Rounded down where it is no such fraction: trees at that rate are near the best.
+        if abs(found - rate) > TOLERANCE:
+            found = Fraction(int(rate * _LARGEST_DENOMINATOR), _LARGEST_DENOMINATOR)
+        return found or None
+
+    def _of(self, chunks: int, rounds: int, share: float) -> Proposals:
         """Waves of so many trees: of the fewest levels, then with a tail, then in more steps.
 
         Args:
-            times: multiple of the least trees and rounds of the rate.
+            rounds: of each step.
             share: of the solver's work for each question; below 1 a level that fails ends the
                 search.
         """
-        topology, root, seconds = self._topology, self._root, share * self._seconds
-        chunks, rounds = self._rate.numerator * times, self._rate.denominator * times
-        answers: list[TreeWaves | None] = []
-        unsettled: list[bool] = []
-
-        def is_small(depth: int) -> bool:
-            """Whether all is chosen together for so many steps."""
-            more = max(1, depth - self._far)
-            return chunks * len(topology.links) * depth * more <= self._cells
-
-        def trees(depth: int) -> _Task:
-            def ask(until: Deadline) -> tuple[TreeWaves | None, bool]:
-                found, none = find_trees(topology, root, chunks, rounds, depth, seconds, until)
-                waves = None if found is None else TreeWaves.of(found, rounds, depth)
-                answers.append(waves)
-                unsettled.append(found is None and not none)
-                return None if is_small(depth) else waves, not unsettled[-1]
-
-            return ask
-
-        def whole(depth: int, known: TreeWaves | None) -> _Task:
-            def ask(until: Deadline) -> tuple[TreeWaves | None, bool]:
-                waves, settled = find_waves(
-                    topology, root, chunks, rounds, depth, seconds, known, until
-                )
-                answers.append(waves)
-                return waves, settled
-
-            return ask
-
+        place = self._topology, self._root, chunks, rounds
+        seconds = share * self._seconds
         known: TreeWaves | None = None
         for depth in range(self._far, self._far + _MORE_LEVELS + 1):
-            yield trees(depth)
-            known, hard = answers[-1], unsettled[-1]
-            if known is not None or (hard and share < 1):
+            known, settled = yield from self._asked(partial(find_trees, *place, depth, seconds))
+            if known is not None or (share < 1 and not settled):
                 break
         if known is None:
             return
-        most = known.depth + _MORE_STEPS
-        for depth in range(known.depth, most + 1):
-            if not is_small(depth):
+        if not self._is_small(chunks, known.depth):
+            yield from self._improved(known)
+        for depth in range(known.depth, known.depth + _MORE_STEPS + 1):
+            if not self._is_small(chunks, depth):
                 return
-            yield whole(depth, known)
-            waves = answers[-1]
+            waves, _ = yield from self._asked(partial(find_waves, *place, depth, seconds, known))
+            yield from self._improved(waves)
             if waves is None or (depth > known.depth and waves.lost >= known.lost):
                 return
             known = waves
 
+    def _is_small(self, chunks: int, depth: int) -> bool:
+        """Whether all is chosen together for so many steps."""
+        more = max(1, depth - self._far)
+        return chunks * len(self._topology.links) * depth * more <= self._cells
 
-def _order(topology: Topology, root: int, rate: Fraction, unit: int) -> list[int]:
-    """Multiples of the least trees and rounds, the most promising first.
+    def _asked(
+        self, ask: _Asked
+    ) -> Generator[Proposal | None, None, tuple[TreeWaves | None, bool]]:
+        """The answer, and whether it is settled; asked again in the next turn if time was over."""
+        while True:
+            waves, settled = ask(self._turn.until)
+            if settled or not self._turn.is_over:
+                return waves, settled
+            yield from self._improved(waves)
+            yield None
 
-    With a tree for each link out of the root the trees can be flattest.
-    """
-    flat = -(-len(topology.out_links[root]) // rate.numerator)
-    order = sorted({flat, *_TIMES}, key=lambda times: (times != flat, times))
-    return [times for times in order if rate.numerator * times % unit == 0]
-
-
-def _proposals(
-    topology: Topology,
-    collective: Collective,
-    waves: TreeWaves,
-    limits: SeedLimits,
-    options: Mapping[str, OptionValue],
-) -> Iterator[Proposal]:
-    """The members of few steps."""
-    family = family_of(topology, collective, waves)
-    if family is None:
-        return
-    most = int(options["steps"])
-    if limits.max_steps is not None:
-        most = min(most, limits.max_steps)
-    last = family.within(max(most, family.steps.at(family.first)))
-    assert last is not None
-    for m in range(family.first, last + 1):
-        rounds, chunks = family.rounds_needed.at(m), family.chunks.at(m)
-        if not limits.allow(rounds=rounds, chunks=chunks):
+    def _improved(self, waves: TreeWaves | None) -> Iterator[Proposal]:
+        """The members of few steps, if they are better than those before."""
+        if waves is None or (self._best is not None and waves.lost >= self._best.lost):
             return
-        note = f"{len(waves.wave)} trees, {m} waves"
-        yield Proposal(chunks, family.member(m).algorithm, note, family)
+        self._best = waves
+        family = family_of(self._topology, self._collective, waves)
+        if family is None:
+            return
+        limits = self._turn.limits
+        most = min(self._most_steps, limits.max_steps or self._most_steps)
+        last = family.within(max(most, family.steps.at(family.first)))
+        assert last is not None
+        for m in range(family.first, last + 1):
+            rounds, chunks = family.rounds_needed.at(m), family.chunks.at(m)
+            if not limits.allow(rounds=rounds, chunks=chunks):
+                return
+            note = f"{len(waves.wave)} trees, {m} waves"
+            yield Proposal(chunks, family.member(m).algorithm, note, family)
 
 
 def family_of(topology: Topology, collective: Collective, waves: TreeWaves) -> Family | None:

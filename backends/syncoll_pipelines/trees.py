@@ -9,6 +9,8 @@ c trees, and as many rows.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -17,12 +19,94 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
 from syncoll.model import Topology
 
-__all__ = ["Tree", "find_trees", "least_bounds", "solve"]
+__all__ = ["CpSatModel", "Tree", "TreeWaves", "find_trees", "least_bounds"]
 
 Tree = tuple[tuple[int, int], ...]
 """Its links, each with the step in which it is used."""
 
-UNBOUNDED = -(1 << 62)
+_UNBOUNDED = 1 << 62
+
+
+@dataclass(frozen=True)
+class TreeWaves:
+    """A pipeline of waves of trees.
+
+    Args:
+        rounds: q, of each step.
+        depth: d, steps of a wave.
+        wave: the trees of a wave.
+        tail: trees in the last d - 1 steps, which count from 0.
+        ramp_up: rounds of the first d - 1 steps.
+        ramp_down: rounds of the last d - 1 steps.
+    """
+
+    rounds: int
+    depth: int
+    wave: tuple[Tree, ...]
+    tail: tuple[Tree, ...]
+    ramp_up: tuple[int, ...]
+    ramp_down: tuple[int, ...]
+
+    @property
+    def lost(self) -> tuple[Fraction, int]:
+        """The steps that are lost, and chunks; the less the better."""
+        chunks = len(self.wave) * (self.depth - 1) - len(self.tail)
+        rounds = sum(self.rounds - r for r in (*self.ramp_up, *self.ramp_down))
+        return Fraction(chunks, len(self.wave)) - Fraction(rounds, self.rounds), chunks
+
+    @classmethod
+    def of(cls, trees: Sequence[Tree], rounds: int, depth: int) -> TreeWaves:
+        """Waves of some trees, without a tail."""
+        ramp = (rounds,) * (depth - 1)
+        return cls(rounds, depth, tuple(trees), (), ramp, ramp)
+
+
+class CpSatModel:
+    """A model of integer variables, which have numbers, and linear rows."""
+
+    def __init__(self) -> None:
+        # `cp_model` itself imports pandas, which takes longer than most questions do.
+        from ortools.sat.python import cp_model_helper
+
+        self.proto = cp_model_helper.CpModelProto()
+
+    def variable(self, low: int = 0, high: int = 1) -> int:
+        """A new variable."""
+        self.proto.variables.add().domain.extend((low, high))
+        return len(self.proto.variables) - 1
+
+    def row(
+        self,
+        terms: Iterable[tuple[int, int]],
+        low: int = -_UNBOUNDED,
+        high: int = _UNBOUNDED,
+        enforced: Sequence[int] = (),
+    ) -> None:
+        """Bounds a sum of (variable, coefficient), where all literals of `enforced` are true."""
+        row = self.proto.constraints.add()
+        row.enforcement_literal.extend(enforced)
+        for variable, coefficient in terms:
+            row.linear.vars.append(variable)
+            row.linear.coeffs.append(coefficient)
+        row.linear.domain.extend((low, high))
+
+    def exactly_one(self, literals: Iterable[int]) -> None:
+        """One of these is true."""
+        self.proto.constraints.add().exactly_one.literals.extend(literals)
+
+    def solve(self, seconds: float, until: Deadline = NEVER) -> tuple[str, list[int]]:
+        """CP-SAT's status and best solution; deterministic unless `until` cuts its work short."""
+        from ortools.sat.python import cp_model_helper
+
+        parameters = cp_model_helper.SatParameters()
+        limit_cp_sat(parameters, max(0.01, until.left()))
+        work = max(0.01, seconds)
+        parameters.max_deterministic_time = min(work, parameters.max_deterministic_time)
+        solver: Any = cp_model_helper.SolveWrapper()
+        solver.set_parameters(parameters)
+        response = solver.solve(self.proto)
+        took(response.deterministic_time / TICKS_PER_UNIT)
+        return response.status.name, list(response.solution)
 
 
 def find_trees(
@@ -33,54 +117,40 @@ def find_trees(
     levels: int,
     seconds: float,
     until: Deadline = NEVER,
-) -> tuple[tuple[Tree, ...] | None, bool]:
-    """`chunks` trees of at most so many levels, or None and whether that is proved.
+) -> tuple[TreeWaves | None, bool]:
+    """Waves of `chunks` trees of at most so many levels (or None), and whether that is settled.
 
     Args:
         rounds: q, into which all of them together must fit.
         seconds: of work for the solver.
         until: when to stop, however little work was done.
     """
-    from ortools.sat.python import cp_model_helper
-
-    proto = cp_model_helper.CpModelProto()
-    far = topology.distances[root].tolist()
-
-    def variable(low: int, high: int) -> int:
-        proto.variables.add().domain.extend((low, high))
-        return len(proto.variables) - 1
-
+    model, far = CpSatModel(), topology.distances[root].tolist()
     used: list[dict[int, int]] = []
     for _ in range(chunks):
-        level = [variable(far[node], 0 if node == root else levels) for node in range(len(far))]
+        level = [model.variable(far[n], 0 if n == root else levels) for n in range(len(far))]
         into: list[list[int]] = [[] for _ in far]
         tree: dict[int, int] = {}
         for link, (source, destination) in enumerate(topology.links):
             if destination == root or far[source] >= levels:
                 continue
-            tree[link] = one = variable(0, 1)
+            tree[link] = one = model.variable()
             into[destination].append(one)
-            row = proto.constraints.add()
-            row.enforcement_literal.append(one)
-            row.linear.vars.extend((level[destination], level[source]))
-            row.linear.coeffs.extend((1, -1))
-            row.linear.domain.extend((1, -UNBOUNDED))
+            model.row([(level[destination], 1), (level[source], -1)], low=1, enforced=[one])
         for node, links in enumerate(into):
             if node != root:
-                proto.constraints.add().exactly_one.literals.extend(links)
+                model.exactly_one(links)
         used.append(tree)
     for bound, rate in least_bounds(topology).items():
         every = [tree[link] for tree in used for link in bound if link in tree]
         most = int(rate * rounds)
         if len(every) > most:
-            row = proto.constraints.add()
-            row.linear.vars.extend(every)
-            row.linear.coeffs.extend([1] * len(every))
-            row.linear.domain.extend((UNBOUNDED, most))
-    status, values = solve(proto, seconds, until)
+            model.row([(one, 1) for one in every], high=most)
+    status, values = model.solve(seconds, until)
     if not values:
         return None, status == "INFEASIBLE"
-    return tuple(_timed(topology, root, tree, values) for tree in used), True
+    trees = [_timed(topology, root, tree, values) for tree in used]
+    return TreeWaves.of(trees, rounds, levels), True
 
 
 def least_bounds(topology: Topology) -> dict[tuple[int, ...], Fraction]:
@@ -105,18 +175,3 @@ def _timed(topology: Topology, root: int, tree: dict[int, int], values: list[int
         edges += [(link, step) for link in links]
         level, step = [topology.links[link][1] for link in links], step + 1
     return tuple(edges)
-
-
-def solve(proto: Any, seconds: float, until: Deadline = NEVER) -> tuple[str, list[int]]:
-    """CP-SAT's status and best solution; deterministic unless `until` cuts its work short."""
-    from ortools.sat.python import cp_model_helper
-
-    parameters = cp_model_helper.SatParameters()
-    limit_cp_sat(parameters, max(0.01, until.left()))
-    work = max(0.01, seconds)
-    parameters.max_deterministic_time = min(work, parameters.max_deterministic_time)
-    solver: Any = cp_model_helper.SolveWrapper()
-    solver.set_parameters(parameters)
-    response = solver.solve(proto)
-    took(response.deterministic_time / TICKS_PER_UNIT)
-    return response.status.name, list(response.solution)

@@ -18,48 +18,13 @@ the same b - a falls with b.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Topology
-from syncoll_pipelines.trees import UNBOUNDED, Tree, least_bounds, solve
+from syncoll_pipelines.trees import CpSatModel, Tree, TreeWaves, least_bounds
 
-__all__ = ["TreeWaves", "find_waves"]
-
-
-@dataclass(frozen=True)
-class TreeWaves:
-    """A pipeline of waves of trees.
-
-    Args:
-        rounds: q, of each step.
-        depth: d, steps of a wave.
-        wave: the trees of a wave.
-        tail: trees in the last d - 1 steps, which count from 0.
-        ramp_up: rounds of the first d - 1 steps.
-        ramp_down: rounds of the last d - 1 steps.
-    """
-
-    rounds: int
-    depth: int
-    wave: tuple[Tree, ...]
-    tail: tuple[Tree, ...]
-    ramp_up: tuple[int, ...]
-    ramp_down: tuple[int, ...]
-
-    @property
-    def lost(self) -> tuple[Fraction, int]:
-        """The steps that are lost, and chunks; the less the better."""
-        chunks = len(self.wave) * (self.depth - 1) - len(self.tail)
-        rounds = sum(self.rounds - r for r in (*self.ramp_up, *self.ramp_down))
-        return Fraction(chunks, len(self.wave)) - Fraction(rounds, self.rounds), chunks
-
-    @classmethod
-    def of(cls, trees: Sequence[Tree], rounds: int, depth: int) -> TreeWaves:
-        """Waves of some trees, without a tail."""
-        ramp = (rounds,) * (depth - 1)
-        return cls(rounds, depth, tuple(trees), (), ramp, ramp)
+__all__ = ["find_waves"]
 
 
 def find_waves(
@@ -83,31 +48,29 @@ def find_waves(
     model = _Model(topology, root, chunks, rounds, depth)
     if known is not None:
         model.hint(known)
-    status, values = solve(model.proto, seconds, until)
+    status, values = model.solve(seconds, until)
     if not values:
         return None, status == "INFEASIBLE"
     return model.waves(values), status == "OPTIMAL"
 
 
-class _Model:
+class _Model(CpSatModel):
     """The model, see above."""
 
     def __init__(self, topology: Topology, root: int, chunks: int, rounds: int, depth: int) -> None:
-        from ortools.sat.python import cp_model_helper
-
+        super().__init__()
         self.topology, self.root = topology, root
         self.rounds, self.depth = rounds, depth
-        self.proto = cp_model_helper.CpModelProto()
         self._far = topology.distances[root].tolist()
         least, window = max(self._far), depth - 1
         self.wave = [self._tree(depth, None) for _ in range(chunks)]
         most = chunks * (depth - least) if window >= least else 0
-        self.used = [self._variable(0, 1) for _ in range(most)]
+        self.used = [self.variable() for _ in range(most)]
         self.tail = [self._tree(window, used) for used in self.used]
         for one, two in zip(self.used, self.used[1:], strict=False):
-            self._row([(one, 1), (two, -1)], 0)
-        self.up = [self._variable(1, rounds) for _ in range(window)]
-        self.down = [self._variable(1, rounds) for _ in range(window)]
+            self.row([(one, 1), (two, -1)], 0)
+        self.up = [self.variable(1, rounds) for _ in range(window)]
+        self.down = [self.variable(1, rounds) for _ in range(window)]
         self._loads()
         objective = self.proto.objective
         # R and C lost, times q c; ties are broken by C.
@@ -119,17 +82,6 @@ class _Model:
             objective.vars.append(variable)
             objective.coeffs.append(chunks * scale)
 
-    def _variable(self, low: int, high: int) -> int:
-        self.proto.variables.add().domain.extend((low, high))
-        return len(self.proto.variables) - 1
-
-    def _row(self, terms: Sequence[tuple[int, int]], low: int, high: int = -UNBOUNDED) -> None:
-        row = self.proto.constraints.add().linear
-        for variable, coefficient in terms:
-            row.vars.append(variable)
-            row.coeffs.append(coefficient)
-        row.domain.extend((low, high))
-
     def _tree(self, steps: int, used: int | None) -> dict[tuple[int, int], int]:
         """A tree in so many steps; `used`: the variable that says whether it is there."""
         links, root, far = self.topology.links, self.root, self._far
@@ -138,21 +90,21 @@ class _Model:
         for link, (source, destination) in enumerate(links):
             if destination != root:
                 for step in range(far[source], steps):
-                    tree[link, step] = variable = self._variable(0, 1)
+                    tree[link, step] = variable = self.variable()
                     arrives[destination][step].append(variable)
         for node, by_step in enumerate(arrives):
             if node == root:
                 continue
             every = [variable for now in by_step for variable in now]
             if used is None:
-                self.proto.constraints.add().exactly_one.literals.extend(every)
+                self.exactly_one(every)
             else:
-                self._row([*((one, 1) for one in every), (used, -1)], 0, 0)
+                self.row([*((one, 1) for one in every), (used, -1)], 0, 0)
         for (link, step), variable in tree.items():
             source = links[link][0]
             if source != root:
                 before = [one for now in arrives[source][:step] for one in now]
-                self._row([*((one, 1) for one in before), (variable, -1)], 0)
+                self.row([*((one, 1) for one in before), (variable, -1)], 0)
         return tree
 
     def _loads(self) -> None:
@@ -167,9 +119,9 @@ class _Model:
                 if rounds is None:
                     high = rate.numerator * self.rounds
                     if len(terms) * rate.denominator > high:
-                        self._row(terms, UNBOUNDED, high)
+                        self.row(terms, high=high)
                 elif terms:
-                    self._row([*terms, (rounds, -rate.numerator)], UNBOUNDED, 0)
+                    self.row([*terms, (rounds, -rate.numerator)], high=0)
 
             room([one for age in ages for one in age], None)
             for step in range(window):
