@@ -6,7 +6,7 @@ links less well but are lower and need a smaller C, come first (ForestColl paper
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import gcd
@@ -15,8 +15,8 @@ import numpy as np
 
 from syncoll.errors import ModelError, UsageError
 from syncoll.model import Collective, Fabric, Forest, RelationTable, Topology
-from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
-from syncoll.plugins.turns import Turn
+from syncoll.plugins import Answer, OptionValue, Proposal
+from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.routing import bottleneck
 from syncoll.routing.optimality import imbalance
 from syncoll.scheduling import StepTree, schedule_trees
@@ -84,33 +84,32 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     return Answer(True)
 
 
-class ForestSeed:
+class ForestSeed(ResumingSeed):
     """Proposes pipelined forests."""
 
-    def propose(
+    fits = staticmethod(fits)
+
+    def seconds(self, options: Mapping[str, OptionValue]) -> float:
+        """See `ResumingSeed`."""
+        return _REASONABLE_SECONDS
+
+    def proposals(
         self,
         topology: Topology,
         collective: Collective,
-        limits: SeedLimits,
+        turn: Turn,
         options: Mapping[str, OptionValue],
-    ) -> Generator[Proposal | None, SeedLimits | None]:
-        """See `syncoll.plugins.Seed`; a further call goes on where the last one stopped.
+    ) -> Proposals:
+        """For each number of trees and segments what is better than all before.
 
         Raises:
             ModelError: if a node cannot be reached.
             UsageError: if bandwidths need integers beyond 64 bits.
         """
-        turn = Turn(limits, _REASONABLE_SECONDS)
-        yield from turn.run(self._proposals(topology, collective, turn, int(options["k"])))
-
-    def _proposals(
-        self, topology: Topology, collective: Collective, turn: Turn, fixed_k: int
-    ) -> Iterator[Proposal | None]:
-        limits = turn.limits
-        answer = fits(topology, collective)
+        limits, fixed_k = turn.limits, int(options["k"])
         fabric, shares = _fabric(topology), _shares(topology, collective)
-        if not answer.ok or fabric is None or shares is None:
-            raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
+        assert fabric is not None
+        assert shares is not None
         if turn.is_over:
             return
         forests = _Forests(topology, fabric, shares, turn)

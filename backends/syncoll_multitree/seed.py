@@ -25,7 +25,7 @@ from syncoll.deadline import Deadline
 from syncoll.errors import OutOfTimeError
 from syncoll.model import UNREACHABLE, Algorithm, Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
-from syncoll.plugins.turns import Turn
+from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.scheduling import schedule_trees
 from syncoll_multitree.multitree import copies_of, multitree, places_of, usual_turns
 from syncoll_multitree.quotient import MOST_ORDERS, TranslationQuotient, fewest_steps
@@ -80,28 +80,19 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     return Answer(True, "a spanning tree for every chunk")
 
 
-class MultiTreeSeed:
+class MultiTreeSeed(ResumingSeed):
     """MultiTree, as a seed."""
 
-    def propose(
-        self,
-        topology: Topology,
-        collective: Collective,
-        limits: SeedLimits,
-        options: Mapping[str, OptionValue],
-    ) -> Iterator[Proposal | None]:
-        """The paper's schedule first, then other C and rounds, last what is pipelined."""
-        if fits(topology, collective).ok:
-            turn = Turn(limits)
-            yield from turn.run(self._proposals(topology, collective, turn, options))
+    fits = staticmethod(fits)
 
-    def _proposals(
+    def proposals(
         self,
         topology: Topology,
         collective: Collective,
         turn: Turn,
         options: Mapping[str, OptionValue],
-    ) -> Iterator[Proposal | None]:
+    ) -> Proposals:
+        """The paper's schedule first, then other C and rounds, last what is pipelined."""
         limits, own = turn.limits, float(options["seconds"])
         left = int(options["sends"])
         found: list[tuple[int, Fraction]] = []

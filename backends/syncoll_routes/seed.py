@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from math import ceil
 
@@ -10,10 +10,9 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
-from syncoll.errors import ModelError
 from syncoll.model import Collective, RelationTable, Topology, ranges
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
-from syncoll.plugins.turns import Turn
+from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.scheduling import MOST_SENDS, PathSchedules, Streams, waves_of_streams
 from syncoll_routes.congestion import CongestionRouter, Routes
 from syncoll_routes.flows import MOST_COLUMNS, Flows
@@ -69,32 +68,26 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     return Answer(True)
 
 
-class RouteSeed:
+class RouteSeed(ResumingSeed):
     """Proposes exchanges along routes of least congestion."""
 
-    def propose(
-        self,
-        topology: Topology,
-        collective: Collective,
-        limits: SeedLimits,
-        options: Mapping[str, OptionValue],
-    ) -> Generator[Proposal | None, SeedLimits | None, None]:
-        """See `syncoll.plugins.Seed`."""
-        turn = Turn(limits, _SECONDS)
-        yield from turn.run(self._proposals(topology, collective, turn, options))
+    fits = staticmethod(fits)
 
-    def _proposals(
+    def seconds(self, options: Mapping[str, OptionValue]) -> float:
+        """See `ResumingSeed`."""
+        return _SECONDS
+
+    def proposals(
         self,
         topology: Topology,
         collective: Collective,
         turn: Turn,
         options: Mapping[str, OptionValue],
-    ) -> Iterator[Proposal | None]:
+    ) -> Proposals:
+        """For each C and number of steps the best of the routes that are found."""
         limits = turn.limits
-        answer = fits(topology, collective)
         least = collective.least_chunks(topology.num_nodes)
-        if not answer.ok or least is None:
-            raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
+        assert least is not None  # it fits
         pairs, amounts, chunks_of = _pairs(collective.tabulate(topology.num_nodes, least))
         if not len(pairs):
             return
