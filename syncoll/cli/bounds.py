@@ -20,18 +20,10 @@ import argparse
 from typing import Any
 
 import syncoll
-from syncoll.cli.arguments import (
-    STANDARD_OUTPUT,
-    add_format,
-    add_problem,
-    add_time_limit,
-    add_work,
-    amount,
-    count,
-    output_file,
-)
+from syncoll.cli.arguments import STANDARD_OUTPUT
 from syncoll.cli.exits import Exit
-from syncoll.cli.output import note, print_json, print_page
+from syncoll.cli.options import FORMAT, WORK, add, add_problem, time_limit
+from syncoll.cli.output import note, picked, print_json, print_page
 from syncoll.documents import require_writable
 from syncoll.errors import UsageError
 
@@ -41,35 +33,19 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
     add_problem(parser)
-    parser.add_argument(
-        "-C",
-        "--chunks",
-        type=count,
-        metavar="C",
-        help="chunks per node (default: the least defined)",
-    )
-    parser.add_argument(
-        "--max-steps",
-        type=amount,
-        metavar="S",
-        help="bounds for S up to this (default: 3 beyond the least)",
-    )
-    add_time_limit(
-        parser,
-        "; at the limit, as after Ctrl-C, the bounds proved so far are printed, and always those "
-        "by distances and cuts (default: about 20 s for each bound)",
-    )
-    add_work(parser)
-    parser.add_argument("--prices", action="store_true", help="show the prices that prove each")
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=output_file,
-        metavar="FILE",
-        help="save the bounds with their certificates, for `syncoll check`; - for standard output, "
-        "in place of the table (without --format and --prices)",
-    )
-    add_format(parser)
+    declared = {
+        "-C, --chunks C": "chunks per node (default: the least defined)",
+        "--max-steps S": "bounds for S up to this (default: 3 beyond the least)",
+        **time_limit(
+            "; at the limit, as after Ctrl-C, the bounds proved so far are printed, and always "
+            "those by distances and cuts (default: about 20 s for each bound)"
+        ),
+        **WORK,
+        "--prices": "show the prices that prove each",
+        "-o, --output FILE": "save the bounds with their certificates, for `syncoll check`; - for "
+        "standard output, in place of the table (without --format and --prices)",
+    }
+    add(parser, declared | FORMAT)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -83,14 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
                     f"{option} is about the table, in whose place -o - prints what is saved, as "
                     "JSON; name a file with -o to have both"
                 )
-    bounds = syncoll.bounds(
-        arguments.topology,
-        arguments.collective,
-        chunks=arguments.chunks,
-        max_steps=arguments.max_steps,
-        time_limit=arguments.time_limit,
-        work=arguments.work,
-    )
+    asked = picked(arguments, "topology collective chunks max_steps time_limit work")
+    bounds = syncoll.bounds(**asked)
     code = Exit.INTERRUPTED if bounds.interrupted else Exit.OK
     tabulated = arguments.format != "json" and arguments.output != STANDARD_OUTPUT
     if bounds.more and not tabulated:  # the table says so itself

@@ -33,8 +33,8 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import syncoll
-from syncoll.cli.arguments import add_format, add_meant
 from syncoll.cli.exits import Exit
+from syncoll.cli.options import FORMAT, add, add_meant
 from syncoll.cli.output import picked, print_json, print_page
 from syncoll.documents.sniff import holds_forest
 from syncoll.errors import SpecError, UsageError, VerificationError
@@ -52,21 +52,14 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        type=Path,
-        help="a frontier, bounds or a forest saved with -o, or a folder of them",
-    )
+    file = "a frontier, bounds or a forest saved with -o, or a folder of them"
+    add(parser, {"file FILE": file})
     add_meant(parser)
-    parser.add_argument(
-        "--proofs",
-        metavar="DIR",
-        type=Path,
-        help="check the proof files that the refutations name, in this folder; without it they "
-        "count as a solver's word",
+    proofs = (
+        "check the proof files that the refutations name, in this folder; without it they count as "
+        "a solver's word"
     )
-    add_format(parser)
+    add(parser, {"--proofs DIR": (Path, proofs), **FORMAT})
 
 
 def run(arguments: argparse.Namespace) -> int:

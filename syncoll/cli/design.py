@@ -23,21 +23,20 @@ from __future__ import annotations
 import argparse
 
 import syncoll
-from syncoll.cli.arguments import (
-    STANDARD_OUTPUT,
-    add_format,
-    add_memory_limit,
-    add_progress,
-    add_time_limit,
-    add_work,
-    count,
-    duration,
-    output_file,
-    output_folder,
-    store_name,
-)
+from syncoll.cli.arguments import STANDARD_OUTPUT
 from syncoll.cli.exits import Exit
-from syncoll.cli.output import note, picked, print_json, print_page
+from syncoll.cli.options import (
+    FORMAT,
+    MEMORY_LIMIT,
+    WORK,
+    Declared,
+    add,
+    count,
+    output_folder,
+    progress,
+    time_limit,
+)
+from syncoll.cli.output import note, picked, print_value
 from syncoll.documents import require_writable
 from syncoll.documents.tables import table_format
 from syncoll.errors import SpecError, UsageError
@@ -55,92 +54,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         help='topologies such as "torus(a,b)" or dgx1, and collectives such as allgather',
     )
-    parser.set_defaults(intermixed="named")
-    parser.add_argument(
-        "--where",
-        metavar="CONDITION",
-        action="append",
-        default=[],
-        help='such as "a*b == 64 and ports <= 6"; several must all hold',
+    declared: Declared = {
+        "--where CONDITION ...": 'such as "a*b == 64 and ports <= 6"; several must all hold',
+        "--most N": "the largest value of a name without one (default: 64)",
+        "--one-more-link": "for one machine: which link between two of its nodes, in both "
+        "directions and as wide as most of its links, would help most; pairs of nodes that are "
+        "alike count once",
+        "--steps N": (
+            count,
+            "bound R/C for the first N numbers of steps, too, where that is more than with any "
+            "number (default: with any number alone)",
+        ),
+        "--synthesise": "search frontiers, too, of the machines that may be the best (default: "
+        "bounds alone)",
+        "--search-limit TIME": "for the search of each collective on each of them (default: 10 s)",
+        **time_limit("; what is proved by then is given, as after Ctrl-C (default: none)"),
+        **WORK,
+        **MEMORY_LIMIT,
+        "--jobs N": "so many processes at once (default: 1)",
+        "--executor WHERE": "where bounds are proved, and the solvers run: local, processes, or a "
+        "Dask cluster as dask://HOST:PORT (default: local)",
+        "--store FILE": "where --synthesise keeps its answers, as `syncoll pareto` does; none: "
+        "nowhere",
+        "-o, --output FOLDER": (
+            output_folder,
+            "keep each bound with its proof as it is found, for `syncoll check FOLDER`, and the "
+            "table as index.json; what is there already is checked and not proved anew",
+        ),
+        "--table FILE": "write a row for each machine and collective; a name that ends in .csv or "
+        ".parquet",
+        "--plot PICTURE": "draw R/C over links; a name that ends in .png or .svg",
+        "--report PAGE": "write a page of HTML: tables to sort, pictures, which machine is behind "
+        "which and why, and which is the best for which size; it loads nothing",
+        **FORMAT,
+        **progress(),
+    }
+    add(parser, declared)
+    parser.set_defaults(
+        intermixed="named", smaller="a smaller --most, or a --where that leaves fewer machines"
     )
-    parser.add_argument(
-        "--most",
-        type=count,
-        metavar="N",
-        help="the largest value of a name without one (default: 64)",
-    )
-    parser.add_argument(
-        "--one-more-link",
-        action="store_true",
-        help="for one machine: which link between two of its nodes, in both directions and as wide "
-        "as most of its links, would help most; pairs of nodes that are alike count once",
-    )
-    parser.add_argument(
-        "--steps",
-        type=count,
-        metavar="N",
-        help="bound R/C for the first N numbers of steps, too, where that is more than with any "
-        "number (default: with any number alone)",
-    )
-    parser.add_argument(
-        "--synthesise",
-        action="store_true",
-        help="search frontiers, too, of the machines that may be the best (default: bounds alone)",
-    )
-    parser.add_argument(
-        "--search-limit",
-        type=duration,
-        metavar="TIME",
-        help="for the search of each collective on each of them (default: 10 s)",
-    )
-    add_time_limit(parser, "; what is proved by then is given, as after Ctrl-C (default: none)")
-    add_work(parser)
-    add_memory_limit(parser)
-    parser.set_defaults(smaller="a smaller --most, or a --where that leaves fewer machines")
-    parser.add_argument(
-        "--jobs", type=count, metavar="N", help="so many processes at once (default: 1)"
-    )
-    parser.add_argument(
-        "--executor",
-        metavar="WHERE",
-        help="where bounds are proved, and the solvers run: local, processes, or a Dask cluster as "
-        "dask://HOST:PORT (default: local)",
-    )
-    parser.add_argument(
-        "--store",
-        type=store_name,
-        metavar="FILE",
-        help="where --synthesise keeps its answers, as `syncoll pareto` does; none: nowhere",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=output_folder,
-        metavar="FOLDER",
-        help="keep each bound with its proof as it is found, for `syncoll check FOLDER`, and the "
-        "table as index.json; what is there already is checked and not proved anew",
-    )
-    parser.add_argument(
-        "--table",
-        type=output_file,
-        metavar="FILE",
-        help="write a row for each machine and collective; a name that ends in .csv or .parquet",
-    )
-    parser.add_argument(
-        "--plot",
-        type=output_file,
-        metavar="PICTURE",
-        help="draw R/C over links; a name that ends in .png or .svg",
-    )
-    parser.add_argument(
-        "--report",
-        type=output_file,
-        metavar="PAGE",
-        help="write a page of HTML: tables to sort, pictures, which machine is behind which and "
-        "why, and which is the best for which size; it loads nothing",
-    )
-    add_format(parser)
-    add_progress(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -156,29 +108,16 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError("the table goes to standard output; --report needs the name of a file")
         require_writable(arguments.report)
     topologies, collectives = _told_apart(arguments.named, arguments.session.specs)
+    settings = picked(arguments, "jobs store executor memory_limit")
     found = syncoll.design(
         topologies,
         collectives,
-        where=arguments.where,
-        most=arguments.most,
-        one_more_link=arguments.one_more_link,
         steps=arguments.steps or 0,
-        synthesise=arguments.synthesise,
-        search_limit=arguments.search_limit,
-        time_limit=arguments.time_limit,
-        work=arguments.work,
-        output=arguments.output,
-        progress=arguments.progress,
-        **{
-            name: value
-            for name, value in picked(arguments, "jobs store executor memory_limit").items()
-            if value is not None
-        },
+        **picked(arguments, "where most one_more_link synthesise search_limit time_limit work"),
+        **picked(arguments, "output progress"),
+        **{name: value for name, value in settings.items() if value is not None},
     )
-    if arguments.format == "json":
-        print_json(found.document())
-    else:
-        print_page(found.page())
+    print_value(arguments, found)
     if arguments.output is not None:
         note(f"saved in {arguments.output}")
     if arguments.table is not None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import argparse
 
 import syncoll
-from syncoll.cli.arguments import add_format, add_instance, add_problem, add_solver
 from syncoll.cli.exits import Exit
+from syncoll.cli.options import FORMAT, add, add_instance, add_problem, add_solver
 from syncoll.cli.output import picked, print_json, print_page
 
 _SIZE = "variables constraints booleans integers clauses cardinalities linears differences literals"
@@ -22,19 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
     add_problem(parser)
     add_instance(parser)
-    add_format(parser)
+    add(parser, FORMAT)
     add_solver(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
-    found = syncoll.explain(
-        arguments.topology,
-        arguments.collective,
-        chunks=arguments.chunks,
-        steps=arguments.steps,
-        rounds=arguments.rounds,
-    )
+    found = syncoll.explain(**picked(arguments, "topology collective chunks steps rounds"))
     if arguments.format != "json":
         print_page(found.page())
         return Exit.OK

@@ -19,14 +19,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 from pathlib import Path
 from typing import Any
 
 from syncoll.api.exports import ExportResult, export_each
-from syncoll.cli.arguments import STANDARD_OUTPUT, add_format, add_in_place, output_file, size
+from syncoll.cli.arguments import STANDARD_OUTPUT
 from syncoll.cli.exits import Exit
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options
+from syncoll.cli.options import FILE, FORMAT, Declared, add, add_in_place, output_file
 from syncoll.cli.output import note, picked, print_json, print_text, write_bytes
 from syncoll.cli.points import add_point, chosen
 from syncoll.documents import WITH_ALGORITHMS, StoredAlgorithm, StoredFile, read_file
@@ -40,36 +40,25 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="saved with -o")
-    parser.add_argument(
-        "--to",
-        metavar="FORMAT",
-        required=True,
-        help="such as mscclpp, msccl-xml or chakra; `syncoll plugins` lists them",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT",
-        type=_output,
-        required=True,
-        help="a name with a suffix: the file to write; any other: a folder with an export of each; "
-        "- for standard output",
-    )
+    add(parser, FILE)
+    needed: Declared = {
+        "--to FORMAT": "such as mscclpp, msccl-xml or chakra; `syncoll plugins` lists them",
+        "-o, --output OUT": (
+            _output,
+            "a name with a suffix: the file to write; any other: a folder with an export of each; "
+            "- for standard output",
+        ),
+    }
+    add(parser, needed, required=True)
     add_point(parser)
     add_in_place(parser)
-    parser.add_argument(
-        "--min-bytes",
-        metavar="SIZE",
-        type=_size,
-        default=0,
-        help="the smallest message for which the runtime should choose it (default: 0)",
-    )
-    parser.add_argument(
-        "--max-bytes", metavar="SIZE", type=_size, help="the largest one (default: no limit)"
-    )
+    sizes = {
+        "--min-bytes SIZE = 0": "the smallest message for which the runtime should choose it",
+        "--max-bytes SIZE": "the largest one (default: no limit)",
+    }
+    add(parser, sizes)
     add_exporter_options(parser)
-    add_format(parser)
+    add(parser, FORMAT)
 
 
 def _output(text: str) -> tuple[Path, bool]:
@@ -77,10 +66,6 @@ def _output(text: str) -> tuple[Path, bool]:
     path = output_file(text)
     separators = tuple(one for one in (os.sep, os.altsep) if one)
     return path, text.endswith(separators) or not path.suffix
-
-
-def _size(text: str) -> int:
-    return 0 if re.fullmatch(r"0+", text) else size(text)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from syncoll.cli.options import add
 from syncoll.errors import OptionError
 from syncoll.plugins import ExporterRecord, PluginManager, parse_options, resolve_options
 from syncoll.runtime.exported import ours_first
@@ -17,13 +18,8 @@ _FLAG = "flag "
 def add_exporter_options(parser: argparse.ArgumentParser) -> None:
     """--option, and the flags of the exporters that are installed."""
     group = parser.add_argument_group("options of the format")
-    group.add_argument(
-        "--option",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="any option of the exporter; `syncoll plugins --options` lists them; repeatable",
-    )
+    about = "any option of the exporter; `syncoll plugins --options` lists them; repeatable"
+    add(group, {"--option NAME=VALUE ...": about})
     plugins = PluginManager.discover()
     parser.set_defaults(plugins=plugins)
     known = {option for action in parser._actions for option in action.option_strings}

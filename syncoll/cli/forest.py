@@ -26,16 +26,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import syncoll
-from syncoll.cli.arguments import (
-    add_format,
-    add_progress,
-    add_time_limit,
-    amount,
-    count,
-    json_for_dash,
-    output_file,
-)
+from syncoll.cli.arguments import json_for_dash
 from syncoll.cli.exits import Exit
+from syncoll.cli.options import FORMAT, add, progress, time_limit
 from syncoll.cli.output import note, print_result
 from syncoll.documents import require_writable
 from syncoll.errors import UsageError
@@ -46,42 +39,27 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
-    parser.add_argument("topology", metavar="TOPOLOGY", help='such as dgx1, "ring(8)", FILE:NAME')
-    parser.add_argument(
-        "collective",
-        nargs="?",
-        metavar="COLLECTIVE",
-        help="allgather, reducescatter, allreduce, broadcast or reduce, also with its root: "
-        '"broadcast(root=3)" (default: allgather)',
-    )
+    declared = {
+        "topology TOPOLOGY": 'such as dgx1, "ring(8)", FILE:NAME',
+        "collective [COLLECTIVE]": "allgather, reducescatter, allreduce, broadcast or reduce, also "
+        'with its root: "broadcast(root=3)" (default: allgather)',
+    }
+    add(parser, declared)
     parser.add_argument(
         "--collective", dest="named", metavar="COLLECTIVE", help="the same as an option"
     )
-    parser.add_argument(
-        "--root", type=amount, metavar="N", help="of broadcast and reduce (default: 0)"
-    )
-    parser.add_argument(
-        "--fixed-k",
-        type=count,
-        metavar="K",
-        help="trees for each root (default: the least number that is optimal)",
-    )
-    parser.add_argument(
-        "--backend", metavar="NAME", help="the seed that packs them (default: the one that can)"
-    )
-    add_time_limit(
-        parser, "; at the limit the best trees so far are printed, or exit code 3 (default: none)"
-    )
-    parser.add_argument("--trees", action="store_true", help="list every tree")
-    add_format(parser)
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=output_file,
-        metavar="FILE",
-        help="save what --format json prints; - for standard output",
-    )
-    add_progress(parser)
+    declared = {
+        "--root N": "of broadcast and reduce (default: 0)",
+        "--fixed-k K": "trees for each root (default: the least number that is optimal)",
+        "--backend NAME": "the seed that packs them (default: the one that can)",
+        **time_limit(
+            "; at the limit the best trees so far are printed, or exit code 3 (default: none)"
+        ),
+        "--trees": "list every tree",
+        **FORMAT,
+        "-o, --output FILE": "save what --format json prints; - for standard output",
+    }
+    add(parser, declared | progress())
     parser.set_defaults(kinds={"topology": "topology"}, intermixed="collective")
 
 

@@ -19,8 +19,9 @@ import sys
 from pathlib import Path
 
 import syncoll
-from syncoll.cli.arguments import STANDARD_OUTPUT, output_file
+from syncoll.cli.arguments import STANDARD_OUTPUT
 from syncoll.cli.exits import Exit
+from syncoll.cli.options import Declared, add
 from syncoll.cli.output import note, write
 from syncoll.documents import write_atomically
 from syncoll.errors import UsageError
@@ -31,27 +32,14 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
-    parser.add_argument(
-        "importer", metavar="NAME", help="such as nvidia-smi; `syncoll plugins` lists them"
-    )
-    parser.add_argument("file", metavar="FILE", help="what the tool printed; - for standard input")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=output_file,
-        help="write the spec to a file (default: -, standard output)",
-    )
-    parser.add_argument(
-        "--name", metavar="NAME", help="of the topology (default: made from the file's name)"
-    )
-    parser.add_argument(
-        "--option",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="an option of the importer, such as link=25GB/s; repeatable",
-    )
+    declared: Declared = {
+        "importer NAME": "such as nvidia-smi; `syncoll plugins` lists them",
+        "file FILE": (str, "what the tool printed; - for standard input"),
+        "-o, --output FILE": "write the spec to a file (default: -, standard output)",
+        "--name NAME": "of the topology (default: made from the file's name)",
+        "--option NAME=VALUE ...": "an option of the importer, such as link=25GB/s; repeatable",
+    }
+    add(parser, declared)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -30,6 +30,7 @@ __all__ = [
     "print_result",
     "print_table",
     "print_text",
+    "print_value",
     "width",
     "write",
     "write_bytes",
@@ -79,15 +80,20 @@ def note(text: str) -> None:
         write(sys.stderr, f"{visible(text)}\n")
 
 
-def print_result(arguments: argparse.Namespace, result: Any, **how: Any) -> None:
-    """A value that has a document, as `--format` says; `how` is said to its page.
-
-    Where it is to be saved too, that comes last: a full disk must not cost the answer.
-    """
+def print_value(arguments: argparse.Namespace, value: Any, **how: Any) -> None:
+    """A value that has a document, as `--format` says; `how` is said to its page."""
     if arguments.format == "json":
-        print_json(result.document())
+        print_json(value.document())
     else:
-        print_page(result.page(**how))
+        print_page(value.page(**how))
+
+
+def print_result(arguments: argparse.Namespace, result: Any, **how: Any) -> None:
+    """Prints a value as `print_value` does, and saves it where it is to be saved too.
+
+    That comes last: a full disk must not cost the answer.
+    """
+    print_value(arguments, result, **how)
     if arguments.output is not None:
         result.save(arguments.output)
         note(f"saved in {arguments.output}")

@@ -25,7 +25,7 @@ from typing import Any
 
 import syncoll
 from syncoll.api.base import deadline_of
-from syncoll.cli.arguments import add_problem, add_solver
+from syncoll.cli.options import add, add_problem, add_solver
 from syncoll.cli.output import note, picked, print_page
 from syncoll.cli.search_command import add_search, run_search
 from syncoll.deadline import interrupted_at
@@ -39,26 +39,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_problem(parser)
     add_search(parser)
     add_solver(parser, pool=True)
-    group = parser.add_argument_group("sizes of messages")
-    group.add_argument(
-        "--optimise-for",
-        metavar="FROM:TO",
-        help="sizes of one node's data (of a collective with sizes, of one unit), also FROM..TO, "
-        "or one size, such as 64KiB:4MiB: only points are searched that may be the fastest for one "
-        "of them, by S * alpha + (R/C) * L * beta; the simulated times of the points are shown "
-        "below the frontier",
-    )
-    group.add_argument(
-        "--alpha",
-        metavar="TIME",
-        help="of a step, such as 0.7us (default: the latencies of the machine)",
-    )
-    group.add_argument(
-        "--beta",
-        metavar="BANDWIDTH",
-        help="of a link of one chunk per round, such as 25GB/s (default: what the machine's "
-        "description says)",
-    )
+    sizes = {
+        "--optimise-for FROM:TO": "sizes of one node's data (of a collective with sizes, of one "
+        "unit), also FROM..TO, or one size, such as 64KiB:4MiB: only points are searched that may "
+        "be the fastest for one of them, by S * alpha + (R/C) * L * beta; the simulated times of "
+        "the points are shown below the frontier",
+        "--alpha TIME": "of a step, such as 0.7us (default: the latencies of the machine)",
+        "--beta BANDWIDTH": "of a link of one chunk per round, such as 25GB/s (default: what the "
+        "machine's description says)",
+    }
+    add(parser.add_argument_group("sizes of messages"), sizes)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -39,18 +39,19 @@ from pathlib import Path
 
 import syncoll
 from syncoll.api.base import size_range
-from syncoll.cli.arguments import (
-    add_format,
-    add_in_place,
-    add_progress,
-    add_timing,
-    output_file,
-    output_folder,
-    size,
-)
 from syncoll.cli.exits import Exit
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options, flags_given
-from syncoll.cli.output import note, print_json, print_page, print_text
+from syncoll.cli.options import (
+    BETA_IN_FILE,
+    FORMAT,
+    TIMING,
+    Declared,
+    add,
+    add_in_place,
+    output_folder,
+    progress,
+)
+from syncoll.cli.output import note, picked, print_json, print_page, print_text
 from syncoll.documents import require_new_folder, require_writable, write_atomically
 from syncoll.errors import UsageError, VerificationError
 from syncoll.planning import PlannedExports, picture_format
@@ -61,61 +62,29 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
-    parser.add_argument("file", metavar="FRONTIER", type=Path, help="saved with -o")
-    parser.add_argument(
-        "--alpha",
-        metavar="TIME",
-        help="latency of each send, in lockstep of each step, such as 0.7us (default: the "
-        "latencies in the file, if its machine has any)",
-    )
-    parser.add_argument(
-        "--beta",
-        metavar="BANDWIDTH",
-        help="of a link of one chunk per round, such as 25GB/s (default: what the file says, if "
-        "its machine has units)",
-    )
-    parser.add_argument(
-        "--overhead",
-        metavar="TIME",
-        default="0s",
-        help="of each call, whatever the algorithm; moves no crossover (default: 0s)",
-    )
-    add_timing(parser)
-    parser.add_argument(
-        "--size",
-        metavar="SIZE",
-        type=size,
-        action="append",
-        default=[],
-        help="L, such as 64MiB, for which to name the fastest; also several. "
-        "Of a pipeline the member that is the fastest there takes part, beside those for 1 KiB "
-        "to 1 GiB",
-    )
-    parser.add_argument(
-        "--sizes",
-        metavar="FROM..TO",
-        help="sizes L to show, such as 1KiB..1GiB, also FROM:TO, or one (default: all; in a plot "
-        "1KiB to 1GiB and every crossover)",
-    )
-    parser.add_argument(
-        "--plot",
-        metavar="PICTURE",
-        type=output_file,
-        help="draw time and bandwidth over size; a name that ends in .png or .svg",
-    )
-    add_format(parser)
-    add_progress(parser)
+    declared = {
+        "file FRONTIER": "saved with -o",
+        "--alpha TIME": "latency of each send, in lockstep of each step, such as 0.7us (default: "
+        "the latencies in the file, if its machine has any)",
+        **BETA_IN_FILE,
+        "--overhead TIME = 0s": "of each call, whatever the algorithm; moves no crossover",
+        **TIMING,
+        "--size SIZE ...": "L, such as 64MiB, for which to name the fastest; also several. Of a "
+        "pipeline the member that is the fastest there takes part, beside those for 1 KiB to 1 GiB",
+        "--sizes FROM..TO": "sizes L to show, such as 1KiB..1GiB, also FROM:TO, or one (default: "
+        "all; in a plot 1KiB to 1GiB and every crossover)",
+        "--plot PICTURE": "draw time and bandwidth over size; a name that ends in .png or .svg",
+    }
+    add(parser, declared | FORMAT | progress())
     group = parser.add_argument_group("exports")
-    group.add_argument("--to", metavar="FORMAT", help="such as mscclpp or msccl-xml")
-    group.add_argument(
-        "-o", "--output", metavar="FOLDER", type=output_folder, help="a new folder for the exports"
-    )
+    exports: Declared = {
+        "--to FORMAT": "such as mscclpp or msccl-xml",
+        "-o, --output FOLDER": (output_folder, "a new folder for the exports"),
+    }
+    add(group, exports)
     add_in_place(group)
-    group.add_argument(
-        "--skip-refused",
-        action="store_true",
-        help="plan without the algorithms that the format cannot express (default: give up)",
-    )
+    skipping = "plan without the algorithms that the format cannot express (default: give up)"
+    add(group, {"--skip-refused": skipping})
     add_exporter_options(parser)
 
 
@@ -136,16 +105,10 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         plan = syncoll.plan(
             arguments.file,
-            alpha=arguments.alpha,
-            beta=arguments.beta,
-            overhead=arguments.overhead,
-            timing=arguments.timing,
-            size=arguments.size,
-            to=arguments.to,
-            in_place=arguments.in_place,
-            skip_refused=arguments.skip_refused,
             options=options,
-            progress=arguments.progress,
+            **picked(
+                arguments, "alpha beta overhead timing size to in_place skip_refused progress"
+            ),
         )
     except VerificationError as error:
         if output is None:

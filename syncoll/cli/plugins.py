@@ -10,8 +10,8 @@ from __future__ import annotations
 import argparse
 
 import syncoll
-from syncoll.cli.arguments import add_format
 from syncoll.cli.exits import Exit
+from syncoll.cli.options import FORMAT, add
 from syncoll.cli.output import picked, print_json, print_page
 from syncoll.pages.plugins import plugin_records
 
@@ -20,12 +20,7 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
-    parser.add_argument(
-        "--options",
-        action="store_true",
-        help="also what formulas a backend takes, and every option",
-    )
-    add_format(parser)
+    add(parser, {"--options": "also what formulas a backend takes, and every option", **FORMAT})
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import argparse
 import re
 from pathlib import Path
 
+from syncoll.cli.options import add
 from syncoll.documents import StoredAlgorithm, StoredFile
 from syncoll.errors import UsageError
 from syncoll.results import Family
@@ -15,13 +16,8 @@ __all__ = ["add_point", "chosen"]
 
 def add_point(parser: argparse.ArgumentParser) -> None:
     """The option for one of them."""
-    parser.add_argument(
-        "--point",
-        metavar="POINT",
-        type=_point,
-        help="one algorithm: its number from 0, or S,R,C, of a member of a pipeline too (default: "
-        "all but members)",
-    )
+    about = "one algorithm: its number from 0, or S,R,C, of a member of a pipeline too"
+    add(parser, {"--point POINT": (_point, f"{about} (default: all but members)")})
 
 
 def _point(text: str) -> tuple[int, ...]:

@@ -19,24 +19,21 @@ of it: "card 2" for the network card of GPU 2.
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 import syncoll
-from syncoll.cli.arguments import (
-    add_format,
-    add_progress,
-    add_solver,
-    add_time_limit,
-    add_work,
-    amount,
-    count,
-    duration,
-    json_for_dash,
-    output_file,
-)
+from syncoll.cli.arguments import json_for_dash
 from syncoll.cli.exits import Exit
-from syncoll.cli.output import note, picked, print_json, print_page
-from syncoll.cli.search_command import free_name
+from syncoll.cli.options import (
+    COLLECTIVE_MEANT,
+    FORMAT,
+    WORK,
+    add,
+    add_solver,
+    progress,
+    time_limit,
+)
+from syncoll.cli.output import note, picked, print_value
+from syncoll.cli.search_command import ended
 from syncoll.documents import require_writable
 from syncoll.documents.tables import table_format
 from syncoll.errors import UsageError
@@ -46,66 +43,37 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
-    parser.add_argument(
-        "file", metavar="FILE", type=Path, help="a frontier of the whole machine, saved with -o"
-    )
-    parser.add_argument(
-        "--without",
-        metavar="WHAT",
-        action="append",
-        default=[],
-        help='what is broken, such as "link 3->6" or "node 5"; several are broken together',
-    )
-    parser.add_argument(
-        "--slow",
-        metavar='"WHAT by N"',
-        action="append",
-        default=[],
-        help="what has an Nth of its bandwidth (also several)",
-    )
+    declared = {
+        "file FILE": "a frontier of the whole machine, saved with -o",
+        "--without WHAT ...": 'what is broken, such as "link 3->6" or "node 5"; several are broken '
+        "together",
+        '--slow "WHAT by N" ...': "what has an Nth of its bandwidth (also several)",
+    }
+    add(parser, declared)
     parser.add_argument(
         "--survey",
         choices=("links", "cables", "nodes", "switches"),
         help="in place of --without: each one in turn; links are directions, cables both of them",
     )
-    parser.add_argument(
-        "--collective", metavar="COLLECTIVE", help="that it is (default: by the name in the file)"
-    )
-    group = parser.add_argument_group("search")
-    group.add_argument(
-        "--max-steps",
-        type=amount,
-        metavar="S",
-        help="S at most (default: 3 more than the least possible)",
-    )
-    group.add_argument("--max-chunks", type=count, metavar="C", help="C at most (as for pareto)")
-    add_time_limit(group, " (default: 30s; with --survey none for all of it)")
-    add_work(group)
-    group.add_argument(
-        "--search-limit",
-        type=duration,
-        metavar="TIME",
-        help="with --survey, for each failure (default: 10s)",
-    )
-    output = parser.add_argument_group("output")
-    add_format(output)
-    output.add_argument(
-        "-o",
-        "--output",
-        type=output_file,
-        metavar="FILE",
-        help="save the frontier of the damaged machine as JSON as it grows, for every command that "
-        "takes one; - for standard output, once, in place of the tables; with --survey a folder of "
-        "them, from which it goes on",
-    )
-    output.add_argument(
-        "--table",
-        type=output_file,
-        metavar="FILE",
-        help="with --survey, write a row for each failure and S; a name that ends in .csv or "
-        ".parquet",
-    )
-    add_progress(output)
+    add(parser, COLLECTIVE_MEANT)
+    declared = {
+        "--max-steps S": "S at most (default: 3 more than the least possible)",
+        "--max-chunks C": "C at most (as for pareto)",
+        **time_limit(" (default: 30s; with --survey none for all of it)"),
+        **WORK,
+        "--search-limit TIME": "with --survey, for each failure (default: 10s)",
+    }
+    add(parser.add_argument_group("search"), declared)
+    declared = {
+        **FORMAT,
+        "-o, --output FILE": "save the frontier of the damaged machine as JSON as it grows, for "
+        "every command that takes one; - for standard output, once, in place of the tables; with "
+        "--survey a folder of them, from which it goes on",
+        "--table FILE": "with --survey, write a row for each failure and S; a name that ends in "
+        ".csv or .parquet",
+        **progress(),
+    }
+    add(parser.add_argument_group("output"), declared)
     add_solver(parser, pool=True)
 
 
@@ -118,30 +86,14 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"--{name.replace('_', '-')} is for --survey")
     to_stdout = arguments.output is not None and str(arguments.output) == "-"
     json_for_dash(arguments)
-    found = syncoll.repair(
-        arguments.file,
-        **picked(
-            arguments,
-            "without slow collective max_steps max_chunks time_limit work output progress",
-        ),
+    asked = "without slow collective max_steps max_chunks time_limit work output progress"
+    found = syncoll.repair(arguments.file, **picked(arguments, asked))
+    code = ended(
+        arguments,
+        found.frontier,
+        lambda: print_value(arguments, found.frontier if to_stdout else found),
     )
-    frontier, output = found.frontier, arguments.output
-    if frontier.interrupted and output is None:
-        output = free_name(frontier)
-        frontier.save(output)
-    if arguments.format == "json":
-        print_json(frontier.document() if to_stdout else found.document())
-    else:
-        print_page(found.page())
-    if output is not None and not frontier.unsaved:
-        note(f"saved in {output}")
-    if frontier.interrupted:
-        return Exit.INTERRUPTED
-    if frontier.unsaved:
-        return Exit.BAD_INPUT
-    if frontier.impossible:
-        return Exit.IMPOSSIBLE
-    return Exit.OK if frontier else Exit.UNDECIDED
+    return Exit.UNDECIDED if code is None else code
 
 
 def _survey(arguments: argparse.Namespace) -> int:
@@ -157,10 +109,7 @@ def _survey(arguments: argparse.Namespace) -> int:
         arguments.survey,
         **picked(arguments, "collective search_limit time_limit work output progress"),
     )
-    if arguments.format == "json":
-        print_json(found.document())
-    else:
-        print_page(found.page())
+    print_value(arguments, found)
     if arguments.output is not None:
         note(f"saved in {arguments.output}")
     if arguments.table is not None:

@@ -19,12 +19,12 @@ they are assumed, the page says so, and its reader can change them.
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 import syncoll
-from syncoll.cli.arguments import STANDARD_OUTPUT, add_meant, output_file, output_folder
+from syncoll.cli.arguments import STANDARD_OUTPUT, classics_of
 from syncoll.cli.exits import Exit
-from syncoll.cli.output import print_page, print_text, write_bytes
+from syncoll.cli.options import FILE, Declared, add, add_meant, output_folder
+from syncoll.cli.output import picked, print_page, print_text, write_bytes
 from syncoll.documents import require_writable
 from syncoll.planning import require_matplotlib
 
@@ -33,31 +33,19 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="saved with -o")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="PAGE",
-        type=output_file,
-        default=Path("report.html"),
-        help="the page to write; - for standard output (default: report.html)",
-    )
-    parser.add_argument("--alpha", metavar="TIME", help="latency of a step, such as 0.7us")
-    parser.add_argument(
-        "--beta", metavar="BANDWIDTH", help="of a link of one chunk per round, such as 25GB/s"
-    )
-    parser.add_argument(
-        "--figures",
-        metavar="FOLDER",
-        type=output_folder,
-        help="also draw figures for papers, each as SVG and as PNG",
-    )
-    parser.add_argument(
-        "--classics",
-        metavar="NAMES",
-        default="all",
-        help="to simulate beside it: all, none, or names with commas between them (default: all)",
-    )
+    declared: Declared = {
+        **FILE,
+        "-o, --output PAGE = report.html": "the page to write; - for standard output",
+        "--alpha TIME": "latency of a step, such as 0.7us",
+        "--beta BANDWIDTH": "of a link of one chunk per round, such as 25GB/s",
+        "--figures FOLDER": (
+            output_folder,
+            "also draw figures for papers, each as SVG and as PNG",
+        ),
+        "--classics NAMES = all": "to simulate beside it: all, none, or names with commas between "
+        "them",
+    }
+    add(parser, declared)
     add_meant(parser)
 
 
@@ -68,15 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
         require_writable(arguments.output)
     if arguments.figures is not None:
         require_matplotlib("figures")
-    chosen = arguments.classics
-    made = syncoll.report(
-        arguments.file,
-        alpha=arguments.alpha,
-        beta=arguments.beta,
-        collective=arguments.collective,
-        topology=arguments.topology,
-        classics=chosen == "all" or ([] if chosen == "none" else chosen.split(",")),
-    )
+    asked = picked(arguments, "alpha beta collective topology")
+    made = syncoll.report(arguments.file, classics=classics_of(arguments), **asked)
     if arguments.figures is not None:
         made.save_figures(arguments.figures)
     if to_stream:

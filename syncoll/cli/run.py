@@ -25,14 +25,13 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import syncoll
 from syncoll.api.runs import SHORT_TYPES
-from syncoll.cli.arguments import add_format, amount, count, duration, size
 from syncoll.cli.exits import Exit
+from syncoll.cli.options import FILE, FORMAT, Declared, add
 from syncoll.cli.output import note, picked, print_json, print_page, print_text
 from syncoll.cli.points import add_point, chosen
 from syncoll.documents import WITH_ALGORITHMS, StoredFile, read_file
@@ -47,61 +46,31 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="saved with -o")
+    add(parser, FILE)
     add_point(parser)
-    parser.add_argument(
-        "--size",
-        type=size,
-        metavar="SIZE",
-        help="of one node's data, of uneven ones the largest, such as 64KiB (default: 1MiB; via "
-        "mpi 4KiB, 64KiB and 1MiB)",
-    )
-    parser.add_argument(
-        "--via",
-        choices=("memory", "mpi"),
-        default="memory",
-        help="memory: all nodes in this process; mpi: a process for each (default: memory)",
-    )
-    parser.add_argument(
-        "--dtype",
-        type=_dtype,
-        choices=("float32", "float64", "float16", "bfloat16", "int32", "int64", "int8"),
-        default="float32",
-        help="type of the elements; fp16 and bf16 are float16 and bfloat16, which are reduced in "
-        "float32 and rounded after each operation (default: float32)",
-    )
-    parser.add_argument(
-        "--op",
-        choices=("sum", "prod", "max", "min"),
-        default="sum",
-        help="how combining collectives reduce (default: sum)",
-    )
-    parser.add_argument(
-        "--seed", type=amount, default=0, metavar="N", help="of the random data (default: 0)"
-    )
-    group = parser.add_argument_group("via mpi")
-    group.add_argument(
-        "-n", "--ranks", type=count, metavar="N", help="processes: as many as nodes (default)"
-    )
-    group.add_argument(
-        "--sizes",
-        metavar="A,B,...",
-        help="several sizes, one after the other, also FROM..TO or FROM:TO in steps of a "
-        "factor of 4",
-    )
-    group.add_argument(
-        "--repeats",
-        type=count,
-        metavar="N",
-        help="how often each is timed (default: 10)",
-    )
-    group.add_argument(
-        "--time-limit",
-        type=duration,
-        metavar="TIME",
-        help="of everything, such as 30s; then all processes are ended (default: 120s)",
-    )
-    add_format(parser)
+    declared: Declared = {
+        "--size SIZE": "of one node's data, of uneven ones the largest, such as 64KiB (default: "
+        "1MiB; via mpi 4KiB, 64KiB and 1MiB)",
+        "--via memory|mpi": "memory: all nodes in this process; mpi: a process for each",
+        "--dtype float32|float64|float16|bfloat16|int32|int64|int8": (
+            _dtype,
+            "type of the elements; fp16 and bf16 are float16 and bfloat16, which are reduced in "
+            "float32 and rounded after each operation",
+        ),
+        "--op sum|prod|max|min": "how combining collectives reduce",
+        "--seed N = 0": "of the random data",
+    }
+    add(parser, declared)
+    declared = {
+        "-n, --ranks N": "processes: as many as nodes (default)",
+        "--sizes A,B,...": "several sizes, one after the other, also FROM..TO or FROM:TO in steps "
+        "of a factor of 4",
+        "--repeats N": "how often each is timed (default: 10)",
+        "--time-limit TIME": "of everything, such as 30s; then all processes are ended (default: "
+        "120s)",
+    }
+    add(parser.add_argument_group("via mpi"), declared)
+    add(parser, FORMAT)
 
 
 def _dtype(text: str) -> str:

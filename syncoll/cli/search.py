@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 
 import syncoll
-from syncoll.cli.arguments import add_solver
+from syncoll.cli.options import add, add_solver
 from syncoll.cli.search_command import add_search, run_search
 
 __all__ = ["add_arguments", "run"]
@@ -21,7 +21,7 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
-    parser.add_argument("reference", metavar="SEARCH", help="FILE:NAME, or a shipped search")
+    add(parser, {"reference SEARCH": "FILE:NAME, or a shipped search"})
     add_search(parser)
     add_solver(parser, pool=True)
     parser.set_defaults(kinds={"reference": "search"})

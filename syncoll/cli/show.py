@@ -24,9 +24,9 @@ from pathlib import Path
 
 import syncoll
 from syncoll import documents
-from syncoll.cli.arguments import add_format, count
 from syncoll.cli.exits import Exit
-from syncoll.cli.output import print_json, print_page, width
+from syncoll.cli.options import FORMAT, add
+from syncoll.cli.output import print_json, print_page, print_value, width
 from syncoll.documents.sniff import holds_forest
 from syncoll.errors import UsageError
 from syncoll.session.reference import kind_of
@@ -39,28 +39,15 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
     parser.add_argument("what", metavar="NAME|FILE", help="`syncoll spec list` lists the names")
-    parser.add_argument(
-        "collective",
-        metavar="COLLECTIVE",
-        nargs="?",
-        help="which the symmetry of a machine is to keep too; only with --symmetry",
-    )
-    parser.add_argument(
-        "--symmetry", action="store_true", help="of a machine, alone or with a collective"
-    )
-    parser.add_argument(
-        "--nodes",
-        type=count,
-        metavar="P",
-        help="nodes for a collective's pre and post (default: 4, or the least defined beyond)",
-    )
-    parser.add_argument(
-        "-C",
-        "--chunks",
-        type=count,
-        metavar="C",
-        help="chunks per node for a collective (default: the least defined)",
-    )
+    declared = {
+        "collective [COLLECTIVE]": "which the symmetry of a machine is to keep too; only with "
+        "--symmetry",
+        "--symmetry": "of a machine, alone or with a collective",
+        "--nodes P": "nodes for a collective's pre and post (default: 4, or the least defined "
+        "beyond)",
+        "-C, --chunks C": "chunks per node for a collective (default: the least defined)",
+    }
+    add(parser, declared)
     parser.add_argument(
         "--as",
         dest="view",
@@ -69,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how algorithms are shown: step by step, or as a schedule table for each node "
         "(default: steps)",
     )
-    add_format(parser)
+    add(parser, FORMAT)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -84,11 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.symmetry:
         return _show_symmetry(arguments, kind)
     if kind == "file" and arguments.view == _VIEWS[0] and holds_forest(Path(what)):
-        forests = syncoll.load_forest(what)
-        if arguments.format == "json":
-            print_json(forests.document())
-        else:
-            print_page(forests.page(trees=True))
+        print_value(arguments, syncoll.load_forest(what), trees=True)
         return Exit.OK
     # Only now, so that a mistyped name loads none of it.
     from syncoll.documents.record import written

@@ -18,19 +18,20 @@ from __future__ import annotations
 import argparse
 
 import syncoll
-from syncoll.cli.arguments import (
-    add_format,
+from syncoll.cli.arguments import json_for_dash
+from syncoll.cli.exits import Exit
+from syncoll.cli.options import (
+    FORMAT,
+    WORK,
+    Declared,
+    add,
     add_instance,
     add_problem,
     add_solver,
-    add_time_limit,
-    add_work,
-    json_for_dash,
-    output_file,
     output_folder,
+    time_limit,
 )
-from syncoll.cli.exits import Exit
-from syncoll.cli.output import note, print_result
+from syncoll.cli.output import note, picked, print_result
 from syncoll.documents import require_writable
 
 __all__ = ["add_arguments", "run"]
@@ -40,28 +41,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
     add_problem(parser)
     add_instance(parser)
-    parser.add_argument(
-        "--symmetric",
-        action="store_true",
-        help="look only for algorithms that a group of automorphisms maps to themselves: far "
-        "fewer variables; where there is none others may exist, and the answer is unknown",
-    )
-    add_time_limit(parser, " (default: none)")
-    add_work(parser)
-    add_format(parser)
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=output_file,
-        metavar="FILE",
-        help="save the answer as JSON; - for standard output, in place of the table",
-    )
-    parser.add_argument(
-        "--proof",
-        type=output_folder,
-        metavar="DIR",
-        help="unsat: write a proof into this folder that others can check (solves once more)",
-    )
+    declared: Declared = {
+        "--symmetric": "look only for algorithms that a group of automorphisms maps to themselves: "
+        "far fewer variables; where there is none others may exist, and the answer is unknown",
+        **time_limit(" (default: none)"),
+        **WORK,
+        **FORMAT,
+        "-o, --output FILE": "save the answer as JSON; - for standard output, in place of the "
+        "table",
+        "--proof DIR": (
+            output_folder,
+            "unsat: write a proof into this folder that others can check (solves once more)",
+        ),
+    }
+    add(parser, declared)
     add_solver(parser)
 
 
@@ -70,16 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
     json_for_dash(arguments)
     if arguments.output is not None:
         require_writable(arguments.output)
-    solution = syncoll.solve(
-        arguments.topology,
-        arguments.collective,
-        chunks=arguments.chunks,
-        steps=arguments.steps,
-        rounds=arguments.rounds,
-        time_limit=arguments.time_limit,
-        work=arguments.work,
-        symmetric=arguments.symmetric,
-    )
+    asked = "topology collective chunks steps rounds time_limit work symmetric"
+    solution = syncoll.solve(**picked(arguments, asked))
     print_result(arguments, solution)
     if arguments.symmetric and solution.restriction is None and solution.size.variables:
         note("no symmetry was found: decided as without --symmetric")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 import syncoll
-from syncoll.cli.arguments import add_format
 from syncoll.cli.exits import Exit
+from syncoll.cli.options import FORMAT, add
 from syncoll.cli.output import note, picked, print_json, print_page, print_text
 from syncoll.pages.specs import definitions
 from syncoll.wording import counted
@@ -31,24 +31,15 @@ its arguments and their defaults.  `syncoll show NAME` shows one of them.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
     verbs = parser.add_subparsers(
-        title="verbs",
-        dest="verb",
-        metavar="VERB",
-        help="`syncoll spec VERB --help` explains it",
+        title="verbs", dest="verb", metavar="VERB", help="`syncoll spec VERB --help` explains it"
     )
-    check = verbs.add_parser(
-        "check",
-        help="everything that is wrong with a file, and what it defines",
-        description=_CHECK,
-    )
-    check.add_argument("file", metavar="FILE", help="a .syncoll file")
+    told = "everything that is wrong with a file, and what it defines"
+    check = verbs.add_parser("check", help=told, description=_CHECK)
+    add(check, {"file FILE": (str, "a .syncoll file")})
     check.set_defaults(run=_check)
-    listing = verbs.add_parser(
-        "list",
-        help="machines, collectives, relations and searches that come with syncoll",
-        description=_LIST,
-    )
-    add_format(listing)
+    told = "machines, collectives, relations and searches that come with syncoll"
+    listing = verbs.add_parser("list", help=told, description=_LIST)
+    add(listing, FORMAT)
     listing.set_defaults(run=_list)
 
 

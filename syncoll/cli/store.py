@@ -10,8 +10,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from syncoll.cli.arguments import add_format, store_name
 from syncoll.cli.exits import Exit
+from syncoll.cli.options import FORMAT, add
 from syncoll.cli.output import note, picked, print_json, print_text
 from syncoll.errors import FileFormatError, UsageError
 from syncoll.session.settings import STORE_VARIABLE
@@ -23,14 +23,11 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
-    parser.add_argument(
-        "--store",
-        type=store_name,
-        metavar="FILE",
-        help=f"the store (default: ${STORE_VARIABLE}, else a file in your cache folder)",
-    )
-    parser.add_argument("--clear", action="store_true", help="forget everything in it")
-    add_format(parser)
+    declared = {
+        "--store FILE": f"the store (default: ${STORE_VARIABLE}, else a file in your cache folder)",
+        "--clear": "forget everything in it",
+    }
+    add(parser, declared | FORMAT)
 
 
 def run(arguments: argparse.Namespace) -> int:

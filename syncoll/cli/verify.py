@@ -20,13 +20,12 @@ these: 1 when something is wrong, 4 when something could not be checked.
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from syncoll.api.exports import exporter_for, verified
-from syncoll.cli.arguments import add_format, add_meant, count
 from syncoll.cli.exits import Exit
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options, options_given
+from syncoll.cli.options import FILE, FORMAT, add, add_meant
 from syncoll.cli.output import note, picked, print_json, print_page
 from syncoll.documents import StoredFile
 from syncoll.pages.verified import CheckedRefutation, verified_page
@@ -37,20 +36,15 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="saved with -o")
+    add(parser, FILE)
     add_meant(parser)
-    parser.add_argument(
-        "-C",
-        "--chunks",
-        type=count,
-        metavar="C",
-        help="exports: chunks per node of --collective (default: as many as the file has)",
-    )
-    parser.add_argument(
-        "--in-order",
-        action="store_true",
-        help="combining collectives: the reduction is not commutative, so order must be kept",
-    )
+    declared = {
+        "-C, --chunks C": "exports: chunks per node of --collective (default: as many as the file "
+        "has)",
+        "--in-order": "combining collectives: the reduction is not commutative, so order must be "
+        "kept",
+    }
+    add(parser, declared)
     parser.add_argument(
         "--as",
         dest="exporter",
@@ -58,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="read it as an export of this format (default: found out from the file)",
     )
     add_exporter_options(parser)
-    add_format(parser)
+    add(parser, FORMAT)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -69,10 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         session,
         file,
         record,
-        topology=arguments.topology,
-        collective=arguments.collective,
-        chunks=arguments.chunks,
-        in_order=arguments.in_order,
+        **picked(arguments, "topology collective chunks in_order"),
         options=options_given(arguments)
         if record is None
         else exporter_options(arguments, record, reading=True),
