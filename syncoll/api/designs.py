@@ -21,10 +21,11 @@ from syncoll.api.base import (
     verb,
 )
 from syncoll.designing import Design, Question
-from syncoll.designing.driver import DesignWork, design as run_design
+from syncoll.designing.assessing import DesignWork
+from syncoll.designing.design import COLUMNS, rows
+from syncoll.designing.driver import design as run_design
 from syncoll.designing.folder import DesignFolder
 from syncoll.designing.picture import draw_design
-from syncoll.designing.table import COLUMNS, rows
 from syncoll.errors import UsageError
 from syncoll.pages.design import design_page
 from syncoll.planning import Picture

@@ -156,13 +156,15 @@ def _number(network: Topology | Fabric, vertex: Vertex, damage: Damage) -> int:
 def _no_link(network: Topology | Fabric, own: set[Link], missing: Link, damage: Damage) -> str:
     """Why there is no such link, with those at its ends."""
     a, b = missing
-    leaving = [_shown(network, y) for x, y in sorted(own) if x == a]
-    entering = [_shown(network, x) for x, y in sorted(own) if y == b]
+    leaving, entering = (
+        ", ".join(_few([_shown(network, link[1 - end]) for link in sorted(own) if link[end] == at]))
+        for end, at in enumerate(missing)
+    )
     kind = "cable" if isinstance(network, Fabric) and network.num_switches else "link"
     return (
         f"{damage.text!r}: {network.name} has no {kind} from {_shown(network, a)} to "
         f"{_shown(network, b)}; from {_shown(network, a)} there are {kind}s to "
-        f"{_listed(leaving)}, and to {_shown(network, b)} from {_listed(entering)}"
+        f"{leaving or 'nowhere'}, and to {_shown(network, b)} from {entering or 'nowhere'}"
     )
 
 
@@ -171,10 +173,9 @@ def _shown(network: Topology | Fabric, vertex: int) -> str:
     return f"switch {vertex - nodes}" if vertex >= nodes else str(vertex)
 
 
-def _listed(names: Sequence[str]) -> str:
-    if len(names) > _MOST_LISTED:
-        names = [*names[:_MOST_LISTED], f"{len(names) - _MOST_LISTED} others"]
-    return ", ".join(names) or "nowhere"
+def _few(names: Sequence[str]) -> list[str]:
+    rest = len(names) - _MOST_LISTED
+    return [*names[:_MOST_LISTED], f"{rest} others"] if rest > 0 else [*names]
 
 
 def _labelled(network: Topology | Fabric, damage: Damage) -> tuple[set[Link], list[int]]:
@@ -217,7 +218,4 @@ def _words(text: str) -> set[str]:
 
 
 def _either(labels: Iterable[str]) -> str:
-    shown = [repr(label) for label in labels]
-    if len(shown) > _MOST_LISTED:
-        shown = [*shown[:_MOST_LISTED], f"{len(shown) - _MOST_LISTED} others"]
-    return " or ".join(shown)
+    return " or ".join(_few([repr(label) for label in labels]))

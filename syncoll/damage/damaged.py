@@ -81,7 +81,7 @@ def damaged(topology: Topology, damages: Sequence[Damage]) -> Damaged:
         cables = _fabric_without(fabric, what, nodes, name)
         try:
             left = as_topology(cables)
-            left = _named(routed(left), name) if is_routed else left
+            left = replace(routed(left), name=name) if is_routed else left
         except ModelError as error:
             raise ModelError(
                 f"what is left of {topology.name} makes no topology: {error.message}",
@@ -120,10 +120,6 @@ def _once(damages: Sequence[Damage]) -> tuple[Damage, ...]:
     """Without what is broken already; what is slower twice is twice as much slower."""
     broken = {one.words: one for one in reversed(damages) if one.factor is None}
     return tuple(one for one in damages if one.factor is not None or broken[one.words] is one)
-
-
-def _named(topology: Topology, name: str) -> Topology:
-    return replace(topology, name=name)
 
 
 def cables_of(topology: Topology) -> tuple[Fabric | None, bool]:

@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.designing.candidates import MachineCandidate
-from syncoll.designing.design import Assessed, Proved
+from syncoll.designing.design import Assessed, Proved, Question
 from syncoll.designing.folder import DesignFolder
 from syncoll.designing.workers import answers
 from syncoll.errors import LocatedError
 from syncoll.ledger.lower_bounds import lower_bounds
 from syncoll.model import Collective, Topology
 from syncoll.results import LowerBounds
-from syncoll.solving.executor_name import HERE, ExecutorName
+from syncoll.searching.known_algorithms import Search
+from syncoll.solving.executor_name import ExecutorName
 
-__all__ = ["Assessing", "assess"]
+__all__ = ["Assessing", "DesignWork", "assess"]
 
 LEAST_SECONDS = 2.0
 """Seconds of work to find a few machines and their quick bounds, whatever the time limit."""
@@ -26,6 +27,25 @@ _SECONDS_EACH = 20.0
 
 _SECONDS_A_STEP = 5.0
 """Additional time for each number of steps."""
+
+
+@dataclass(frozen=True)
+class DesignWork:
+    """Settings of a design.
+
+    Args:
+        where: the executor that proves bounds.
+        told: called with the numbers of finished and of all things, and the last one.
+        folder: stores and supplies results.
+        tell: called with messages for the user.
+    """
+
+    where: ExecutorName
+    until: Deadline
+    search: Search
+    told: Callable[[int, int, str], None] = lambda *_: None
+    folder: DesignFolder | None = None
+    tell: Callable[[str], None] = lambda _: None
 
 
 @dataclass
@@ -51,53 +71,39 @@ class Assessing:
 
 
 def assess(
-    candidates: Sequence[MachineCandidate],
-    collectives: Sequence[Collective],
-    *,
-    until: Deadline,
-    where: ExecutorName = HERE,
-    steps: int = 0,
-    told: Callable[[int, int, str], None] = lambda *_: None,
-    folder: DesignFolder | None = None,
+    candidates: Sequence[MachineCandidate], question: Question, work: DesignWork
 ) -> Assessing:
     """Proves the bounds of all collectives on all candidates.
 
     Ctrl-C and the deadline end it with the bounds found so far.  At the deadline, quick bounds of a
     few more candidates are added.
-
-    Args:
-        steps: number of S, from the least on, for which R/C is bounded, too.
-        told: called with the numbers of finished and of all bounds, and the last one.
-        folder: supplies earlier results, and stores each new one at once.
     """
     result = Assessing([Assessed(one) for one in candidates])
     found: Proved | str | None
+    folder, steps, until = work.folder, question.steps, work.until
     waiting, done = [], 0
-    total = len(candidates) * len(collectives)
+    total = len(candidates) * len(question.collectives)
     try:
-        for position, candidate in enumerate(candidates):
-            for collective in collectives:
+        for i, candidate in enumerate(candidates):
+            for collective in question.collectives:
                 found = None if folder is None else folder.known(candidate, collective, steps)
                 if found is None:
-                    waiting.append((position, collective))
+                    waiting.append(_Task(i, collective, candidate.topology, steps, until))
                 else:
                     done += 1
-                    result.take(position, collective.name, found)
-        tasks = [
-            _Task(i, collective, candidates[i].topology, steps, until) for i, collective in waiting
-        ]
-        for task, answer in answers(_bounds, tasks, where, until.granting(LEAST_SECONDS)):
-            position, name = task.position, task.collective.name
+                    result.take(i, collective.name, found)
+        for task, answer in answers(_bounds, waiting, work.where, until.granting(LEAST_SECONDS)):
+            candidate, name = candidates[task.position], task.collective.name
             found = Proved.of(answer) if isinstance(answer, LowerBounds) else answer
-            result.take(position, name, found)
+            result.take(task.position, name, found)
             done += 1
             if isinstance(answer, LowerBounds):
                 result.complete &= not answer.late
                 if folder is not None and not isinstance(found, str):
-                    folder.keep(candidates[position], found)
+                    folder.keep(candidate, found)
                 if answer.interrupted:
                     raise KeyboardInterrupt
-            told(done, total, f"{name} on {candidates[position].name}")
+            work.told(done, total, f"{name} on {candidate.name}")
     except KeyboardInterrupt:
         result.complete, result.interrupted = False, True
     except OutOfTimeError:

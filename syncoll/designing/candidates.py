@@ -159,21 +159,17 @@ def find_candidates(
     return result
 
 
+@dataclass(eq=False)
 class _Looking:
     """Examines members of families, one after the other."""
 
-    def __init__(
-        self,
-        collectives: Sequence[Collective],
-        until: Deadline,
-        enough: int | None,
-        told: Callable[[int, int, str], None],
-    ) -> None:
-        self.result = Candidates()
-        self._collectives, self._until = collectives, until
-        self._enough, self._told = enough, told
-        self._forms: dict[bytes, list[tuple[int, CanonicalForm]]] = {}
-        self._next = time.perf_counter() + _TOLD_SECONDS
+    collectives: Sequence[Collective]
+    until: Deadline
+    enough: int | None
+    told: Callable[[int, int, str], None]
+    result: Candidates = field(default_factory=Candidates)
+    _forms: dict[bytes, list[tuple[int, CanonicalForm]]] = field(default_factory=dict)
+    _next: float = field(default_factory=lambda: time.perf_counter() + _TOLD_SECONDS)
 
     def at(
         self, family: TopologyFamily | SingleTopology, conditions: Sequence[Condition], most: int
@@ -187,7 +183,7 @@ class _Looking:
         for done, values in enumerate(every):
             result.unseen[name] = f"{done} of {counted(len(every), 'member')} looked at"
             self._tell(done, len(every), name)
-            self._until.check()
+            self.until.check()
             try:
                 if early:
                     known = {**values, "P": family.nodes(values)}
@@ -204,14 +200,14 @@ class _Looking:
             known = {**values, "P": costs.nodes, "ports": costs.ports, "links": costs.links}
             if all(one.holds(known) for one in late):
                 self._add(MachineCandidate(topology, costs))
-                if len(result.found) == self._enough:
+                if len(result.found) == self.enough:
                     return
 
     def _tell(self, done: int, total: int, name: str) -> None:
         """Reports progress, at most every `_TOLD_SECONDS`."""
         if time.perf_counter() >= self._next:
             found = counted(len(self.result.found), "machine")
-            self._told(done, total, f"members of {name} looked at, {found} found")
+            self.told(done, total, f"members of {name} looked at, {found} found")
             self._next = time.perf_counter() + _TOLD_SECONDS
 
     def _add(self, new: MachineCandidate) -> None:
@@ -222,7 +218,7 @@ class _Looking:
             for position, other in alike:
                 known = found[position]
                 alike_at_all = known.costs == new.costs and known.rate == new.rate
-                if alike_at_all and form.is_same(other, self._collectives):
+                if alike_at_all and form.is_same(other, self.collectives):
                     names = dict.fromkeys((*known.same, new.name))
                     same = tuple(name for name in names if name != known.name)
                     found[position] = replace(known, same=same)

@@ -1,4 +1,8 @@
-"""Design: candidates with their bounds, and the dominance relation between them."""
+"""Design: candidates with their bounds, and the dominance relation between them.
+
+Also why a candidate is behind another one, in words, and a table for other programs: a row for each
+machine and collective.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,17 @@ from syncoll.errors import LocatedError
 from syncoll.model import Collective
 from syncoll.results import Frontier, LowerBounds
 
-__all__ = ["Assessed", "Design", "Others", "Proved", "Question", "ahead_of"]
+__all__ = [
+    "COLUMNS",
+    "Assessed",
+    "Design",
+    "Others",
+    "Proved",
+    "Question",
+    "ahead_of",
+    "reasons",
+    "rows",
+]
 
 Figures = tuple[Fraction | int, ...]
 
@@ -258,3 +272,99 @@ def _gains(one: Assessed, other: Assessed, collectives: Sequence[str]) -> bool:
         for name in collectives
         for steps in {*one.bounds[name].turns, *other.bounds[name].turns}
     )
+
+
+def reasons(ahead: Assessed, behind: Assessed, collectives: Sequence[str]) -> list[str]:
+    """The figures in which a candidate is better than one that it dominates.
+
+    Of bounds by the number of steps one is named for each collective: that with the fewest.
+    """
+    found = []
+    ours, theirs = ahead.candidate.costs, behind.candidate.costs
+    for noun in ("ports", "links", "bandwidth"):
+        few, many = getattr(ours, noun), getattr(theirs, noun)
+        if few < many:
+            found.append(f"{few} {noun} instead of {many}")
+    for name in collectives:
+        if name not in ahead.bounds or name not in behind.bounds:
+            continue
+        one, other = ahead.bounds[name], behind.bounds[name]
+        if one.steps < other.steps:
+            found.append(f"{name}: S >= {one.steps} instead of {other.steps}")
+        if ahead.over_unit(name) < behind.over_unit(name):
+            found.append(
+                f"{name}: R/C >= {one.bandwidth}{_unit(ahead)} instead of "
+                f"{other.bandwidth}{_unit(behind)}"
+            )
+        for steps in sorted({*one.turns, *other.turns}):
+            low, high = one.at(steps), other.at(steps)
+            if low is None or high is None or (low, high) == (one.bandwidth, other.bandwidth):
+                continue
+            if ahead.at(name, steps) < behind.at(name, steps):
+                found.append(
+                    f"{name} with {steps} steps: R/C >= {low}{_unit(ahead)} instead of "
+                    f"{high}{_unit(behind)}"
+                )
+                break
+    return found
+
+
+def _unit(one: Assessed) -> str:
+    """The unit of R/C, if the machine has one."""
+    rate = one.candidate.rate
+    return "" if rate is None else f" at {float(rate) / 1e9:g} GB/s"
+
+
+COLUMNS: dict[str, type] = {
+    "topology": str,
+    "same": str,
+    "images": int,
+    "nodes": int,
+    "ports": int,
+    "links": int,
+    "link_bandwidth": float,
+    "collective": str,
+    "least_steps": int,
+    "least_bandwidth": float,
+    "exact_least_bandwidth": str,
+    "bounds_by_steps": str,
+    "points": str,
+    "behind": str,
+    "no_better_than": str,
+    "refused": str,
+}
+"""The columns and the types of their entries, which may be None."""
+
+
+def rows(design: Design) -> list[dict[str, Any]]:
+    """The rows, with None for unknown entries.
+
+    Points, and bounds by the number of steps, are texts such as ``2: 3/2, 3: 7/6``.
+    """
+    found = []
+    for one, ahead in zip(design.assessed, design.behind(), strict=True):
+        costs = one.candidate.costs
+        for name in design.collectives:
+            proved = one.bounds.get(name)
+            points = () if proved is None or proved.frontier is None else proved.frontier.points
+            by_steps = () if proved is None else proved.by_steps
+            cells = (
+                one.candidate.name,
+                ", ".join(one.candidate.same) or None,
+                one.candidate.images,
+                costs.nodes,
+                costs.ports,
+                costs.links,
+                float(costs.bandwidth),
+                name,
+                None if proved is None else proved.steps,
+                None if proved is None else float(proved.bandwidth),
+                None if proved is None else str(proved.bandwidth),
+                ", ".join(f"{s}: {low}" for s, low in by_steps) or None,
+                ", ".join(f"{point.steps}: {point.bandwidth}" for point in points) or None,
+                None if ahead is None else ahead.candidate.name,
+                one.no_better_than,
+                one.refused.get(name),
+            )
+            found.append(dict(zip(COLUMNS, cells, strict=True)))
+    return found

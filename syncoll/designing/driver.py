@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
-from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
-from syncoll.designing.assessing import LEAST_SECONDS, Assessing, assess
+from syncoll.deadline import OutOfTimeError, interrupted_at
+from syncoll.designing.assessing import LEAST_SECONDS, Assessing, DesignWork, assess
 from syncoll.designing.candidates import MachineCandidate, find_candidates
 from syncoll.designing.design import Design, Others, Question
-from syncoll.designing.folder import DesignFolder
 from syncoll.designing.one_more_link import Extension, extensions, with_link
-from syncoll.designing.synthesis import Search, synthesise
+from syncoll.designing.synthesis import synthesise
 from syncoll.errors import SpecError, UsageError
 from syncoll.ledger.lower_bounds import lower_bounds
-from syncoll.solving.executor_name import ExecutorName
 from syncoll.spec import SingleTopology, TopologyFamily, conditions_of
 from syncoll.wording import argument, counted
 
@@ -29,57 +27,25 @@ _PART_FOR_MEMBERS = 0.5
 """Share of the time to find machines; the rest is for their bounds."""
 
 
-@dataclass(frozen=True)
-class DesignWork:
-    """Settings of a design.
+def _assessed(
+    candidates: Sequence[MachineCandidate], question: Question, work: DesignWork
+) -> Assessing:
+    """Proves bounds, and searches frontiers if asked to.
 
-    Args:
-        where: the executor that proves bounds.
-        told: called with the numbers of finished and of all things, and the last one.
-        folder: stores and supplies results.
-        tell: called with messages for the user.
+    Raises:
+        UsageError: when two machines have one name in a folder, or results cannot be written.
     """
-
-    where: ExecutorName
-    until: Deadline
-    search: Search
-    told: Callable[[int, int, str], None]
-    folder: DesignFolder | None
-    tell: Callable[[str], None]
-
-    def assess(self, candidates: Sequence[MachineCandidate], question: Question) -> Assessing:
-        """Proves bounds, and searches frontiers if asked to.
-
-        Raises:
-            UsageError: when two machines have one name in a folder, or results cannot be written.
-        """
-        names = Counter(one.name for one in candidates)
-        twice = [name for name, number in names.items() if number > 1]
-        if self.folder is not None and twice:
-            raise UsageError(
-                f"several machines are called {twice[0]}, and each needs a file of its own; give "
-                "them different names"
-            )
-        done = assess(
-            candidates,
-            question.collectives,
-            where=self.where,
-            until=self.until,
-            steps=question.steps,
-            told=self.told,
-            folder=self.folder,
+    names = Counter(one.name for one in candidates)
+    twice = [name for name, number in names.items() if number > 1]
+    if work.folder is not None and twice:
+        raise UsageError(
+            f"several machines are called {twice[0]}, and each needs a file of its own; give "
+            "them different names"
         )
-        if question.searching is not None and not done.interrupted:
-            synthesise(
-                done,
-                question.collectives,
-                self.search,
-                seconds=question.searching,
-                until=self.until,
-                told=self.told,
-                folder=self.folder,
-            )
-        return done
+    done = assess(candidates, question, work)
+    if question.searching is not None and not done.interrupted:
+        synthesise(done, question, work)
+    return done
 
 
 def design(
@@ -118,7 +84,7 @@ def design(
     if question.one_more_link:
         return _one_more_link(made.found, question, work, began)
     order = sorted(made.found, key=lambda one: (one.costs.nodes, one.costs.ports, one.costs.links))
-    found = work.assess(order, question)
+    found = _assessed(order, question, work)
     return Design(
         question,
         tuple(found.assessed),
@@ -156,7 +122,7 @@ def _one_more_link(
     except OutOfTimeError:
         if len(asked) < len(question.collectives):
             raise
-    result = work.assess(candidates, question)
+    result = _assessed(candidates, question, work)
     least = {
         name: min(value for value in values if value is not None)
         for name in (collective.name for collective, _ in asked)

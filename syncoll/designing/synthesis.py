@@ -9,13 +9,11 @@ dominated by their bounds come first, and each frontier may make other searches 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from syncoll.deadline import Deadline
-from syncoll.designing.assessing import Assessing
-from syncoll.designing.design import Assessed, ahead_of
-from syncoll.designing.folder import DesignFolder
+from syncoll.designing.assessing import Assessing, DesignWork
+from syncoll.designing.design import Assessed, Question, ahead_of
 from syncoll.errors import SyncollError
 from syncoll.model import Collective, Topology
 from syncoll.plugins import Proposal
@@ -24,28 +22,12 @@ from syncoll.searching import ChosenSeed
 from syncoll.searching.known_algorithms import KnownAlgorithms, known_seed
 from syncoll.trust import violations
 
-__all__ = ["Search", "inherited", "is_no_better", "synthesise"]
-
-Search = Callable[[Topology, Collective, Deadline, Sequence[ChosenSeed]], Frontier]
-"""Finds a frontier of a collective on a topology by a deadline, with additional seeds; it says if
-it was interrupted."""
+__all__ = ["inherited", "is_no_better", "synthesise"]
 
 
-def synthesise(
-    done: Assessing,
-    collectives: Sequence[Collective],
-    search: Search,
-    *,
-    seconds: float,
-    until: Deadline,
-    told: Callable[[int, int, str], None],
-    folder: DesignFolder | None,
-) -> None:
-    """Searches, and stores the results, or the dominating candidates, in `done`.
-
-    Args:
-        seconds: for each collective on each candidate.
-    """
+def synthesise(done: Assessing, question: Question, work: DesignWork) -> None:
+    """Searches, and stores the results, or the dominating candidates, in `done`."""
+    collectives, seconds, until = question.collectives, question.searching, work.until
     names = [one.name for one in collectives]
     behind = ahead_of(done.assessed, names)
     order = sorted(range(len(behind)), key=lambda i: behind[i] is not None)
@@ -63,16 +45,16 @@ def synthesise(
                 done.complete = False
                 return
             what = f"{collective.name} on {one.candidate.name}"
-            told(number, len(order), f"searching {what}")
+            work.told(number, len(order), f"searching {what}")
             topology = one.candidate.topology
             seeds = inherited(topology, collective, _frontiers(done.assessed, collective.name))
-            found = search(topology, collective, until.sooner(seconds), seeds)
+            found = work.search(topology, collective, until.sooner(seconds), seeds)
             done.interrupted |= found.interrupted
             proved = known.with_points(found)
             done.take(i, collective.name, proved)
-            if folder is not None and found.points:
-                folder.keep(one.candidate, proved)
-    told(len(order), len(order), "done")
+            if work.folder is not None and found.points:
+                work.folder.keep(one.candidate, proved)
+    work.told(len(order), len(order), "done")
 
 
 def _frontiers(assessed: Iterable[Assessed], collective: str) -> Iterator[Frontier]:

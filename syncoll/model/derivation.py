@@ -33,7 +33,15 @@ from syncoll.model.node_sets import common_numbers, paired
 from syncoll.model.orbit_algorithm import OrbitAlgorithm
 from syncoll.model.rows import RelationTable
 
-__all__ = ["compose", "invert", "overlay", "refine", "renumber", "same_chunks"]
+__all__ = [
+    "compose",
+    "invert",
+    "overlay",
+    "refine",
+    "renumber",
+    "same_chunks",
+    "tree_contributions",
+]
 
 
 def refine(instance: Instance, algorithm: Algorithm, parts: int) -> tuple[Instance, Algorithm]:
@@ -272,7 +280,7 @@ def _inverted(instance: Instance, algorithm: Algorithm, inverse: Instance) -> Al
     sends[:, 3] = instance.steps - 1 - sends[:, 3]
     backwards = sends[np.argsort(sends[:, 3], kind="stable")]
     _require_trees(instance, algorithm)
-    carried = _subtrees(inverse, backwards) if inverse.combining else None
+    carried = tree_contributions(inverse.pre, backwards) if inverse.combining else None
     return Algorithm(algorithm.rounds_per_step[::-1], backwards, carried)
 
 
@@ -289,20 +297,21 @@ def _require_trees(instance: Instance, algorithm: Algorithm) -> None:
         )
 
 
-def _subtrees(inverse: Instance, sends: IntArray) -> BoolArray:
+def tree_contributions(pre: BoolArray, sends: IntArray) -> BoolArray:
     """``[M, P]``: the contributions that each send carries: the sender's, and all it received.
 
     `sends` are in order of steps; a node sends a chunk once at most, after it receives it.
     """
-    nodes = inverse.topology.num_nodes
+    nodes = pre.shape[1]
     chunks, place = np.unique(sends[:, 0], return_inverse=True)
     # Bits of bytes: there is a set for each chunk and node.
     own = np.packbits(np.eye(nodes, dtype=bool), axis=1)
-    gathered = np.where(inverse.pre[chunks, :, None], own, np.uint8(0))
+    gathered = np.where(pre[chunks, :, None], own, np.uint8(0))
     gathered = gathered.reshape(len(chunks) * nodes, own.shape[1])
     sources, destinations = place * nodes + sends[:, 1], place * nodes + sends[:, 2]
     carried = np.empty((len(sends), gathered.shape[1]), dtype=np.uint8)
-    for first, end in pairwise(np.searchsorted(sends[:, 3], np.arange(inverse.steps + 1)).tolist()):
+    steps = np.arange(int(sends[:, 3].max(initial=-1)) + 2)
+    for first, end in pairwise(np.searchsorted(sends[:, 3], steps).tolist()):
         now = gathered[sources[first:end]]
         carried[first:end] = now
         order = np.argsort(destinations[first:end], kind="stable")

@@ -22,10 +22,7 @@ from syncoll.model.derived import dual_of
 from syncoll.model.rows import RelationTable
 from syncoll.wording import counted
 
-__all__ = ["as_operand", "rest_of", "without", "words_without"]
-
-_LOOSE = re.compile(r" \+ |^[0-9]+ \* ")
-"""An operator that binds less tightly than ``without``, in the name of a collective."""
+__all__ = ["as_operand", "rest_of", "terms_of", "without", "words_without"]
 
 
 def without(
@@ -95,11 +92,24 @@ def as_operand(name: str) -> str:
     >>> as_operand("allgather within [[0,1],[2,3]]"), as_operand("2 * allgather + alltoall")
     ('allgather within [[0,1],[2,3]]', '(2 * allgather + alltoall)')
     """
-    outside, depth = "", 0
-    for part in re.split(r'("[^"]*"|[()\[\]])', name):
+    binds = len(terms_of(name)) == 1 and not re.match(r"[0-9]+ \* ", name)
+    return name if binds else f"({name})"
+
+
+def terms_of(name: str) -> list[str]:
+    """The terms in the name of a sum, brackets aside.
+
+    >>> terms_of("2 * allgather + (alltoall + gather) within [[0,1]]")
+    ['2 * allgather', '(alltoall + gather) within [[0,1]]']
+    """
+    terms, depth = [""], 0
+    for part in re.split(r'("[^"]*"| \+ |[()\[\]])', name):
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(part, 0)
-        outside += "" if depth else part
-    return f"({name})" if _LOOSE.search(outside) else name
+        if part == " + " and not depth:
+            terms.append("")
+        else:
+            terms[-1] += part
+    return terms
 
 
 def rest_of(table: RelationTable, nodes: Sequence[int]) -> tuple[BoolArray, BoolArray, BoolArray]:

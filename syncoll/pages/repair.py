@@ -7,8 +7,7 @@ from fractions import Fraction
 from syncoll.pages.families import numbers_in_words
 from syncoll.pages.frontier import frontier_page
 from syncoll.pages.page import Page
-from syncoll.repairing.cost_delta import Loss, percent
-from syncoll.repairing.repair import Repair
+from syncoll.repairing.cost_delta import Loss, Repair, percent
 from syncoll.repairing.survey import Survey
 from syncoll.repairing.warm_start_seeds import KEPT, MENDED
 from syncoll.wording import argument, counted, nearness

@@ -1,8 +1,7 @@
 """What is left of a machine when something breaks: its best algorithms, found from those known.
 
 The machine's frontier is given, and the machine without what is broken, see `syncoll.damage`.  In
-reading order: `fewer_nodes` and `remaining_problem`, the collective there; `carried_over`, known
-algorithms; `budget`, `delivery_trees` and `rip_up_reroute`, ways around what is broken;
-`warm_start_seeds`, these as seeds of an ordinary search; `cost_delta`; `failures` and `survey`, one
-failure after the other.
+reading order: `fewer_nodes`, the collective there; `budget`, `delivery_trees` and `rip_up_reroute`,
+ways around what is broken; `warm_start_seeds`, known algorithms and these as seeds of an ordinary
+search; `cost_delta`; `failures` and `survey`, one failure after the other.
 """

@@ -1,4 +1,4 @@
-"""Losses: the cost of a damage, and the part of it that no algorithm can recover.
+"""Repair: the cost of a damage, and the part of it that no algorithm can recover.
 
 For each S the best R/C found on the damaged machine is compared with that of the whole machine, and
 with the proved bound of the damaged one: the difference between the whole machine's R/C and the
@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from syncoll.damage.damaged import Damaged
 from syncoll.results import Frontier
 
-__all__ = ["Loss", "bound_for", "losses", "percent"]
+__all__ = ["Loss", "Repair", "bound_for", "losses", "percent"]
 
 
 @dataclass(frozen=True)
@@ -100,3 +101,22 @@ def percent(share: Fraction | None) -> str:
         return "-"
     value = 100 * float(share)
     return "0 %" if not share else f"{value:+.3g} %" if abs(value) < 100 else f"{value:+.0f} %"
+
+
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """The result of a repair.
+
+    Args:
+        machine: the damaged one, and the whole one.
+        whole: the frontier that was given.
+    """
+
+    machine: Damaged
+    whole: Frontier
+    frontier: Frontier
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """The cost of the damage for each S; the last for any number of steps."""
+        return losses(self.whole, self.frontier)

@@ -1,4 +1,4 @@
-"""The meaning of a collective on a machine that has lost nodes.
+"""The rest of a machine and of a collective on it, which may have lost nodes.
 
 A lost node takes no part: its data is neither sent nor awaited.  So the remaining nodes of each
 chunk's pre and post count, and a chunk without either is dropped.  That is usually the collective
@@ -11,19 +11,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import islice, product
 
 import numpy as np
 
 from syncoll.arrays import BoolArray
-from syncoll.damage.damaged import Damaged
-from syncoll.errors import ImpossibleError, LocatedError, UsageError
-from syncoll.model import Collective
-from syncoll.model.fewer_nodes import rest_of, without, words_without
+from syncoll.damage.damage import Damage
+from syncoll.damage.damaged import Damaged, connections, damaged
+from syncoll.errors import ImpossibleError, LocatedError, ModelError, UsageError
+from syncoll.model import Collective, Topology
+from syncoll.model.fewer_nodes import rest_of, terms_of, without, words_without
+from syncoll.model.reach import Reach
 
-__all__ = ["on_fewer_nodes"]
+__all__ = ["collective_of_the_rest", "left"]
 
 _MOST_SPELLINGS = 64
 
@@ -31,9 +33,56 @@ _NUMBERS = re.compile(r"(\[\[[0-9.,\s\[\]]*\]\])|(?<![\w.])([0-9]+)(?![\w.])")
 """Lists of groups, and numbers that stand alone."""
 
 
-def on_fewer_nodes(
-    machine: Damaged, collective: Collective, find: Callable[[str], Collective]
-) -> Collective:
+Find = Callable[[str], Collective]
+
+
+def left(
+    topology: Topology, damages: Sequence[Damage], collective: Collective, find: Find
+) -> tuple[Damaged, Collective]:
+    """The damaged machine, and the collective on it.
+
+    Raises:
+        ImpossibleError: when it cannot be done there: nodes no longer reach each other, or the root
+            of a broadcast is lost.
+        SyncollError: when the rest cannot be described, which proves nothing.
+    """
+    try:
+        try:
+            machine = damaged(topology, damages)
+        except ModelError:
+            collective_of_the_rest(connections(topology, damages), collective, find)
+            raise
+        return machine, collective_of_the_rest(machine, collective, find)
+    except LocatedError as error:  # what it would point at, nobody has written for this machine
+        raise type(error)(error.message, None, error.expected) from None
+
+
+def collective_of_the_rest(machine: Damaged, collective: Collective, find: Find) -> Collective:
+    """The collective on the damaged machine."""
+    collective.require_regular()
+    nodes = machine.topology.num_nodes
+    rest = _on_fewer_nodes(machine, collective, find) if machine.lost_nodes else collective
+    least = rest.least_chunks(nodes)
+    if least is None:
+        raise UsageError(
+            f"{rest.name} is defined for no C on the {nodes} nodes that are left of "
+            f"{machine.whole.name}"
+        )
+    table = rest.tabulate(nodes, least)
+    if not table.ends.sets.any():
+        raise UsageError(f"nothing is to do of {rest.name} {machine.words}")
+    try:
+        Reach(machine.topology, table, rest.combining).require(rest.name, None)
+    except ModelError as error:
+        raise ImpossibleError(
+            f"{rest.name} cannot be done {machine.words}: {error.message}",
+            None,
+            "a machine whose nodes still reach each other",
+        ) from None
+    return rest
+
+
+def _on_fewer_nodes(machine: Damaged, collective: Collective, find: Find) -> Collective:
     """The collective whose table is the rest of the whole machine's.
 
     Raises:
@@ -90,9 +139,7 @@ def _kinds(pre: BoolArray, post: BoolArray, chunks: int) -> dict[bytes, Fraction
 # By another name ---------------------------------------------------------------------------------
 
 
-def _spellings(
-    machine: Damaged, collective: Collective, find: Callable[[str], Collective]
-) -> Iterator[Collective]:
+def _spellings(machine: Damaged, collective: Collective, find: Find) -> Iterator[Collective]:
     """The collective itself, and its name with numbers replaced that may be those of nodes.
 
     Empty terms of a sum are dropped; terms whose C changes with fewer nodes are called ``without``
@@ -100,10 +147,10 @@ def _spellings(
     """
     yield collective
     number = {node: i for i, node in enumerate(machine.nodes)}
-    terms = [[*dict.fromkeys(_spelled(term, number)), ""] for term in _terms(collective.name)]
+    terms = [[*dict.fromkeys(_spelled(term, number)), ""] for term in terms_of(collective.name)]
     if len(terms) > 1:
         gone = words_without(machine.lost_nodes)
-        for term, spelled in zip(_terms(collective.name), terms, strict=True):
+        for term, spelled in zip(terms_of(collective.name), terms, strict=True):
             spelled.insert(-1, f"{term} {gone}")
     for chosen in islice(product(*terms), _MOST_SPELLINGS):
         name = " + ".join(term for term in chosen if term)
@@ -112,18 +159,6 @@ def _spellings(
                 yield find(name)
             except LocatedError:
                 continue
-
-
-def _terms(name: str) -> list[str]:
-    """The terms of a sum, brackets aside."""
-    terms, depth = [""], 0
-    for part in re.split(r"( \+ |[()\[\]])", name):
-        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(part, 0)
-        if part == " + " and not depth:
-            terms.append("")
-        else:
-            terms[-1] += part
-    return terms
 
 
 def _spelled(term: str, number: dict[int, int]) -> Iterator[str]:

@@ -15,18 +15,37 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
-from syncoll.model import Algorithm
+from syncoll.model import Algorithm, Instance
+from syncoll.model.derivation import tree_contributions
 from syncoll.repairing.budget import Budget
-from syncoll.repairing.carried_over import BrokenAlgorithm
 from syncoll.repairing.delivery_trees import NEVER, Deliveries
 from syncoll.searching.known_algorithms import Clock
 
-__all__ = ["mended"]
+__all__ = ["BrokenAlgorithm", "mended"]
 
 _STEPS_MORE = {False: (0, 1, 2), True: (0, 1, 2, 4)}
 """Numbers of additional steps, for algorithms that move data and for combining ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class BrokenAlgorithm:
+    """An algorithm of the whole machine on the damaged one, where it may no longer work.
+
+    Args:
+        instance: of the damaged one, with the S and R of the algorithm.
+        algorithm: with the sends whose ends and chunks are left, those over lost links included.
+    """
+
+    instance: Instance
+    algorithm: Algorithm
+
+    @property
+    def uses_what_is_gone(self) -> bool:
+        """Whether a send is over a lost link."""
+        sends = self.algorithm.sends
+        return bool((self.instance.topology.links_of(sends[:, 1], sends[:, 2]) < 0).any())
 
 
 def mended(
@@ -42,7 +61,7 @@ def mended(
     """
     made: list[tuple[BrokenAlgorithm, int, _Mended]] = []
     for broken in sorted(several, key=lambda one: one.algorithm.num_sends):
-        for more in _STEPS_MORE[broken.combining]:
+        for more in _STEPS_MORE[broken.instance.combining]:
             if clock.until.passed:
                 return
             best = _best(broken, more, clock.until)
@@ -53,7 +72,7 @@ def mended(
     waiting = [
         (broken, more)
         for broken, least, _ in made
-        for more in _STEPS_MORE[broken.combining]
+        for more in _STEPS_MORE[broken.instance.combining]
         if more > least
     ]
     for i, (broken, _, best) in enumerate(made):
@@ -70,7 +89,7 @@ def mended(
 def _best(broken: BrokenAlgorithm, more: int, until: Deadline) -> _Mended | None:
     """The candidate with the fewest rounds for a number of additional steps."""
     best: _Mended | None = None
-    for places in _places(broken.algorithm.steps, more, combining=broken.combining):
+    for places in _places(broken.algorithm.steps, more, combining=broken.instance.combining):
         if best is not None and until.passed:
             break
         found = _mended_once(broken, places)
@@ -159,8 +178,10 @@ class _Mended:
         rounds = tuple(self.budget.needed().tolist())
         if self.roots is None:
             return Algorithm(rounds, rows[0])
-        pre = broken.table.pre
-        carried = [_carried(rows[0], pre), pre[rows[1][:, 0]]]
+        pre = broken.instance.pre
+        order = np.argsort(rows[0][:, 3], kind="stable")
+        rows[0] = rows[0][order]
+        carried = [tree_contributions(pre, rows[0]), pre[rows[1][:, 0]]]
         return Algorithm(rounds, np.concatenate(rows), np.concatenate(carried))
 
 
@@ -170,9 +191,9 @@ def _mended_once(broken: BrokenAlgorithm, places: Sequence[int]) -> _Mended | No
     for place in sorted(places, reverse=True):
         rounds.insert(place, 0)
         sends[sends[:, 3] >= place, 3] += 1
-    budget = Budget(broken.topology, rounds)
+    budget = Budget(broken.instance.topology, rounds)
     if broken.algorithm.contributions is None:
-        pre, post = broken.table.pre, broken.table.post
+        pre, post = broken.instance.pre, broken.instance.post
         moved = Deliveries(budget, np.where(pre, 0, NEVER), post & ~pre)
         moved.take(sends)
         return _Mended(budget, [moved], None) if moved.mend() else None
@@ -191,7 +212,7 @@ def _halves(
     there is no such node.
     """
     assert broken.algorithm.contributions is not None
-    pre, post, steps = broken.table.pre, broken.table.post, budget.steps
+    pre, post, steps = broken.instance.pre, broken.instance.post, budget.steps
     whole = (broken.algorithm.contributions == pre[sends[:, 0]]).all(axis=1)
     spread, collected = sends[whole], sends[~whole]
     begins, gets = (np.full(pre.shape, NEVER, dtype=np.int64) for _ in range(2))
@@ -215,19 +236,3 @@ def _halves(
     spreading = Deliveries(budget, begins, post & ~at_root)
     spreading.take(spread)
     return [gathering, spreading], roots
-
-
-def _carried(rows: IntArray, pre: BoolArray) -> BoolArray:
-    """``[M, P]``: the contributions of sends of trees to roots."""
-    carried = np.zeros((len(rows), pre.shape[1]), dtype=bool)
-    held: dict[tuple[int, int], BoolArray] = {}
-    for i in np.argsort(rows[:, 3], kind="stable").tolist():
-        chunk, source, destination, _ = rows[i].tolist()
-        for node in (source, destination):
-            if (chunk, node) not in held:
-                own = np.zeros(pre.shape[1], dtype=bool)
-                own[node] = pre[chunk, node]
-                held[chunk, node] = own
-        carried[i] = held[chunk, source]
-        held[chunk, destination] |= carried[i]
-    return carried

@@ -6,26 +6,22 @@ One failure of each orbit is repaired, as `syncoll repair` does it, and represen
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.documents.folder import FrontierFolder
 from syncoll.errors import ImpossibleError, LocatedError, UsageError
-from syncoll.model import Collective, Topology
-from syncoll.repairing.cost_delta import Loss
+from syncoll.model import Collective
+from syncoll.repairing.cost_delta import Loss, Repair
 from syncoll.repairing.failures import FailureKind, SingleFailure, single_failures
-from syncoll.repairing.remaining_problem import left
-from syncoll.repairing.repair import Repair
+from syncoll.repairing.fewer_nodes import left
 from syncoll.repairing.warm_start_seeds import warm_start_seeds
 from syncoll.results import Frontier
-from syncoll.searching import ChosenSeed
+from syncoll.searching.known_algorithms import Search
 
 __all__ = ["COLUMNS", "Survey", "SurveyWork", "Surveyed", "rows", "survey"]
-
-Search = Callable[[Topology, Collective, Deadline, Sequence[ChosenSeed]], Frontier]
-"""Finds a frontier by a deadline, with known algorithms as seeds; it says if it was interrupted."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,14 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import gcd
+
+import numpy as np
 
 from syncoll.damage.damaged import Damaged
 from syncoll.errors import SyncollError
 from syncoll.ledger.sizes import is_small
-from syncoll.model import Algorithm, Collective, Instance, Topology, invert
+from syncoll.model import (
+    Algorithm,
+    Collective,
+    Instance,
+    RelationTable,
+    Topology,
+    invert,
+    refine,
+)
+from syncoll.model.fewer_nodes import rest_of
 from syncoll.plugins import Proposal
-from syncoll.repairing.carried_over import BrokenAlgorithm, carried_over
-from syncoll.repairing.rip_up_reroute import mended
+from syncoll.repairing.rip_up_reroute import BrokenAlgorithm, mended
 from syncoll.results import Family, Part
 from syncoll.results.family import backwards
 from syncoll.results.frontier import Costs
@@ -25,7 +36,7 @@ from syncoll.searching.known_algorithms import Clock, KnownAlgorithms, known_see
 from syncoll.trust import violations
 from syncoll.trust.families import require_family
 
-__all__ = ["KEPT", "MENDED", "warm_start_seeds"]
+__all__ = ["KEPT", "MENDED", "carried_over", "warm_start_seeds"]
 
 KEPT, MENDED = "kept", "mended"
 
@@ -38,6 +49,9 @@ _FIRST_SECONDS = 0.15
 _WEIGHT, _WEIGHT_OF_LARGE = 0.3, 3.0
 """Weight of these seeds (others have 1) on a small machine, where trees that begin with known ones
 soon beat them, and on a large one, where others find little without symmetry."""
+
+_MOST_SENDS = 1 << 20
+"""Larger algorithms are not carried over: it is done send by send."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +73,7 @@ class _CarriedOver:
         """Those that still work, as they are."""
         for one in self.broken:
             if _works(one):
-                yield Proposal(one.chunks, one.algorithm)
+                yield Proposal(one.instance.chunks, one.algorithm)
         for family in self.families:
             first = family.member(family.first)
             yield Proposal(first.chunks, first.algorithm, family=family)
@@ -67,7 +81,7 @@ class _CarriedOver:
     def mended(self, clock: Clock) -> Iterator[Proposal]:
         """The others, rerouted around what is broken."""
         for broken, algorithm in mended([one for one in self.broken if not _works(one)], clock):
-            yield Proposal(broken.chunks, algorithm)
+            yield Proposal(broken.instance.chunks, algorithm)
 
 
 def warm_start_seeds(
@@ -105,7 +119,7 @@ def warm_start_seeds(
     def warm_starts(topology: Topology, collective: Collective) -> Sequence[Proposal]:
         asked = zip(kept, carried, strict=True)
         broken = [b for k, c in asked if k.is_asked(topology, collective) for b in c.broken]
-        return [Proposal(one.chunks, one.algorithm) for one in broken]
+        return [Proposal(one.instance.chunks, one.algorithm) for one in broken]
 
     weight = _WEIGHT if is_small(machine.topology) else _WEIGHT_OF_LARGE
     first = known_seed(KEPT, _SUMMARIES[KEPT], kept, weight=weight)
@@ -117,6 +131,52 @@ def warm_start_seeds(
         weight=weight,
     )
     return replace(first, known=warm_starts), second
+
+
+def carried_over(point: Costs, machine: Damaged, rest: Collective) -> BrokenAlgorithm | None:
+    """A point's algorithm on the damaged machine, with the chunks of the collective there.
+
+    None if it is too large, or cannot be cut into such chunks.
+    """
+    instance, algorithm = point.instance, point.algorithm
+    if algorithm.num_sends > _MOST_SENDS:
+        return None
+    nodes = len(machine.nodes)
+    pre, post, kept = rest_of(instance.table, machine.nodes)
+    least = rest.least_chunks(nodes)
+    if least is None:
+        return None
+    unit = len(rest.tabulate(nodes, least))
+    parts = unit // gcd(unit, int(kept.sum()))
+    if parts * algorithm.num_sends > _MOST_SENDS:
+        return None
+    if parts > 1:
+        instance, algorithm = refine(instance, algorithm, parts)
+        pre, post, kept = rest_of(instance.table, machine.nodes)
+    chunks = least * int(kept.sum()) // unit
+    if not rest.admits(nodes, chunks):
+        return None
+    there = rest.instantiate(
+        machine.topology, chunks=chunks, steps=algorithm.steps, rounds=algorithm.rounds
+    )
+    matching = RelationTable(pre[kept], post[kept]).matching(there.table)
+    if matching is None:
+        return None
+    chunk = np.full(len(kept), -1, dtype=np.int64)
+    chunk[np.flatnonzero(kept)] = matching
+    node = np.full(machine.whole.num_nodes, -1, dtype=np.int64)
+    node[list(machine.nodes)] = np.arange(nodes)
+    sends = algorithm.sends
+    here = (chunk[sends[:, 0]] >= 0) & (node[sends[:, 1:3]] >= 0).all(axis=1)
+    moved = np.stack(
+        [chunk[sends[:, 0]], node[sends[:, 1]], node[sends[:, 2]], sends[:, 3]], axis=1
+    )[here]
+    carried = algorithm.contributions
+    if carried is not None:
+        carried = carried[here][:, list(machine.nodes)]
+        some = carried.any(axis=1)  # what a node that is gone had given is no longer there
+        moved, carried = moved[some], carried[some]
+    return BrokenAlgorithm(there, Algorithm(algorithm.rounds_per_step, moved, carried))
 
 
 def _carried(
@@ -175,16 +235,4 @@ def _inverted(points: Iterable[Costs], dual: Collective) -> Iterator[Costs]:
 
 def _works(broken: BrokenAlgorithm) -> bool:
     """Whether an algorithm still is one."""
-    if broken.uses_what_is_gone:
-        return False
-    instance = Instance(
-        broken.topology,
-        "",
-        broken.chunks,
-        broken.algorithm.steps,
-        broken.algorithm.rounds,
-        broken.table.pre,
-        broken.table.post,
-        combining=broken.combining,
-    )
-    return not violations(instance, broken.algorithm)
+    return not (broken.uses_what_is_gone or violations(broken.instance, broken.algorithm))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from syncoll.designing import Assessed, Design
-from syncoll.designing.reasons import reasons
+from syncoll.designing.design import reasons
 from syncoll.errors import UsageError
 from syncoll.model import Topology
 from syncoll.pages.design import design_notes, machine_table

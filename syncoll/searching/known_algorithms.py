@@ -11,9 +11,13 @@ from dataclasses import dataclass
 from syncoll.deadline import Deadline
 from syncoll.model import Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecord
+from syncoll.results import Frontier
 from syncoll.searching.heuristic_state import ChosenSeed
 
-__all__ = ["Clock", "KnownAlgorithms", "known_seed"]
+__all__ = ["Clock", "KnownAlgorithms", "Search", "known_seed"]
+
+Search = Callable[[Topology, Collective, Deadline, Sequence[ChosenSeed]], Frontier]
+"""Finds a frontier by a deadline, with known algorithms as seeds; it says if it was interrupted."""
 
 
 @dataclass

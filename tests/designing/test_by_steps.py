@@ -12,9 +12,8 @@ import pytest
 import syncoll
 from syncoll.cli.main import main
 from syncoll.designing import Assessed, BuildCosts, MachineCandidate, Proved, assessing
-from syncoll.designing.design import ahead_of
+from syncoll.designing.design import ahead_of, rows
 from syncoll.designing.synthesis import is_no_better
-from syncoll.designing.table import rows
 from syncoll.errors import UsageError
 
 LATE = ["dgx1", "circulant(8,1,4)"]

@@ -15,13 +15,15 @@ import pytest
 import syncoll
 from syncoll.cli.main import main
 from syncoll.deadline import Deadline
-from syncoll.designing import BuildCosts, MachineCandidate, assessing, candidates
+from syncoll.designing import BuildCosts, MachineCandidate, Question, assessing, candidates
 from syncoll.designing.isomorphism import CanonicalForm
 from syncoll.errors import OutOfTimeError, SpecError, UsageError
 from syncoll.ledger.lower_bounds import lower_bounds
 from syncoll.model import BandwidthBound, Topology
 from syncoll.results import LowerBounds
 from syncoll.routing import as_topology
+from syncoll.session import Session
+from syncoll.solving.executor_name import HERE
 
 
 def bounds_of(found: syncoll.DesignResult, collective: str) -> dict[str, tuple[int, Fraction]]:
@@ -333,7 +335,9 @@ def test_machines_with_units_are_compared_in_seconds(capsys: pytest.CaptureFixtu
     candidates = [
         MachineCandidate(one, BuildCosts.of(one)) for one in map(as_topology, (wide, narrow))
     ]
-    done = assessing.assess(candidates, [syncoll.collective("allgather")], until=Deadline.after(60))
+    question = Question((syncoll.collective("allgather"),))
+    work = assessing.DesignWork(HERE, Deadline.after(60), Session().search)
+    done = assessing.assess(candidates, question, work)
     assert {one.bounds["allgather"].bandwidth for one in done.assessed} == {Fraction(3)}
     seconds = [one.figures(["allgather"]) for one in done.assessed]
     assert [one and one[-1] for one in seconds] == [

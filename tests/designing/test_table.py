@@ -10,7 +10,7 @@ import pytest
 
 import syncoll
 from syncoll.cli.main import main
-from syncoll.designing.table import COLUMNS, rows
+from syncoll.designing.design import COLUMNS, rows
 from syncoll.errors import UsageError
 
 

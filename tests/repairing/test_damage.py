@@ -11,7 +11,7 @@ import syncoll
 from syncoll.damage.damaged import Damaged, damaged
 from syncoll.errors import ImpossibleError, LocatedError, UsageError
 from syncoll.model import Collective, Fabric, Topology
-from syncoll.repairing.remaining_problem import collective_of_the_rest
+from syncoll.repairing.fewer_nodes import collective_of_the_rest
 from syncoll.routing import as_topology
 from syncoll.session import Session
 from syncoll.simulating.network import PhysicalNetwork, physical_network

@@ -16,10 +16,9 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Instance, Topology, invert
 from syncoll.plugins import SeedLimits, resolve_options
-from syncoll.repairing.carried_over import BrokenAlgorithm, carried_over
-from syncoll.repairing.remaining_problem import collective_of_the_rest
-from syncoll.repairing.rip_up_reroute import mended
-from syncoll.repairing.warm_start_seeds import KEPT, MENDED, warm_start_seeds
+from syncoll.repairing.fewer_nodes import collective_of_the_rest
+from syncoll.repairing.rip_up_reroute import BrokenAlgorithm, mended
+from syncoll.repairing.warm_start_seeds import KEPT, MENDED, carried_over, warm_start_seeds
 from syncoll.results.frontier import Costs, Point
 from syncoll.searching import ChosenSeed, constructed
 from syncoll.searching.heuristics import Heuristics
@@ -57,7 +56,7 @@ def verified(machine: Damaged, rest: Collective, broken: BrokenAlgorithm) -> Ite
         algorithm = one.tightened(machine.topology)
         instance = rest.instantiate(
             machine.topology,
-            chunks=broken.chunks,
+            chunks=broken.instance.chunks,
             steps=algorithm.steps,
             rounds=algorithm.rounds,
         )
@@ -135,7 +134,7 @@ def test_rounds_are_saved_down_to_the_bound() -> None:
     broken = carried_over(one, machine, asked)
     assert broken is not None
     best = min(a.rounds for a in verified(machine, asked, broken))
-    least = 5 * broken.chunks
+    least = 5 * broken.instance.chunks
     assert least <= best <= least * 1.25
 
 
@@ -149,7 +148,7 @@ def test_an_algorithm_that_uses_the_broken_link_is_refused() -> None:
     assert broken.uses_what_is_gone
     (mend, *_) = verified(machine, asked, broken)
     instance = asked.instantiate(
-        machine.topology, chunks=broken.chunks, steps=mend.steps, rounds=mend.rounds
+        machine.topology, chunks=broken.instance.chunks, steps=mend.steps, rounds=mend.rounds
     )
     assert not violations(instance, mend)
     sends = mend.sends.copy()

@@ -14,7 +14,7 @@ import pytest
 import syncoll
 from syncoll.cli.main import main
 from syncoll.designing import Assessed, BuildCosts, Design, MachineCandidate, Proved, Question
-from syncoll.designing.reasons import reasons
+from syncoll.designing.design import reasons
 from syncoll.errors import SpecError
 from syncoll.reporting import designs
 from syncoll.reporting.designs import design_report
