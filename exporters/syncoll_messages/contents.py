@@ -13,7 +13,7 @@ from syncoll.errors import VerificationError
 from syncoll_messages.expected import Expected
 from syncoll_messages.graph import NodeKind, RankGraph
 from syncoll_messages.play import Place, Played, waits_for
-from syncoll_threadblocks import rank_names
+from syncoll_threadblocks import masks_of, rank_names
 
 __all__ = ["require_achieved"]
 
@@ -98,7 +98,7 @@ def _read(
 def _require_ends(
     graphs: Sequence[RankGraph], expected: Expected, contents: Mapping[Place, Content | None]
 ) -> None:
-    contributors = expected.contributors()
+    contributors = masks_of(expected.starts)
     found: list[dict[int, int]] = [{} for _ in graphs]
     complete: set[tuple[int, Content]] = {
         (rank, content) for (rank, _), content in contents.items() if content is not None

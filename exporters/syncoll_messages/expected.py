@@ -11,7 +11,7 @@ import numpy as np
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll_messages.graph import NodeKind, RankGraph
-from syncoll_threadblocks import STANDARD, Specification
+from syncoll_threadblocks import STANDARD, Specification, masks_of
 
 __all__ = ["Expected", "expected_of_instance", "require_same", "require_told"]
 
@@ -33,13 +33,9 @@ class Expected:
     starts: tuple[frozenset[int], ...]
     ends: tuple[frozenset[int], ...]
 
-    def contributors(self) -> Counter[int]:
-        """Of each chunk, the ranks that start with it, as bits."""
-        return _masks(self.starts)
-
     def name(self) -> str:
         """The runtimes' name of the collective; ``custom`` if they have none."""
-        starts, ends = self.contributors(), _masks(self.ends)
+        starts, ends = masks_of(self.starts), masks_of(self.ends)
         named, ranks = starts.keys() | ends.keys(), len(self.starts)
         demands = Counter((starts[chunk], ends[chunk]) for chunk in named)
         if len(named) < self.num_chunks or ranks == 1 or not demands:
@@ -51,14 +47,6 @@ class Expected:
                 if spec.combining == self.combining and demands == spec.demands():
                     return name
         return CUSTOM
-
-
-def _masks(ranks: Sequence[frozenset[int]]) -> Counter[int]:
-    masks: Counter[int] = Counter()
-    for rank, chunks in enumerate(ranks):
-        for chunk in chunks:
-            masks[chunk] |= 1 << rank
-    return masks
 
 
 def expected_of_instance(instance: Instance) -> Expected:

@@ -25,7 +25,7 @@ from syncoll_msccl_xml.reading import (
     specification_of,
     threads_of,
 )
-from syncoll_threadblocks import Schedule, Specification, execute
+from syncoll_threadblocks import OwnSpecification, Schedule, Specification, execute
 
 __all__ = ["MscclXmlChecker"]
 
@@ -73,7 +73,9 @@ class _Check:
     def __init__(self, algorithm: XmlAlgorithm, instance: Instance | None) -> None:
         self.algorithm = algorithm
         self.instance = instance
-        self.results: dict[object, tuple[Schedule, Specification | None] | VerificationError] = {}
+        self.results: dict[
+            object, tuple[Schedule, OwnSpecification | None] | VerificationError
+        ] = {}
 
     def as_any(self) -> CheckedExport:
         """The verdict of the dialects that accept the file; the errors of all if none does."""
@@ -150,7 +152,7 @@ class _Check:
         in_place: bool,
         pieces: int,
         name_placement: bool,
-    ) -> tuple[Schedule, Specification | None]:
+    ) -> tuple[Schedule, OwnSpecification | None]:
         key = spec, in_place, pieces, self.algorithm.proto in dialect.open_sends
         if key not in self.results:
             try:
@@ -165,7 +167,7 @@ class _Check:
 
     def _execute(
         self, spec: Specification | None, in_place: bool, pieces: int, open_sends: bool
-    ) -> tuple[Schedule, Specification | None]:
+    ) -> tuple[Schedule, OwnSpecification | None]:
         steps = (s for gpu in self.algorithm.gpus for block in gpu.blocks for s in block.steps)
         chunks = sum(step.cnt for step in steps)
         if chunks > _MOST_INSTRUCTIONS:
@@ -191,7 +193,7 @@ def _chunks_per_message(algorithm: XmlAlgorithm, dialect: Runtime) -> int:
 
 
 def _facts(
-    algorithm: XmlAlgorithm, run: Schedule, found: Specification | None, pieces: int
+    algorithm: XmlAlgorithm, run: Schedule, found: OwnSpecification | None, pieces: int
 ) -> dict[str, int | str]:
     blocks = [block for gpu in algorithm.gpus for block in gpu.blocks]
     steps = [step for block in blocks for step in block.steps]

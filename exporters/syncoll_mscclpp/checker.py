@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
@@ -21,7 +20,7 @@ from syncoll_mscclpp.reading import (
     units_of,
     within_boxes_of,
 )
-from syncoll_threadblocks import OwnSpecification, Promise, Specification, execute, schedule
+from syncoll_threadblocks import OwnSpecification, Specification, execute, schedule
 from syncoll_threadblocks.matching import require_matched
 
 __all__ = ["MscclppChecker"]
@@ -58,7 +57,9 @@ class MscclppChecker:
             found is not None,
             links=links_of(plan),
             within_boxes=within_boxes_of(plan),
-            num_chunks=found.num_chunks if isinstance(found, OwnSpecification) else None,
+            num_chunks=None
+            if found is None or isinstance(found, Specification)
+            else found.num_chunks,
         )
 
 
@@ -74,7 +75,9 @@ def _require_followable(plan: ExecutionPlan, units: int) -> None:
         raise UncheckedError(f"it has and moves about {pieces + chunks} chunks, too many to follow")
 
 
-def _followed(plan: ExecutionPlan, spec: Promise | None) -> tuple[Promise | None, str | None]:
+def _followed(
+    plan: ExecutionPlan, spec: OwnSpecification | None
+) -> tuple[OwnSpecification | None, str | None]:
     """Executes a plan; returns its collective, with its root, and the doubts."""
     found, doubt = spec, None
     for units in units_of(plan):
@@ -84,7 +87,7 @@ def _followed(plan: ExecutionPlan, spec: Promise | None) -> tuple[Promise | None
     return found, doubt
 
 
-def _assumed(plan: ExecutionPlan, instance: Instance) -> Promise:
+def _assumed(plan: ExecutionPlan, instance: Instance) -> OwnSpecification:
     """The collective of a plan that does not state it, if its chunks lie in the order of their
     numbers.
     """
@@ -113,21 +116,20 @@ def _assumed(plan: ExecutionPlan, instance: Instance) -> Promise:
 
 
 def _follow(
-    plan: ExecutionPlan, threads: PlanThreads, spec: Promise | None, units: int
-) -> tuple[Promise | None, str | None]:
+    plan: ExecutionPlan, threads: PlanThreads, spec: OwnSpecification | None, units: int
+) -> tuple[OwnSpecification | None, str | None]:
     """The same with each chunk cut into `units` pieces."""
     require_matched(threads.program)
     run = schedule(threads.program)
     doubt = require_ordered(threads, run, double_scratch=plan.double_scratch)
-    where = threads.program, threads.inputs, threads.outputs
-    if isinstance(spec, Specification):
-        _, found = execute(where[0], spec.cut(units), *where[1:])
-        return replace(spec, root=None if found is None else found.root), doubt
-    _, own = execute(where[0], None if spec is None else spec.cut(units), *where[1:])
-    return None if own is None else spec, doubt
+    cut = None if spec is None else spec.cut(units)
+    _, found = execute(threads.program, cut, threads.inputs, threads.outputs)
+    if isinstance(spec, Specification) and found is not None:
+        spec = spec.of_root(found.root)
+    return spec, doubt
 
 
-def _facts(plan: ExecutionPlan, found: Promise | None) -> dict[str, int | str]:
+def _facts(plan: ExecutionPlan, found: OwnSpecification | None) -> dict[str, int | str]:
     blocks = [block for _, block in plan.blocks]
     facts: dict[str, int | str] = {
         "protocol": plan.protocol,
@@ -137,10 +139,10 @@ def _facts(plan: ExecutionPlan, found: Promise | None) -> dict[str, int | str]:
         "chunks": max(max(gpu.input_chunks, gpu.output_chunks) for gpu in plan.gpus),
         "scratch chunks": max(gpu.scratch_chunks for gpu in plan.gpus),
     }
-    if isinstance(found, OwnSpecification) and plan.stated is not None:
+    if found is not None and plan.stated is not None and not isinstance(found, Specification):
         facts["by its own words"] = found.collective
     if found is None:
         facts["result"] = f"not checked: {plan.collective} does not say what it should be"
-    elif isinstance(found, Specification) and found.root is not None:
+    elif found.root is not None:
         facts["root"] = found.root
     return facts

@@ -9,24 +9,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import TypeVar
 
 from syncoll.errors import VerificationError
 from syncoll_threadblocks.contents import Contents, Value, contents, describe_value
 from syncoll_threadblocks.matching import require_matched
-from syncoll_threadblocks.own import OwnSpecification
 from syncoll_threadblocks.program import Program
 from syncoll_threadblocks.races import require_race_free
 from syncoll_threadblocks.schedule import Schedule, schedule
-from syncoll_threadblocks.specification import Specification, find_root
+from syncoll_threadblocks.specification import OwnSpecification, Specification
 
-__all__ = ["Promise", "execute"]
-
-Promise = Specification | OwnSpecification
-"""A standard collective, or one that is given by its chunks."""
-
-_P = TypeVar("_P", Specification, OwnSpecification)
+__all__ = ["execute"]
 
 _Find = Callable[[int], tuple[int, int] | None]
 """The rank and the index of a slot in the ranks' buffers; None outside of them."""
@@ -43,11 +35,11 @@ def _finder(starts: Sequence[int], size_of: Callable[[int], int]) -> _Find:
 
 def execute(
     program: Program,
-    spec: _P | None,
+    spec: OwnSpecification | None,
     inputs: Sequence[int] = (),
     outputs: Sequence[int] = (),
     chunks_per_message: int = 1,
-) -> tuple[Schedule, _P | None]:
+) -> tuple[Schedule, OwnSpecification | None]:
     """Executes a program and compares its result with its promise.
 
     Args:
@@ -69,23 +61,23 @@ def execute(
     if spec is None:
         return run, None
     reads, writes = _finder(inputs, spec.inputs_of), _finder(outputs, spec.outputs_of)
-
-    def initial_of(spec: Promise) -> Callable[[int], Value | None]:
-        def initial(slot: int) -> Value | None:
-            found = reads(slot)
-            return None if found is None else spec.initial(*found)
-
-        return initial
-
     if isinstance(spec, Specification) and spec.rooted and spec.root is None:
-        trial = contents(program, run, initial_of(spec))
-        spec = replace(spec, root=find_root(spec, lambda rank, j: trial[outputs[rank] + j]))
+        trial = _executed(program, run, spec, reads)
+        spec = spec.of_root(spec.find_root(lambda rank, j: trial[outputs[rank] + j]))
     _require_kept(program, spec, reads, writes)
-    _require_fulfilled(program, spec, contents(program, run, initial_of(spec)), outputs)
+    _require_fulfilled(program, spec, _executed(program, run, spec, reads), outputs)
     return run, spec
 
 
-def _require_kept(program: Program, spec: Promise, reads: _Find, writes: _Find) -> None:
+def _executed(program: Program, run: Schedule, spec: OwnSpecification, reads: _Find) -> Contents:
+    def initial(slot: int) -> Value | None:
+        found = reads(slot)
+        return None if found is None else spec.initial(*found)
+
+    return contents(program, run, initial)
+
+
+def _require_kept(program: Program, spec: OwnSpecification, reads: _Find, writes: _Find) -> None:
     """Passes when only scratch and output are written: a caller's input stays as it is."""
     for place, instruction in program.places():
         for slot in instruction.writes:
@@ -98,15 +90,15 @@ def _require_kept(program: Program, spec: Promise, reads: _Find, writes: _Find) 
                 )
             if found is not None and not at_input and not spec.has_output(found[0]):
                 why = "nothing must end at that rank"
-                if isinstance(spec, Specification):
+                if spec.rooted:
                     why = f"in a {spec.collective} to rank {spec.root} only that rank has an output"
                 raise program.fail(place, f"writes {program.memory.describe(slot)}, and {why}")
 
 
 def _require_fulfilled(
-    program: Program, spec: Promise, held: Contents, outputs: Sequence[int]
+    program: Program, spec: OwnSpecification, held: Contents, outputs: Sequence[int]
 ) -> None:
-    root = "" if isinstance(spec, OwnSpecification) or not spec.rooted else f" of root {spec.root}"
+    root = f" of root {spec.root}" if spec.rooted else ""
     for rank in range(spec.num_ranks):
         for j in range(spec.outputs_of(rank)):
             wanted = spec.wanted(rank, j)

@@ -1,6 +1,12 @@
-"""Specification: the promise of a standard collective, slot by slot.
+"""Specification: the promise of a collective, place by place of the ranks' buffers.
 
-Rank r's input and output are cut into chunks; k, the *share*, counts the chunks of one rank's part.
+A collective is given by the chunks that lie in each rank's input and must end in its output, one
+after the other.  Exports of collectives without a standard name all have the same order: that of
+the chunks' numbers, and a rank without any passes room for one, which stays untouched.  MPI runs
+lay out their buffers the same way (`syncoll.runtime.layout`).
+
+The name of a standard collective implies the places.  Rank r's input and output are cut into
+chunks; k, the *share*, counts the chunks of one rank's part.
 
 ================  ================  ================  ==========================================
 collective        input of rank r   output of rank r  slot j of rank r's output ends as
@@ -21,22 +27,19 @@ In place the smaller of the two buffers is rank r's part of the larger one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from typing import TYPE_CHECKING
+from functools import cached_property
 
 import numpy as np
 
+from syncoll.arrays import BoolArray
 from syncoll.errors import VerificationError
 from syncoll.model import Instance
 from syncoll.wording import counted
 from syncoll_threadblocks.contents import Value
 
-if TYPE_CHECKING:
-    from syncoll_threadblocks.own import OwnSpecification
-
-__all__ = ["STANDARD", "Specification", "find_root", "require_alike"]
+__all__ = ["STANDARD", "OwnSpecification", "Specification", "masks_of"]
 
 _ENDS = {
     "allreduce": ("all", "all"),
@@ -53,13 +56,153 @@ root."""
 
 STANDARD = tuple(_ENDS)
 
+Places = tuple[Sequence[int], ...]
+"""Of each rank, the chunks that lie in a buffer, one after the other."""
+
 Demands = Counter[tuple[int, int]]
 """How many chunks start, and must end, at which ranks, as bit masks."""
 
 
+def masks_of(ranks: Iterable[Iterable[int]]) -> Counter[int]:
+    """Of each chunk, as bits, the ranks that have it."""
+    masks: Counter[int] = Counter()
+    for rank, chunks in enumerate(ranks):
+        for chunk in chunks:
+            masks[chunk] |= 1 << rank
+    return masks
+
+
 @dataclass(frozen=True)
-class Specification:
-    """A collective with its sizes.
+class OwnSpecification:
+    """A collective by its chunks.
+
+    Args:
+        collective: its name, for messages.
+        combining: whether a chunk that starts at several ranks is to be reduced; otherwise all of
+            them have the same data.
+        inputs: the chunks in each rank's input.
+        outputs: the chunks in each rank's output.
+        pieces: the number of places, side by side, of each chunk.
+        root: the special rank of a rooted collective; None without one, or if it is unknown.
+    """
+
+    collective: str
+    combining: bool
+    inputs: Places
+    outputs: Places
+    pieces: int = 1
+    root: int | None = None
+    rooted: bool = False
+
+    @staticmethod
+    def of_instance(instance: Instance) -> OwnSpecification:
+        """The demands of an instance, its chunks in the order of their numbers."""
+        inputs, outputs = _in_order(instance.pre), _in_order(instance.post)
+        return OwnSpecification(instance.collective, instance.combining, inputs, outputs)
+
+    @property
+    def num_ranks(self) -> int:
+        """P."""
+        return len(self.inputs)
+
+    @property
+    def num_chunks(self) -> int:
+        """Chunks in all, as far as buffers hold them."""
+        every = (chunk for places in (self.inputs, self.outputs) for one in places for chunk in one)
+        return max(every, default=-1) + 1
+
+    def inputs_of(self, rank: int) -> int:
+        """Places of a rank's input."""
+        return max(1, len(self.inputs[rank])) * self.pieces
+
+    def outputs_of(self, rank: int) -> int:
+        """Places of a rank's output."""
+        return max(1, len(self.outputs[rank])) * self.pieces
+
+    def has_output(self, rank: int) -> bool:
+        """Whether anything must end at a rank."""
+        return bool(self.outputs[rank])
+
+    def in_pieces(self, times: int) -> OwnSpecification:
+        """The same with each chunk cut into several, numbered side by side."""
+
+        def each(places: Places) -> Places:
+            return tuple(tuple(c * times + i for c in one for i in range(times)) for one in places)
+
+        return replace(self, inputs=each(self.inputs), outputs=each(self.outputs))
+
+    def cut(self, pieces: int) -> OwnSpecification:
+        """The same with each place cut into several."""
+        return replace(self, pieces=self.pieces * pieces)
+
+    def initial(self, rank: int, index: int) -> Value | None:
+        """The value of a place of the input; None without an input."""
+        place, piece = divmod(index, self.pieces)
+        if place >= len(self.inputs[rank]):
+            return None
+        chunk = self.inputs[rank][place]
+        mask = 1 << rank if self.combining else self._whole[chunk]
+        return chunk * self.pieces + piece, mask
+
+    def wanted(self, rank: int, index: int) -> Value | None:
+        """The final value of a place of the output; None without a promise."""
+        place, piece = divmod(index, self.pieces)
+        if place >= len(self.outputs[rank]):
+            return None
+        chunk = self.outputs[rank][place]
+        return chunk * self.pieces + piece, self._whole[chunk]
+
+    @cached_property
+    def _whole(self) -> Counter[int]:
+        """Of each chunk all contributions, as bits; one of them if all are the same data."""
+        masks = masks_of(self.inputs)
+        return masks if self.combining else Counter({c: m & -m for c, m in masks.items()})
+
+    def demands(self) -> Demands:
+        """The demands on its chunks."""
+        starts, ends = masks_of(self.inputs), masks_of(self.outputs)
+        found = Counter((starts[chunk], ends[chunk]) for chunk in {*starts, *ends})
+        return Counter({key: number * self.pieces for key, number in found.items()})
+
+    def require_same(self, instance: Instance) -> None:
+        """Passes if an instance asks for this, each of its chunks perhaps cut into several.
+
+        Raises:
+            VerificationError: if it asks for something else.
+        """
+        self._require_alike(instance, "the file")
+        asked = OwnSpecification.of_instance(instance)
+        places = sum(map(len, asked.inputs))
+        asked = asked.in_pieces(max(1, sum(map(len, self.inputs)) // max(1, places)))
+        for buffer, given, wanted in (
+            ("input", self.inputs, asked.inputs),
+            ("output", self.outputs, asked.outputs),
+        ):
+            for rank in range(self.num_ranks):
+                if given[rank] != wanted[rank]:
+                    has, needs = _chunks(given[rank]), _chunks(wanted[rank])
+                    raise VerificationError(
+                        f"in the file the {buffer} of rank {rank} holds {has}, and collective "
+                        f"{instance.collective} asks for {needs} there"
+                    )
+
+    def _require_alike(self, instance: Instance, name: str) -> None:
+        """Passes if both have as many ranks, and both reduce or neither."""
+        nodes = instance.topology.num_nodes
+        if nodes != self.num_ranks:
+            raise VerificationError(
+                f"the file is for {self.num_ranks} ranks, the instance for {nodes} nodes"
+            )
+        if instance.combining != self.combining:
+            does = ("does not reduce", "reduces")
+            raise VerificationError(
+                f"{name} {does[self.combining]}, and collective {instance.collective} "
+                f"{does[instance.combining]}"
+            )
+
+
+class Specification(OwnSpecification):
+    """A standard collective: a chunk for each part, of as many places as the share.
 
     Args:
         collective: one of `STANDARD`.
@@ -69,84 +212,52 @@ class Specification:
             counts as the root's.
     """
 
-    collective: str
-    num_ranks: int
-    share: int
-    root: int | None = None
-
-    def __post_init__(self) -> None:
-        assert self.collective in STANDARD
-        assert self.share >= 1
-
-    @property
-    def rooted(self) -> bool:
-        """Whether one rank is special."""
-        return "root" in _ENDS[self.collective]
-
-    @property
-    def combining(self) -> bool:
-        """Whether it reduces."""
-        return _ENDS[self.collective][0] == "all"
+    def __init__(self, collective: str, num_ranks: int, share: int, root: int | None = None):
+        assert share >= 1
+        start, end = _ENDS[collective]
+        parts = num_ranks if end == "each" else 1  # of a rank's input
+        sources = num_ranks if start == "each" else 1  # of a rank's output
+        apart = start == "each" or (start == "root" and root is None)
+        inputs, outputs = [], []
+        for rank in range(num_ranks):
+            special = root in (None, rank)
+            first, own = rank * parts if apart else 0, rank if end == "each" else 0
+            inputs.append(range(first, first + parts * (special or start != "root")))
+            outputs.append(range(own, own + sources * parts * (special or end != "root"), parts))
+        where = tuple(inputs), tuple(outputs)
+        super().__init__(collective, start == "all", *where, share, root, "root" in (start, end))
 
     @property
     def input_size(self) -> int:
-        """Chunks of a rank's input."""
-        return self.share * (self.num_ranks if _ENDS[self.collective][1] == "each" else 1)
+        """Places of a rank's input."""
+        return self.pieces * (self.num_ranks if _ENDS[self.collective][1] == "each" else 1)
 
     @property
     def output_size(self) -> int:
-        """Chunks of a rank's output."""
-        return self.share * (self.num_ranks if _ENDS[self.collective][0] == "each" else 1)
+        """Places of a rank's output."""
+        return self.pieces * (self.num_ranks if _ENDS[self.collective][0] == "each" else 1)
 
     def inputs_of(self, _rank: int) -> int:
-        """The same of one rank; all have as many."""
+        """The same of one rank; all have as many, also those without a part in it."""
         return self.input_size
 
     def outputs_of(self, _rank: int) -> int:
-        """The same of one rank; all have as many."""
+        """The same of one rank; all have as many, also those without a part in it."""
         return self.output_size
 
-    def has_output(self, rank: int) -> bool:
-        """Whether a rank has an output buffer; reduce and gather give the others none."""
-        return _ENDS[self.collective][1] != "root" or self.root in (None, rank)
-
-    def initial(self, rank: int, index: int) -> Value | None:
-        """The value of a slot of the input; None without an input."""
-        start = _ENDS[self.collective][0]
-        if start == "root" and self.root is not None:
-            return (index, 1 << rank) if rank == self.root else None
-        return index + (0 if start == "all" else rank * self.input_size), 1 << rank
-
-    def wanted(self, rank: int, index: int) -> Value | None:
-        """The final value of a slot of the output; None without a promise."""
-        start, end = _ENDS[self.collective]
-        if not self.has_output(rank):
-            return None
-        own = rank * self.share if end == "each" else 0
-        if start == "each":
-            source, rest = divmod(index, self.share)
-            return source * self.input_size + own + rest, 1 << source
-        return own + index, (1 << self.num_ranks) - 1 if start == "all" else 1 << (self.root or 0)
-
-    def demands(self) -> Demands:
-        """The demands; of root 0 while the root is unknown."""
-        masks = {
-            "all": [(1 << self.num_ranks) - 1],
-            "each": [1 << rank for rank in range(self.num_ranks)],
-            "root": [1 << (self.root or 0)],
-        }
-        start, end = _ENDS[self.collective]
-        return Counter(dict.fromkeys(product(masks[start], masks[end]), self.share))
-
     def cut(self, pieces: int) -> Specification:
-        """The same with each chunk cut into several."""
-        return replace(self, share=self.share * pieces)
+        """The same with each place cut into several."""
+        return self.of_root(self.root, pieces)
+
+    def of_root(self, root: int | None, pieces: int = 1) -> Specification:
+        """The same with another root, and each place cut into several."""
+        return Specification(self.collective, self.num_ranks, self.pieces * pieces, root)
 
     def in_place(self, rank: int) -> tuple[int, int]:
         """Where input and output start in their common buffer, in chunks."""
         if self.input_size < self.output_size:
-            return rank * self.share, 0
-        return 0, rank * self.share if self.input_size > self.output_size else 0
+            return rank * self.pieces, 0
+        return 0, rank * self.pieces if self.input_size > self.output_size else 0
 
     def require_same(self, instance: Instance) -> None:
         """Passes if an instance asks for this collective.
@@ -158,37 +269,36 @@ class Specification:
             VerificationError: if it asks for something else.
         """
         name = self.collective + (f" of root {self.root}" if self.rooted else "")
-        require_alike(self, instance, name)
-        asked = Counter(zip(_masks(instance.pre), _masks(instance.post), strict=True))
-        given = self.demands()
+        self._require_alike(instance, name)
+        asked, given = OwnSpecification.of_instance(instance).demands(), self.demands()
         if not self.combining:
             asked, given = _without_idle(asked), _without_idle(given)
         times = sum(given.values()) // max(1, sum(asked.values()))
         if times < 1 or given != Counter({key: n * times for key, n in asked.items()}):
             raise VerificationError(
-                f"the file does {name} with {counted(self.share, 'chunk')} a part, and collective "
+                f"the file does {name} with {counted(self.pieces, 'chunk')} a part, and collective "
                 f"{instance.collective} asks for something else: its chunks start and end elsewhere"
             )
 
+    def find_root(self, output: Callable[[int, int], Value | None]) -> int:
+        """The root of an executed program, for a rooted collective without root.
 
-def require_alike(spec: Specification | OwnSpecification, instance: Instance, name: str) -> None:
-    """Passes if a collective and an instance have as many ranks, and both reduce or neither."""
-    nodes = instance.topology.num_nodes
-    if nodes != spec.num_ranks:
-        raise VerificationError(
-            f"the file is for {spec.num_ranks} ranks, the instance for {nodes} nodes"
-        )
-    if instance.combining != spec.combining:
-        does = ("does not reduce", "reduces")
-        raise VerificationError(
-            f"{name} {does[spec.combining]}, and collective {instance.collective} "
-            f"{does[instance.combining]}"
-        )
+        Args:
+            output: the value of each place of each rank's output at the end.
 
-
-def _masks(array: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> list[int]:
-    packed = np.packbits(array, axis=1, bitorder="little")
-    return [int.from_bytes(row.tobytes(), "little") for row in packed]
+        Returns:
+            Broadcast, scatter: the rank whose data arrived at most ranks.  Reduce, gather: the rank
+                with the largest part of the result.  0 if nothing tells.
+        """
+        ranks = range(self.num_ranks)
+        votes: Counter[int] = Counter()
+        for rank in ranks:
+            if _ENDS[self.collective][1] == "root":
+                places = range(self.output_size)
+                votes[rank] = sum(output(rank, j) == self.wanted(rank, j) for j in places)
+            elif (value := output(rank, 0)) is not None:
+                votes[value[0] // self.input_size] += 1
+        return max(ranks, key=lambda rank: (votes[rank], -rank))
 
 
 def _without_idle(demands: Demands) -> Demands:
@@ -200,23 +310,12 @@ def _without_idle(demands: Demands) -> Demands:
     return found
 
 
-def find_root(unknown: Specification, output: Callable[[int, int], Value | None]) -> int:
-    """The root of an executed program, for a rooted collective without root.
+def _in_order(relation: BoolArray) -> Places:
+    return tuple(tuple(np.flatnonzero(column).tolist()) for column in relation.T)
 
-    Args:
-        output: the value of each place of each rank's output at the end.
 
-    Returns:
-        Broadcast, scatter: the rank whose data arrived at most ranks.  Reduce, gather: the rank
-            with the largest part of the result.  0 if nothing tells.
-    """
-    ranks = range(unknown.num_ranks)
-    votes: Counter[int] = Counter()
-    for rank in ranks:
-        if unknown.collective in ("reduce", "gather"):
-            votes[rank] = sum(
-                output(rank, j) == unknown.wanted(rank, j) for j in range(unknown.output_size)
-            )
-        elif (value := output(rank, 0)) is not None:
-            votes[value[0] // unknown.input_size] += 1
-    return max(ranks, key=lambda rank: (votes[rank], -rank))
+def _chunks(numbers: Sequence[int]) -> str:
+    if not numbers:
+        return "no chunk"
+    shown = ", ".join(map(str, numbers[:8])) + (", …" if len(numbers) > 8 else "")
+    return f"{counted(len(numbers), 'chunk')} ({shown})"

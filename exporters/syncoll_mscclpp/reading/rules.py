@@ -21,7 +21,7 @@ from syncoll_mscclpp.reading.plan import (
     PlanOperation,
     PlanReference,
 )
-from syncoll_threadblocks import STANDARD, OwnSpecification, Promise, Specification
+from syncoll_threadblocks import STANDARD, OwnSpecification, Specification
 
 __all__ = [
     "links_of",
@@ -66,7 +66,7 @@ def require_loadable(plan: ExecutionPlan) -> None:
     _require_apart(plan)
 
 
-def specification_of(plan: ExecutionPlan) -> Promise | None:
+def specification_of(plan: ExecutionPlan) -> OwnSpecification | None:
     """The collective of a plan, its root unknown; None if the plan does not define it.
 
     Raises:
@@ -112,7 +112,7 @@ def require_sizes(plan: ExecutionPlan, spec: OwnSpecification) -> None:
     _require_buffers(plan, spec, "there")
 
 
-def _require_buffers(plan: ExecutionPlan, spec: Promise, where: str) -> None:
+def _require_buffers(plan: ExecutionPlan, spec: OwnSpecification, where: str) -> None:
     for gpu in plan.gpus:
         for key, declared, wanted in (
             ("input_chunks", gpu.input_chunks, spec.inputs_of(gpu.id)),

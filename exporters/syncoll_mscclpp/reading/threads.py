@@ -28,7 +28,14 @@ from syncoll_mscclpp.reading.plan import (
     PlanOperation,
     PlanReference,
 )
-from syncoll_threadblocks import AddressSpace, Instruction, Program, Promise, Specification, Thread
+from syncoll_threadblocks import (
+    AddressSpace,
+    Instruction,
+    OwnSpecification,
+    Program,
+    Specification,
+    Thread,
+)
 
 __all__ = ["PACKET_BUFFER", "PlanThreads", "threads_of"]
 
@@ -60,7 +67,7 @@ class PlanThreads:
     packets: Mapping[int, int]
 
 
-def threads_of(plan: ExecutionPlan, spec: Promise | None, units: int) -> PlanThreads:
+def threads_of(plan: ExecutionPlan, spec: OwnSpecification | None, units: int) -> PlanThreads:
     """The program of a plan that `require_loadable` passed.
 
     Args:
@@ -123,7 +130,7 @@ class _Build:
     threads: list[Thread] = field(default_factory=list)
     effects: list[list[Effect]] = field(default_factory=list)
 
-    def add_buffers(self, gpu: PlanGpu, spec: Promise | None) -> None:
+    def add_buffers(self, gpu: PlanGpu, spec: OwnSpecification | None) -> None:
         """Gives each slot an address; in place, slots of both buffers have the same ones."""
         sizes = {kind: gpu.chunks(kind) * self.units for kind in "ios"}
         if self.plan.inplace and isinstance(spec, Specification):
