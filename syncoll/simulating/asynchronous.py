@@ -17,7 +17,6 @@ from syncoll.arrays import FloatArray, IntArray
 from syncoll.model import ranges
 from syncoll.simulating.lanes import LaneState
 from syncoll.simulating.movements import Movements, Passages
-from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.semantics import Injection, Semantics, Switching
 from syncoll.simulating.workload import Workload, ranks_among
 
@@ -25,12 +24,7 @@ __all__ = ["asynchronous"]
 
 
 def asynchronous(
-    work: Workload,
-    network: PhysicalNetwork,
-    semantics: Semantics,
-    sizes: Sequence[Fraction],
-    *,
-    in_detail: bool = False,
+    work: Workload, semantics: Semantics, sizes: Sequence[Fraction], *, in_detail: bool = False
 ) -> Movements:
     """Simulates all sends.
 
@@ -38,20 +32,16 @@ def asynchronous(
         sizes: bytes of a chunk.
         in_detail: whether to list passages over lanes, for a single size.
     """
-    return _Run(work, network, semantics, sizes, in_detail).run()
+    return _Run(work, semantics, sizes, in_detail).run()
 
 
 class _Run:
     """The state between batches of sends."""
 
     def __init__(
-        self,
-        work: Workload,
-        network: PhysicalNetwork,
-        semantics: Semantics,
-        sizes: Sequence[Fraction],
-        in_detail: bool,
+        self, work: Workload, semantics: Semantics, sizes: Sequence[Fraction], in_detail: bool
     ) -> None:
+        network = work.network
         self.work, self.network, self.semantics = work, network, semantics
         self.in_detail = in_detail
         kinds, self.kind = network.shares, network.strand_share

@@ -16,7 +16,6 @@ import numpy as np
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.errors import UsageError
 from syncoll.simulating.movements import Movements, Passages
-from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.rates import FairRates
 from syncoll.simulating.semantics import Semantics
 from syncoll.simulating.workload import Workload
@@ -29,20 +28,15 @@ _CLOSE = 1e-9
 
 
 def fair(
-    work: Workload,
-    network: PhysicalNetwork,
-    semantics: Semantics,
-    sizes: Sequence[Fraction],
-    *,
-    in_detail: bool = False,
+    work: Workload, semantics: Semantics, sizes: Sequence[Fraction], *, in_detail: bool = False
 ) -> Movements:
     """Simulates all sends; see `syncoll.simulating.asynchronous`."""
     if work.together is not None:
         raise UsageError(
-            f"fair sharing of bandwidth on {network.topology.name}, whose switches copy or add up: "
-            "it knows of sends that count one by one; leave it out, and sends take turns"
+            f"fair sharing of bandwidth on {work.network.topology.name}, whose switches copy or "
+            "add up: it knows of sends that count one by one; leave it out, and sends take turns"
         )
-    runs = [_Run(work, network, semantics, size) for size in sizes]
+    runs = [_Run(work, semantics, size) for size in sizes]
     for run in runs:
         run.run()
     return Movements(
@@ -55,10 +49,9 @@ def fair(
 class _Run:
     """The simulation of one size."""
 
-    def __init__(
-        self, work: Workload, network: PhysicalNetwork, semantics: Semantics, size: Fraction
-    ) -> None:
-        self.work, self.network = work, network
+    def __init__(self, work: Workload, semantics: Semantics, size: Fraction) -> None:
+        self.work, self.network = work, work.network
+        network = work.network
         wires = [float(semantics.wire_bytes(size * share)) for share in network.shares]
         self.bytes: list[float] = np.array(wires)[network.strand_share].tolist()
         rows = network.strand_lanes.tolist()

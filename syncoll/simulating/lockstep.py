@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
 
@@ -29,7 +30,6 @@ __all__ = ["lockstep", "step_seconds"]
 def step_seconds(
     work: Workload,
     rounds: Sequence[int],
-    network: PhysicalNetwork,
     intact: PhysicalNetwork,
     semantics: Semantics,
     size: Fraction,
@@ -37,11 +37,10 @@ def step_seconds(
     """The exact time of each step.
 
     Args:
-        network: with its degraded lanes.
-        intact: without.
+        intact: the network without degraded lanes.
         size: bytes of a chunk.
     """
-    steps = len(rounds)
+    steps, network = len(rounds), work.network
     wire = semantics.wire_bytes(size)
     kinds = sorted(set(network.link_latencies))
     rank = np.array([kinds.index(latency) for latency in network.link_latencies])[work.links]
@@ -49,7 +48,7 @@ def step_seconds(
     np.maximum.at(worst, work.sends[:, 3], rank)
     adding = np.zeros(steps, dtype=bool)
     adding[work.sends[work.adds, 3]] = True
-    slowed = _slowed(work, network, intact, semantics, size)
+    slowed = _slowed(work, intact, semantics, size)
     return [
         (kinds[worst[step]] if worst[step] >= 0 else network.alpha)
         + max(rounds[step] * wire / network.unit, slowed.get(step, Fraction(0)))
@@ -59,13 +58,10 @@ def step_seconds(
 
 
 def _slowed(
-    work: Workload,
-    network: PhysicalNetwork,
-    intact: PhysicalNetwork,
-    semantics: Semantics,
-    size: Fraction,
+    work: Workload, intact: PhysicalNetwork, semantics: Semantics, size: Fraction
 ) -> dict[int, Fraction]:
     """For steps that use degraded lanes, the time of the busiest of these."""
+    network = work.network
     found: dict[int, Fraction] = defaultdict(Fraction)
     slow = {
         i
@@ -96,7 +92,6 @@ def _slowed(
 
 def lockstep(
     work: Workload,
-    network: PhysicalNetwork,
     semantics: Semantics,
     size: Fraction,
     steps: Sequence[Fraction],
@@ -109,11 +104,8 @@ def lockstep(
         steps: seconds of each step.
         begin: of the first step, in seconds.
     """
-    starts = [begin]
-    for seconds in steps:
-        starts.append(starts[-1] + seconds)
-    times = np.array([float(x) for x in starts])
-    step = work.sends[:, 3]
+    times = np.array([float(x) for x in accumulate(steps, initial=begin)])
+    network, step = work.network, work.sends[:, 3]
     left, arrived = times[step].copy(), times[step + 1]
     parts = []
     wires = np.array([float(semantics.wire_bytes(size * share)) for share in network.shares])

@@ -110,25 +110,23 @@ class SimulatedSeconds:
     def _computed(
         self, stored: StoredAlgorithm, work: Workload, sizes: Sequence[Fraction | int]
     ) -> list[Fraction]:
-        network, semantics = self._network, self._semantics
+        semantics = self._semantics
         chunks = [Fraction(size) / stored.chunks for size in sizes]
         if semantics.timing is Timing.LOCKSTEP:
-            intact, begin = self._intact, _begin(semantics)
-            rounds = stored.algorithm.rounds_per_step
-            steps = (step_seconds(work, rounds, network, intact, semantics, x) for x in chunks)
-            return [sum(each, begin) for each in steps]
+            intact, rounds = self._intact, stored.algorithm.rounds_per_step
+            steps = (step_seconds(work, rounds, intact, semantics, x) for x in chunks)
+            return [sum(each, _begin(semantics)) for each in steps]
         block = max(1, _CELLS_AT_ONCE // max(1, len(work)))
         found: list[Fraction] = []
         for i in range(0, len(chunks), block):
-            found += _totals(_moved(work, network, semantics, chunks[i : i + block]), semantics)
+            found += _totals(
+                _simulator(semantics)(work, semantics, chunks[i : i + block]), semantics
+            )
         return found
 
 
 def simulated_seconds(
-    stored: StoredAlgorithm,
-    network: PhysicalNetwork,
-    semantics: Semantics,
-    sizes: Sequence[int],
+    stored: StoredAlgorithm, network: PhysicalNetwork, semantics: Semantics, sizes: Sequence[int]
 ) -> tuple[Fraction, ...]:
     """The time of an algorithm for each size of one node's data; exact in lockstep.
 
@@ -148,26 +146,16 @@ def simulate_algorithm(
     chunk = Fraction(size, stored.chunks)
     if semantics.timing is Timing.LOCKSTEP:
         rounds = stored.algorithm.rounds_per_step
-        steps = step_seconds(work, rounds, degraded, network, semantics, chunk)
+        steps = step_seconds(work, rounds, network, semantics, chunk)
         begin = _begin(semantics)
-        moved = lockstep(work, degraded, semantics, chunk, steps, begin)
+        moved = lockstep(work, semantics, chunk, steps, begin)
         total = sum(steps, begin)
     else:
-        moved = _moved(work, degraded, semantics, [chunk], in_detail=True)
+        moved = _simulator(semantics)(work, semantics, [chunk], in_detail=True)
         (total,) = _totals(moved, semantics)
     assert moved.passages is not None
-    return Simulation(
-        stored,
-        degraded,
-        semantics,
-        size,
-        total,
-        work.sends,
-        moved.left[0],
-        moved.arrived[0],
-        moved.passages,
-        work.copies,
-    )
+    when = work.sends, moved.left[0], moved.arrived[0], moved.passages
+    return Simulation(stored, degraded, semantics, size, total, *when, work.copies)
 
 
 def _workload(stored: StoredAlgorithm, network: PhysicalNetwork, semantics: Semantics) -> Workload:
@@ -180,16 +168,8 @@ def _begin(semantics: Semantics) -> Fraction:
     return semantics.overhead + max((one.seconds for one in semantics.late), default=Fraction(0))
 
 
-def _moved(
-    work: Workload,
-    network: PhysicalNetwork,
-    semantics: Semantics,
-    chunks: Sequence[Fraction],
-    *,
-    in_detail: bool = False,
-) -> Movements:
-    simulate = fair if semantics.sharing is Sharing.FAIR else asynchronous
-    return simulate(work, network, semantics, chunks, in_detail=in_detail)
+def _simulator(semantics: Semantics) -> Callable[..., Movements]:
+    return fair if semantics.sharing is Sharing.FAIR else asynchronous
 
 
 def _totals(moved: Movements, semantics: Semantics) -> list[Fraction]:

@@ -13,7 +13,7 @@ one send stand for all their images.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -39,6 +39,7 @@ class Workload:
     """Sends in the order of `in_turn`.
 
     Args:
+        network: on which they travel, with its degraded lanes.
         sends: ``[M, 4]``: chunk, source, destination, step.
         links: ``[M]``: the link of each.
         connections: ``[M]``: likewise, with the representative of links that are images.
@@ -53,6 +54,7 @@ class Workload:
         lane_kind: ``[lanes]``, the row of `together` for each lane.
     """
 
+    network: PhysicalNetwork
     sends: IntArray
     links: IntArray
     connections: IntArray
@@ -61,9 +63,9 @@ class Workload:
     needs: IntArray
     adds: BoolArray
     lane_of: IntArray
-    copies: int = 1
-    together: IntArray | None = None
-    lane_kind: IntArray | None = None
+    copies: int
+    together: IntArray | None
+    lane_kind: IntArray
 
     def passing(
         self, sends: IntArray, lanes: IntArray, kinds: IntArray
@@ -79,7 +81,7 @@ class Workload:
             The positions of the representatives, ascending, and for each passage the place of its
                 own among them; None if each stands for itself.
         """
-        if self.together is None or self.lane_kind is None:
+        if self.together is None:
             return None
         group = self.together[self.lane_kind[lanes], sends]
         keys = np.column_stack([lanes, kinds, group])
@@ -151,14 +153,13 @@ def workload_of(
     connections = links
     if copies > 1:
         connections = lane_of[network.strand_lanes[network.first_strand[links], 0]]
-    work = Workload(sends, links, connections, first_step, first_need, needs, adds, lane_of, copies)
-    if not copied:
-        return work
-    counted = CountedSends(instance.topology, algorithm)
-    alone = np.arange(len(sends))
-    # Of different steps and chunks nothing is together, whatever the numbers are.
-    together = np.stack([alone, counted.values[order], counted.sums[order]])
-    return replace(work, together=together, lane_kind=lane_kind)
+    together = None
+    if copied:
+        counted = CountedSends(instance.topology, algorithm)
+        # Of different steps and chunks nothing is together, whatever the numbers are.
+        together = np.stack([np.arange(len(sends)), counted.values[order], counted.sums[order]])
+    steps, needed = (first_step, first_need, needs), (adds, lane_of, copies)
+    return Workload(network, sends, links, connections, *steps, *needed, together, lane_kind)
 
 
 def _first_arrivals(instance: Instance, sends: IntArray) -> tuple[IntArray, IntArray]:

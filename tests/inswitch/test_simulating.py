@@ -74,10 +74,9 @@ def test_a_slow_cable_carries_a_copy_once() -> None:
     from syncoll.simulating.lockstep import step_seconds
     from syncoll.simulating.workload import workload_of
 
-    work = workload_of(one.instance, one.algorithm, network, symmetric=False)
-    seconds = step_seconds(
-        work, (1,), network.slowed([lane], Fraction(2)), network, semantics, Fraction(10**6)
-    )
+    slower = network.slowed([lane], Fraction(2))
+    work = workload_of(one.instance, one.algorithm, slower, symmetric=False)
+    seconds = step_seconds(work, (1,), network, semantics, Fraction(10**6))
     assert seconds == [ALPHA + Fraction(2, 1000)]
 
 

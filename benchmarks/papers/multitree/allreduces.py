@@ -206,13 +206,12 @@ class Allreduce:
     Args:
         parts: into how many the data is cut.
         steps: of the algorithm.
-        network: its lanes are the links, and each of its routes a way that is taken.
-        work: sends, each with the number of its way.
+        work: sends, each with the number of its way; the lanes of its network are the links, and
+            each of its routes a way that is taken.
     """
 
     parts: int
     steps: int
-    network: PhysicalNetwork
     work: Workload
 
     def seconds(self, sizes: Sequence[int], semantics: Semantics) -> FloatArray:
@@ -221,7 +220,7 @@ class Allreduce:
         block = max(1, _CELLS_AT_ONCE // len(self.work))
         for i in range(0, len(sizes), block):
             chunks = [Fraction(size, self.parts) for size in sizes[i : i + block]]
-            moved = asynchronous(self.work, self.network, semantics, chunks)
+            moved = asynchronous(self.work, semantics, chunks)
             found.append(moved.arrived.max(axis=1))
         return np.concatenate(found)
 
@@ -249,7 +248,7 @@ def on_links(machine: Machine, made: Made) -> Allreduce:
     first_need, needs = _of_messages(work, machine.nodes)
     numbers = np.array(taken, dtype=np.int64)
     work = replace(work, links=numbers, connections=numbers, first_need=first_need, needs=needs)
-    return Allreduce(made.parts, instance.steps, physical, work)
+    return Allreduce(made.parts, instance.steps, work)
 
 
 def _of_messages(work: Workload, nodes: int) -> tuple[IntArray, IntArray]:
