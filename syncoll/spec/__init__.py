@@ -18,12 +18,12 @@ if TYPE_CHECKING:
         members as members,
     )
     from syncoll.spec.foreign import Reader as Reader
+    from syncoll.spec.instantiate import SearchSpec as SearchSpec
     from syncoll.spec.library import (
         DefinitionSummary as DefinitionSummary,
         Kind as Kind,
         SpecLibrary as SpecLibrary,
     )
-    from syncoll.spec.searching import SearchSpec as SearchSpec
     from syncoll.spec.writer import topology_to_spec as topology_to_spec
 else:
     __getattr__ = lazily(__name__)

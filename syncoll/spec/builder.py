@@ -70,14 +70,10 @@ class Builder(ExpressionBuilder):
 
     # Definitions -------------------------------------------------------------------------------
 
-    def param_required(self, children: Children) -> Node:
-        return syntax.Parameter(self.bound(children[0]), span=self.whole(children))
-
-    def param_default(self, children: Children) -> Node:
-        return syntax.Parameter(self.bound(children[0]), children[2], span=self.whole(children))
-
-    def param_variadic(self, children: Children) -> Node:
-        return syntax.Parameter(self.bound(children[0]), variadic=True, span=self.whole(children))
+    def param(self, children: Children) -> Node:
+        default = children[2] if len(children) == 3 else None
+        name, variadic = self.bound(children[0]), len(children) == 2
+        return syntax.Parameter(name, default, variadic, span=self.whole(children))
 
     def params(self, children: Children) -> tuple[Node, ...]:
         found = tuple(child for child in children if isinstance(child, syntax.Parameter))
@@ -139,14 +135,10 @@ class Builder(ExpressionBuilder):
     def inverse(self, children: Children) -> Node:
         return self._combination("inverse", children, children[1:])
 
-    def sequence(self, children: Children) -> Node:
-        return self._combination("then", children, children[::2])
+    def _several(self, children: Children) -> Node:
+        return self._combination(str(children[1]), children, children[::2])
 
-    def choice(self, children: Children) -> Node:
-        return self._combination("or", children, children[::2])
-
-    def demand(self, children: Children) -> Node:
-        return self._combination("+", children, children[::2])
+    choice = sequence = demand = _several
 
     def weighted(self, children: Children) -> Node:
         token, _, operand = children
@@ -174,9 +166,7 @@ class Builder(ExpressionBuilder):
             )
         return syntax.Combined(op, tuple(parts), arguments, size, span=span)
 
-    def part_group(self, children: Children) -> Node:
-        inner: Node = children[1]
-        return replace(inner, span=self.whole(children))
+    part_group = ExpressionBuilder.group
 
     def topology(self, children: Children) -> Node:
         body = tuple(child for child in children if isinstance(child, Node))
@@ -382,11 +372,10 @@ class Builder(ExpressionBuilder):
         rest = tuple(child for child in children if isinstance(child, syntax.Definition))
         return syntax.File(imports, rest, span=span)
 
-    def matrix(self, children: Children) -> Node:
-        return syntax.MatrixFile(self._text(children[1]), span=self.whole(children))
-
     def text(self, children: Children) -> Node:
-        return syntax.MatrixFile(self._text(children[0]), span=self.whole(children))
+        return syntax.MatrixFile(self._text(children[-1]), span=self.whole(children))
+
+    matrix = text
 
     def _text(self, token: Token) -> str:
         inside = str(token)[1:-1]

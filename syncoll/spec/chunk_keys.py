@@ -20,7 +20,7 @@ from syncoll.spec import syntax
 from syncoll.spec.arithmetic import is_boolean, is_number
 from syncoll.spec.limits import WORK_PER_SCALAR
 from syncoll.spec.source import Span
-from syncoll.spec.syntax import Expr, Node
+from syncoll.spec.syntax import Expr, Node, names_bound, names_used
 from syncoll.spec.values import (
     CombinedRelation,
     ListedRelation,
@@ -114,7 +114,7 @@ def _of(
                 yield from _of(evaluator, pair.second, scope, chunk, unknown)
                 return
     for child in expr.children():
-        yield from _of(evaluator, child, scope, chunk, unknown | _bound(expr))
+        yield from _of(evaluator, child, scope, chunk, unknown | names_bound(expr))
 
 
 def _columns(value: object) -> Iterator[IntArray]:
@@ -133,17 +133,4 @@ def _columns(value: object) -> Iterator[IntArray]:
 
 
 def _names(expr: Node) -> frozenset[str]:
-    return frozenset(
-        node.id for node in expr.walk() if isinstance(node, (syntax.Name, syntax.Call))
-    )
-
-
-def _bound(expr: Node) -> frozenset[str]:
-    """The variables that an expression binds somewhere inside it."""
-    found = set[str]()
-    for node in expr.walk():
-        if isinstance(node, syntax.Binder):
-            found.add(node.name)
-        elif isinstance(node, syntax.SetWhere):
-            found |= {node.chunk, node.node}
-    return frozenset(found)
+    return frozenset(one.id for one in names_used(expr))

@@ -87,15 +87,8 @@ class _Sized:
         table, sizes = self._described(nodes)
         total = int(sizes.sum()) * chunks
         if total > limits.MAX_CHUNKS:
-            spec = self.spec
-            assert spec.definition.sizes is not None
-            with blaming(*spec.calls, late=True):
-                raise SpecLimitError(
-                    f"{spec.name} has {counted(total, 'chunk')} on {counted(nodes, 'node')}, too "
-                    "many to expand",
-                    spec.definition.sizes.value.span.origin,
-                    f"at most {limits.MAX_CHUNKS} chunks, which larger units would make",
-                )
+            with blaming(*self.spec.calls, late=True):
+                raise self.spec.too_many(total, nodes)
         return table.repeated(sizes * chunks)
 
     def _described(self, nodes: int) -> tuple[RelationTable, IntArray]:
@@ -176,19 +169,25 @@ class _CollectiveSpec:
                 span = statement.value.span
         return span.error(message, expected)
 
+    def too_many(self, total: int, nodes: int, span: Span | None = None) -> SpecLimitError:
+        """The error of too large a table, at a place or at the sizes, whose unit may be larger."""
+        units = "" if span else ", which larger units would make"
+        if span is None:
+            assert self.definition.sizes is not None
+            span = self.definition.sizes.value.span
+        return SpecLimitError(
+            f"{self.name} has {counted(total, 'chunk')} on {counted(nodes, 'node')}, too many to "
+            "expand",
+            span.origin,
+            f"at most {limits.MAX_CHUNKS} chunks{units}",
+        )
+
     def _table(self, evaluator: Evaluator, scopes: Mapping[Node, NameScope]) -> RelationTable:
         """The tables of pre and post, once everything before them has been evaluated."""
-        nodes, total = evaluator.ambient.nodes, evaluator.ambient.total
-        assert nodes is not None
-        assert total is not None
         span = self.definition.chunks.value.span
+        nodes, total = (evaluator.ambient.get(name, span) for name in "PG")
         if total > limits.MAX_CHUNKS:
-            raise SpecLimitError(
-                f"{self.name} has {counted(total, 'chunk')} on {counted(nodes, 'node')}, "
-                "too many to expand",
-                span.origin,
-                f"at most {limits.MAX_CHUNKS} chunks",
-            )
+            raise self.too_many(total, nodes, span)
         tables = []
         for statement in (self.definition.pre, self.definition.post):
             relation = evaluator.relation(statement.value, scopes[statement])

@@ -7,6 +7,7 @@ brackets.
 from __future__ import annotations
 
 import difflib
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,6 +55,8 @@ _STATEMENTS = (
     *("multicast", "reduce"),
     *("pre", "post", "k", "steps", "rounds", "time", "encoding", "backend"),
 )
+_BRACKETS = re.compile(r'#.*|"(?:\\.|[^"\\\n])*"?|[(){}\[\]]')
+"""Brackets, and the comments and texts in which they do not count."""
 _SPECIAL = {
     "NAME": "a name",
     "CABLE": "link",
@@ -154,20 +157,9 @@ def _ended_early(source: Source, start: int, stop: int, expected: str) -> SpecEr
 
 def _open_bracket(source: Source, start: int, stop: int) -> int | None:
     open_at: list[int] = []
-    position, text = start, source.text[:stop]
-    while position < len(text):
-        character = text[position]
-        if character == "#":
-            position = text.find("\n", position)
-            if position < 0:
-                break
-        elif character == '"':
-            position += 1
-            while position < len(text) and text[position] not in '"\n':
-                position += 2 if text[position] == "\\" else 1
-        elif character in "({[":
-            open_at.append(position)
-        elif character in ")}]" and open_at:
+    for match in _BRACKETS.finditer(source.text, start, stop):
+        if match[0] in "({[":
+            open_at.append(match.start())
+        elif match[0] in ")}]" and open_at:
             open_at.pop()
-        position += 1
     return open_at[-1] if open_at else None

@@ -27,7 +27,7 @@ from syncoll.spec.keywords import AMBIENT, BUILTIN_NAMES, list_words
 from syncoll.spec.module import Module, module_of, suggest
 from syncoll.spec.parser import parse_expression
 from syncoll.spec.source import Source
-from syncoll.spec.syntax import Expr
+from syncoll.spec.syntax import Expr, names_bound, names_used
 from syncoll.spec.values import NameScope, NotVectorisable
 
 __all__ = [
@@ -155,12 +155,8 @@ def applying(
         for name in condition.names:
             known = list(dict.fromkeys([*(p for f in families for p in f.parameters), *always]))
             if name not in known:
-                place = next(
-                    node.span
-                    for node in condition.expr.walk()
-                    if isinstance(node, (syntax.Name, syntax.Call)) and node.id == name
-                )
-                raise place.error(
+                place = next(one for one in names_used(condition.expr) if one.id == name)
+                raise place.span.error(
                     f"no topology here has a parameter `{name}`{suggest(name, known)}",
                     f"one of {', '.join(known)}",
                 )
@@ -233,13 +229,5 @@ def members(
 
 def _names_in(expr: Expr) -> list[str]:
     """The free names of an expression, in reading order."""
-    nodes = sorted(expr.walk(), key=lambda node: node.span.start)
-    bound = {node.name for node in nodes if isinstance(node, syntax.Binder)}
-    bound |= {
-        name
-        for node in nodes
-        if isinstance(node, syntax.SetWhere)
-        for name in (node.chunk, node.node)
-    }
-    used = [node.id for node in nodes if isinstance(node, (syntax.Name, syntax.Call))]
-    return [name for name in used if name not in bound]
+    bound = names_bound(expr)
+    return [one.id for one in names_used(expr) if one.id not in bound]

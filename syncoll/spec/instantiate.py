@@ -9,8 +9,8 @@ allreduce needs its allgather twice, section 3.5).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any
 
@@ -25,20 +25,20 @@ from syncoll.model import (
     sum_of,
 )
 from syncoll.model.fewer_nodes import without
+from syncoll.model.sums import checked_groups
 from syncoll.spec import syntax
 from syncoll.spec.blame import BlamedCall, blaming
-from syncoll.spec.collective import build_collective
+from syncoll.spec.collective import build_collective, mentions
 from syncoll.spec.environment import Ambient
 from syncoll.spec.evaluator import Evaluator
-from syncoll.spec.groups import SpecGroups
 from syncoll.spec.limits import MAX_CHUNKS, MAX_NODES, MAX_NUMBER, MAX_PARTS
-from syncoll.spec.searching import SearchSpec
 from syncoll.spec.source import Span
-from syncoll.spec.syntax import Combination, Definition, Reference
+from syncoll.spec.syntax import Combination, Definition, Expr, Reference
 from syncoll.spec.topology_builder import TopologyBuilder
 from syncoll.spec.values import NameScope, Relation, written
 
 __all__ = [
+    "SearchSpec",
     "make_collective",
     "make_combination",
     "make_search",
@@ -48,6 +48,60 @@ __all__ = [
 ]
 
 _SECONDS = {"s": 1, "min": 60, "h": 3600}
+
+
+@dataclass(frozen=True)
+class SearchSpec:
+    """A search with its bounds, R <= S + k; None where the file sets none."""
+
+    name: str
+    topology: Topology | Fabric
+    collective: Collective
+    k: int | None = None
+    steps: int | None = None
+    rounds: int | None = None
+    chunks: int | None = None
+    seconds: float | None = None
+    encoding: str | None = None
+    backend: str | None = None
+    origin: Origin | None = field(default=None, compare=False)
+
+
+_LONGEST_TEXT = 200
+"""Characters up to which groups are written out in a name."""
+
+
+@dataclass(frozen=True, eq=False)
+class _SpecGroups:
+    """The groups behind ``within``, with the place of their errors and a name.
+
+    An expression that does not depend on P is evaluated, and refused, at once.
+    """
+
+    expr: Expr
+    scope: NameScope
+    origin: Origin
+    text: str
+    fixed: tuple[tuple[int, ...], ...] | None = None
+
+    @classmethod
+    def of(cls, expr: Expr, scope: NameScope, origin: Origin) -> _SpecGroups:
+        """The groups of an expression; raises LocatedError."""
+        text = " ".join(expr.span.text.split())
+        where = expr.span.origin if origin.file == expr.span.source.label else origin
+        if mentions(expr, {"P", "nodes"}, {}, scope):
+            return cls(expr, scope, where, text)
+        value = Evaluator(Ambient("groups")).value(expr, scope, None)
+        fixed = checked_groups(value, None, where)
+        long = written(value)
+        return cls(expr, scope, where, long if len(long) <= _LONGEST_TEXT else text, fixed)
+
+    def __call__(self, nodes: int) -> Sequence[Sequence[int]]:
+        """The groups for P nodes; raises as `of`."""
+        value: object = self.fixed
+        if value is None:
+            value = Evaluator(Ambient("groups", nodes)).value(self.expr, self.scope, None)
+        return checked_groups(value, nodes, self.origin)
 
 
 def make_topology(call: BlamedCall, seen: NameScope) -> Topology | Fabric:
@@ -279,7 +333,7 @@ class _Combiner:
                 weight, inner = self._weight(inner.arguments[0], scope), inner.parts[0]
             groups, behind = None, ""
             if isinstance(inner, syntax.Combined) and inner.op == "within":
-                groups = SpecGroups.of(inner.arguments[0], scope, origin)
+                groups = _SpecGroups.of(inner.arguments[0], scope, origin)
                 behind, inner = f" within {groups.text}", inner.parts[0]
             own, size = self.combined(inner, scope, None, call)
             total += size

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal as OneOf
@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # finding a name must not pay for numpy
     from syncoll.model import Collective, Fabric, Topology
     from syncoll.spec.blame import BlamedCall
     from syncoll.spec.families import SingleTopology, TopologyFamily
-    from syncoll.spec.searching import SearchSpec
+    from syncoll.spec.instantiate import SearchSpec
     from syncoll.spec.values import NameScope
 
 __all__ = ["DefinitionSummary", "Kind", "SpecLibrary", "summarise"]
@@ -164,7 +164,6 @@ class SpecLibrary:
 
     def family(self, reference: str) -> TopologyFamily | SingleTopology:
         """The topologies of a reference with free names, or one damaged network; see `topology`."""
-        from syncoll.spec.blame import BlamedCall
         from syncoll.spec.families import SingleTopology, TopologyFamily
 
         whole, failures = _intact(reference)
@@ -176,9 +175,8 @@ class SpecLibrary:
                 )
             return SingleTopology(self.topology(reference))
         plain = _unrouted(reference)
-        found, call, home = self._resolve("topology", plain)
-        blamed = BlamedCall(found, call.arguments, call.span)
-        return TopologyFamily.of(reference, blamed, home, routed=plain != reference)
+        call, scope = self._call("topology", plain)
+        return TopologyFamily.of(reference, call, scope.module, routed=plain != reference)
 
     def collective(
         self,
@@ -192,18 +190,17 @@ class SpecLibrary:
             values: further arguments: numbers, Booleans, lists of them, and paths of CSV files.
             named: the same for arguments with a name.
         """
-        from syncoll.spec.blame import BlamedCall
         from syncoll.spec.instantiate import make_collective, make_combination
         from syncoll.spec.values import NameScope
 
         combined = self._combined(reference)
-        if combined is not None:
-            if values or named:
-                raise combined[0].span.error("arguments of what has no name", "a name alone")
-            return make_combination(combined[0], NameScope(combined[1], {}))
-        found, call, home = self._resolve("collective", reference)
-        given = (*call.arguments, *as_arguments(values, named or {}, call.span))
-        return make_collective(BlamedCall(found, given, call.span), NameScope(home, {}))
+        if combined is None:
+            call, scope = self._call("collective", reference)
+            given = (*call.arguments, *as_arguments(values, named or {}, call.span))
+            return make_collective(replace(call, arguments=given), scope)
+        if values or named:
+            raise combined[0].span.error("arguments of what has no name", "a name alone")
+        return make_combination(combined[0], NameScope(combined[1], {}))
 
     def search(self, reference: str) -> SearchSpec:
         """The search that a reference names; see `topology`."""
@@ -446,9 +443,7 @@ class SpecLibrary:
             )
         if self._foreign.names(reference):
             module = self._foreign.module(reference, self)
-            only = _only_definition(module, kind, everything)
-            call = Reference(only.name, everything, (), span=everything)
-            return Found(only, module), call, module
+            return _only_definition(module, kind, everything)
         if kind == "topology":
             self._foreign.refuse_unnamed(source)
         in_file = _FILE_REFERENCE.fullmatch(reference)
@@ -464,9 +459,7 @@ class SpecLibrary:
         place = source.span(0, in_file.end(1))
         module = load_module(Path(label), label, self, place)
         if in_file["call"] is None or not in_file["call"].strip():
-            only = _only_definition(module, kind, place)
-            call = Reference(only.name, place, (), span=place)
-            return Found(only, module), call, module
+            return _only_definition(module, kind, place)
         call = parse_reference(source, in_file.start("call"))
         own = Module(module.source, module.path, NoLibrary(), module.own, imports=module.imports)
         looked_up = own.look_up(namespace, call.id, call.name_span)
@@ -526,14 +519,14 @@ def _files_in(folder: Path) -> list[Path]:
         return []
 
 
-def _only_definition(module: Module, kind: Kind, place: Span) -> Definition:
-    """The only definition of a kind in a file."""
+def _only_definition(module: Module, kind: Kind, place: Span) -> tuple[Found, Reference, Module]:
+    """The only definition of a kind in a file, and a reference to it."""
     if kind == "search":
         found = list(module.searches)
     else:
         found = [d for d in module.own.values() if d.kind == kind]
     if len(found) == 1:
-        return found[0]
+        return Found(found[0], module), Reference(found[0].name, place, (), span=place), module
     label = module.source.label
     if not found:
         empty = " is empty: it" if module.is_empty else ""

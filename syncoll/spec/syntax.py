@@ -444,3 +444,20 @@ class File(Node):
 
     imports: tuple[Import, ...] = ()
     definitions: tuple[Definition, ...] = field(default=())
+
+
+def names_used(node: Node) -> list[Name | Call]:
+    """The names and calls in a node, in reading order."""
+    found = [one for one in node.walk() if isinstance(one, Name | Call)]
+    return sorted(found, key=lambda one: one.span.start)
+
+
+def names_bound(node: Node) -> frozenset[str]:
+    """The variables that are bound somewhere in a node."""
+    found = set[str]()
+    for one in node.walk():
+        if isinstance(one, Binder):
+            found.add(one.name)
+        elif isinstance(one, SetWhere):
+            found |= {one.chunk, one.node}
+    return frozenset(found)

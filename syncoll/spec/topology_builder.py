@@ -208,25 +208,23 @@ class TopologyBuilder:
 
     def _measure(self, span: Span, *, in_gigabytes: bool) -> None:
         """Records whether bandwidths have units, the same for all of a topology."""
-        if self.measured is None:
-            self.measured = in_gigabytes, span
-        elif self.measured[0] != in_gigabytes:
-            line = self.measured[1].line
-            if in_gigabytes:
-                raise span.error(
-                    f"a bandwidth with a unit, but the one in line {line} has none",
-                    "units for all bandwidths of a topology, or for none",
-                )
+        self.measured = self.measured or (in_gigabytes, span)
+        known, first = self.measured
+        if in_gigabytes and not known:
             raise span.error(
-                f"a bandwidth without a unit, but the one in line {line} has one",
+                f"a bandwidth with a unit, but the one in line {first.line} has none",
+                "units for all bandwidths of a topology, or for none",
+            )
+        if known and not in_gigabytes:
+            raise span.error(
+                f"a bandwidth without a unit, but the one in line {first.line} has one",
                 "a unit such as GB/s behind it; plain numbers are chunks per round",
             )
 
     def _time(self, span: Span, *, timed: bool) -> None:
         """Records whether links have latencies, the same for all of a topology."""
-        if self.timed is None:
-            self.timed = timed, span
-        elif self.timed[0] != timed:
+        self.timed = self.timed or (timed, span)
+        if self.timed[0] != timed:
             line = self.timed[1].line
             raise span.error(
                 f"a latency, but the link in line {line} has none"
