@@ -15,37 +15,33 @@ same under every numbering and needs no vertices.  Sizes of classes count by the
 that one graph serves every C.  The hash is the sorted colours of the graph after refinement (see
 `syncoll.linear.colour_refinement`).
 
-To match the nodes of two graphs, both are refined together.  Where several nodes share a colour,
-one of the first graph and one of the second get a new colour, and refinement goes on; where the
-graphs then differ, the next node of the second is tried.  In real topologies equally coloured nodes
-are interchangeable, and the first try succeeds; the search ends after `MOST_WORK`, as some graphs
-take exponential time.
-
-`CanonicalQuestion.renumbers` applies the result and compares, so that colliding colours, or a
-search that is cut short, can only hide that two questions are the same.
+The nodes of two graphs with equal hashes are matched by canonical numbers of their vertices, from
+igraph (BLISS).  `CanonicalQuestion.renumbers` applies the result and compares, so that colliding
+colours can only hide that two questions are the same.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, deque
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import islice
 from math import comb
 
 import numpy as np
 import numpy.typing as npt
 
 from syncoll.arrays import BoolArray, IntArray
-from syncoll.linear.colour_refinement import Graph, hashes, mix, refine
+from syncoll.linear.colour_refinement import Graph, hashes, numbered, refine
+from syncoll.symmetry.candidates import ColouredGraph
 
 __all__ = [
     "MOST_EDGES",
     "MOST_VERTICES",
-    "MOST_WORK",
     "RefinementHash",
+    "inverse",
     "matching",
     "refinement_hash",
 ]
@@ -54,14 +50,10 @@ MOST_VERTICES = 10_000
 MOST_EDGES = 100_000
 """Of the graph; larger ones have no hash."""
 
-MOST_WORK = 50_000_000
-"""Vertices and edges visited to match two graphs, and `_ROUND` for each round of refinement: about
-half a second."""
-
-_ROUND = 3_000
-_MOST_REFINING = 6_000_000
-"""As `MOST_WORK`, to refine one graph, for long lines, in which colours spread a node a round.
-Colours are valid after any number of rounds."""
+_ROUND, _MOST_REFINING = 3_000, 6_000_000
+"""The work of a round of refinement, beside its vertices and edges; and of all rounds for one
+graph, for long lines, in which colours spread a node a round.  Colours are valid after any number
+of rounds."""
 
 _Colors = npt.NDArray[np.uint64]
 _Link = tuple[int, int]
@@ -73,13 +65,16 @@ class RefinementHash:
 
     Args:
         key: their SHA-256.
-        graph: node n is vertex n, its way out P + n, its way in 2 P + n.
-        colors: of its vertices, refined.
+        graph: node n is vertex n, its way out P + n, its way in 2 P + n; in refined colours.
     """
 
     key: bytes
-    graph: Graph
-    colors: _Colors
+    graph: ColouredGraph
+
+    @cached_property
+    def numbers(self) -> IntArray:
+        """``[V]``, canonical numbers of the vertices."""
+        return self.graph.canonical_numbers()
 
 
 def refinement_hash(
@@ -104,78 +99,19 @@ def refinement_hash(
     graph, colors = drawn
     whole = hashlib.sha256(details + b"\n" + groups.astype("<i8").tobytes() + b"\n")
     whole.update(np.sort(colors).astype("<u8").tobytes())
-    return RefinementHash(whole.digest(), graph, colors)
+    return RefinementHash(whole.digest(), graph)
 
 
-def matching(
-    one: RefinementHash, two: RefinementHash, num_nodes: int, most_work: int = MOST_WORK
-) -> tuple[IntArray | None, int]:
-    """Searches for a renumbering that turns one graph into another with the same key.
-
-    Args:
-        most_work: the limit, see `MOST_WORK`.
-
-    Returns:
-        For each node of the first graph a node of the second, or None without a renumbering within
-        the limit; and the work.
-    """
-    left = most_work
-    size = len(one.colors)
-    both = Graph(
-        np.concatenate([one.graph.neighbours, two.graph.neighbours + size]),
-        np.concatenate([one.graph.starts, two.graph.starts[1:] + one.graph.starts[-1]]),
-    )
-    trials: list[Iterator[_Colors]] = [iter([np.concatenate([one.colors, two.colors])])]
-    while trials:
-        colors = next(trials[-1], None)
-        if colors is None:
-            trials.pop()
-            continue
-        refined, work = _refined(both, colors, 2, left)
-        left -= work
-        if left <= 0:
-            break
-        if refined is None:
-            continue
-        here, there = refined[:num_nodes], refined[size : size + num_nodes]
-        found, sizes = np.unique(here, return_counts=True)
-        several = np.flatnonzero(sizes > 1)
-        if not several.size:
-            nodes = np.empty(num_nodes, dtype=np.int64)
-            nodes[np.argsort(here)] = np.argsort(there)
-            return nodes, most_work - left
-        color = found[several[np.argmin(sizes[several])]]
-        first = int(np.flatnonzero(here == color)[0])
-        others = (size + np.flatnonzero(there == color)).tolist()
-        trials.append(_told_apart(refined, first, others))
-    return None, most_work - left
+def matching(one: RefinementHash, two: RefinementHash, num_nodes: int) -> IntArray:
+    """For each node of a graph one of another, a renumbering where one turns it into the other."""
+    return inverse(two.numbers)[one.numbers][:num_nodes]
 
 
-def _told_apart(colors: _Colors, first: int, others: list[int]) -> Iterator[_Colors]:
-    """The colours with a new one for a vertex, and for each of others in turn."""
-    for other in others:
-        result = colors.copy()
-        result[[first, other]] = mix(~colors[[first, other]])
-        yield result
-
-
-def _refined(
-    graph: Graph, given: _Colors, parts: int, most_work: int
-) -> tuple[_Colors | None, int]:
-    """Refined colours, as far as the work allows, and the work.
-
-    The colours are None if the parts, graphs of equal size, have different ones.
-    """
-    each = len(given) + len(graph.neighbours) + _ROUND
-    work = -each
-    for colors in refine(graph, given):
-        work += each
-        ordered = np.sort(colors.reshape(parts, -1), axis=1) if parts > 1 else colors[None]
-        if (ordered[1:] != ordered[0]).any():
-            return None, work
-        if work + each > most_work:
-            return colors, work + each
-    return colors, work
+def inverse(order: IntArray) -> IntArray:
+    """The inverse of a permutation."""
+    result = np.empty(len(order), dtype=np.int64)
+    result[order] = np.arange(len(order))
+    return result
 
 
 def _telling(
@@ -209,8 +145,11 @@ def _telling(
 
 
 @lru_cache(maxsize=256)
-def _graph(topology: bytes, table: bytes, kinds: tuple[int, ...]) -> tuple[Graph, _Colors] | None:
-    """The coloured graph of a topology and of classes of chunks; None where it is too large."""
+def _graph(
+    topology: bytes, table: bytes, kinds: tuple[int, ...]
+) -> tuple[ColouredGraph, _Colors] | None:
+    """The graph of a topology and of classes of chunks, and its refined colours; None where it is
+    too large."""
     nodes, links, bounds = json.loads(topology)
     drawing = _Drawing(nodes, [(a, b) for a, b in links], bounds)
     width = (2 * nodes + 7) // 8
@@ -265,14 +204,12 @@ class _Drawing:
         self._edges += [(new, neighbour) for neighbour in neighbours]
         return new
 
-    def graph(self) -> tuple[Graph, _Colors] | None:
+    def graph(self) -> tuple[ColouredGraph, _Colors] | None:
         """The graph and its refined colours; None where it is too large."""
-        size = len(self._kinds)
-        if size > MOST_VERTICES or len(self._edges) > MOST_EDGES:
+        size, edges = len(self._kinds), np.array(self._edges, dtype=np.int64)
+        if size > MOST_VERTICES or len(edges) > MOST_EDGES:
             return None
-        graph = Graph.of(size, np.array(self._edges, dtype=np.int64))
-        refined, _ = _refined(graph, hashes(self._kinds), 1, _MOST_REFINING)
-        assert refined is not None  # one part differs from no other
-        for array in (refined, graph.neighbours, graph.starts):
-            array.setflags(write=False)  # the cache shares them
-        return graph, refined
+        rounds = 1 + _MOST_REFINING // (size + 2 * len(edges) + _ROUND)
+        refined = refine(Graph.of(size, edges), hashes(self._kinds))
+        (colors,) = deque(islice(refined, rounds), maxlen=1)
+        return ColouredGraph(edges, numbered(colors)), colors

@@ -6,8 +6,8 @@ in order, without names and labels.
 * `key` is the SHA-256 of the text.
 * `alike` is shared by all renumberings of a question (see `canonical`), and by some other
   questions.  Two texts are the same question if and only if a renumbering of nodes maps one to the
-  other: `renumbers` searches for one, applies it, and compares, so that no other question is ever
-  taken for it.
+  other: `renumbers` finds one, applies it, and compares, so that no other question is ever taken
+  for it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from syncoll.certificates import Argument, Cut, Demand, Priced, Share, Ways
 from syncoll.certificates.link_prices import Prices
 from syncoll.errors import FileFormatError
 from syncoll.model import Algorithm, BandwidthBound, Counting, Instance, Link, Topology
-from syncoll.store.canonical import MOST_WORK, RefinementHash, matching, refinement_hash
+from syncoll.store.canonical import RefinementHash, inverse, matching, refinement_hash
 
 __all__ = ["CanonicalQuestion", "Numbering", "answer_question", "bound_question", "inverse"]
 
@@ -109,13 +109,6 @@ def _moved(numbers: IntArray, prices: Prices) -> Prices:
     return {(_at(numbers, i), step): price for (i, step), price in prices.items()}
 
 
-def inverse(order: IntArray) -> IntArray:
-    """The inverse of a permutation."""
-    result = np.empty(len(order), dtype=np.int64)
-    result[order] = np.arange(len(order))
-    return result
-
-
 def _at(numbers: IntArray, position: int) -> int:
     if position < 0:  # which arrays accept
         raise IndexError(position)
@@ -150,16 +143,11 @@ class CanonicalQuestion:
         details, topology, pre, post, counts = _parts(self.text)
         return refinement_hash(details, topology, pre, post, counts)
 
-    def renumbers(self, text: bytes, most_work: int = MOST_WORK) -> tuple[Numbering | None, int]:
-        """Whether another text is this question with other numbers of nodes.
-
-        Args:
-            text: of the other question.
-            most_work: the limit, see `syncoll.store.canonical.matching`.
+    def renumbers(self, text: bytes) -> Numbering | None:
+        """The way from the order of another text to the numbers of this question.
 
         Returns:
-            The way from the order of that text to the numbers of this question, or None if none was
-            found within the limit; and the work.
+            None unless that is this question with other numbers of nodes.
 
         Raises:
             FileFormatError: when the text is no question.
@@ -171,16 +159,14 @@ class CanonicalQuestion:
         except (ValueError, TypeError, IndexError, KeyError) as error:
             raise FileFormatError(f"a stored question cannot be read: {error}") from error
         if given is None or self._hash is None or given.key != self._hash.key:
-            return None, 0
-        nodes, work = matching(given, self._hash, num_nodes, most_work)
-        if nodes is None:
-            return None, work
+            return None
+        nodes = matching(given, self._hash, num_nodes)
         ends = nodes[np.array(links, dtype=np.int64).reshape(-1, 2)]
         line, link_order, bound_order = _topology_in_order(num_nodes, ends, bounds)
         back = inverse(nodes)
         table, member_order = _members_in_order(pre[:, back], post[:, back], counts)
         if b"\n".join([details, line, table]) != self.text:
-            return None, work
+            return None
         mine = self.numbering
         there = (
             order[inverse(place)]
@@ -190,7 +176,7 @@ class CanonicalQuestion:
                 (mine.members, member_order),
             )
         )
-        return Numbering(nodes, *there), work
+        return Numbering(nodes, *there)
 
 
 def answer_question(instance: Instance, asked: str) -> CanonicalQuestion:

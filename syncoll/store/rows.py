@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from syncoll.errors import FileFormatError, UsageError, VerificationError
-from syncoll.store.canonical import MOST_WORK
 from syncoll.store.packing import digest, pack_question, unpack_question
 from syncoll.store.question import CanonicalQuestion, Numbering
 from syncoll.store.schema import explained
@@ -97,16 +96,12 @@ class Rows:
                 return found, True
         if question.alike is None:
             return None
-        left = MOST_WORK
 
         def renumbered(row: Row) -> Numbering | None:
-            nonlocal left
             text = unpack_question(row[-1])
             if hashlib.sha256(text).digest() != row[1]:
                 raise FileFormatError("a stored question was changed")
-            way, work = question.renumbers(text, left)
-            left -= work
-            return way
+            return question.renumbers(text)
 
         select = (
             f"SELECT {columns}, question FROM {table.name} WHERE alike = ? AND exact <> ?"

@@ -4,8 +4,8 @@ Every answer is a transaction of its own, durable once `keep_answer` has returne
 read passes the check of its digest, and the verifier or the check of the certificate; one that does
 not is deleted and treated as absent.
 
-A question has the same answer under every numbering of its nodes.  Comparing numberings has a limit
-of work (see `syncoll.store.canonical`); beyond it the answer counts as absent.
+A question has the same answer under every numbering of its nodes; questions on very large
+topologies are looked up under their own numbering only (see `syncoll.store.canonical`).
 
 An error in use (a full disk, a held lock, a damaged page) ends the store's work, not the search: it
 is reported once, and from then on the store finds and keeps nothing.
