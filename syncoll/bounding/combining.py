@@ -112,7 +112,7 @@ def combining_rounds_bound(
             leader = question
     if leader is not None and steps is not None and not (thorough or deadline.passed):
         # Of the others it proves less as a rule, and takes as long for each.
-        until = deadline if deadline.is_never else deadline.share(_SHARE_OF_LARGER)
+        until = deadline.share(_SHARE_OF_LARGER)
         fewer = memory.flows(leader.where, leader.demands).copies_prove(steps)
         if fewer is None or (fewer[1] - 1) * (fewer[0] / steps) ** _FALLS > _LITTLE:
             ask(leader, True, until)
@@ -212,7 +212,7 @@ def _of_whole_chunks(
         divide,
     )
     for share, find in zip(_SHARES[1:], finders, strict=True):
-        until = deadline if deadline.is_never else deadline.share(share)
+        until = deadline.share(share)
         found = in_time(until, partial(find, until, best.rounds))
         if found is not None:
             best = RoundsBound(found[0], steps, found[1])

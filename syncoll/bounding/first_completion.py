@@ -76,14 +76,14 @@ def find_completions(
     optimum = program.rows.program().minimise(deadline.seconds, _MOST_LEFT[thorough])
     if optimum is None or optimum.value <= float(more_than) * (1 - WHOLE_SENDS):
         return None
-    found = rationalise(
+    return rationalise(
         optimum.row_duals,
         optimum.value,
         lambda rounding: program.certificate(-optimum.row_duals, rounding),
         lambda proof: proof.check(topology, shape.classes),
         deadline,
+        more_than,
     )
-    return found if found is not None and found[0] > more_than else None
 
 
 def _is_combined(one: ChunkClass) -> bool:

@@ -108,6 +108,7 @@ def rationalise(
     proof: Callable[[Rounding], _Proof | None],
     check: Callable[[_Proof], Fraction],
     until: Deadline = NEVER,
+    more_than: Fraction | None = None,
 ) -> tuple[Fraction, _Proof] | None:
     """The best proof of some roundings, and what it proves.
 
@@ -117,6 +118,7 @@ def rationalise(
         proof: the exact proof by a rounding; None where it has none.
         check: what a proof proves.
         until: after it the first proof counts.
+        more_than: proofs of no more than this are not returned.
     """
     best: tuple[Fraction, _Proof] | None = None
     for rounding in _roundings(prices):
@@ -127,7 +129,7 @@ def rationalise(
             best = proved, found
         if best is not None and (float(best[0]) >= value * (1 - NEAR) - 1e-12 or until.passed):
             break
-    return best
+    return best if best is None or more_than is None or best[0] > more_than else None
 
 
 def _roundings(prices: FloatArray) -> Iterator[Rounding]:

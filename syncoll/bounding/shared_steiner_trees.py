@@ -15,8 +15,8 @@ import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.bounding.orbit_model import OrbitModel
-from syncoll.bounding.rationals import NEAR, WHOLE_SENDS, Rounding, excess, rationalise
-from syncoll.bounding.tree_pricing import SHARE, Sends, TreeOracle, best_prices, orbits_of_sets
+from syncoll.bounding.rationals import NEAR, WHOLE_SENDS, Rounding, excess
+from syncoll.bounding.trees import Sends, TreeOracle, find_prices, orbits_of_sets
 from syncoll.certificates.chunk_classes import ChunkClasses, Demand
 from syncoll.certificates.gossip import Gossip, GossipTree
 from syncoll.certificates.link_prices import LinkPrices, Place
@@ -30,7 +30,7 @@ from syncoll.symmetry.orbits import automorphisms_fixing, link_orbits
 
 __all__ = ["GossipMemory", "find_gossip"]
 
-_LEAST_TURNS = 12
+_LEAST_TURNS = 15
 """Bounds of fewer turns seldom prove more than flows: without time for them none is begun."""
 
 _BEGUN_WITH = 60
@@ -66,9 +66,8 @@ def find_gossip(
         None where no tree is affordable, or has as few steps, or nothing above `more_than` is
         proved.
     """
-    until = deadline if deadline.is_never else deadline.share(SHARE)
     late = None if memory is None else memory.late_gossip
-    if late is not None and late[0] <= steps and late[1] * _LEAST_TURNS > until.left():
+    if late is not None and late[0] <= steps and late[1] * _LEAST_TURNS > deadline.left():
         return None  # more steps take longer
     model = OrbitModel.of(topology, shape, steps)
     kinds = _kinds(model)
@@ -84,32 +83,24 @@ def find_gossip(
 
     def is_late(asked: int) -> bool:
         turn = (now() - began) / asked * len(kinds)
-        if turn * _LEAST_TURNS <= until.left():
+        if turn * _LEAST_TURNS <= deadline.left():
             return False
         if memory is not None:
             memory.late_gossip = steps, turn
         return True
 
     rounded = 1 - WHOLE_SENDS if len(model.rates) == 1 else 1.0  # where all links are alike
-    best = best_prices(
+    return find_prices(
         master,
         [kind.oracle for kind in kinds],
         _first_prices(model, kinds),
-        until,
+        lambda rounding, prices: _rational(model, kinds, prices, rounding),
+        lambda proof: proof.check(topology, model.classes),
+        deadline,
+        more_than,
         float(more_than) * rounded,
         is_late,
     )
-    if best is None:
-        return None
-    value, prices = best
-    found = rationalise(
-        prices.ravel(),
-        value,
-        lambda rounding: _rational(model, kinds, prices, rounding),
-        lambda proof: proof.check(topology, model.classes),
-        deadline,
-    )
-    return found if found is not None and found[0] > more_than else None
 
 
 @dataclass(frozen=True, eq=False)

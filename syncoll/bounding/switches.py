@@ -52,14 +52,14 @@ def find_switch_prices(
     rates = [bound.chunks_per_round for bound in topology.bounds]
     rooms = [sum((rates[i] for i in side), Fraction(0)) for side in sides]
     prices, most = _best_prices(sizes, steps, rooms, deadline)
-    found = rationalise(
+    return rationalise(
         prices,
         most,
         lambda rounding: Priced(steps, _totals(prices, sides, rooms, rounding), Switches()),
         lambda proof: proof.check(topology, shape.classes),
         deadline,
+        more_than,
     )
-    return found if found is not None and found[0] > more_than else None
 
 
 def _sides(topology: Topology) -> Iterator[list[int | None]]:

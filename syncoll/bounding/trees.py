@@ -1,30 +1,189 @@
-"""Finding tree prices (`syncoll.certificates.trees`), the strongest bound for S steps.
+"""Prices under which the cheapest trees cost most: column generation with an exact oracle.
 
-Of a single demand they are the same on all bounds that symmetry exchanges, which leaves few of
-them.  The trees of known algorithms are a warm start.
+The packing's master program has the best prices against the trees so far; the cheapest trees under
+them are found by dynamic programming, and added.  What they cost is a bound under any prices, and
+the master's value is what no prices exceed.
+
+`find_tree_prices` proves the strongest bound for S steps (`syncoll.certificates.trees`).  Prices of
+a single demand are the same on all bounds that symmetry exchanges, which leaves few of them.  The
+trees of known algorithms are a warm start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import FloatArray, IntArray
 from syncoll.bounding.orbit_model import OrbitModel
-from syncoll.bounding.rationals import rationalise
-from syncoll.bounding.tree_pricing import SHARE, Sends, TreeOracle, best_prices, orbits_of_sets
+from syncoll.bounding.rationals import NEAR, Rounding, rationalise
 from syncoll.certificates.chunk_classes import Demand
+from syncoll.certificates.informed_sets import set_orbits, uninformed
 from syncoll.certificates.priced import Priced
-from syncoll.certificates.steiner import affordable
+from syncoll.certificates.steiner import NO_TREE, affordable, backwards, cheapest_tree, is_of_sets
 from syncoll.certificates.trees import Trees
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Algorithm, RelationTable, Topology
 from syncoll.packing.master import Master
 from syncoll.symmetry.orbits import automorphisms_fixing
 
-__all__ = ["find_tree_prices", "trees_of"]
+__all__ = [
+    "Sends",
+    "TreeOracle",
+    "find_prices",
+    "find_tree_prices",
+    "orbits_of_sets",
+    "trees_of",
+]
+
+Sends = Counter[tuple[int, int]]
+"""How often each (link, step) occurs in a tree."""
+
+_SHARE = 0.8
+"""The part of the time for generating trees: the rest is for the exact check."""
+
+_AFRESH = 3
+"""In every third turn trees are priced under the master's prices, otherwise half way to them: these
+jump about, and nearer to the last ones cheaper trees are found that last.  (dgx1 broadcast, S = 3:
+13 turns instead of 17; hypercube(4), S = 5: 16 instead of 18.)"""
+
+
+@dataclass(frozen=True, eq=False)
+class TreeOracle:
+    """Finds the cheapest tree of one demand.
+
+    Args:
+        demand: on the reversed topology where trees lead into its source.
+        weight: the number of chunks that take such trees.
+        members: ``[L, b]``, how often a price counts for a send over a link.
+        first: the first of these b among all prices.
+        into: whether trees lead into the source.
+        sets: orbits of sets of informed nodes, see `InformedSets`.
+    """
+
+    topology: Topology
+    demand: Demand
+    weight: int
+    members: FloatArray
+    first: int
+    into: bool = False
+    sets: IntArray | None = None
+
+    @property
+    def where(self) -> Topology:
+        """The topology on which trees lead out of the source."""
+        return self.topology.reversed() if self.into else self.topology
+
+    def cheapest(self, prices: FloatArray, below: float) -> tuple[float, FloatArray | None]:
+        """What the cheapest tree costs under prices ``[B, S]``, and its load ``[b, S]``.
+
+        Args:
+            below: the cost of a known tree; where none is cheaper there is no load.
+        """
+        on_links = (self.members @ self.own(prices)).T
+        if self.into:
+            on_links = backwards(self.topology, on_links)
+        found = cheapest_tree(self.where, self.demand, on_links, float(NO_TREE), below, self.sets)
+        cost = float(found.cost)
+        return (below, None) if cost >= below else (cost, self.load(found.tree(), len(on_links)))
+
+    def own(self, prices: FloatArray) -> FloatArray:
+        """``[b, S]``, the prices that its trees pay."""
+        return prices[self.first : self.first + self.members.shape[1]]
+
+    def load(self, sends: Sends, steps: int) -> FloatArray:
+        """``[b, S]``, how often the sends of a tree pay each price."""
+        links = np.zeros((self.members.shape[0], steps))
+        for (link, step), times in sends.items():
+            links[link, step] += times
+        if self.into:
+            links = backwards(self.where, links.T).T
+        load: FloatArray = self.members.T @ links
+        return load
+
+
+def orbits_of_sets(where: Topology, demand: Demand, images: Sequence[IntArray]) -> IntArray | None:
+    """The orbits of sets of informed nodes under automorphisms that keep a demand and its prices;
+    None where trees are not found by such sets."""
+    if not images or not is_of_sets(where, demand):
+        return None
+    return set_orbits(uninformed(where, demand), images)
+
+
+def find_prices(
+    master: Master,
+    oracles: Sequence[TreeOracle],
+    prices: FloatArray,
+    proof: Callable[[Rounding, FloatArray], Priced],
+    check: Callable[[Priced], Fraction],
+    until: Deadline,
+    more_than: Fraction | None = None,
+    hopeless: Fraction | float | None = None,
+    is_late: Callable[[int], bool] = lambda _: False,
+) -> tuple[Fraction, Priced] | None:
+    """The best bound by columns of some oracles, and its proof.
+
+    Args:
+        master: with the columns that are known.
+        oracles: one for each demand of the master.
+        prices: ``[B, S]``, to begin with.
+        proof: the exact proof by rounded prices ``[B, S]``.
+        check: the bound that a proof proves.
+        until: what is proved by then counts.
+        more_than: a bound up to this is not returned.
+        hopeless: give up where no prices prove more than this.
+        is_late: whether to give up; asked in the first turn after each oracle, with the number of
+            those asked.
+
+    Returns:
+        None where it was given up, or nothing above `more_than` is proved.
+    """
+    found = _best_prices(master, oracles, prices, until.share(_SHARE), hopeless, is_late)
+    if found is None:
+        return None
+    value, best = found
+    return rationalise(best, value, lambda how: proof(how, best), check, until, more_than)
+
+
+def _best_prices(
+    master: Master,
+    oracles: Sequence[TreeOracle],
+    prices: FloatArray,
+    until: Deadline,
+    hopeless: Fraction | float | None,
+    is_late: Callable[[int], bool],
+) -> tuple[float, FloatArray] | None:
+    """The best prices found, ``[B, S]``, and about the bound that they prove."""
+    best_value, best, turn = 0.0, prices, 0
+    while True:
+        loads = []
+        value = 0.0
+        for k, oracle in enumerate(oracles):
+            if until.passed:
+                return best_value, best
+            cost, load = oracle.cheapest(prices, master.cheapest(k, prices) + NEAR)
+            value += cost * oracle.weight
+            loads.append(load)
+            if not turn and is_late(k + 1):
+                return None
+        if value > best_value:
+            best_value, best = value, prices
+        if best_value >= master.value * (1 - NEAR):
+            return best_value, best
+        for k, load in enumerate(loads):
+            if load is not None:
+                master.add(k, load, first=oracles[k].first)
+        optimum = master.solve(until.seconds)
+        if optimum is None:
+            return best_value, best
+        turn += 1
+        if hopeless is not None and master.value <= float(hopeless) * (1 + NEAR):
+            return None
+        prices = optimum if turn % _AFRESH == 0 else (prices + optimum) / 2
 
 
 def find_tree_prices(
@@ -69,19 +228,16 @@ def find_tree_prices(
     master = Master(rates, [demand.count for demand in demands], steps)
     for k, sends in known:
         master.add(k, oracles[k].load(sends, steps))
-    generated = until if until.is_never else until.share(SHARE)
-    best = best_prices(master, oracles, model.even_prices(), generated, more_than)
-    if best is None:
-        return None
-    value, prices = best
-    found = rationalise(
-        prices,
-        value,
-        lambda rounding: Priced(steps, model.priced(prices, rounding), Trees()),
+    return find_prices(
+        master,
+        oracles,
+        model.even_prices(),
+        lambda rounding, prices: Priced(steps, model.priced(prices, rounding), Trees()),
         lambda proof: proof.check(topology, demands),
         until,
+        more_than or Fraction(0),
+        more_than,
     )
-    return found if found is not None and found[0] > (more_than or 0) else None
 
 
 def trees_of(

@@ -23,7 +23,7 @@ from syncoll.model import Topology
 
 __all__ = [
     "MOST_DESTINATIONS",
-    "NEVER",
+    "NO_TREE",
     "CheapestTrees",
     "affordable",
     "backwards",
@@ -36,7 +36,7 @@ MOST_DESTINATIONS = 10
 """Chunks with more destinations are refused, unless few nodes are without them: each one more
 takes three times as long."""
 
-NEVER = 1 << 60
+NO_TREE = 1 << 60
 """The cost of what cannot be reached; larger than any sum of prices."""
 
 
@@ -56,7 +56,7 @@ def tree_cost(prices: LinkPrices, demand: Demand, *, into: bool = False) -> Frac
     exact = in_words(wholes, 4 * most)
     if into:
         exact, topology = backwards(topology, exact), topology.reversed()
-    never = max(NEVER, 4 * most)
+    never = max(NO_TREE, 4 * most)
     cost: Any = never
     if demand.sources:
         if not affordable(topology, demand):

@@ -13,8 +13,8 @@ from typing import ClassVar
 
 from syncoll.arrays import FloatArray
 from syncoll.bounding.orbit_model import OrbitModel
-from syncoll.bounding.rationals import Rounding, rationalise
-from syncoll.bounding.tree_pricing import SHARE, Sends, TreeOracle, best_prices
+from syncoll.bounding.rationals import Rounding
+from syncoll.bounding.trees import Sends, TreeOracle, find_prices
 from syncoll.certificates import Argument, Demand, Priced
 from syncoll.certificates.link_prices import LinkPrices
 from syncoll.deadline import Deadline
@@ -64,17 +64,14 @@ class PricedBound(ABC):
         ]
         rates = [float(rate) for rate in model.rates]
         master = Master(rates, [one.count for one in demands], layers)
-        best = best_prices(master, oracles, model.even_prices(), until.share(SHARE))
-        if best is None:
-            return None
-        value, prices = best
 
-        def proof(rounding: Rounding) -> Priced:
+        def proof(rounding: Rounding, prices: FloatArray) -> Priced:
             exact = model.priced(prices, rounding)
             on_links = LinkPrices.of(topology, steps, exact)
             return Priced(steps, exact, self.argument(topology, demands, on_links))
 
-        found = rationalise(prices, value, proof, lambda one: one.check(topology, demands), until)
+        start, check = model.even_prices(), lambda one: one.check(topology, demands)
+        found = find_prices(master, oracles, start, proof, check, until)
         return None if found is None else found[1]
 
 

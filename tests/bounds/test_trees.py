@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import syncoll
-from syncoll.bounding import rounds_bound, tree_pricing
+from syncoll.bounding import rounds_bound, trees as trees_module
 from syncoll.bounding.orbit_model import OrbitModel
 from syncoll.bounding.rationals import rationalise
 from syncoll.bounding.trees import find_tree_prices, trees_of
@@ -279,13 +279,13 @@ def test_trees_of_an_algorithm_are_a_warm_start(monkeypatch: pytest.MonkeyPatch)
     assert [k for k, _ in known] == [0]
     assert _informs(topology, needs[0], known[0][1])
     asks = []
-    usual = tree_pricing.cheapest_tree
+    usual = trees_module.cheapest_tree
 
     def counted(*arguments: Any) -> Any:
         asks.append(arguments)
         return usual(*arguments)
 
-    monkeypatch.setattr(tree_pricing, "cheapest_tree", counted)
+    monkeypatch.setattr(trees_module, "cheapest_tree", counted)
     counts = []
     for trees in ((), known):
         asks.clear()
