@@ -7,16 +7,15 @@ checked, and the facts say that the data were not followed.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from syncoll.errors import VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
-from syncoll_chakra.expected import expected_of_traces
 from syncoll_chakra.reading import Trace, read_trace
-from syncoll_messages import play, require_achieved, require_same, summary
+from syncoll_messages import Expected, play, require_achieved, require_same, require_told, summary
 
-__all__ = ["ChakraChecker"]
+__all__ = ["ChakraChecker", "expected_of_traces"]
 
 _NAME = re.compile(r"(?P<prefix>.+)\.(?P<rank>0|[1-9][0-9]{0,8})\.et")
 
@@ -71,3 +70,45 @@ def _read(files: Mapping[str, bytes]) -> list[Trace]:
     return [
         read_trace(files[names[rank]], names[rank], rank, len(names)) for rank in range(len(names))
     ]
+
+
+_MOST_CHUNKS = 1 << 31
+
+
+def expected_of_traces(traces: Sequence[Trace]) -> Expected | None:
+    """The demands that the files state; None if no file states any.
+
+    Raises:
+        VerificationError: if only some of them do, they contradict one another, or they give the
+            collective a wrong name.
+    """
+    telling = [trace for trace in traces if "syncoll_chunks" in trace.metadata]
+    if not telling:
+        return None
+    if len(telling) < len(traces):
+        silent = next(trace for trace in traces if trace not in telling)
+        raise VerificationError(
+            f"{silent.where}: it does not say what its rank starts and ends with, and "
+            f"{telling[0].where} does"
+        )
+    claims, starts, ends = set(), [], []
+    for trace in traces:
+        metadata = trace.metadata
+        chunks = metadata.integer("syncoll_chunks", low=1, high=_MOST_CHUNKS)
+        name = metadata.typed("syncoll_collective", str, "text")
+        claims.add((name, metadata.typed("syncoll_combining", bool, "boolean"), chunks))
+        for name, value in (("syncoll_ranks", len(traces)), ("syncoll_rank", trace.rank)):
+            if (told := metadata.integer(name, low=0, high=1 << 31)) != value:
+                raise VerificationError(
+                    f"{trace.where}: its metadata has {name} {told}; by the files it is {value}"
+                )
+        starts.append(frozenset(metadata.integers("syncoll_starts", below=chunks)))
+        ends.append(frozenset(metadata.integers("syncoll_ends", below=chunks)))
+    if len(claims) > 1:
+        raise VerificationError(
+            f"the files of one folder are for different collectives: {sorted(claims)}"
+        )
+    ((name, combining, chunks),) = claims
+    expected = Expected(combining, chunks, tuple(starts), tuple(ends))
+    require_told(expected, name, traces[0].where)
+    return expected

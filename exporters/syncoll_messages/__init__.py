@@ -13,4 +13,3 @@ from syncoll_messages.contents import *
 from syncoll_messages.expected import *
 from syncoll_messages.graph import *
 from syncoll_messages.play import *
-from syncoll_messages.summary import *

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
+from syncoll.plugins import CheckedExport
 from syncoll_messages.graph import NodeKind, RankGraph
 from syncoll_threadblocks import STANDARD, Specification, masks_of
 
-__all__ = ["Expected", "expected_of_instance", "require_same", "require_told"]
+__all__ = ["Expected", "expected_of_instance", "require_same", "require_told", "summary"]
 
 CUSTOM = "custom"
 
@@ -104,3 +105,42 @@ def require_same(
             if node.kind is NodeKind.SEND and (graph.rank, node.peer) not in links:
                 missing = f"from node {graph.rank} to node {node.peer}"
                 raise graph.wrong(node.number, f"{topology.name} has no link {missing}")
+
+
+def summary(
+    kind: str,
+    graphs: Sequence[RankGraph],
+    expected: Expected | None,
+    more: Mapping[str, int | str] | None = None,
+) -> CheckedExport:
+    """The facts about ranks that were played, and followed if the files state their demands."""
+    nodes = [node for graph in graphs for node in graph.nodes.values()]
+    sends = [
+        (graph.rank, node)
+        for graph in graphs
+        for node in graph.nodes.values()
+        if node.kind is NodeKind.SEND
+    ]
+    followed = expected is not None
+    facts: dict[str, int | str] = {
+        "messages": len(sends),
+        "bytes": sum(node.size for _, node in sends),
+        "computations": sum(len(node.reads) + len(node.inputs) > 1 for node in nodes)
+        if followed
+        else sum(node.kind is NodeKind.COMPUTE for node in nodes),
+        "data": "followed"
+        if followed
+        else "not followed, as the files do not say what their messages carry; only that all of "
+        "them arrive",
+        **(more or {}),
+    }
+    return CheckedExport(
+        kind,
+        "not stated" if expected is None else expected.name(),
+        len(graphs),
+        None,
+        facts,
+        followed,
+        links=frozenset((rank, node.peer) for rank, node in sends),
+        num_chunks=None if expected is None else expected.num_chunks,
+    )

@@ -21,7 +21,7 @@ from syncoll_mscclpp.reading import (
     within_boxes_of,
 )
 from syncoll_threadblocks import OwnSpecification, Specification, execute, schedule
-from syncoll_threadblocks.matching import require_matched
+from syncoll_threadblocks.execute import require_matched
 
 __all__ = ["MscclppChecker"]
 

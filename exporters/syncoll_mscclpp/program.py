@@ -34,10 +34,9 @@ from dataclasses import dataclass, field
 from syncoll.errors import ExportError
 from syncoll.runtime import Action, Buffer, Hazard, LoweredAlgorithm, Operation
 from syncoll_mscclpp.blocks import Block, Division
-from syncoll_mscclpp.events import Event, Group
 from syncoll_mscclpp.limits import MOST_OPERATIONS, MOST_TABLE
 from syncoll_mscclpp.packets import Packed, Packets
-from syncoll_mscclpp.script import KINDS, Channel, Move, Script, joined, merge
+from syncoll_mscclpp.script import KINDS, Channel, Event, Group, Move, Script, joined, merge
 
 __all__ = ["PlanProgram", "RankPlan", "program_of"]
 

@@ -28,7 +28,7 @@ from syncoll.runtime import (
     Slot,
     lower,
 )
-from syncoll_mscclpp.events import Event
+from syncoll_mscclpp.script import Event
 from syncoll_mscclpp.ways import ChunkWay, ChunkWays, Exchange
 
 __all__ = ["Stages", "staged"]

@@ -26,10 +26,9 @@ from syncoll.model import Algorithm, Instance, OrbitAlgorithm, Topology
 from syncoll.model.width_clusters import shared_memory_boxes
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import Buffer, Layout, Slot
-from syncoll_mscclpp.events import Event, Group
 from syncoll_mscclpp.limits import MOST_CHANNELS, MOST_OPERATIONS, MOST_TABLE
 from syncoll_mscclpp.program import RankPlan
-from syncoll_mscclpp.script import Move, Script, joined
+from syncoll_mscclpp.script import Event, Group, Move, Script, joined
 from syncoll_mscclpp.ways import around_one_switch
 
 __all__ = ["switch_programs"]

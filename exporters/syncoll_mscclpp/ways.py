@@ -8,7 +8,7 @@ A chunk may go
 * boxes last: ranks of different boxes add, then each box adds up and spreads;
 * by itself: with none of this, every send being one.
 
-Operations through switches are *events* (`syncoll_mscclpp.events`), the rest *parts*: messages of a
+Operations through switches are *events* (`syncoll_mscclpp.script`), the rest *parts*: messages of a
 chunk among some ranks, which begin with the results of events and end with the sources of others.
 """
 
@@ -23,7 +23,7 @@ import numpy as np
 from syncoll.model import Algorithm, Counting, Instance, Topology
 from syncoll.model.width_clusters import boxes_by_copies, shared_memory_boxes
 from syncoll.runtime import Buffer, Layout, Slot
-from syncoll_mscclpp.events import Event, Group
+from syncoll_mscclpp.script import Event, Group
 
 __all__ = ["ChunkWay", "ChunkWays", "Exchange", "Send", "around_one_switch"]
 

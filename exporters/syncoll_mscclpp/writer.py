@@ -25,9 +25,9 @@ from syncoll.runtime import (
     lower,
 )
 from syncoll.wording import counted
+from syncoll_mscclpp import SMALL
 from syncoll_mscclpp.channels import Channels
 from syncoll_mscclpp.limits import VECTOR
-from syncoll_mscclpp.options import SMALL
 from syncoll_mscclpp.packets import Packets, packets_of
 from syncoll_mscclpp.program import PlanProgram, RankPlan, program_of
 from syncoll_mscclpp.script import KINDS, LETTERS, Script

@@ -12,7 +12,6 @@ free of races, and keeps the promise of a collective.
 
 from syncoll_threadblocks.contents import *
 from syncoll_threadblocks.execute import *
-from syncoll_threadblocks.matching import *
 from syncoll_threadblocks.program import *
 from syncoll_threadblocks.races import *
 from syncoll_threadblocks.schedule import *

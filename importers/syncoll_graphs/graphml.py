@@ -11,7 +11,7 @@ import networkx as nx
 from syncoll.importing import complaint
 from syncoll.importing.json_text import shown
 from syncoll.importing.xml_text import parse_xml
-from syncoll_graphs.graph import Edge, ImportedGraph
+from syncoll_graphs.node_link import Edge, ImportedGraph
 
 __all__ = ["graphml_graph"]
 

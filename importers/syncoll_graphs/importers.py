@@ -7,13 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 from syncoll.importing import Cables, complaint, parse_rate
-from syncoll.importing.json_text import exact_number, shown
-from syncoll.importing.other_tools import parse_topology
+from syncoll.importing.json_text import exact_number, parse_topology, shown
 from syncoll.model import Topology
 from syncoll.plugins import Imported, OptionValue
-from syncoll_graphs.graph import Edge, ImportedGraph
 from syncoll_graphs.graphml import graphml_graph
-from syncoll_graphs.node_link import node_link_graph
+from syncoll_graphs.node_link import Edge, ImportedGraph, node_link_graph
 
 __all__ = ["GraphmlImporter", "NodeLinkImporter"]
 

@@ -12,13 +12,36 @@ networkx, which makes new nodes of ids that are misspelt in an edge.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from syncoll.importing import complaint
 from syncoll.importing.json_text import shown
-from syncoll_graphs.graph import Edge, ImportedGraph
 
-__all__ = ["node_link_graph"]
+__all__ = ["Edge", "ImportedGraph", "node_link_graph"]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """An edge between two positions in `ImportedGraph.nodes`; `where` names it in messages."""
+
+    source: int
+    destination: int
+    attributes: Mapping[str, Any]
+    where: str
+
+
+@dataclass(frozen=True)
+class ImportedGraph:
+    """A graph as read: node ids as text with attributes, edges in file order, graph attributes."""
+
+    nodes: tuple[tuple[str, Mapping[str, Any]], ...]
+    edges: tuple[Edge, ...]
+    directed: bool
+    multigraph: bool
+    attributes: Mapping[str, Any]
+
 
 _EXPECTED = '{"directed": …, "graph": {…}, "nodes": [{"id": …}, …], "edges": [{"source": …, …}, …]}'
 _MOST = 1 << 20

@@ -19,8 +19,7 @@ from fractions import Fraction
 from typing import Any
 
 from syncoll.importing import complaint
-from syncoll.importing.json_text import exact_number, shown
-from syncoll.importing.other_tools import parse_topology
+from syncoll.importing.json_text import exact_number, parse_topology, shown
 from syncoll.model import BandwidthBound, Link, Topology
 from syncoll.plugins import Imported, OptionValue
 

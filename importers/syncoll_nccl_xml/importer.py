@@ -19,7 +19,7 @@ from itertools import combinations
 
 from syncoll.errors import ImportFormatError
 from syncoll.importing import complaint, rate_option
-from syncoll.importing.other_tools import foreign_text
+from syncoll.importing.json_text import foreign_text
 from syncoll.importing.xml_text import parse_xml
 from syncoll.plugins import Imported, OptionValue
 from syncoll_nccl_xml.cards import Cards

@@ -11,8 +11,7 @@ from syncoll.errors import UsageError
 from syncoll.model import Algorithm, Instance
 from syncoll.mpi.buffers import Buffers, buffers_of, message, total_of
 from syncoll.mpi.communicators import mpi, private
-from syncoll.mpi.program import RankProgram, Region, program_of
-from syncoll.mpi.shares import BufferShares, shares_of, split
+from syncoll.mpi.program import BufferShares, RankProgram, Region, program_of, shares_of, split
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import Kind, Layout, LoweredAlgorithm, StandardCollective, kind_of, lower
 from syncoll.trust.data import ReduceOp

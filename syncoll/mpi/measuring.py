@@ -22,9 +22,8 @@ from syncoll.errors import UsageError
 from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.communicators import mpi
 from syncoll.mpi.job import Job, MpiComparison, Result, Run
-from syncoll.mpi.mpi_reference import MpiReference
 from syncoll.mpi.program import chunk_at
-from syncoll.mpi.reference import reference_of
+from syncoll.mpi.reference import MpiReference, reference_of
 from syncoll.runtime import Kind
 from syncoll.trust.data import Workload
 from syncoll.trust.data.definition import DataDemand

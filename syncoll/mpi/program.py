@@ -18,10 +18,72 @@ from itertools import groupby
 import numpy as np
 
 from syncoll.arrays import IntArray
-from syncoll.mpi.shares import BufferShares
-from syncoll.runtime import Action, Buffer, Layout, LoweredAlgorithm, Operation, Slot, message_tags
+from syncoll.runtime import (
+    Action,
+    Buffer,
+    Kind,
+    Layout,
+    LoweredAlgorithm,
+    Operation,
+    Slot,
+    message_tags,
+)
 
-__all__ = ["Local", "RankProgram", "RankStep", "Region", "Transfer", "chunk_at", "program_of"]
+__all__ = [
+    "BufferShares",
+    "Local",
+    "RankProgram",
+    "RankStep",
+    "Region",
+    "Transfer",
+    "chunk_at",
+    "program_of",
+    "shares_of",
+    "split",
+]
+
+_WHOLE = (Kind.ALLREDUCE, Kind.BROADCAST, Kind.REDUCE, Kind.CUSTOM)
+_OWNED_BY_SOURCE = (Kind.ALLGATHER, Kind.GATHER)
+
+
+def split(total: int, parts: int) -> IntArray:
+    """The lengths of the parts of a total."""
+    return total // parts + (np.arange(parts) < total % parts)
+
+
+@dataclass(frozen=True, eq=False)
+class BufferShares:
+    """The lengths of everything, in elements: of chunks ``[G]``, inputs and outputs ``[P]``."""
+
+    total: int
+    chunks: IntArray
+    inputs: IntArray
+    outputs: IntArray
+
+
+def shares_of(layout: Layout, total: int) -> BufferShares:
+    """Cuts the elements of a whole (see `MpiCollective.shares`) into the chunks of a collective.
+
+    It is cut as by ``numpy.array_split``, the first parts one element longer than the others: first
+    between ranks, if each has a share of its own, and then each share into its chunks.
+    """
+    chunks = _chunks(layout, total)
+    inputs = np.where(layout.inputs >= 0, chunks[:, None], 0).sum(axis=0)
+    outputs = np.where(layout.outputs >= 0, chunks[:, None], 0).sum(axis=0)
+    return BufferShares(total, chunks, inputs, outputs)
+
+
+def _chunks(layout: Layout, total: int) -> IntArray:
+    collective, number = layout.collective, len(layout.inputs)
+    if collective.kind in _WHOLE:
+        return split(total, number)
+    places = layout.inputs if collective.kind in _OWNED_BY_SOURCE else layout.outputs
+    owner = (places >= 0).argmax(axis=1)
+    share = split(total, collective.num_nodes)[owner]
+    place = places[np.arange(number), owner] % collective.share
+    lengths: IntArray = share // collective.share + (place < share % collective.share)
+    return lengths
+
 
 _BUFFERS = (Buffer.INPUT, Buffer.OUTPUT, Buffer.SCRATCH)
 

@@ -8,25 +8,255 @@ collective on |x_i|.
 
 MPI has no types for float16 and bfloat16: it moves them as integers of two bytes, and cannot reduce
 them, so their reductions are compared with the definition.
+
+A custom collective whose chunks each go from one rank to one is an ``MPI_Alltoallv``.  Otherwise
+the ranks are divided into groups without common chunks; if each of these is a collective of MPI,
+with the data in MPI's order, that collective runs on a communicator of the group, in all groups at
+once.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from syncoll.arrays import BoolArray, IntArray
+from syncoll.model import Instance
+from syncoll.mpi.buffers import message
 from syncoll.mpi.collective import MpiCollective
-from syncoll.mpi.mpi_reference import MpiReference, split_reference, whole_reference
-from syncoll.runtime import Kind
-from syncoll.trust.data import Workload
+from syncoll.mpi.communicators import mpi
+from syncoll.mpi.program import split
+from syncoll.runtime import Kind, StandardCollective
+from syncoll.runtime.layout import kind_of_tables
+from syncoll.trust.data import ReduceOp, Workload
 from syncoll.trust.data.definition import DataDemand, reduction
-from syncoll.trust.data.workload import Array
+from syncoll.trust.data.workload import Array, rounding
+from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["DefinitionReference", "Reference", "reference_of"]
+__all__ = [
+    "DefinitionReference",
+    "MpiReference",
+    "Reference",
+    "reference_of",
+    "split_reference",
+    "whole_reference",
+]
+
+_FUNCTIONS = {
+    Kind.ALLGATHER: ("MPI_Allgather", "MPI_Allgatherv"),
+    Kind.REDUCESCATTER: ("MPI_Reduce_scatter_block", "MPI_Reduce_scatter"),
+    Kind.ALLREDUCE: ("MPI_Allreduce",) * 2,
+    Kind.ALLTOALL: ("MPI_Alltoall", "MPI_Alltoallv"),
+    Kind.BROADCAST: ("MPI_Bcast",) * 2,
+    Kind.REDUCE: ("MPI_Reduce",) * 2,
+    Kind.GATHER: ("MPI_Gather", "MPI_Gatherv"),
+    Kind.SCATTER: ("MPI_Scatter", "MPI_Scatterv"),
+}
+"""For equal shares of all ranks, and for others."""
+
+_BY_SOURCE = (Kind.ALLGATHER, Kind.GATHER, Kind.ALLTOALL)
+_BY_END = (Kind.REDUCESCATTER, Kind.SCATTER, Kind.ALLTOALL)
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Ranks that do a collective of MPI's among themselves.
+
+    Args:
+        ranks: in the order in which MPI numbers them.
+        root: its place among them.
+        amounts: elements, ``[n]`` of each rank's share, of alltoall ``[n, n]`` from each to each.
+        even: whether MPI's function for equal shares does it.
+    """
+
+    kind: Kind
+    ranks: tuple[int, ...]
+    root: int
+    amounts: IntArray
+    even: bool = False
+
+    @property
+    def function(self) -> str:
+        """The name of MPI's function."""
+        plain, uneven = _FUNCTIONS[self.kind]
+        return plain if self.even else uneven
+
+    def arguments(self, rank: int, send: Array, receive: Array, op: MPI.Op) -> tuple[object, ...]:
+        """What a rank of the group passes to it."""
+        sent, received = message(send), message(receive)
+        amounts, at_root = self.amounts.tolist(), rank == self.root
+        to_root: object = None if not at_root else received if self.even else (received, amounts)
+        if self.kind is Kind.ALLREDUCE:
+            return sent, received, op
+        if self.kind is Kind.REDUCE:
+            return sent, received if at_root else None, op, self.root
+        if self.kind is Kind.REDUCESCATTER:
+            return (sent, received, op) if self.even else (sent, received, amounts, op)
+        if self.kind is Kind.BROADCAST:
+            return received, self.root
+        if self.kind is Kind.GATHER:
+            return sent, to_root, self.root
+        if self.kind is Kind.SCATTER:
+            whole = sent if self.even else (sent, amounts)
+            return whole if at_root else None, received, self.root
+        if self.even:
+            return sent, received
+        if self.kind is Kind.ALLGATHER:
+            return sent, (received, amounts)
+        return (sent, amounts[rank]), (received, self.amounts[:, rank].tolist())
+
+
+class MpiReference:
+    """MPI's own collective in each of some groups of ranks, on the same buffers."""
+
+    def __init__(self, groups: tuple[_Group, ...], operation: ReduceOp) -> None:
+        self._groups, self._operation = groups, operation
+        self._own: MPI.Comm | None = None
+
+    @property
+    def name(self) -> str:
+        """The functions, and the number of groups."""
+        names = " and ".join(dict.fromkeys(group.function for group in self._groups))
+        if len(self._groups) == 1:
+            return names
+        return f"{names} in {counted(len(self._groups), 'group')}"
+
+    def prepare(self, comm: MPI.Intracomm, send: Array, receive: Array) -> None:
+        """Copies a broadcast's data to `receive` at its root."""
+        _, group = self._group_of(comm.rank)
+        if group is not None and group.kind is Kind.BROADCAST and len(send):
+            receive[:] = send
+
+    def run(self, comm: MPI.Intracomm, send: Array, receive: Array) -> None:
+        """Calls it, out of place; the first call splits the communicator if groups need it."""
+        number, group = self._group_of(comm.rank)
+        if self._own is None:
+            everyone = len(self._groups) == 1 and self._groups[0].ranks == (*range(comm.size),)
+            place = 0 if group is None else group.ranks.index(comm.rank)
+            color = mpi().UNDEFINED if group is None else number
+            self._own = comm if everyone else comm.Split(color, place)
+        if group is not None:
+            op = getattr(mpi(), self._operation.name)
+            given = group.arguments(self._own.rank, send, receive, op)
+            getattr(self._own, group.function.removeprefix("MPI_"))(*given)
+
+    def demand(self, comm: MPI.Intracomm, send: Array, length: int) -> DataDemand:
+        """The expected result at this rank, and its tolerance."""
+        value = self._result(comm, send, length)
+        rounds = self._operation in (ReduceOp.SUM, ReduceOp.PROD) and send.dtype.kind == "f"
+        if not rounds or not any(_reduces(group.kind) for group in self._groups):
+            return DataDemand(value, None)
+        scale = self._result(comm, np.abs(send), length)
+        _, group = self._group_of(comm.rank)
+        ranks = 0 if group is None or not _reduces(group.kind) else len(group.ranks)
+        tolerance = ranks * rounding(send.dtype)[0] * scale.astype(np.longdouble)
+        return DataDemand(value, tolerance)
+
+    def _result(self, comm: MPI.Intracomm, send: Array, length: int) -> Array:
+        receive = np.empty(length, send.dtype)
+        self.prepare(comm, send, receive)
+        self.run(comm, send, receive)
+        return receive
+
+    def _group_of(self, rank: int) -> tuple[int, _Group | None]:
+        for number, group in enumerate(self._groups):
+            if rank in group.ranks:
+                return number, group
+        return -1, None
+
+
+def whole_reference(what: StandardCollective, total: int, operation: ReduceOp) -> MpiReference:
+    """The reference of a collective of MPI, for a total number of elements."""
+    ranks = what.num_nodes
+    counts = split(total, ranks)
+    amounts = np.tile(counts, (ranks, 1)) if what.kind is Kind.ALLTOALL else counts
+    even = bool((counts == counts[0]).all())
+    whole = _Group(what.kind, tuple(range(ranks)), what.root or 0, amounts, even)
+    return MpiReference((whole,), operation)
+
+
+def split_reference(
+    instance: Instance, lengths: IntArray, operation: ReduceOp
+) -> MpiReference | None:
+    """The reference of a custom collective; None if MPI has none for it.
+
+    Args:
+        lengths: ``[G]``, elements of each chunk.
+    """
+    pre, post = instance.pre, instance.post
+    if not instance.combining and (pre.sum(axis=1) == 1).all() and (post.sum(axis=1) == 1).all():
+        whole = _group(Kind.ALLTOALL, pre, post, lengths, np.arange(pre.shape[1]))
+        return None if whole is None else MpiReference((whole,), operation)
+    groups = []
+    for ranks in _components(pre | post):
+        own = np.flatnonzero((pre | post)[:, ranks].any(axis=1))
+        starts, ends = pre[np.ix_(own, ranks)], post[np.ix_(own, ranks)]
+        combining = instance.combining and bool((starts.sum(axis=1) > 1).any())
+        kind = kind_of_tables(starts, ends, combining=combining).kind
+        if kind is Kind.CUSTOM:
+            return None
+        found = _group(kind, starts, ends, lengths[own], ranks)
+        if found is None:
+            return None
+        groups.append(found)
+    return MpiReference(tuple(groups), operation) if groups else None
+
+
+def _reduces(kind: Kind) -> bool:
+    return kind in (Kind.ALLREDUCE, Kind.REDUCESCATTER, Kind.REDUCE)
+
+
+def _components(together: BoolArray) -> list[IntArray]:
+    """The sets of ranks with common chunks."""
+    label = np.arange(together.shape[1])
+    for row in np.unique(together, axis=0):
+        members = label[row]
+        if len(members):
+            label[np.isin(label, members)] = members.min()
+    used = together.any(axis=0)
+    return [np.flatnonzero((label == one) & used) for one in np.unique(label[used])]
+
+
+def _group(
+    kind: Kind, pre: BoolArray, post: BoolArray, lengths: IntArray, ranks: IntArray
+) -> _Group | None:
+    """A group with the ranks in the order of its chunks; None if these are in another order."""
+    source, end = pre.argmax(axis=1), post.argmax(axis=1)
+    owner = source if kind in _BY_SOURCE else end
+    count = pre.shape[1]
+    order = np.arange(count)
+    if kind in _BY_SOURCE or kind in _BY_END:
+        first = np.unique(owner, return_index=True)
+        order = first[0][np.argsort(first[1])]
+        order = np.concatenate([order, np.setdiff1d(np.arange(count), order)])
+    place = np.argsort(order)
+    source, end = place[source], place[end]
+    if kind is Kind.ALLTOALL:
+        # Each rank has its chunks by their ends, and wants them by their sources.
+        by_source, by_end = np.argsort(source, kind="stable"), np.argsort(end, kind="stable")
+        for rows in ((source, end, by_source), (end, source, by_end)):
+            one, other, sorted_by = rows
+            steps = np.diff(one[sorted_by] * count + other[sorted_by])
+            if (steps < 0).any():
+                return None
+        amounts = np.zeros((count, count), dtype=np.int64)
+        np.add.at(amounts, (source, end), lengths)
+    else:
+        owned = place[owner]
+        if (kind in _BY_SOURCE or kind in _BY_END) and (np.diff(owned) < 0).any():
+            return None
+        amounts = np.bincount(owned, lengths, count).astype(np.int64)
+    root = 0
+    if kind in (Kind.BROADCAST, Kind.SCATTER):
+        root = int(place[pre.argmax(axis=1)[0]])
+    elif kind in (Kind.REDUCE, Kind.GATHER):
+        root = int(place[post.argmax(axis=1)[0]])
+    return _Group(kind, tuple(ranks[order].tolist()), root, amounts)
 
 
 class DefinitionReference:

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from syncoll.errors import ImportFormatError
-from syncoll.importing.json_text import exact_number, parse_json, shown
-from syncoll.importing.other_tools import foreign_json, foreign_text
+from syncoll.importing.json_text import exact_number, foreign_json, foreign_text, parse_json, shown
 from syncoll.importing.xml_text import parse_xml
 
 NUMBERS = st.integers(-(10**29), 10**29) | st.decimals(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from syncoll.model import Instance
-from syncoll.mpi.shares import shares_of, split
+from syncoll.mpi.program import shares_of, split
 from syncoll.runtime import Kind, kind_of, layout_of
 from syncoll.testing.instances import random_case
 from tests.oracles.classics import allgather, alltoall, broadcast, gather, ring, scatter

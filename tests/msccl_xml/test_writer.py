@@ -19,8 +19,7 @@ from syncoll.plugins import Exported, ExportRequest, resolve_options
 from syncoll.plugins.exporters import UNLIMITED
 from syncoll.runtime import Kind, kind_of, layout_of
 from syncoll.testing.instances import connected_topology, random_case, random_trees
-from syncoll_msccl_xml import RECORD
-from syncoll_msccl_xml.options import DIALECTS, PROTOCOLS
+from syncoll_msccl_xml import DIALECTS, PROTOCOLS, RECORD
 from tests.oracles.classics import hub, one_way_ring, ring
 
 DEPTH = 2

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from syncoll.errors import VerificationError
-from syncoll_chakra.reading.attributes import Attributes
-from syncoll_chakra.reading.messages import read_message, split
+from syncoll_chakra.reading.messages import Attributes, read_message, split
 from syncoll_messages import MessageNode, NodeKind, RankGraph
 
 __all__ = ["Trace", "read_trace"]

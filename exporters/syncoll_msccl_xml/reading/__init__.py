@@ -6,6 +6,5 @@
 """
 
 from syncoll_msccl_xml.reading.algorithm import *
-from syncoll_msccl_xml.reading.ends import *
 from syncoll_msccl_xml.reading.rules import *
 from syncoll_msccl_xml.reading.threads import *

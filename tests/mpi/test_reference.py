@@ -11,7 +11,7 @@ import pytest
 import syncoll
 from syncoll.documents import StoredAlgorithm, read_file
 from syncoll.model import Instance
-from syncoll.mpi.mpi_reference import split_reference
+from syncoll.mpi.reference import split_reference
 from syncoll.trust.data import ReduceOp
 from tests.oracles.classics import ring
 
