@@ -14,16 +14,57 @@ brings whole chunks only.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import ceil
 
 import numpy as np
 
 from syncoll.arrays import IntArray
+from syncoll.deadline import Deadline
 from syncoll_bfb.receptions import Reception
+from syncoll_bfb.sharing import StepChunks
 
-__all__ = ["NodeArrivals"]
+__all__ = ["NodeArrivals", "SeparateStep"]
+
+
+class SeparateStep:
+    """One step of a breadth-first broadcast where every node receives for itself.
+
+    Args:
+        receptions: at one node of each orbit.
+        rates: chunks per round of each link.
+        totals: of all links into a node, where there is such a bound.
+    """
+
+    def __init__(
+        self,
+        receptions: Sequence[Reception],
+        rates: Sequence[Fraction],
+        totals: Mapping[int, Fraction],
+    ) -> None:
+        self._arrivals = [
+            NodeArrivals(one, tuple(rates[i] for i in one.links.tolist()), totals.get(one.node))
+            for one in receptions
+        ]
+        self._load = max(one.load() for one in self._arrivals)
+
+    def least_rounds(self, each: int) -> int:
+        """What no whole numbers of chunks can beat, for so many chunks of each source."""
+        return ceil(self._load * each)
+
+    def whole(self, each: int, until: Deadline) -> StepChunks:
+        """The fewest rounds for `each` whole chunks of a source."""
+        rounds = self.least_rounds(each)
+        for one in self._arrivals:
+            rounds = one.least_rounds(each, rounds)
+        return StepChunks(np.zeros(0, dtype=np.int64), rounds)
+
+    def deal(self, chunks: StepChunks, each: int) -> list[IntArray]:
+        """``[n, each]`` for each reception: the node that sends each chunk of each source."""
+        return [one.deal(each, chunks.rounds) for one in self._arrivals]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +124,8 @@ class NodeArrivals:
             rounds += 1
         return rounds
 
-    def deal(self, chunks: int, rounds: int) -> IntArray | None:
-        """``[n, C]``: the node that sends each chunk; None where so few rounds do not do."""
+    def deal(self, chunks: int, rounds: int) -> IntArray:
+        """``[n, C]``: the node that sends each chunk, in at least the fewest rounds."""
         from ortools.graph.python import max_flow
 
         kinds, kind, count = np.unique(self.masks, return_inverse=True, return_counts=True)
@@ -101,12 +142,9 @@ class NodeArrivals:
             1 + pairs[:, 0], first + pairs[:, 1], count[pairs[:, 0]] * chunks
         )
         flow.add_arcs_with_capacity(first + links, np.full(len(links), end), room)
-        if flow.solve(start, end) != flow.OPTIMAL:
-            return None
-        if flow.optimal_flow() != len(self.reception.sources) * chunks:
-            return None
-        if self.total is not None and flow.optimal_flow() > int(self.total * rounds):
-            return None
+        solved = flow.solve(start, end) == flow.OPTIMAL
+        assert solved  # by Hall's theorem all chunks find their way
+        assert flow.optimal_flow() == len(self.reception.sources) * chunks
         amounts = flow.flows(arcs)
         senders = np.empty((len(self.reception.sources), chunks), dtype=np.int64)
         for i in range(len(kinds)):

@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cache
 
 from syncoll.deadline import Deadline
+from syncoll_bfb.arrivals import SeparateStep
 from syncoll_bfb.sharing import SharedStep, StepChunks
 
 __all__ = ["DealtSteps", "choices"]
@@ -44,7 +45,12 @@ class DealtSteps:
 
 
 def choices(
-    steps: Sequence[SharedStep], weight: int, times: range, until: Deadline
+    steps: Sequence[SharedStep | SeparateStep],
+    weight: int,
+    times: range,
+    until: Deadline,
+    *,
+    exact: bool = False,
 ) -> Iterator[DealtSteps]:
     """Whole chunks for up to three C, each with a smaller R/C than the one before.
 
@@ -52,7 +58,9 @@ def choices(
         weight: chunks of each source, for the least C.
         times: C as multiples of the least, from 1.
         until: when to stop improving.
+        exact: whether whole chunks take the fewest rounds; then there is only the best C.
     """
+    tries = len(times) if exact else _TRIES
     until = until.working(_SECONDS)
     promise = {m: Fraction(sum(step.least_rounds(m * weight) for step in steps), m) for m in times}
 
@@ -63,7 +71,7 @@ def choices(
     def best(candidates: Sequence[int]) -> DealtSteps:
         """The least R/C, and of equal ones the least C."""
         found: DealtSteps | None = None
-        for m in sorted(candidates, key=lambda m: (promise[m], m))[:_TRIES]:
+        for m in sorted(candidates, key=lambda m: (promise[m], m))[:tries]:
             if found is not None and (promise[m] >= found.cost or until.passed):
                 break
             if found is None or rounded(m).cost < found.cost:
@@ -86,8 +94,10 @@ def choices(
                 return rounded(m)
         return None
 
-    few = best(times[:_FEW_TIMES])
+    few = best(times if exact else times[:_FEW_TIMES])
     yield few
+    if exact:
+        return
     finest = best(times)
     last = few
     for part in (_FEWER, _BEST):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -34,6 +34,13 @@ class Reception:
     senders: IntArray
     sources: IntArray
     usable: BoolArray
+
+    @cached_property
+    def kinds(self) -> tuple[BoolArray, IntArray]:
+        """The different rows of `usable`, and ``[n]``, which of them each source has."""
+        packed = np.packbits(self.usable, axis=1)
+        _, first, kind = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+        return self.usable[first], kind.reshape(-1)
 
 
 def receptions(topology: Topology, group: FreeGroup, sources: IntArray) -> Iterator[Reception]:

@@ -7,19 +7,18 @@ program (`sharing`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
-from math import ceil
 
 import numpy as np
 
 from syncoll.arrays import IntArray
-from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
-from syncoll.model import Algorithm, Carriers, Collective, OrbitAlgorithm, RelationTable, Topology
-from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
+from syncoll.model import Algorithm, Carriers, Collective, OrbitAlgorithm, Topology
+from syncoll.plugins import Answer, OptionValue, Proposal
+from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
-from syncoll_bfb.arrivals import NodeArrivals
+from syncoll_bfb.arrivals import SeparateStep
 from syncoll_bfb.choice import choices
 from syncoll_bfb.receptions import Reception, receptions
 from syncoll_bfb.sharing import LinkClasses, SharedStep
@@ -52,27 +51,29 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     if _rates(topology) is None and len(topology.links) > _MOST_CELLS:
         return Answer(False, f"more than {_MOST_CELLS} links, too many for its linear programs")
     chunks = collective.least_chunks(topology.num_nodes)
-    if chunks is None or not _spreads(collective.tabulate(topology.num_nodes, chunks)):
+    roots = None if chunks is None else collective.tabulate(topology.num_nodes, chunks).roots
+    if roots is None:
         return Answer(False, "not every chunk goes from one node to all")
-    return Answer(True)
+    alike = len(set(np.unique(roots, return_counts=True)[1].tolist())) == 1
+    return Answer(alike, "not as many chunks start at each node where some do")
 
 
-class BreadthFirstSeed:
+class BreadthFirstSeed(ResumingSeed):
     """Proposes the breadth-first broadcast of least R/C."""
 
-    def propose(
+    fits = staticmethod(fits)
+
+    def proposals(
         self,
         topology: Topology,
         collective: Collective,
-        limits: SeedLimits,
+        turn: Turn,
         options: Mapping[str, OptionValue],
-    ) -> Iterator[Proposal]:
-        """See `syncoll.plugins.Seed`."""
-        answer = fits(topology, collective)
+    ) -> Proposals:
+        """From few chunks to many, with a smaller R/C each."""
+        limits, until = turn.limits, turn.until
         least = collective.least_chunks(topology.num_nodes)
-        if not answer.ok or least is None:
-            raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
-        until = limits.deadline()
+        assert least is not None  # it fits
         table = collective.tabulate(topology.num_nodes, least)
         group = free_symmetry(topology, table, until)
         sources = np.unique(np.nonzero(table.pre)[1])
@@ -92,96 +93,24 @@ class BreadthFirstSeed:
         most_sends = min(_MOST_SENDS, _MOST_OWN_SENDS * group.order)
         most = min(most, most_sends // (len(table.pre) * topology.num_nodes) * least)
         times = range(1, max(1, most // least) + 1)
-        dealings = (
-            _shared(topology, group, arriving, weight, times, until)
-            if rates is None
-            else _separate(arriving, rates, weight, times)
-        )
-        for best, senders in dealings:
-            chunks = best * least
-            sent = list(zip(arriving, senders, strict=True))
+        together = [[one for one in arriving if one.step == step] for step in range(steps)]
+        made: list[SharedStep | SeparateStep] = []
+        if rates is not None:
+            made += [SeparateStep(some, *rates) for some in together]
+        else:
+            ways = LinkClasses.of(topology, LinkOrbits.of(topology, group))
+            shared = [SharedStep(some, ways) for some in together]
+            if not all(step.solve(until) for step in shared):
+                return  # there was not even time for that
+            made += shared
+        for choice in choices(made, weight, times, until, exact=rates is not None):
+            sent: list[tuple[Reception, IntArray]] = []
+            for step, some, whole in zip(made, together, choice.dealt, strict=True):
+                sent += zip(some, step.deal(whole, choice.times * weight), strict=True)
+            chunks = choice.times * least
             algorithm = _algorithm(topology, collective, group, sent, chunks)
             note = f"carried round by {group.order} automorphisms"
             yield Proposal(chunks, algorithm, note)
-
-
-Dealing = tuple[int, list[IntArray]]
-"""How many times the least C, and ``[n, chunks]`` for each reception: who sends each chunk."""
-
-
-def _separate(
-    arriving: list[Reception],
-    rates: tuple[list[Fraction], dict[int, Fraction]],
-    weight: int,
-    times: range,
-) -> Iterator[Dealing]:
-    """The best way to deal chunks where every node receives for itself."""
-    arrivals = [
-        NodeArrivals(one, tuple(rates[0][i] for i in one.links.tolist()), rates[1].get(one.node))
-        for one in arriving
-    ]
-    loads: dict[int, Fraction] = {}
-    for one in arrivals:
-        step = one.reception.step
-        loads[step] = max(loads.get(step, Fraction(0)), one.load() * weight)
-
-    def rounds(m: int) -> dict[int, int]:
-        """Of each step, for whole chunks."""
-        needed = {step: ceil(load * m) for step, load in loads.items()}
-        for one in arrivals:
-            step = one.reception.step
-            needed[step] = one.least_rounds(m * weight, needed[step])
-        return needed
-
-    promise = {m: Fraction(sum(ceil(load * m) for load in loads.values()), m) for m in times}
-    best, least, needed = 0, Fraction(0), dict[int, int]()
-    for m in sorted(times, key=lambda m: (promise[m], m)):
-        if best and promise[m] >= least:
-            break  # nor do those after it promise more than was reached
-        found = rounds(m)
-        cost = Fraction(sum(found.values()), m)
-        if not best or cost < least:
-            best, least, needed = m, cost, found
-    senders = []
-    for one in arrivals:
-        dealt = one.deal(best * weight, needed[one.reception.step])
-        assert dealt is not None  # by Hall's theorem
-        senders.append(dealt)
-    yield best, senders
-
-
-def _shared(
-    topology: Topology,
-    group: FreeGroup,
-    arriving: list[Reception],
-    weight: int,
-    times: range,
-    until: Deadline,
-) -> Iterator[Dealing]:
-    """Good ways to deal chunks where nodes share bandwidths, from few chunks to many."""
-    ways = LinkClasses.of(topology, LinkOrbits.of(topology, group))
-    numbers = sorted({one.step for one in arriving})
-    together = [[i for i, one in enumerate(arriving) if one.step == step] for step in numbers]
-    steps = [SharedStep([arriving[i] for i in some], ways) for some in together]
-    if not all(step.solve(until) for step in steps):
-        return  # there was not even time for that
-    for choice in choices(steps, weight, times, until):
-        senders: list[IntArray] = [np.zeros((0, 0), dtype=np.int64)] * len(arriving)
-        for step, some, whole in zip(steps, together, choice.dealt, strict=True):
-            for i, own in zip(some, step.deal(whole, choice.times * weight), strict=True):
-                senders[i] = own
-        yield choice.times, senders
-
-
-def _spreads(table: RelationTable) -> bool:
-    """Whether each chunk starts at one node and goes to all, and as many start at each such."""
-    first = table.pre.sum(axis=0)
-    return bool(
-        len(table.pre)
-        and table.post.all()
-        and (table.pre.sum(axis=1) == 1).all()
-        and len(np.unique(first[first > 0])) == 1
-    )
 
 
 def _rates(topology: Topology) -> tuple[list[Fraction], dict[int, Fraction]] | None:

@@ -11,8 +11,7 @@ for its orbit, and one row for an orbit of bounds.  Links with the same loads ar
 (v, u) with the same ways are one row.
 
 Whole chunks: a vertex splits at most as many rows as there are tight bounds.  These are rounded by
-largest remainders, then chunks change their way while that relieves over-full bounds, and last an
-integer program decides near the vertex.
+largest remainders, and improved by moves and by CP-SAT (`syncoll.packing.whole_chunks`).
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import ceil, isinf
 from typing import Any
 
@@ -32,7 +32,9 @@ from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.linear import GrowingProgram, Optimum
 from syncoll.model import Topology, ranges
+from syncoll.packing.local_search import ChunkMoves
 from syncoll.packing.remainders import grouped_remainders
+from syncoll.packing.whole_chunks import ColumnChoice, rounds_of
 from syncoll.symmetry import LinkOrbits
 from syncoll_bfb.receptions import Reception
 
@@ -44,18 +46,15 @@ Entries = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 _MOST_ENTRIES = 1 << 19
 """Of a linear program, for which HiGHS takes some 400 bytes each."""
 
-_MOST_MOVES = 1 << 22
-"""Entries of the table of changes of way that are compared at once."""
+_MOST_CELLS = 1 << 23
+"""Ways times bounds up to which rounded shares are improved."""
 
 _MOST_INTEGERS = 2_000
-"""Larger integer programs are not tried."""
+"""Ways up to which CP-SAT looks for better numbers of chunks."""
 
 _INTEGER_SECONDS = 0.5
 
 _LEAST_SECONDS = 0.05
-
-_FEW = 2
-"""An integer program looks for amounts no further than this from those of the vertex."""
 
 _NOISE = 1e-7
 """HiGHS meets an optimum to about so much of it."""
@@ -102,17 +101,16 @@ class SharedStep:
 
     def __init__(self, receptions: Sequence[Reception], topology_ways: LinkClasses) -> None:
         self.receptions = receptions
-        self._over = np.array([rate.denominator for rate in topology_ways.rates], dtype=np.int64)
-        self._rate = np.array([rate.numerator for rate in topology_ways.rates], dtype=np.int64)
+        self._rates = topology_ways.rates
+        self._rate = np.array([float(rate) for rate in topology_ways.rates])
         members, self._way_of_link = topology_ways.members, topology_ways.of_link
         rows: dict[bytes, int] = {}
         ways: list[IntArray] = []
         self._rows = [self._rows_of(one, rows, ways) for one in receptions]
         self._count = np.bincount(np.concatenate(self._rows), minlength=len(ways))
-        sizes = np.array([len(some) for some in ways])
-        self._row = np.repeat(np.arange(len(ways)), sizes)
+        self._sizes = np.array([len(some) for some in ways])
+        self._row = np.repeat(np.arange(len(ways)), self._sizes)
         self._way = np.concatenate(ways)
-        self._first = np.cumsum(sizes) - sizes
         # What a chunk on each way loads, row by row of `members`.
         way, self._bound = np.nonzero(members)
         self._loads = np.bincount(way, minlength=len(members))
@@ -129,18 +127,13 @@ class SharedStep:
 
     def _rows_of(self, one: Reception, rows: dict[bytes, int], ways: list[IntArray]) -> IntArray:
         """``[n]``: the row of each source, where rows not known before are added."""
-        local, place = np.unique(self._way_of_link[one.links], return_inverse=True)
-        kinds, kind = np.unique(np.packbits(one.usable, axis=1), axis=0, return_inverse=True)
-        links = len(one.links)
-        row_of_kind = np.empty(len(kinds), dtype=np.int64)
-        for i, packed in enumerate(kinds):
-            usable = np.unpackbits(packed, count=links).astype(bool)
-            own = local[np.unique(place[usable])]
-            number = rows.setdefault(own.tobytes(), len(ways))
-            if number == len(ways):
+        row_of_kind = np.empty(len(one.kinds[0]), dtype=np.int64)
+        for i, usable in enumerate(one.kinds[0]):
+            own = np.unique(self._way_of_link[one.links[usable]])
+            row_of_kind[i] = rows.setdefault(own.tobytes(), len(ways))
+            if row_of_kind[i] == len(ways):
                 ways.append(own)
-            row_of_kind[i] = number
-        return row_of_kind[kind.reshape(-1)]
+        return row_of_kind[one.kinds[1]]
 
     def solve(self, until: Deadline) -> bool:
         """Solves the linear program; returns whether there was time for it.
@@ -157,10 +150,10 @@ class SharedStep:
             if optimum is None:
                 return False
             shares = np.maximum(0.0, optimum.columns[1:])
-            sums = np.add.reduceat(shares, self._first)
+            sums = np.bincount(self._row, shares)
             self.shares = shares * (self._count / sums)[self._row]
         load = self._load(self.shares)
-        self.load = float((load * self._over / self._rate).max(initial=0.0))
+        self.load = float((load / self._rate).max(initial=0.0))
         return True
 
     def _program(self) -> GrowingProgram:
@@ -172,20 +165,19 @@ class SharedStep:
             np.concatenate([count, np.zeros(bounds)]),
             np.concatenate([count, np.full(bounds, np.inf)]),
         )
-        rates = self._rate / self._over
-        program.add_columns([1.0], entries=([bounds], len(count) + np.arange(bounds), rates))
-        program.add_columns(np.zeros(len(self._way)), entries=self._entries(-1.0))
+        program.add_columns([1.0], entries=([bounds], len(count) + np.arange(bounds), self._rate))
+        program.add_columns(np.zeros(len(self._way)), entries=self._entries())
         return program
 
-    def _entries(self, sign: float) -> Entries:
-        """Each variable's entries: 1 in its row, and with this sign how often it loads a bound."""
+    def _entries(self) -> Entries:
+        """Each variable's entries: 1 in its row, and less by how often it loads a bound."""
         sizes = 1 + self._loads[self._way]
         column = np.repeat(np.arange(len(self._way)), sizes)
         place = ranges(np.zeros(len(sizes), dtype=np.int64), sizes)
         own = place == 0
         bound = self._bound[np.where(own, 0, self._begin[self._way[column]] + place - 1)]
         rows = np.where(own, self._row[column], len(self._count) + bound)
-        values = np.where(own, 1.0, sign * self._members[self._way[column], bound])
+        values = np.where(own, 1.0, -self._members[self._way[column], bound])
         return sizes, rows, values
 
     def _load(self, amounts: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -200,80 +192,37 @@ class SharedStep:
 
     def whole(self, each: int, until: Deadline) -> StepChunks:
         """Whole numbers of chunks near the shares, for `each` of a source, and their rounds."""
-        wanted = self.shares * each
-        amounts = grouped_remainders(wanted, self._row, self._count * each)
-        best = StepChunks(amounts, self._rounds(amounts))
-        least = self.least_rounds(each)
-        for rounds in range(least, best.rounds):
-            relieved = self._relieved(amounts, rounds, until)
-            if relieved is None:
-                relieved = self._decided(wanted, each, rounds, until)
-            if relieved is not None:
-                return StepChunks(relieved, self._rounds(relieved))
-        return best
+        amounts = grouped_remainders(self.shares * each, self._row, self._count * each)
+        rounds, least = self._rounds(amounts), self.least_rounds(each)
+        if len(self._way) * len(self._rates) <= _MOST_CELLS:
+            for improved in (self._moved, self._solved):
+                if rounds > least and not until.passed:
+                    other = improved(amounts, least, until)
+                    if self._rounds(other) < rounds:
+                        amounts, rounds = other, self._rounds(other)
+        return StepChunks(amounts, rounds)
 
     def _rounds(self, amounts: IntArray) -> int:
-        load = self._load(amounts)
-        return int((-(-load * self._over // self._rate)).max(initial=0))
+        return rounds_of(self._rates, self._load(amounts)[:, None])
 
-    def _room(self, rounds: int) -> IntArray:
-        """``[B]``: how many chunks a bound of each orbit carries."""
-        room: IntArray = self._rate * rounds // self._over
-        return room
+    @cached_property
+    def _choice(self) -> ColumnChoice[Any]:
+        """The ways as columns, each row a demand."""
+        ways, counts, sizes = self._way.tolist(), self._count.tolist(), self._sizes.tolist()
+        loads = self._members[self._way][:, :, None]
+        return ColumnChoice(self._rates, counts, sizes, ways, self.shares, loads)
 
-    def _relieved(self, amounts: IntArray, rounds: int, until: Deadline) -> IntArray | None:
-        """Amounts for so few rounds, chunk by chunk by what relieves bounds most; None if stuck."""
-        amounts, room = amounts.copy(), self._room(rounds)
-        load = self._load(amounts)
-        sizes_of_rows = np.bincount(self._row)
-        while (over := np.maximum(0, load - room)).any():
-            if until.passed:
-                return None
-            worst = int(np.argmax(over))
-            loads = self._members[self._way, worst]
-            give = np.flatnonzero((loads > 0) & (amounts > 0))
-            sizes = sizes_of_rows[self._row[give]]
-            if int(sizes.sum()) * len(room) > _MOST_MOVES:
-                return None
-            take = ranges(self._first[self._row[give]], sizes)
-            give = np.repeat(give, sizes)
-            change = self._members[self._way[take]] - self._members[self._way[give]]
-            left = np.maximum(0, load + change - room).sum(axis=1)
-            best = int(np.argmin(left)) if len(left) else -1
-            if best < 0 or left[best] >= over.sum():
-                return None
-            amounts[give[best]] -= 1
-            amounts[take[best]] += 1
-            load = load + change[best]
-        return amounts
+    @cached_property
+    def _moves(self) -> ChunkMoves:
+        return ChunkMoves(self._choice.loads, self._rate, self._choice.sizes)
 
-    def _decided(
-        self, wanted: FloatArray, each: int, rounds: int, until: Deadline
-    ) -> IntArray | None:
-        """Amounts for so few rounds, each at most a few from what is wanted; None if none found."""
-        if len(wanted) > _MOST_INTEGERS or until.passed:
-            return None
-        program = GrowingProgram()
-        total = self._count * each
-        program.add_rows(
-            np.concatenate([total, np.full(len(self._rate), -np.inf)]),
-            np.concatenate([total, self._room(rounds)]),
-        )
-        program.add_columns(
-            np.zeros(len(wanted)),
-            np.maximum(0, np.floor(wanted) - _FEW),
-            np.ceil(wanted) + _FEW,
-            self._entries(1.0),
-            integer=True,
-        )
-        program.run(until.sooner(_INTEGER_SECONDS).seconds)
-        found = program.columns
-        if found is None:
-            return None
-        amounts = np.rint(found).astype(np.int64)
-        if (np.add.reduceat(amounts, self._first) != total).any():
-            return None
-        return amounts if self._rounds(amounts) <= rounds else None
+    def _moved(self, amounts: IntArray, rounds: int, until: Deadline) -> IntArray:
+        return self._moves.fitted(amounts, np.array([rounds]), until)
+
+    def _solved(self, amounts: IntArray, _rounds: int, until: Deadline) -> IntArray:
+        if len(amounts) > _MOST_INTEGERS:
+            return amounts
+        return self._choice.solved(amounts, until.sooner(_INTEGER_SECONDS).left())
 
     def deal(self, chunks: StepChunks, each: int) -> list[IntArray]:
         """``[n, each]`` for each reception: the node that sends each chunk of each source."""
@@ -289,17 +238,13 @@ class SharedStep:
     def _senders(self, one: Reception, ways: IntArray) -> IntArray:
         """Of the links of a way each that may be used takes as many chunks."""
         senders = np.empty_like(ways)
-        link_way = self._way_of_link[one.links]
-        kinds, kind = np.unique(np.packbits(one.usable, axis=1), axis=0, return_inverse=True)
-        kind = kind.reshape(-1)
-        for i, packed in enumerate(kinds):
-            usable = np.unpackbits(packed, count=len(one.links)).astype(bool)
-            own = np.flatnonzero(kind == i)
+        for i, usable in enumerate(one.kinds[0]):
+            own = np.flatnonzero(one.kinds[1] == i)
             taken = ways[own]
             chosen = np.empty_like(taken)
             for way in np.unique(taken).tolist():
                 cells = taken == way
-                links = one.senders[usable & (link_way == way)]
+                links = one.senders[usable & (self._way_of_link[one.links] == way)]
                 chosen[cells] = np.resize(links, int(cells.sum()))
             senders[own] = chosen
         return senders

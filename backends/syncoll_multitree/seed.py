@@ -61,7 +61,7 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     chunks = next((c for c in range(1, _MOST_TRIED + 1) if collective.admits(nodes, c)), None)
     if chunks is None:
         return Answer(False, f"{collective.name} is not defined for any C up to {_MOST_TRIED}")
-    roots = _roots(collective, nodes, chunks)
+    roots = collective.tabulate(nodes, chunks).roots
     if roots is None:
         return Answer(
             False,
@@ -193,7 +193,7 @@ def _grown(
     for chunks in range(1, min(int(options["trees"]), turn.limits.max_chunks or 1 << 30) + 1):
         if not collective.admits(topology.num_nodes, chunks):
             continue
-        table_roots = _roots(collective, topology.num_nodes, chunks)
+        table_roots = collective.tabulate(topology.num_nodes, chunks).roots
         if table_roots is None:
             continue
         for make in (_over_switches, over_links) if switched else (over_links,):
@@ -329,15 +329,6 @@ def _note(chunk_of: IntArray, rounds: int, how: str) -> str:
     return f"{trees_in_words}, {per_step} per time step, {how}"
 
 
-def _roots(collective: Collective, nodes: int, chunks: int) -> IntArray | None:
-    """``[G]``: where each chunk starts; None unless each starts once and is needed everywhere."""
-    table = collective.tabulate(nodes, chunks)
-    if not len(table.pre) or (table.pre.sum(axis=1) != 1).any() or not table.post.all():
-        return None
-    roots: IntArray = table.pre.argmax(axis=1).astype(np.int64)
-    return roots
-
-
 def _turn_order(roots: IntArray, places: IntArray | None = None) -> IntArray:
     """The chunks in the order of turns: one of every root, sorted by place, then more."""
     copy = np.zeros(len(roots), dtype=np.int64)
@@ -368,7 +359,7 @@ def _rounds(topology: Topology, roots: set[int]) -> Iterator[int]:
 
 def _least_cost(topology: Topology, collective: Collective, chunks: int) -> Fraction:
     """No algorithm has a lower R/C: what a node lacks comes over its links."""
-    roots = _roots(collective, topology.num_nodes, chunks)
+    roots = collective.tabulate(topology.num_nodes, chunks).roots
     assert roots is not None  # there are trees for so many chunks
     rates = [bound.chunks_per_round for bound in topology.bounds]
     width = [min((rates[i] for i in at), default=Fraction(0)) for at in topology.link_bounds]

@@ -62,18 +62,12 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     least = collective.least_chunks(nodes)
     if least is None or nodes < 2:
         return Answer(False, f"{collective.name} has no chunks in proportion to C here")
-    table = collective.table_on(topology, least)
-    if len(table) != least or not table.post.all() or len(_roots(table.pre)) != 1:
+    roots = collective.table_on(topology, least).roots
+    if roots is None or len(roots) != least or len(set(roots.tolist())) != 1:
         return Answer(False, "not all chunks start at the same one node and are needed everywhere")
     if len(topology.links) * nodes > _MOST_FLOWS:
         return Answer(False, "there are too many links to choose all trees together")
     return Answer(True, "trees from one node, wave after wave")
-
-
-def _roots(pre: np.ndarray) -> list[int]:
-    """The nodes where chunks start."""
-    found = np.flatnonzero(pre.any(axis=0)).tolist()
-    return found if pre.all(axis=0).sum() == len(found) else []
 
 
 class PipelineSeed(ResumingSeed):
@@ -107,7 +101,9 @@ class _Search:
         self._most_steps = int(options["steps"])
         unit = collective.least_chunks(topology.num_nodes)
         assert unit is not None  # it fits
-        (self._root,) = _roots(collective.table_on(topology, unit).pre)
+        roots = collective.table_on(topology, unit).roots
+        assert roots is not None
+        self._root = int(roots[0])
         self._unit = unit
         self._far = int(topology.distances[self._root].max())
         self._best: TreeWaves | None = None

@@ -57,6 +57,13 @@ class RelationTable:
         """Where each chunk must end."""
         return self._post if isinstance(self._post, NodeSets) else NodeSets.of(self._post)
 
+    @property
+    def roots(self) -> IntArray | None:
+        """``[G]``: the node where each chunk starts; None unless that is one, and all need it."""
+        if not len(self) or (self.starts.sizes != 1).any() or not self.post.all():
+            return None
+        return np.asarray(self.pre.argmax(axis=1), dtype=np.int64)
+
     @cached_property
     def kinds(self) -> tuple[IntArray, IntArray, IntArray]:
         """For each kind the positions of its sets in `starts` and `ends`, and its size."""
