@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from itertools import pairwise
 
 from ortools.sat.python import cp_model
@@ -12,21 +11,13 @@ from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
 from syncoll.model import Link, Topology
 from syncoll_classics.hamiltonian import Cycle
 
-__all__ = ["CircuitsVerdict", "find_circuits"]
-
-
-class CircuitsVerdict(Enum):
-    """What the search for cycles came to."""
-
-    FOUND = "found"
-    NONE = "none"
-    UNKNOWN = "unknown"
+__all__ = ["find_circuits"]
 
 
 def find_circuits(
     topology: Topology, count: int, rounds: int | None, seconds: float, *, paired: bool = False
-) -> tuple[CircuitsVerdict, list[Cycle]]:
-    """Finds `count` Hamiltonian cycles that the bandwidth relation holds at once.
+) -> tuple[list[Cycle], bool]:
+    """`count` Hamiltonian cycles that B holds at once, or none, and whether that is proved.
 
     Args:
         rounds: of a step in which each cycle carries a chunk; None for no bound.
@@ -57,8 +48,8 @@ def find_circuits(
             cycles.append(tuple(cycle))
             if paired:
                 cycles.append((0, *cycle[:0:-1]))
-        return CircuitsVerdict.FOUND, cycles
-    return (CircuitsVerdict.NONE if status == cp_model.INFEASIBLE else CircuitsVerdict.UNKNOWN), []
+        return cycles, True
+    return [], status == cp_model.INFEASIBLE
 
 
 def _order_alike(

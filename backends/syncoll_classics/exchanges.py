@@ -1,4 +1,4 @@
-"""Exchanges in pairs, Bruck, direct all-pairs and binomial trees, as disseminations.
+"""Exchanges in pairs, Bruck, direct all-pairs, binomial trees and rings, as disseminations.
 
 With ranks 0 … P-1:
 
@@ -8,6 +8,7 @@ With ranks 0 … P-1:
 * Bruck (IEEE Trans. Parallel Distrib. Syst. 8(11), 1997): in step t rank i sends missing data to
   rank i - 2^t mod P; ceil(log2 P) steps for every P.
 * all-pairs: every node sends to every other; one step.
+* ring: chunks go round a Hamiltonian cycle, one way (P - 1 steps) or both ways at once (P div 2).
 * binomial tree: rank v (counted from the root) gets from v without its lowest 1; ceil(log2 P)
   steps, farthest first.
 """
@@ -23,6 +24,7 @@ from syncoll_classics.dissemination import Dissemination
 
 __all__ = [
     "all_pairs",
+    "around",
     "binomial",
     "binomial_gather",
     "bruck",
@@ -87,6 +89,17 @@ def all_pairs(nodes: int) -> Dissemination:
     steps = np.zeros_like(parents)
     parents[ranks, ranks] = steps[ranks, ranks] = -1
     return Dissemination(parents, steps)
+
+
+def around(cycle: Sequence[int], forth: int) -> Dissemination:
+    """Round a Hamiltonian cycle: so many nodes are reached forwards, the others backwards."""
+    order = np.array(cycle)
+    place = np.argsort(order)
+    ahead = (place[None, :] - place[:, None]) % len(order)
+    forwards = ahead <= forth
+    neighbours = order[(place[None, :] + np.where(forwards, -1, 1)) % len(order)]
+    steps = np.where(forwards, ahead, len(order) - ahead) - 1
+    return Dissemination(np.where(ahead > 0, neighbours, -1), np.where(ahead > 0, steps, -1))
 
 
 def binomial(nodes: int) -> Dissemination:

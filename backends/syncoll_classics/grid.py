@@ -13,26 +13,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from syncoll.arrays import IntArray
 from syncoll.model import Topology
+from syncoll.symmetry.products import find_products
 from syncoll_classics.combining import Carrying, joined
 from syncoll_classics.dissemination import Dissemination
 
-if TYPE_CHECKING:
-    import networkx as nx
-
 __all__ = ["Grid", "grid_allreduce", "grid_disseminations", "recognise_grid"]
 
-_MOST_MATCHED = 256
-"""Nodes up to which a grid is looked for under any numbering."""
-
-_WAYS = tuple(product((True, False), repeat=2))
+_WAYS = ((True, True), (True, False), (False, True), (False, False))
 """Whether rows come first, and whether rings are followed forwards."""
 
 
@@ -52,64 +45,20 @@ class Grid:
 
 @lru_cache(maxsize=32)
 def recognise_grid(topology: Topology) -> Grid | None:
-    """The squarest two-dimensional mesh or torus that the links form, or None.
-
-    Above 256 nodes only nodes numbered row by row are recognised.
-    """
-    links = set(topology.links)
-    if any((b, a) not in links for a, b in links):
-        return None
-    nodes = topology.num_nodes
-    shapes = [(r, nodes // r) for r in range(int(nodes**0.5), 1, -1) if nodes % r == 0]
-    candidates = [
-        (Grid(np.arange(nodes).reshape(shape), closed), _grid_links(*shape, closed=closed))
-        for rows, columns in shapes
-        for shape in dict.fromkeys(((rows, columns), (columns, rows)))
-        for closed in (True, False)
-    ]
-    for grid, theirs in candidates:
-        if theirs == links:
-            return grid
-    alike = [(grid, theirs) for grid, theirs in candidates if len(theirs) == len(links)]
-    if not alike or nodes > _MOST_MATCHED:
-        return None
-    import networkx as nx  # which takes a tenth of a second to load, and is seldom needed
-
-    ours = nx.Graph(list(links))
-    profile = None
-    for grid, theirs in alike:
-        graph = nx.Graph(list(theirs))
-        if sorted(d for _, d in graph.degree) != sorted(d for _, d in ours.degree):
-            continue
-        profile = profile or _profile(ours)
-        if profile == _profile(graph):
-            found = nx.vf2pp_isomorphism(graph, ours)
-            if found is not None:
-                name = np.array([found[i] for i in range(nodes)])
-                return Grid(name[grid.nodes], grid.closed)
+    """The squarest two-dimensional mesh or torus that the links form, under any numbering."""
+    for product in find_products(topology):
+        if len(product.sizes) == 2:
+            for closed in (True, False):
+                if all(map(_is_side, product.kinds, product.sizes, (closed, closed))):
+                    return Grid(np.argsort(product.places).reshape(product.sizes).T, closed)
     return None
 
 
-def _grid_links(rows: int, columns: int, *, closed: bool) -> set[tuple[int, int]]:
-    nodes = np.arange(rows * columns).reshape(rows, columns)
-    links: set[tuple[int, int]] = set()
-    for lines in (nodes, nodes.T):
-        heads, tails = lines[:, :-1].ravel(), lines[:, 1:].ravel()
-        if closed:
-            heads, tails = np.append(heads, lines[:, -1]), np.append(tails, lines[:, 0])
-        pairs = zip(heads.tolist(), tails.tolist(), strict=True)
-        links |= {link for a, b in pairs for link in ((a, b), (b, a))}
-    return links
-
-
-def _profile(graph: nx.Graph[int]) -> list[tuple[int, ...]]:
-    """How many nodes are how far from each node: equal for graphs of equal shape."""
-    import networkx as nx
-
-    return sorted(
-        tuple(np.bincount(list(nx.single_source_shortest_path_length(graph, node).values())))
-        for node in graph
-    )
+def _is_side(kind: str, size: int, closed: bool) -> bool:
+    """Whether a factor is a ring, or a line; complete graphs of two and three nodes are, too."""
+    if kind == "complete":
+        return size == 2 or (closed and size == 3)
+    return kind == ("ring" if closed else "line")
 
 
 def _cycles(grid: Grid, *, along_rows: bool, forth: bool, folded: bool) -> list[list[int]]:

@@ -39,13 +39,13 @@ def a_cycle(topology: Topology, seconds: float = 1.0) -> Cycle | str:
         return found
     if len(topology.links) > _MOST_LINKS:
         return f"no Hamiltonian cycle was found in {seconds:g} s"
-    from syncoll_classics.circuits import CircuitsVerdict, find_circuits
+    from syncoll_classics.circuits import find_circuits
 
     left = max(0.1, began + seconds - now())
-    verdict, cycles = find_circuits(topology, 1, None, left)
-    if verdict is CircuitsVerdict.FOUND:
+    cycles, proved = find_circuits(topology, 1, None, left)
+    if cycles:
         return cycles[0]
-    if verdict is CircuitsVerdict.NONE:
+    if proved:
         return "there is no Hamiltonian cycle (proved by CP-SAT)"
     return f"no Hamiltonian cycle was found in {seconds:g} s"
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from syncoll.clock import now, remembering
 from syncoll.model import Topology
 from syncoll_classics.hamiltonian import Cycle, a_cycle, known_cycles
-from syncoll_classics.pricing import priced_rings
+from syncoll_classics.pricing import RoomForRings, priced_rings
 from syncoll_classics.ring_bounds import rings_bound
 
 __all__ = ["RingSet", "pack_rings"]
@@ -123,31 +123,24 @@ def _searched(
                 return None
             if paired and (count % 2 or not two_way):
                 continue
-            from syncoll_classics.circuits import CircuitsVerdict, find_circuits
+            from syncoll_classics.circuits import find_circuits
 
             number = count // 2 if paired else count
-            verdict, rings = find_circuits(topology, number, rounds, left / 2, paired=paired)
-            if verdict is CircuitsVerdict.FOUND:
+            rings, _ = find_circuits(topology, number, rounds, left / 2, paired=paired)
+            if rings:
                 return RingSet(tuple(rings), rounds, proved=False)
     return None
 
 
 def _filled(topology: Topology, pool: list[Cycle], rounds: int) -> RingSet | None:
     """Cycles of the pool, each in turn, while they fit in a step of so many rounds."""
-    left = [bound.capacity(rounds) for bound in topology.bounds]
-    index, at = topology.link_index, topology.link_bounds
-    needs = [Counter(i for link in _links(ring) for i in at[index[link]]) for ring in pool]
-    rings: list[Cycle] = []
-    going = True
-    while going and len(rings) < _MOST_RINGS:
-        going = False
-        for ring, need in zip(pool, needs, strict=True):
-            fits = all(left[number] >= uses for number, uses in need.items())
-            if fits and len(rings) < _MOST_RINGS:
-                for number, uses in need.items():
-                    left[number] -= uses
-                rings.append(ring)
-                going = True
+    room, rings = RoomForRings(topology, rounds), list[Cycle]()
+    while len(rings) < _MOST_RINGS:
+        fitting = [ring for ring in pool if room.take([ring])]
+        rings += fitting
+        if not fitting:
+            break
+    rings = rings[:_MOST_RINGS]
     return RingSet(tuple(rings), rounds, proved=False) if rings else None
 
 

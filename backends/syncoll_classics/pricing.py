@@ -15,7 +15,7 @@ from syncoll.model import Topology
 from syncoll_classics.hamiltonian import Cycle
 from syncoll_classics.tours import cheap_tour
 
-__all__ = ["priced_rings"]
+__all__ = ["RoomForRings", "priced_rings"]
 
 _MOST_NODES = 128
 _LEAST_DEGREE = 4
@@ -35,7 +35,7 @@ def priced_rings(
     nodes = topology.num_nodes
     if not 2 < nodes <= _MOST_NODES or len(topology.links) < _LEAST_DEGREE * nodes:
         return []
-    room = _Room(topology, rounds)
+    room = RoomForRings(topology, rounds)
     best: list[Cycle] = []
     for guess in range(_GUESSES):
         random = np.random.default_rng(guess)
@@ -57,7 +57,7 @@ def priced_rings(
     return best
 
 
-class _Room:
+class RoomForRings:
     """What the link sets have room for yet."""
 
     def __init__(self, topology: Topology, rounds: int) -> None:
@@ -69,7 +69,7 @@ class _Room:
             np.arange(len(capacities)), [len(members) for members in topology.bound_links]
         )
         self._links = np.concatenate(topology.bound_links)
-        self._left = self._capacity.copy()
+        self.empty()
 
     def empty(self) -> None:
         """Nothing is on the links."""

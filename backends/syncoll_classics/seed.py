@@ -17,7 +17,7 @@ from syncoll.deadline import NEVER
 from syncoll.errors import OutOfTimeError, UsageError
 from syncoll.model import Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
-from syncoll_classics import binary, exchanges, grid, rings
+from syncoll_classics import binary, exchanges, grid
 from syncoll_classics.ask import Ask
 from syncoll_classics.bigraph import numbered_bigraph, rank_mapping, recognise_bigraph
 from syncoll_classics.combining import exchanged, one_shot, up_and_down
@@ -105,10 +105,10 @@ def _on_rings(ask: Ask, found: RingSet) -> Iterator[Proposal]:
     def one_way(used: int) -> str:
         return f"{_count(used, 'ring')}{best if used == len(found.rings) else ''}"
 
-    ways = [rings.around(ring) for ring in found.rings]
+    ways = [exchanges.around(ring, ask.nodes - 1) for ring in found.rings]
     pairs = found.pairs if ask.nodes > 2 else []
-    forth = [rings.both_ways(ring, farther_forth=True) for ring, _ in pairs]
-    back = [rings.both_ways(ring, farther_forth=False) for ring, _ in pairs]
+    forth = [exchanges.around(ring, ask.nodes // 2) for ring, _ in pairs]
+    back = [exchanges.around(ring, (ask.nodes - 1) // 2) for ring, _ in pairs]
     if ask.least.one_source is None:
         yield from ask.spread(ways, one_way)
         if pairs:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Product", "find_products"]
 
-_MOST_NODES = 1024
+_MOST_NODES = 2048
 _MOST_LINKS = 8192  # a complete graph of 90 nodes
 
 
