@@ -7,11 +7,13 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BoolArray", "FloatArray", "IntArray", "frozen"]
+__all__ = ["BoolArray", "FloatArray", "IntArray", "KeyArray", "NarrowArray", "frozen"]
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+KeyArray = npt.NDArray[np.uint64]
+NarrowArray = npt.NDArray[np.int32]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 

@@ -16,7 +16,7 @@ from time import perf_counter
 from syncoll.errors import ModelError, UsageError
 from syncoll.model.fabric import Fabric
 from syncoll.model.forest import Forest
-from syncoll.routing.cuts import cut_ratio
+from syncoll.routing import cut_ratio
 from syncoll.routing.network import Network
 from syncoll.routing.optimality import Bottleneck, bottleneck, network_of, require_balanced
 from syncoll.routing.reduction import bypass_two_port_switches

@@ -17,13 +17,7 @@ import numpy as np
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.formula import Formula
 from syncoll.lowerings._arrays import gather, ints, join, ranges, row_of, row_sums
-from syncoll.lowerings._sums import (
-    Sums,
-    cardinality_sums,
-    normalised,
-    plain_clauses,
-    pseudo_boolean_sums,
-)
+from syncoll.lowerings._sums import Sums, normalised, plain_clauses, sums_of
 
 __all__ = ["AT_MOST_ONE", "CHAIN", "EXACTLY_ONE", "SINGLE", "RowStructure", "structure"]
 
@@ -137,8 +131,8 @@ def _known_exclusive(formula: Formula, sums: Sums) -> tuple[IntArray, IntArray, 
     few = (formula.cardinality_highs <= 1) | (formula.cardinality_lows > 0)
     bare = np.diff(formula.linear_integer_starts) == 0
     kept = (
-        cardinality_sums(formula, np.flatnonzero(few & (formula.cardinality_enforcers == 0))),
-        pseudo_boolean_sums(formula, np.flatnonzero(bare & (formula.linear_enforcers == 0))),
+        sums_of(formula, "cardinality", np.flatnonzero(few & (formula.cardinality_enforcers == 0))),
+        sums_of(formula, "linear", np.flatnonzero(bare & (formula.linear_enforcers == 0))),
     )
     parts = [_exclusive(normalised(rows)) for rows in kept] + [_exclusive(sums)]
     starts = parts[0][0]

@@ -10,6 +10,7 @@ not occur; and ``0 <= low``, ``high <= total``, where 0 and the total mean no bo
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -17,14 +18,7 @@ from syncoll.arrays import IntArray
 from syncoll.formula import NO_HIGH, NO_LOW, Formula
 from syncoll.lowerings._arrays import gather, offsets, row_of, row_sums
 
-__all__ = [
-    "Sums",
-    "cardinality_sums",
-    "merged",
-    "normalised",
-    "plain_clauses",
-    "pseudo_boolean_sums",
-]
+__all__ = ["Sums", "merged", "normalised", "plain_clauses", "sums_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,21 +52,14 @@ class Sums:
         )
 
 
-def cardinality_sums(formula: Formula, rows: IntArray) -> Sums:
-    """Cardinality rows of a formula, as they are."""
-    return _chosen(formula, "cardinality", np.ones_like(formula.cardinality_literals), rows)
-
-
-def pseudo_boolean_sums(formula: Formula, rows: IntArray) -> Sums:
-    """The Boolean parts of linear rows of a formula, as they are."""
-    return _chosen(formula, "linear", formula.linear_coefficients, rows)
-
-
-def _chosen(formula: Formula, kind: str, coefficients: IntArray, rows: IntArray) -> Sums:
+def sums_of(formula: Formula, kind: Literal["cardinality", "linear"], rows: IntArray) -> Sums:
+    """Rows of a formula as they are: cardinality rows, or the Boolean parts of linear ones."""
     starts, literals, *columns = (
         getattr(formula, f"{kind}_{name}")
         for name in ("starts", "literals", "lows", "highs", "enforcers")
     )
+    ones = np.ones_like(literals)
+    coefficients = ones if kind == "cardinality" else formula.linear_coefficients
     return Sums(starts, literals, coefficients, *columns).chosen(rows)
 
 

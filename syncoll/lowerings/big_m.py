@@ -16,7 +16,7 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.formula import NO_HIGH, NO_LOW, Feature, Formula
 from syncoll.lowerings._arrays import add, gather, keep, offsets, row_of, row_sums
-from syncoll.lowerings._sums import Sums, cardinality_sums, merged, pseudo_boolean_sums
+from syncoll.lowerings._sums import Sums, merged, sums_of
 from syncoll.lowerings.lowering import registered
 
 __all__ = ["enforcement_to_big_m"]
@@ -95,7 +95,7 @@ def enforcement_to_big_m(formula: Formula) -> Formula:
     made = keep(keep(formula, "cardinality", ~cardinality), "linear", ~linear)
     rows = np.flatnonzero(cardinality)
     no_integers = np.zeros(len(rows) + 1, dtype=np.int64), rows[:0], rows[:0]
-    made = _with_rows(made, formula, cardinality_sums(formula, rows), no_integers)
+    made = _with_rows(made, formula, sums_of(formula, "cardinality", rows), no_integers)
     rows = np.flatnonzero(linear)
     integers = _merged_integers(formula, rows)
-    return _with_rows(made, formula, pseudo_boolean_sums(formula, rows), integers)
+    return _with_rows(made, formula, sums_of(formula, "linear", rows), integers)

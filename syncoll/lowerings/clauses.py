@@ -22,7 +22,7 @@ from syncoll.formula import Feature, Formula, FormulaBuilder
 from syncoll.lowerings._arrays import add, ints, keep, offsets, row_of, with_rows_of
 from syncoll.lowerings._direct import adder, covers, product_at_most_one
 from syncoll.lowerings._structure import CHAIN, EXACTLY_ONE, SINGLE, RowStructure, structure
-from syncoll.lowerings._sums import Sums, cardinality_sums, normalised, pseudo_boolean_sums
+from syncoll.lowerings._sums import Sums, normalised, sums_of
 from syncoll.lowerings._template import LiteralGroup, SumShape, Template, TemplateBuilder, fill_in
 from syncoll.lowerings._totalizer import TotalizerTooLargeError, totalizer
 from syncoll.lowerings.lowering import go_on, registered
@@ -194,12 +194,12 @@ def _with_clauses(formula: Formula, sums: Sums) -> Formula:
 def pseudo_boolean_to_clauses(formula: Formula) -> Formula:
     """Rewrites every linear row without integers."""
     bare = np.diff(formula.linear_integer_starts) == 0
-    sums = pseudo_boolean_sums(formula, np.flatnonzero(bare))
+    sums = sums_of(formula, "linear", np.flatnonzero(bare))
     return _with_clauses(keep(formula, "linear", ~bare), sums)
 
 
 def _without_counts(formula: Formula, chosen: BoolArray) -> Formula:
-    sums = cardinality_sums(formula, np.flatnonzero(chosen))
+    sums = sums_of(formula, "cardinality", np.flatnonzero(chosen))
     return _with_clauses(keep(formula, "cardinality", ~chosen), sums)
 
 

@@ -13,16 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import BoolArray, IntArray, KeyArray
 from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Formula
 from syncoll.lowerings._arrays import add, ints, keep, offsets, row_of, row_sums
 from syncoll.lowerings.lowering import Applied
 
 __all__ = ["Split", "merged"]
-
-KeyArray = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,7 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.formula import NO_HIGH, NO_LOW, Feature, Formula, FormulaBuilder
 from syncoll.lowerings._arrays import add, ints, keep, offsets, row_sums, with_rows_of
-from syncoll.lowerings._sums import (
-    cardinality_sums,
-    normalised,
-    plain_clauses,
-    pseudo_boolean_sums,
-)
+from syncoll.lowerings._sums import normalised, plain_clauses, sums_of
 from syncoll.lowerings.lowering import registered
 
 __all__ = [
@@ -79,7 +74,7 @@ def difference_to_linear(formula: Formula) -> Formula:
 def pseudo_boolean_to_cardinality(formula: Formula) -> Formula:
     """Rewrites the linear rows without integers that only count."""
     bare = np.flatnonzero(np.diff(formula.linear_integer_starts) == 0)
-    sums = normalised(pseudo_boolean_sums(formula, bare))
+    sums = normalised(sums_of(formula, "linear", bare))
     counting = row_sums((sums.coefficients != 1).astype(np.int64), sums.starts) == 0
     kept = np.ones(len(formula.linear_enforcers), dtype=np.bool_)
     kept[bare[counting]] = False
@@ -106,7 +101,7 @@ def cardinality_to_pseudo_boolean(formula: Formula) -> Formula:
     below = formula.cardinality_lows > 0
     above = formula.cardinality_highs < np.diff(formula.cardinality_starts)
     rows = np.flatnonzero(below | above)
-    sums = cardinality_sums(formula, rows)
+    sums = sums_of(formula, "cardinality", rows)
     return add(
         _no_rows(formula, "cardinality"),
         "linear",

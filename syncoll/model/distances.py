@@ -8,14 +8,11 @@ the frontier is expanded: the work is one of each link and node in all.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import IntArray, KeyArray
 from syncoll.model.rows import ranges
 
 __all__ = ["UNREACHABLE", "distances"]
-
-WordArray = npt.NDArray[np.uint64]
 
 UNREACHABLE = 1 << 30
 """The distance between nodes that no path connects; larger than any number of steps."""
@@ -56,7 +53,7 @@ def _by_sets(nodes: int, links: IntArray, found: IntArray) -> None:
     tails = links[order, 0]
     heads, first = np.unique(links[order, 1], return_index=True)
     words = -(-nodes // 64)
-    reached: WordArray = np.zeros((nodes, words), dtype=np.uint64)
+    reached: KeyArray = np.zeros((nodes, words), dtype=np.uint64)
     every = np.arange(nodes)
     reached[every, every // 64] = np.uint64(1) << (every % 64).astype(np.uint64)
     new, level = reached.copy(), 0

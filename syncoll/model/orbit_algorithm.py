@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from syncoll.arrays import BoolArray, IntArray
+from syncoll.arrays import BoolArray, IntArray, NarrowArray
 from syncoll.errors import UsageError
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.orbit_carriers import Carriers
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from syncoll.model.topology import Topology
 
 __all__ = ["MOST_LISTED", "MOST_PLAIN", "OrbitAlgorithm"]
-
-NarrowArray = npt.NDArray[np.int32]
 
 MOST_PLAIN = 1 << 15
 """Algorithms of at most this number of sends are listed: half a megabyte in a file."""

@@ -13,13 +13,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import IntArray, frozen
+from syncoll.arrays import IntArray, NarrowArray, frozen
 from syncoll.errors import ModelError
 from syncoll.wording import counted
 
 __all__ = ["Carriers"]
-
-NarrowArray = npt.NDArray[np.int32]
 
 _CELLS_AT_ONCE = 1 << 21
 """Images of sends that are computed together."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, FloatArray, IntArray
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.repairing.budget import ADDED_ROUND, Budget
 
 __all__ = ["NEVER", "Deliveries"]
@@ -231,28 +231,15 @@ class Deliveries:
                 best, start, at = float(here[least]), step, least
         if start < 0:
             return False
-        self._walk(chunk, table, start, at, node, without, price)
-        return True
-
-    def _walk(
-        self,
-        chunk: int,
-        table: list[FloatArray],
-        step: int,
-        at: int,
-        node: int,
-        without: tuple[int, int] | None,
-        price: FloatArray,
-    ) -> None:
-        """Sends a chunk along the cheapest way."""
         way: list[tuple[int, int, int]] = []
+        step = start
         while at != node:
             if table[step + 1][at] > table[step][at]:
                 out = np.flatnonzero(self._from == at)
-                cost = price[out, step] + table[step + 1][self._to[out]]
+                costs = price[out, step] + table[step + 1][self._to[out]]
                 if without is not None and step == without[1]:
-                    cost[out == without[0]] = np.inf
-                link = int(out[cost.argmin()])
+                    costs[out == without[0]] = np.inf
+                link = int(out[costs.argmin()])
                 way.append((at, int(self._to[link]), step))
                 at = int(self._to[link])
             step += 1
@@ -262,6 +249,7 @@ class Deliveries:
             if self.step[chunk, to] >= 0:
                 self._forget(chunk, to)
             self._place(chunk, when, source, to)
+        return True
 
     def _place(self, chunk: int, step: int, source: int, node: int) -> None:
         self.step[chunk, node], self.source[chunk, node] = step, source

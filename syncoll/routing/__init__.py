@@ -17,9 +17,12 @@ from syncoll.lazy import lazily
 from syncoll.model import Fabric, Topology
 
 if TYPE_CHECKING:
-    from syncoll.routing.cuts import cut_ratio as cut_ratio
     from syncoll.routing.lowering import Routing as Routing, route as route
-    from syncoll.routing.optimality import Bottleneck as Bottleneck, bottleneck as bottleneck
+    from syncoll.routing.optimality import (
+        Bottleneck as Bottleneck,
+        bottleneck as bottleneck,
+        cut_ratio as cut_ratio,
+    )
     from syncoll.routing.routed_steps import routed as routed
 else:
     __getattr__ = lazily(__name__)

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
 
-from syncoll.errors import ModelError
+from syncoll.errors import ModelError, VerificationError
 from syncoll.model.fabric import Fabric
-from syncoll.routing.cuts import cut_ratio
 from syncoll.routing.flow import require_small
 from syncoll.routing.network import Network
 from syncoll.routing.reduction import bypass_two_port_switches, find_groups, wide_parts
@@ -25,6 +24,7 @@ __all__ = [
     "Bottleneck",
     "bottleneck",
     "check_collective",
+    "cut_ratio",
     "imbalance",
     "network_of",
     "require_balanced",
@@ -165,6 +165,42 @@ def bottleneck(
     common = gcd(denominator, *(int(link.bandwidth * unit) for link in fabric.links))
     scale = Fraction(numerator, common)
     return Bottleneck(weights, time, search.cut, int(scale / time * unit), scale * unit)
+
+
+def cut_ratio(
+    fabric: Fabric, weights: Sequence[int], cut: Collection[int], junctions: Collection[int] = ()
+) -> Fraction:
+    """A lower bound on the time of a collective that a set of vertices proves, by equation 1.
+
+    Data that starts inside the set has to leave it at least once, as long as a compute node lies
+    outside: the time is at least the weight inside over the bandwidth that leaves.
+
+    Args:
+        weights: data that starts at each compute node.
+        junctions: switches that all data has to reach as well.  Without them the bound holds for
+            every algorithm, with them for trees that span them.
+
+    Returns:
+        The time for one unit of weight to be 1 unit of data.
+
+    Raises:
+        VerificationError: if the set proves nothing: no data inside, or nothing outside that has to
+            be reached.
+    """
+    inside = set(cut)
+    if inside >= {*range(fabric.num_nodes), *junctions}:
+        raise VerificationError(f"fabric {fabric.name}: the cut leaves no compute node outside")
+    weight = sum(weights[v] for v in inside if v < fabric.num_nodes)
+    if not weight:
+        raise VerificationError(f"fabric {fabric.name}: no data starts inside the cut")
+    leaving = sum(
+        link.bandwidth
+        for link in fabric.links
+        if link.source in inside and link.destination not in inside
+    )
+    if not leaving:
+        raise VerificationError(f"fabric {fabric.name}: nothing leaves the cut at all")
+    return Fraction(weight) / leaving
 
 
 class _Search:

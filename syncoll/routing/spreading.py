@@ -12,12 +12,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.routing.flow import FlowNetwork
 from syncoll.routing.network import Network, Pieces, join
 
 __all__ = ["Plan", "balanced_flow", "balanced_plan", "follow_plan"]
 
-FloatMatrix = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 Plan = dict[tuple[int, int], int]
 """Units to replace for each pair (u, t) of a switch's ports."""
 
@@ -28,33 +28,35 @@ _DISCOURAGED = 1e-6
 class _Ports:
     """The totals of a switch's links, and how they may be spread."""
 
-    def __init__(self, network: Network, w: int) -> None:
+    def __init__(self, network: Network, w: int, avoid: Callable[[int, int], bool]) -> None:
         self.rows, self.columns = sorted(network.into[w]), sorted(network.out[w])
-        self.supply = np.array([network.into[w][u] for u in self.rows], dtype=np.float64)
-        self.demand = np.array([network.out[w][t] for t in self.columns], dtype=np.float64)
+        self.supply = np.array([network.into[w][u] for u in self.rows], dtype=np.int64)
+        self.demand = np.array([network.out[w][t] for t in self.columns], dtype=np.int64)
         self.allowed = np.array([[u != t for t in self.columns] for u in self.rows])
+        self.liked = np.array([[not avoid(u, t) for t in self.columns] for u in self.rows])
 
-    def liked(self, avoid: Callable[[int, int], bool]) -> FloatMatrix:
-        """1, or much less, for each pair."""
-        return np.array(
-            [[1.0 if not avoid(u, t) else _DISCOURAGED for t in self.columns] for u in self.rows]
-        )
-
-    def spread(self, avoid: Callable[[int, int], bool]) -> FloatMatrix | None:
-        """Shares with the totals as sums, as good as; None when there are none."""
-        shares = np.where(self.allowed, self.liked(avoid), 0.0)
+    def spread(self) -> FloatArray | None:
+        """Approximate shares with the totals as sums; None when there are none."""
+        shares = np.where(self.allowed, np.where(self.liked, 1.0, _DISCOURAGED), 0.0)
         for _ in range(_ROUNDS):
-            sums = shares.sum(axis=1)
-            if not sums.all():
-                return None
-            shares *= (self.supply / sums)[:, None]
-            sums = shares.sum(axis=0)
-            if not sums.all():
-                return None
-            shares *= (self.demand / sums)[None, :]
+            for axis, totals in ((1, self.supply), (0, self.demand)):
+                sums = shares.sum(axis=axis, keepdims=True)
+                if not sums.all():
+                    return None
+                shares *= np.expand_dims(totals, axis) / sums
             if np.allclose(shares.sum(axis=1), self.supply, rtol=1e-12, atol=1e-9):
                 break
         return shares
+
+    def plan(self, whole: IntArray, *, circulant: bool) -> Plan:
+        """The pairs with some units, row by row.
+
+        In circulant order every port meets its next neighbour first, then the one after it.
+        """
+        pairs = list(zip(*(x.tolist() for x in np.nonzero(whole)), strict=True))
+        if circulant:
+            pairs.sort(key=lambda p: ((p[1] - p[0]) % len(self.columns), p[0]))
+        return {(self.rows[i], self.columns[j]): int(whole[i, j]) for i, j in pairs}
 
 
 def balanced_flow(network: Network, w: int) -> Plan | None:
@@ -62,17 +64,11 @@ def balanced_flow(network: Network, w: int) -> Plan | None:
 
     Remainders are left over.  None if some capacity could only go back where it came from.
     """
-    ports = _Ports(network, w)
-    shares = ports.spread(lambda u, t: False)
+    ports = _Ports(network, w, lambda u, t: False)
+    shares = ports.spread()
     if shares is None:
         return None
-    whole = np.floor(shares + 1e-6).astype(np.int64)
-    return {
-        (u, t): int(whole[i, j])
-        for i, u in enumerate(ports.rows)
-        for j, t in enumerate(ports.columns)
-        if whole[i, j]
-    }
+    return ports.plan(np.floor(shares + 1e-6).astype(np.int64), circulant=False)
 
 
 def balanced_plan(network: Network, w: int, avoid: Callable[[int, int], bool]) -> Plan | None:
@@ -81,47 +77,30 @@ def balanced_plan(network: Network, w: int, avoid: Callable[[int, int], bool]) -
     Args:
         avoid: pairs (u, t) to be used only when the totals demand it.
     """
-    ports = _Ports(network, w)
-    shares = ports.spread(avoid)
+    ports = _Ports(network, w, avoid)
+    shares = ports.spread()
     if shares is None:
         return None
-    rows, columns, supply, demand = ports.rows, ports.columns, ports.supply, ports.demand
-    allowed = ports.allowed
-    liked = ports.liked(avoid)
     whole = np.floor(shares + 1e-6).astype(np.int64)
     # Rounding errors may have pushed a sum above its total; take the excess back.
-    for axis, totals in ((1, supply), (0, demand)):
+    for axis, totals in ((1, ports.supply), (0, ports.demand)):
         for i in np.nonzero(whole.sum(axis=axis) > totals)[0]:
             line = whole[i] if axis == 1 else whole[:, i]
             for _ in range(int(line.sum() - totals[i])):
                 line[int(line.argmax())] -= 1
-    spare_rows = supply.astype(np.int64) - whole.sum(axis=1)
-    spare_columns = demand.astype(np.int64) - whole.sum(axis=0)
-    for good, room in (
-        (allowed & (liked == 1.0) & (shares > 0), 1),
-        (allowed & (liked == 1.0), 1 << 40),
-        (allowed, 1 << 40),
-    ):
+    spare_rows = ports.supply - whole.sum(axis=1)
+    spare_columns = ports.demand - whole.sum(axis=0)
+    liked = ports.allowed & ports.liked
+    for good, room in ((liked & (shares > 0), 1), (liked, 1 << 40), (ports.allowed, 1 << 40)):
         if spare_rows.any():
             extra = _fill(spare_rows, spare_columns, good, room)
             whole += extra
             spare_rows -= extra.sum(axis=1)
             spare_columns -= extra.sum(axis=0)
-    if spare_rows.any():
-        return None
-    order = len(columns)
-    pairs = [(u, t) for u, t in zip(*(x.tolist() for x in np.nonzero(whole)), strict=True)]
-    # Circulant order: every port meets its next neighbour first, then the one after it.
-    pairs.sort(key=lambda p: ((p[1] - p[0]) % order, p[0]))
-    return {(rows[i], columns[j]): int(whole[i, j]) for i, j in pairs}
+    return None if spare_rows.any() else ports.plan(whole, circulant=True)
 
 
-def _fill(
-    rows: np.ndarray[tuple[int], np.dtype[np.int64]],
-    columns: np.ndarray[tuple[int], np.dtype[np.int64]],
-    good: np.ndarray[tuple[int, int], np.dtype[np.bool_]],
-    room: int,
-) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+def _fill(rows: IntArray, columns: IntArray, good: BoolArray, room: int) -> IntArray:
     """As much of the missing sums as fits into the good pairs, `room` units each."""
     good = good & (rows > 0)[:, None] & (columns > 0)[None, :]
     i, j = np.nonzero(good)

@@ -93,9 +93,6 @@ class TreePacking:
     def __init__(self, topology: Topology, trees: Iterable[StepTree]) -> None:
         self._nodes = topology.num_nodes
         self._trees = tuple(trees)
-        number = np.full((self._nodes, self._nodes), -1, dtype=np.int64)
-        ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
-        number[ends[:, 0], ends[:, 1]] = np.arange(len(ends))
         self._link: list[IntArray] = []
         self._parent: list[IntArray] = []
         self._entry = np.full((len(self._trees), self._nodes), -1, dtype=np.int32)
@@ -114,7 +111,7 @@ class TreePacking:
                         None,
                         f"nodes 0 to {self._nodes - 1} of {topology.name}",
                     )
-            link = number[edges[:, 0], edges[:, 1]]
+            link = topology.links_of(edges[:, 0], edges[:, 1])
             if (link < 0).any():
                 a, b = edges[np.flatnonzero(link < 0)[0]].tolist()
                 raise ModelError(

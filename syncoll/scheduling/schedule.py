@@ -25,6 +25,7 @@ from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.packing import StepTree, TreePacking
 from syncoll.scheduling.streams import SendPlan, Streams
 from syncoll.scheduling.timetable import Timetable
+from syncoll.wording import counted
 
 __all__ = [
     "MOST_SENDS",
@@ -231,10 +232,8 @@ def _step_counts(height: int, least_rounds: int, tries: Callable[[int], int]) ->
 
 
 def _note(trees: int, segments: int) -> str:
-    forest = "1 tree" if trees == 1 else f"{trees} trees"
-    if not segments:
-        return f"{forest}, uneven shares"
-    return f"{forest}, {segments} segment" + "s" * (segments != 1)
+    shares = counted(segments, "segment") if segments else "uneven shares"
+    return f"{counted(trees, 'tree')}, {shares}"
 
 
 def algorithm_of(topology: Topology, streams: Streams, plan: SendPlan) -> Algorithm:

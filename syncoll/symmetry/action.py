@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import IntArray, KeyArray
 from syncoll.deadline import NEVER, Deadline
 from syncoll.formula.formula import Labels
 from syncoll.model import Instance, RelationTable
@@ -21,8 +20,6 @@ from syncoll.symmetry.orbits import numbered_orbits
 from syncoll.symmetry.search import free_symmetry
 
 __all__ = ["Action"]
-
-KeyArray = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import IntArray, KeyArray
 from syncoll.model import RelationTable, Topology
 
 __all__ = ["Structure"]
-
-KeyArray = npt.NDArray[np.uint64]
 
 _MOST_CELLS = 1 << 24
 """Cells of a table of chunks and nodes that are looked at together."""
