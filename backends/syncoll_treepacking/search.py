@@ -6,10 +6,11 @@ prices are `syncoll.packing`'s.  Two things keep the number of programs small, o
 first trees come from a greedy packing, each cheapest under prices that grow with the load; and
 every program is answered by several trees, each under prices raised where the ones before it went.
 
-Shares and prices are then made rational.  The shares are measured on every row, and the prices are
-asked for their cheapest trees: whatever trees carry the data, they pay the sum over the rows of
-price times load, so ``C >= sum over groups (share * cheapest tree) / sum over rows (price *
-capacity)``.  A packing's cost and its bound so are theorems; where both meet it is optimal.
+The last program's basis, solved in rationals, gives shares and prices.  The shares are measured on
+every row, and the prices are asked for their cheapest trees: whatever trees carry the data, they
+pay the sum over the rows of price times load, so ``C >= sum over groups (share * cheapest tree) /
+sum over rows (price * capacity)``.  So a packing's cost and its bound are theorems.  Where both
+meet it is optimal; after a time limit they may not.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from syncoll_treepacking.oracle import Oracle, TreeColumn
 
 __all__ = ["ExactPacking", "pack", "packing_cost"]
 
-_TUNING = Tuning(kept=0.0, gain=1e-5, patience=40, near=TINY)
+_TUNING = Tuning(kept=0.0, gain=0.0, patience=40, near=TINY)
 """Chosen by the tables of benchmarks/results/treepacking.md: optima to the last digit."""
 
 _TREES_PER_PROGRAM = 12
@@ -38,9 +39,6 @@ _MOST_GREEDY = 600
 _LIGHT = 1e-6
 """The cost of a link, in times of all data on the widest: of equal packings the lightest is best.
 It matters with switches only: elsewhere every spanning tree has as many links."""
-
-_DENOMINATORS, _FINE = (100, 10**4, 10**8), 10**4
-"""Denominators at most of shares and prices; the largest one is common to all prices."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,18 +82,17 @@ def pack(oracle: Oracle, until: Deadline = NEVER) -> ExactPacking:
     packing = _TreePacking(oracle)
     for tree in packing.greedy(until):
         packing.add(tree.group, tree)
-    while not packing.rested and not until.passed:
-        packing.improve(until)
-    shares = packing.master.shares
-    if not len(shares):  # there was no time for a program
-        shares = np.ones(len(packing.columns))
-    weighted = [_weights(oracle, packing.columns, shares, most) for most in _DENOMINATORS]
-    trees = min(weighted, key=lambda some: packing_cost(oracle, some))
-    proofs = [_proof(oracle, packing.prices, most) for most in _DENOMINATORS]
-    bound, prices = max(proofs)
-    return ExactPacking(
-        oracle, trees, packing_cost(oracle, trees), prices, bound, tuple(packing.columns)
-    )
+    while True:
+        while not packing.rested and not until.passed:
+            packing.improve(until)
+        exact = packing.exact()
+        if exact.is_optimal or until.passed:
+            return exact
+        # Where floating point saw no cheaper trees there may be some, by less than its tolerance.
+        cheapest = oracle.cheapest(oracle.system.costs(exact.prices))
+        if not any([packing.add(tree.group, tree) for tree in cheapest]):
+            return exact
+        packing.rested = False
 
 
 class _TreePacking(Packing[TreeColumn]):
@@ -107,6 +104,32 @@ class _TreePacking(Packing[TreeColumn]):
         shares = [float(share) for share in oracle.shares]
         super().__init__(self.system, shares, 1, self, _TUNING, timeless=True)
         self._each = _LIGHT * (self.system.num_vertices > self.system.num_nodes)
+
+    def exact(self) -> ExactPacking:
+        """The packing in rationals: of the program's vertex, or of its floats as they are."""
+        oracle, shares, vertex = self.trees, self.master.shares, None
+        if len(shares):
+            vertex = self.master.vertex(self.system.capacities, oracle.shares)
+        else:  # there was no time for a program
+            shares = np.ones(len(self.columns))
+        floats = [[*map(Fraction, a.tolist())] for a in (self.prices, shares * (shares > TINY))]
+        found = [tuple(floats), *([vertex] if vertex else [])]
+        weighted = [self._weighted(some) for _, some in found]
+        trees = min((t for t in weighted if t), key=lambda some: packing_cost(oracle, some))
+        bound, prices = max(_bound(oracle, some) for some, _ in found if min(some) >= 0)
+        cost = packing_cost(oracle, trees)
+        return ExactPacking(oracle, trees, cost, prices, bound, tuple(self.columns))
+
+    def _weighted(self, shares: Sequence[Fraction]) -> tuple[tuple[TreeColumn, Fraction], ...]:
+        """Trees with weights that add up to the share of each group; none if one is below 0."""
+        totals = [Fraction(0)] * len(self.trees.shares)
+        used = [(tree, x) for tree, x in zip(self.columns, shares, strict=False) if x]
+        for tree, x in used:
+            totals[tree.group] += x
+        if min(shares) < 0 or not all(totals):
+            return ()
+        scale = [share / total for share, total in zip(self.trees.shares, totals, strict=True)]
+        return tuple((tree, x * scale[tree.group]) for tree, x in used)
 
     def cost_of(self, column: TreeColumn) -> float:
         """See `Packing`."""
@@ -165,28 +188,10 @@ def _loads(oracle: Oracle, trees: Sequence[tuple[TreeColumn, Fraction]]) -> tupl
     return tuple(total)
 
 
-def _weights(
-    oracle: Oracle, columns: Sequence[TreeColumn], shares: FloatArray, most: int
-) -> tuple[tuple[TreeColumn, Fraction], ...]:
-    """Rational weights near shares that add up to the share of each group."""
-    near = [
-        (tree, Fraction(share).limit_denominator(most))
-        for tree, share in zip(columns, shares.tolist(), strict=False)
-        if share > TINY
-    ]
-    totals = [Fraction(0)] * len(oracle.shares)
-    for tree, weight in near:
-        totals[tree.group] += weight
-    if not all(totals):
-        return _weights(oracle, columns, shares, most * most)
-    return tuple((t, w * oracle.shares[t.group] / totals[t.group]) for t, w in near if w)
-
-
-def _proof(oracle: Oracle, prices: FloatArray, most: int) -> tuple[Fraction, tuple[int, ...]]:
-    """The bound that whole prices near these prove, and these."""
-    near = [Fraction(p).limit_denominator(most) for p in (prices / prices.max()).tolist()]
-    common = most if most > _FINE else lcm(*(price.denominator for price in near))
-    whole = tuple(round(price * common) for price in near)
+def _bound(oracle: Oracle, prices: Sequence[Fraction]) -> tuple[Fraction, tuple[int, ...]]:
+    """The bound that prices prove, and these as whole numbers."""
+    common = lcm(*(price.denominator for price in prices))
+    whole = tuple(int(price * common) for price in prices)
     system = oracle.system
     spent = sum((c * p for c, p in zip(system.capacities, whole, strict=True)), Fraction(0))
     costs = system.costs(whole)
