@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from syncoll.model import Collective, Fabric, Topology
+    from syncoll.simulating import PhysicalNetwork
 
 __all__ = [
     "Displayable",
@@ -47,6 +48,7 @@ __all__ = [
     "counts_work",
     "data_frame",
     "deadline_of",
+    "network_of",
     "path_of",
     "reading",
     "seconds_of",
@@ -269,6 +271,23 @@ def _exact(
     if not number or not least <= value < float("inf"):
         raise UsageError(f"{argument(name)}: {value!r} is not {expected}")
     return Fraction(str(value))
+
+
+def network_of(
+    topology: Topology, alpha: float | str | None, beta: float | str | None
+) -> PhysicalNetwork:
+    """The lanes of a topology, with the arguments alpha and beta in place of what it states.
+
+    Raises:
+        UsageError: when one of them is not what it should be, or is missing.
+    """
+    from syncoll.simulating import physical_network
+
+    return physical_network(
+        topology,
+        None if alpha is None else time_of("alpha", alpha),
+        None if beta is None else bandwidth_of("beta", beta),
+    )
 
 
 def size_range(name: str, sizes: int | str | None) -> tuple[int, int] | None:

@@ -10,9 +10,9 @@ from typing import Any, Literal
 from syncoll.api.base import (
     Displayable,
     as_result,
-    bandwidth_of,
     bytes_of,
     choice_of,
+    network_of,
     session_of,
     size_range,
     time_of,
@@ -36,7 +36,7 @@ from syncoll.planning import (
     plan_sizes,
 )
 from syncoll.session.progress import counting
-from syncoll.simulating import Semantics, SimulatedSeconds, Timing, physical_network
+from syncoll.simulating import Semantics, SimulatedSeconds, Timing
 from syncoll.wording import argument
 
 __all__ = ["PlanResult", "plan"]
@@ -153,11 +153,7 @@ def plan(
     how = choice_of("timing", timing, Timing)
     frontier = frontier_of(source, "plan")
     session, algorithms = session_of(frontier), algorithms_of(frontier, "plan")
-    network = physical_network(
-        frontier.topology,
-        None if alpha is None else time_of("alpha", alpha),
-        None if beta is None else bandwidth_of("beta", beta),
-    )
+    network = network_of(frontier.topology, alpha, beta)
     call = time_of("overhead", overhead)
     model, made = CostModel(network.greatest_latency, network.unit, call), None
     asked = [size] if isinstance(size, int | str) else list(size)

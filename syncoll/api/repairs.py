@@ -12,6 +12,7 @@ from syncoll.api.base import (
     Tabular,
     What,
     as_result,
+    choice_of,
     counts_work,
     data_frame,
     deadline_of,
@@ -21,7 +22,7 @@ from syncoll.api.base import (
     verb,
 )
 from syncoll.api.frontier import FrontierResult, Source, frontier_of
-from syncoll.api.searches import SearchOptions, searched
+from syncoll.api.searches import SearchOptions, limits_of, searched
 from syncoll.documents import require_writable
 from syncoll.documents.folder import FrontierFolder
 from syncoll.errors import LocatedError, UsageError
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 __all__ = ["RepairResult", "SurveyResult", "repair", "survey"]
 
 _SECONDS, _SECONDS_EACH = 30.0, 10.0
-_LIMITS = ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "work", "point_limit")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,13 +149,11 @@ def repair(
                 f"{argument('output')}: {output} is the frontier of the whole machine, which would "
                 "be lost; name another file"
             )
-    settings = dict[str, Any](options)
-    limits = {name: settings.pop(name, None) for name in _LIMITS}
-    limits |= {name: seconds_of(limits[name]) for name in ("time_limit", "point_limit")}
+    limits, settings = limits_of(options)
     if limits["time_limit"] is None and limits["work"] is None:
         limits["time_limit"] = _SECONDS
     until = deadline_of(limits["time_limit"], work=limits["work"])
-    session = session_for(settings)  # type: ignore[arg-type]
+    session = session_for(settings)
     damages = [parse_damage(text) for text in _listed("without", without)]
     damages += [parse_damage(text, slow=True) for text in _listed("slow", slow)]
     with reading(until):
@@ -239,11 +237,7 @@ def survey(
     >>> [(one.words, one.failure.images, str(one.any_steps.lost)) for one in found.surveyed]
     [('link 0->1', 8, '1')]
     """
-    try:
-        kind = FailureKind(what)
-    except ValueError:
-        known = ", ".join(FailureKind)
-        raise UsageError(f"{argument('survey', what)}: expected one of {known}") from None
+    kind = choice_of("survey", what, FailureKind)
     session, until = session_for(settings), deadline_of(time_limit, work=work)
     seconds = seconds_of(search_limit)
     with reading(until):

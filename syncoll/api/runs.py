@@ -9,6 +9,7 @@ from syncoll.api.base import (
     Displayable,
     as_result,
     bytes_of,
+    choice_of,
     seconds_of,
     session_for,
     sizes_of,
@@ -106,10 +107,7 @@ def run(
     """
     if via not in ("memory", "mpi"):
         raise UsageError(f"{argument('via', via)} is not memory or mpi")
-    try:
-        operation = ReduceOp(op)
-    except ValueError:
-        raise UsageError(f"op {op!r} is not one of {', '.join(ReduceOp)}") from None
+    operation = choice_of("op", op, ReduceOp)
     require_whole("seed", seed)
     kind, algorithms = SHORT_TYPES.get(dtype, dtype), algorithms_of(source, "run")
     only_mpi = {"ranks": ranks, "sizes": sizes, "repeats": repeats, "time_limit": time_limit}

@@ -8,21 +8,21 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from syncoll import documents
 from syncoll.api.base import (
     What,
     Where,
     as_result,
-    bandwidth_of,
+    choice_of,
     counts_work,
     deadline_of,
+    network_of,
     reading,
     seconds_of,
     session_for,
     size_range,
-    time_of,
     verb,
 )
 from syncoll.api.frontier import FrontierResult
@@ -47,7 +47,7 @@ from syncoll.wording import argument
 if TYPE_CHECKING:
     from syncoll.simulating import PhysicalNetwork
 
-__all__ = ["pareto", "search", "searched"]
+__all__ = ["limits_of", "pareto", "search", "searched"]
 
 _TIMES_A_SAVE, _SECONDS_A_SEND = 10.0, 1e-5
 """After a frontier was saved the next one is saved so many times as long later; and none is saved
@@ -66,7 +66,6 @@ _SHARE_BEFORE_ORDER, _SHARE_OF_ORDER = 0.85, 0.4
 rest for ordering; the remainder is for simulating the points."""
 
 _STYLES = ("auto", "live", "plain", "log", "none")
-_LIMITS = ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "work", "point_limit")
 
 
 @verb
@@ -138,10 +137,9 @@ def pareto(
     with reading(until):
         where, what = session.topology(topology), session.collective(collective)
     limits = (k, max_steps, max_rounds, max_chunks, seconds_of(time_limit), seconds_of(point_limit))
-    sizes = size_range("optimise_for", optimise_for)
-    network = _network(where, sizes, alpha, beta)
-    aim = None if network is None or sizes is None else _aim(network, sizes)
-    request = SearchRequest(where, what, _strategy(strategy), *limits, symmetric, aim, work=work)
+    network, aim = _aimed(where, optimise_for, alpha, beta)
+    how = choice_of("strategy", strategy, Strategy)
+    request = SearchRequest(where, what, how, *limits, symmetric, aim, work=work)
     return searched(session, request, until, output, proofs, progress, network=network)
 
 
@@ -155,6 +153,15 @@ class SearchOptions(SettingsOptions, total=False):
     time_limit: float | str | None
     work: float | None
     point_limit: float | str | None
+
+
+def limits_of(options: SearchOptions) -> tuple[dict[str, Any], SettingsOptions]:
+    """The limits among the options of a search, None where none is given, and the settings."""
+    settings = dict[str, Any](options)
+    names = (n for n in SearchOptions.__annotations__ if n not in SettingsOptions.__annotations__)
+    limits = {name: settings.pop(name, None) for name in names}
+    limits |= {name: seconds_of(limits[name]) for name in ("time_limit", "point_limit")}
+    return limits, cast("SettingsOptions", settings)
 
 
 @verb
@@ -190,8 +197,8 @@ def search(
     2
     """
     _require_possible(output, proofs, progress)
-    began, settings = time.perf_counter(), dict[str, Any](options)
-    limits = {name: settings.pop(name, None) for name in _LIMITS}
+    began = time.perf_counter()
+    limits, settings = limits_of(options)
     if isinstance(what, SearchRequest):
         own = [name for name, value in limits.items() if value is not None]
         own += ["strategy"] * (strategy != "certified") + ["symmetric"] * (not symmetric)
@@ -199,14 +206,15 @@ def search(
         if own:
             owner = "the request" if own[0] not in settings else "the solver"
             raise UsageError(f"{', '.join(own)}: {owner} says that itself")
-        session = session_for(settings)  # type: ignore[arg-type]
+        session = session_for(settings)
         until = deadline_of(what.time_limit, began, work=what.work)
         return searched(session, what, until, output, proofs, progress, solver=solver)
     if solver is not None:
         raise UsageError(f"{what!r} is asked as `pareto` asks; a solver goes with a request")
-    session = session_for(settings)  # type: ignore[arg-type]
-    limits |= {name: seconds_of(limits[name]) for name in ("time_limit", "point_limit")}
-    request, spec = written_search(session.specs, what, _strategy(strategy), limits)
+    session = session_for(settings)
+    request, spec = written_search(
+        session.specs, what, choice_of("strategy", strategy, Strategy), limits
+    )
     request = replace(request, symmetric=symmetric)
     if request.work is not None:  # in place of the file's limit
         request = replace(request, time_limit=limits["time_limit"])
@@ -337,33 +345,25 @@ def searched(
     )
 
 
-def _network(
+def _aimed(
     topology: Topology,
-    sizes: tuple[int, int] | None,
+    optimise_for: int | str | None,
     alpha: float | str | None,
     beta: float | str | None,
-) -> PhysicalNetwork | None:
-    """The network by which time is told; None where it is not asked for."""
+) -> tuple[PhysicalNetwork | None, Aim | None]:
+    """The network that says what is the fastest for some sizes, and the aim; None without sizes."""
+    sizes = size_range("optimise_for", optimise_for)
     if sizes is None:
         if alpha is not None or beta is not None:
             raise UsageError(
                 f"{argument('alpha')} and {argument('beta')} say what is the fastest for the sizes "
                 f"of {argument('optimise_for')}, which is missing"
             )
-        return None
-    from syncoll.simulating import physical_network
-
-    return physical_network(
-        topology,
-        None if alpha is None else time_of("alpha", alpha),
-        None if beta is None else bandwidth_of("beta", beta),
-    )
-
-
-def _aim(network: PhysicalNetwork, sizes: tuple[int, int]) -> Aim:
-    low, high = sizes
+        return None, None
+    network = network_of(topology, alpha, beta)
+    low, high = map(Fraction, sizes)
     most, least = network.greatest_latency, network.least_latency
-    return Aim(most, network.unit, Fraction(low), Fraction(high), least=least)
+    return network, Aim(most, network.unit, low, high, least=least)
 
 
 def _by_urgency(found: Frontier, network: PhysicalNetwork, aim: Aim, until: Deadline) -> Frontier:
@@ -383,10 +383,3 @@ def _by_urgency(found: Frontier, network: PhysicalNetwork, aim: Aim, until: Dead
                 point = replace(point, algorithm=algorithm)
         points.append(point)
     return replace(found, points=tuple(points))
-
-
-def _strategy(name: str) -> Strategy:
-    try:
-        return Strategy(name)
-    except ValueError:
-        raise UsageError(f"strategy {name!r} is not one of {', '.join(Strategy)}") from None

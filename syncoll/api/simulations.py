@@ -15,6 +15,7 @@ from syncoll.api.base import (
     bandwidth_of,
     bytes_of,
     choice_of,
+    network_of,
     session_of,
     sizes_of,
     time_of,
@@ -43,7 +44,6 @@ from syncoll.simulating import (
     floors,
     parse_late,
     parse_slow,
-    physical_network,
     simulation_document,
     trace_content,
 )
@@ -173,11 +173,7 @@ def simulate(
         tuple(parse_slow(one) if isinstance(one, str) else one for one in slow),
         tuple(parse_late(one) if isinstance(one, str) else one for one in late),
     )
-    network = physical_network(
-        topology,
-        None if alpha is None else time_of("alpha", alpha),
-        None if beta is None else bandwidth_of("beta", beta),
-    )
+    network = network_of(topology, alpha, beta)
     semantics.on(network)  # before anything that takes long
     require_whole("factor", factor, 2)
     chosen = sorted(sizes_of("sizes", sizes, factor))

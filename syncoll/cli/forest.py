@@ -20,18 +20,15 @@ max_height and trees beside it are those of the slower one.
 from __future__ import annotations
 
 import argparse
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import syncoll
 from syncoll.cli.arguments import json_for_dash
 from syncoll.cli.exits import Exit
 from syncoll.cli.options import FORMAT, add, progress, time_limit
-from syncoll.cli.output import note, print_result
+from syncoll.cli.output import print_result
 from syncoll.documents import require_writable
 from syncoll.errors import UsageError
+from syncoll.session.progress import counting
 from syncoll.wording import counted
 
 __all__ = ["add_arguments", "run"]
@@ -75,8 +72,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         require_writable(arguments.output)
     fabric = syncoll.fabric(arguments.topology)
-    what = f"forest of {collective} on {fabric.name}"
-    with _progress(arguments.progress, f"{what}, {counted(fabric.num_nodes, 'node')}"):
+    what = f"forest of {collective} on {fabric.name}, {counted(fabric.num_nodes, 'node')}"
+    with counting(arguments.progress) as told:
+        told(0, 1, what)
         result = syncoll.forest(
             fabric,
             collective,
@@ -85,28 +83,6 @@ def run(arguments: argparse.Namespace) -> int:
             backend=arguments.backend,
             time_limit=arguments.time_limit,
         )
+        told(1, 1, "packed and verified")
     print_result(arguments, result, trees=arguments.trees)
     return Exit.OK
-
-
-@contextmanager
-def _progress(style: str, what: str) -> Iterator[None]:
-    """Says what is being done, and for how long."""
-    if style == "auto":
-        style = "live" if sys.stderr.isatty() else "none"
-    began = time.perf_counter()
-    if style == "live":
-        from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        console = Console(stderr=True, highlight=False, markup=False)
-        columns = (SpinnerColumn("line"), TimeElapsedColumn(), TextColumn("{task.description}"))
-        with Progress(*columns, console=console, transient=True) as shown:
-            shown.add_task(what, total=None)
-            yield
-        return
-    if style == "plain":
-        note(f"[{0:7.1f} s] {what}")
-    yield
-    if style == "plain":
-        note(f"[{time.perf_counter() - began:7.1f} s] packed and verified")

@@ -39,12 +39,13 @@ def counting(style: str) -> Iterator[Callable[[int, int, str], None]]:
     if style == "auto":
         style = "live" if sys.stderr.isatty() else "none"
     if style == "live":
+        from rich import progress as bars
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         console = Console(stderr=True, highlight=False, markup=False)
-        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-        with Progress(*columns, console=console, transient=True) as shown:
+        columns = (bars.BarColumn(), bars.MofNCompleteColumn(), bars.TimeElapsedColumn())
+        told = bars.TextColumn("{task.description}")
+        with bars.Progress(*columns, told, console=console, transient=True) as shown:
             task = shown.add_task("", total=None)
             yield lambda done, total, what: shown.update(
                 task, completed=done, total=total, description=what
