@@ -16,7 +16,7 @@ __all__ = [
     "gap",
     "in_short",
     "nearness",
-    "runs_of",
+    "runs_in_words",
     "where_typed",
 ]
 
@@ -90,19 +90,19 @@ def in_short(numbers: Sequence[int]) -> str:
     return " ".join(parts)
 
 
-def runs_of(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """The first and last of each run of ascending numbers.
+def runs_in_words(numbers: Iterable[int], to: str = " to ", between: str = ", ") -> str:
+    """Ascending numbers, with runs in short.
 
-    >>> runs_of([0, 1, 2, 5])
-    [(0, 2), (5, 5)]
+    >>> runs_in_words([0, 1, 2, 5]), runs_in_words([0, 1, 3, 4, 5], "-", " ")
+    ('0 to 2, 5', '0-1 3-5')
     """
-    runs: list[tuple[int, int]] = []
+    runs: list[list[int]] = []
     for number in numbers:
-        if runs and runs[-1][1] == number - 1:
-            runs[-1] = runs[-1][0], number
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1][1:] = [number]
         else:
-            runs.append((number, number))
-    return runs
+            runs.append([number])
+    return between.join(to.join(map(str, run)) for run in runs)
 
 
 def _plural(noun: str) -> str:

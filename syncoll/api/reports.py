@@ -183,8 +183,8 @@ def _times(
         found, reasons = classics_of(session, stored[0].instance, classics, collective)
         compared = compare(stored, found, network, Semantics(), _SIZES, reasons)
     except UsageError as error:
-        return Times.of(subject, *how, {"simulated times": str(error)})
-    return Times.compared(subject, *how, compared)
+        return Times.of(subject, *how, left_out={"simulated times": str(error)})
+    return Times.of(subject, *how, compared)
 
 
 def _subject(source: Source, collective: What | None, topology: Where | None) -> Subject:

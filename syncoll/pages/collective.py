@@ -8,7 +8,7 @@ from syncoll.arrays import BoolArray
 from syncoll.errors import LocatedError, UsageError
 from syncoll.model import Collective, RelationTable
 from syncoll.pages.page import Page
-from syncoll.wording import counted, runs_of
+from syncoll.wording import counted, runs_in_words
 
 __all__ = ["collective_page", "least_size"]
 
@@ -72,8 +72,7 @@ def _about_units(relation: RelationTable, chunks: int) -> str:
 
 def _ranges(row: BoolArray) -> str:
     """The positions that are true, runs of them in short: ``0-3 5``."""
-    runs = runs_of(row.nonzero()[0].tolist())
-    return " ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs) or "none"
+    return runs_in_words(row.nonzero()[0].tolist(), "-", " ") or "none"
 
 
 def least_size(collective: Collective, nodes: int | None, chunks: int | None) -> tuple[int, int]:

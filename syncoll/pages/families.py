@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
 from syncoll.pages.page import Page
 from syncoll.results import Family, Frontier, Growth, OpenClaim, Point, Proof, Scope
-from syncoll.wording import counted, in_short, nearness, runs_of
+from syncoll.wording import counted, in_short, nearness, runs_in_words
 
 __all__ = [
     "add_families",
     "is_member",
     "member_of",
-    "numbers_in_words",
     "open_lines",
     "optimal_for",
     "proved_of",
@@ -98,7 +97,7 @@ def proved_of(family: Family, frontier: Frontier) -> Iterator[str]:
     if last is not None:
         of = "" if len(frontier.families) == 1 else f" of C = {family.chunks}"
         told = "; ".join(
-            f"S = {numbers_in_words(steps)} {words}" for words, steps in found.items() if steps
+            f"S = {runs_in_words(steps)} {words}" for words, steps in found.items() if steps
         )
         proved = "Proved" if found[best] else "How near to what is proved"
         yield f"{proved}{of} up to S = {last}: {told}."
@@ -107,11 +106,6 @@ def proved_of(family: Family, frontier: Frontier) -> Iterator[str]:
 def _limits(proof: Proof) -> str:
     """The limits of a scope."""
     return proof.scope_text.replace("chunks<=", "C <= ").replace("rounds<=", "R <= ")
-
-
-def numbers_in_words(numbers: Iterable[int]) -> str:
-    """Ascending numbers: 4 to 6, 8."""
-    return ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in runs_of(numbers))
 
 
 def open_lines(frontier: Frontier) -> Iterator[str]:

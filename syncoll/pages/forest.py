@@ -8,7 +8,7 @@ from fractions import Fraction
 from syncoll.model import Fabric, Tree
 from syncoll.pages.page import Page
 from syncoll.results import Forests, PackedForest
-from syncoll.wording import counted, runs_of
+from syncoll.wording import counted, runs_in_words
 
 __all__ = ["forest_page"]
 
@@ -143,11 +143,4 @@ def _nodes(nodes: Collection[int]) -> str:
 
 def _ranges(numbers: Collection[int], one: str, many: str) -> str:
     """``nodes 0-3, 5``."""
-    text = ", ".join(_run_text(*run) for run in runs_of(sorted(numbers)))
-    return f"{one if len(numbers) == 1 else many} {text}"
-
-
-def _run_text(first: int, last: int) -> str:
-    if first == last:
-        return str(first)
-    return f"{first}, {last}" if last == first + 1 else f"{first}-{last}"
+    return f"{one if len(numbers) == 1 else many} {runs_in_words(sorted(numbers), '-', ', ')}"

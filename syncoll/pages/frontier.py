@@ -11,7 +11,7 @@ from syncoll.results.lower_bounds import BOUNDS_ALONE
 from syncoll.trust.claims import Checked
 from syncoll.wording import counted, in_short
 
-__all__ = ["check_page", "frontier_page", "machine_words", "stored_page"]
+__all__ = ["check_page", "frontier_page", "machine_words", "ruled_out", "stored_page"]
 
 
 def frontier_page(frontier: Frontier) -> Page:
@@ -64,14 +64,8 @@ def frontier_page(frontier: Frontier) -> Page:
         which = ", ".join(str(c) for c, _ in frontier.left_out)
         first = "" if len(frontier.left_out) == 1 else f" (C = {chunks})"
         page.text(f"Left out: C = {which}, with which it makes no sense: {reason}{first}")
-    ruled_out = []
-    if frontier.least_steps:
-        ruled_out.append(f"fewer than {counted(frontier.least_steps, 'step')}")
-    if frontier.least_bandwidth:
-        ruled_out.append(f"a bandwidth cost below {frontier.least_bandwidth}")
-    if ruled_out:
-        among = "" if most is None else f" with C <= {most}"
-        page.text(f"No algorithm{among} has {' or '.join(ruled_out)}.")
+    if sentence := ruled_out(frontier):
+        page.text(sentence)
     if frontier.open and not (alone or frontier.impossible):
         page.text("Not settled:" if most is None else f"Not settled, with C <= {most}:")
         for line in open_lines(frontier):
@@ -81,6 +75,17 @@ def frontier_page(frontier: Frontier) -> Page:
             f"Nothing is known about larger C: what {frontier.collective} asks for depends on C."
         )
     return page
+
+
+def ruled_out(frontier: Frontier) -> str:
+    """The costs that no algorithm has, in a sentence; empty if nothing is ruled out."""
+    found = []
+    if frontier.least_steps:
+        found.append(f"fewer than {counted(frontier.least_steps, 'step')}")
+    if frontier.least_bandwidth:
+        found.append(f"a bandwidth cost below {frontier.least_bandwidth}")
+    among = "" if frontier.max_chunks is None else f" with C <= {frontier.max_chunks}"
+    return f"No algorithm{among} has {' or '.join(found)}." if found else ""
 
 
 def check_page(checked: Checked) -> Page:

@@ -13,21 +13,22 @@ from syncoll.spec import SpecLibrary
 
 __all__ = ["plugin_records", "plugins_page"]
 
-_TITLES = {
-    "encoding": "encodings (--encoding NAME)",
-    "backend": "solver backends (--backend NAME)",
-    "seed": "seed backends (--backend NAME, --seeds NAME)",
-    "bound": "lower bounds (asked where those of syncoll leave a gap)",
-    "specs": "spec libraries (their definitions are used by name)",
-    "importer": "importers (syncoll import NAME FILE, NAME:FILE as a topology)",
-    "exporter": "exporters (syncoll export --to NAME)",
+_POINTS = {
+    "encoding": ("encodings", "encodings (--encoding NAME)"),
+    "backend": ("backends", "solver backends (--backend NAME)"),
+    "seed": ("seeds", "seed backends (--backend NAME, --seeds NAME)"),
+    "bound": ("bounds", "lower bounds (asked where those of syncoll leave a gap)"),
+    "specs": ("spec_libraries", "spec libraries (their definitions are used by name)"),
+    "importer": ("importers", "importers (syncoll import NAME FILE, NAME:FILE as a topology)"),
+    "exporter": ("exporters", "exporters (syncoll export --to NAME)"),
 }
+"""Plug points: the attribute of a manager that has their records, and a title."""
 
 
 def plugins_page(plugins: PluginManager, *, options: bool) -> Page:
     """A few lines about each plugin; where asked also what a backend takes, and every option."""
     page, records = Page(), plugin_records(plugins)
-    for point, title in _TITLES.items():
+    for point, (_, title) in _POINTS.items():
         own = [record for record in records if record["point"] == point]
         if point == "bound" and not own:  # none comes with syncoll
             continue
@@ -70,19 +71,10 @@ def _show(page: Page, record: dict[str, Any], options: bool) -> None:
 
 def plugin_records(plugins: PluginManager) -> list[dict[str, Any]]:
     """What is known about each plugin, as JSON has it."""
-    registries = (
-        ("encoding", plugins.encodings),
-        ("backend", plugins.backends),
-        ("seed", plugins.seeds),
-        ("bound", plugins.bounds),
-        ("specs", plugins.spec_libraries),
-        ("importer", plugins.importers),
-        ("exporter", plugins.exporters),
-    )
     return [
         _record(plugins, point, record)
-        for point, registry in registries
-        for record in registry.values()
+        for point, (registry, _) in _POINTS.items()
+        for record in getattr(plugins, registry).values()
     ]
 
 

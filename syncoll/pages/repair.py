@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from syncoll.pages.families import numbers_in_words
 from syncoll.pages.frontier import frontier_page
 from syncoll.pages.page import Page
 from syncoll.repairing.cost_delta import Loss, Repair, percent
 from syncoll.repairing.survey import Survey
 from syncoll.repairing.warm_start_seeds import KEPT, MENDED
-from syncoll.wording import argument, counted, nearness
+from syncoll.wording import argument, counted, nearness, runs_in_words
 
 __all__ = ["repair_page", "survey_page"]
 
@@ -44,7 +43,7 @@ def repair_page(repair: Repair) -> Page:
     elif machine.lost_nodes:
         page.text(
             f"{len(machine.nodes)} nodes take part; nodes 0 to {len(machine.nodes) - 1} are now "
-            f"those that were {numbers_in_words(machine.nodes)}"
+            f"those that were {runs_in_words(machine.nodes)}"
         )
     page.text()
     page.add(frontier_page(repair.frontier))

@@ -38,21 +38,13 @@ def simulation_page(compared: Comparison, collective: str, *, all_classics: bool
         text += f", {message.per_node} L; L: {what}"
     unknown = "" if message.measured else "; nccl-tests does not know this collective"
     page.text(text + unknown)
-    for one in compared.algorithms:
+    for one in (*compared.algorithms, *(compared.classics if all_classics else ())):
         stored = one.algorithm
         page.text(f"{one.name}: S = {stored.steps}, R/C = {stored.bandwidth}, C = {stored.chunks}")
         _add_rows(page, compared, [one] * len(compared.sizes))
-    names = list(dict.fromkeys(one.classic for one in compared.classics))
+    names = () if all_classics else dict.fromkeys(one.classic for one in compared.classics)
     for name in names:
         own = [one for one in compared.classics if one.classic == name]
-        if all_classics:
-            for one in own:
-                stored = one.algorithm
-                page.text(
-                    f"{one.name}: S = {stored.steps}, R/C = {stored.bandwidth}, C = {stored.chunks}"
-                )
-                _add_rows(page, compared, [one] * len(compared.sizes))
-            continue
         chosen = [
             min(own, key=lambda one, i=i: one.seconds[i])  # type: ignore[misc]
             for i in range(len(compared.sizes))

@@ -21,12 +21,12 @@ from syncoll.reporting.markup import (
     facts,
     items,
     joined,
-    paragraph,
     shell_commands,
     table,
     text,
 )
 from syncoll.reporting.page import filled, hidden
+from syncoll.reporting.sections import naming_note
 from syncoll.reporting.subject import state_of
 from syncoll.reporting.times import ASSUMED_ALPHA, ASSUMED_BANDWIDTH
 from syncoll.results import Point
@@ -169,12 +169,8 @@ def _commands(design: Design) -> Markup:
     if question.searching is not None:
         words.append(f"--synthesise --search-limit {question.searching:g}s")
     words += ["-o proofs", "--report design.html"]
-    note = (
-        "A machine or a collective out of a spec file of your own is named as FILE:NAME. What a "
-        "search finds in a given time depends on the machine it runs on."
-    )
     lines = shell_commands([" ".join(words), "syncoll check proofs"])
-    return joined([lines, paragraph(note, class_="note")])
+    return joined([lines, naming_note("What a search finds in a given time")])
 
 
 def _content(design: Design, title: str, shown: _Shown) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from syncoll.documents import VERSION
 from syncoll.errors import SyncollError
 from syncoll.pages.families import open_lines, proved_of
+from syncoll.pages.frontier import ruled_out
 from syncoll.reporting.markup import (
     Markup,
     code,
@@ -28,7 +29,7 @@ from syncoll.spec.source import Source
 from syncoll.version import __version__
 from syncoll.wording import counted
 
-__all__ = ["assumptions", "commands", "points", "summary"]
+__all__ = ["assumptions", "commands", "naming_note", "points", "summary"]
 
 _STATES = {
     "optimal": "optimal",
@@ -72,21 +73,12 @@ def _headline(subject: Subject) -> str:
     frontier = subject.frontier
     if frontier is None:
         return subject.answer
-    among = "" if frontier.max_chunks is None else f" with C <= {frontier.max_chunks}"
-    ruled_out = []
-    if frontier.least_steps:
-        ruled_out.append(f"fewer than {counted(frontier.least_steps, 'step')}")
-    if frontier.least_bandwidth:
-        ruled_out.append(f"a bandwidth cost below {frontier.least_bandwidth}")
-    sentences = []
-    if ruled_out:
-        sentences.append(f"No algorithm{among} has {' or '.join(ruled_out)}.")
+    sentences = [sentence for sentence in [ruled_out(frontier)] if sentence]
     states = [one.state for one in subject.entries if frontier.points]
     if states and all(state == "optimal" for state in states):
+        which = "Every" if len(states) > 1 else "The"
         sentences.append(
-            "Every point is optimal: nothing of as few steps costs less, however it cuts the data."
-            if len(states) > 1
-            else "The point is optimal: nothing of as few steps costs less, however it cuts the "
+            f"{which} point is optimal: nothing of as few steps costs less, however it cuts the "
             "data."
         )
     elif states:
@@ -222,15 +214,14 @@ def commands(subject: Subject, times: Times) -> Markup:
         parts.append(paragraph(what, code("syncoll repair"), " made the file.", class_="note"))
     if subject.digest:
         parts.append(paragraph("The file this page was made from: ", code(subject.digest), "."))
-    parts.append(
-        paragraph(
-            "A machine or a collective out of a spec file of your own is named as ",
-            code("FILE:NAME"),
-            ". Where a search is ended by time, what it finds depends on the machine it runs on.",
-            class_="note",
-        )
-    )
-    return joined(parts)
+    return joined([*parts, naming_note("Where a search is ended by time, what it finds")])
+
+
+def naming_note(found: str) -> Markup:
+    """How to name definitions in the commands of a page; `found`: what depends on the machine."""
+    own = "A machine or a collective out of a spec file of your own is named as "
+    rest = f". {found} depends on the machine it runs on."
+    return paragraph(own, code("FILE:NAME"), rest, class_="note")
 
 
 def _is_named(topology: str) -> bool:

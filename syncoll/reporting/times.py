@@ -82,33 +82,26 @@ class Times:
         model: CostModel,
         alpha_from: str,
         beta_from: str,
+        compared: Comparison | None = None,
         left_out: Mapping[str, str] | None = None,
     ) -> Times:
-        """By the formula alone; `left_out`: why there is no more."""
-        message = message_of(one.stored.instance for one in subject.entries)
-        return cls(model, alpha_from, beta_from, message, left_out=dict(left_out or {}))
-
-    @classmethod
-    def compared(
-        cls,
-        subject: Subject,
-        model: CostModel,
-        alpha_from: str,
-        beta_from: str,
-        comparison: Comparison,
-    ) -> Times:
-        """By the formula and by the simulator.
+        """By the formula, and by the simulator where a comparison is given.
 
         Args:
-            comparison: of the subject's algorithms in their order, then members of pipelines; with
+            compared: of the subject's algorithms in their order, then members of pipelines; with
                 classics.
+            left_out: why there is none.
         """
+        message = message_of(one.stored.instance for one in subject.entries)
+        how = (model, alpha_from, beta_from, message)
+        if compared is None:
+            return cls(*how, left_out=dict(left_out or {}))
         count = len(subject.entries)
-        rows = [_floats(one.seconds) for one in comparison.algorithms[:count]]
+        rows = [_floats(one.seconds) for one in compared.algorithms[:count]]
         forms: dict[tuple[str, bool], list[Timed]] = {}
-        for one in comparison.algorithms[count:]:
+        for one in compared.algorithms[count:]:
             forms.setdefault((_pipeline(one.name), False), []).append(one)
-        for one in comparison.classics:
+        for one in compared.classics:
             forms.setdefault((one.classic, True), []).append(one)
         rivals = [
             Rival(name, tuple(one.algorithm for one in each), classic)
@@ -118,10 +111,8 @@ class Times:
             _floats([min(times) for times in zip(*(one.seconds for one in each), strict=True)])
             for each in forms.values()
         ]
-        simulated = Simulated(comparison.sizes, tuple(rows), tuple(fastest))
-        message = message_of(one.stored.instance for one in subject.entries)
-        how = (model, alpha_from, beta_from, message)
-        return cls(*how, tuple(rivals), simulated, dict(comparison.left_out))
+        simulated = Simulated(compared.sizes, tuple(rows), tuple(fastest))
+        return cls(*how, tuple(rivals), simulated, dict(compared.left_out))
 
     @property
     def words(self) -> str:
@@ -133,14 +124,7 @@ class Times:
 
     def entry(self) -> dict[str, Any]:
         """For the page; times are in seconds, bandwidths in bytes per second."""
-        simulated = None
-        if self.simulated is not None:
-            simulated = {
-                "words": _SIMULATED,
-                "sizes": self.simulated.sizes,
-                "entries": self.simulated.entries,
-                "rivals": self.simulated.rivals,
-            }
+        simulated = None if self.simulated is None else vars(self.simulated)
         return {
             "alpha": float(self.model.alpha),
             "bandwidth": float(self.model.bandwidth),
@@ -156,7 +140,7 @@ class Times:
                 }
                 for one in self.rivals
             ],
-            "simulated": simulated,
+            "simulated": simulated and {"words": _SIMULATED, **simulated},
         }
 
 

@@ -385,7 +385,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: syncoll.pareto(nx.path_graph(3), "allgather"), "from_networkx"),  # type: ignore[arg-type]
     (lambda: syncoll.pareto(np.eye(3), "allgather"), "from_matrix"),  # type: ignore[arg-type]
     (wrong(thread=2), "did you mean threads?"),
-    (wrong(strategy="best"), "certified, paper"),
+    (wrong(strategy="best"), "certified or paper"),
     (wrong(threads=0), "threads is 0"),
     (wrong(jobs=-3), "jobs is -3"),
     (wrong(seed="a"), "seed is 'a'"),
