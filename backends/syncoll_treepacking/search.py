@@ -90,7 +90,7 @@ def pack(oracle: Oracle, until: Deadline = NEVER) -> ExactPacking:
             return exact
         # Where floating point saw no cheaper trees there may be some, by less than its tolerance.
         cheapest = oracle.cheapest(oracle.system.costs(exact.prices))
-        if not any([packing.add(tree.group, tree) for tree in cheapest]):
+        if not sum(packing.add(tree.group, tree) for tree in cheapest):
             return exact
         packing.rested = False
 
