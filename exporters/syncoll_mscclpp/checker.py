@@ -9,7 +9,6 @@ from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
 from syncoll_mscclpp.reading import (
     ExecutionPlan,
-    PlanThreads,
     links_of,
     read_plan,
     require_loadable,
@@ -79,12 +78,19 @@ def _followed(
     plan: ExecutionPlan, spec: OwnSpecification | None
 ) -> tuple[OwnSpecification | None, str | None]:
     """Executes a plan; returns its collective, with its root, and the doubts."""
-    found, doubt = spec, None
+    found, doubt = None, None
     for units in units_of(plan):
         _require_followable(plan, units)
-        found, doubted = _follow(plan, threads_of(plan, spec, units), spec, units)
+        threads = threads_of(plan, spec, units)
+        program = threads.program
+        require_matched(program)
+        doubted = require_ordered(threads, schedule(program), double_scratch=plan.double_scratch)
+        cut = None if spec is None else spec.cut(units)
+        _, found = execute(program, cut, threads.firsts("i"), threads.firsts("o"))
         doubt = doubt or doubted
-    return found, doubt
+    if isinstance(spec, Specification) and found is not None:
+        spec = spec.of_root(found.root)
+    return spec, doubt
 
 
 def _assumed(plan: ExecutionPlan, instance: Instance) -> OwnSpecification:
@@ -113,20 +119,6 @@ def _assumed(plan: ExecutionPlan, instance: Instance) -> OwnSpecification:
         ) from error
     assert found is not None
     return found
-
-
-def _follow(
-    plan: ExecutionPlan, threads: PlanThreads, spec: OwnSpecification | None, units: int
-) -> tuple[OwnSpecification | None, str | None]:
-    """The same with each chunk cut into `units` pieces."""
-    require_matched(threads.program)
-    run = schedule(threads.program)
-    doubt = require_ordered(threads, run, double_scratch=plan.double_scratch)
-    cut = None if spec is None else spec.cut(units)
-    _, found = execute(threads.program, cut, threads.inputs, threads.outputs)
-    if isinstance(spec, Specification) and found is not None:
-        spec = spec.of_root(found.root)
-    return spec, doubt
 
 
 def _facts(plan: ExecutionPlan, found: OwnSpecification | None) -> dict[str, int | str]:

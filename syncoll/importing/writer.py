@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from pathlib import PurePath
 
-from syncoll.importing.cluster_text import cluster_text
+from syncoll.importing.clusters import CARD, REACH
 from syncoll.importing.rates import format_rate
 from syncoll.model import Fabric, Topology
 from syncoll.plugins import Imported
@@ -31,8 +31,8 @@ from syncoll.spec.writer import (
 
 __all__ = ["spec_text", "topology_name"]
 
-_LEAST_MESH = 4
-_LEAST_STAR = 3
+_LEAST_RUN = 3
+_BOXES = "for box in range(boxes)"
 _LONGEST_NAME = 60
 
 _Pair = tuple[int, int]
@@ -60,12 +60,10 @@ def spec_text(imported: Imported, name: str, heading: str = "") -> str:
     if isinstance(machine, Topology):
         bounds = tuple(replace(bound, label=_printable(bound.label)) for bound in machine.bounds)
         body = topology_to_spec(replace(machine, bounds=bounds), name)
-    elif imported.boxes > 1:
+    else:
         links = tuple(replace(link, label=_printable(link.label)) for link in machine.links)
         plain = replace(machine, links=links)
-        body = cluster_text(plain, imported.boxes, imported.hubs, name)
-    else:
-        body = _fabric_text(machine, name)
+        body = _fabric_text(plain, name, imported.boxes, imported.hubs)
     return "".join(f"{line}\n" for line in _comments(imported, heading)) + body
 
 
@@ -135,59 +133,194 @@ def _wrapped(text: str, first: str, later: str) -> list[str]:
 # Links -----------------------------------------------------------------------------------------
 
 
-def _fabric_text(fabric: Fabric, name: str) -> str:
+def _fabric_text(fabric: Fabric, name: str, boxes: int, hubs: int) -> str:
+    text = _Cluster(fabric, boxes, hubs) if boxes > 1 else _Machine(fabric)
+    lines = text.head(name)
     rate = " GB/s" if fabric.measure == "GB/s" else ""
-    lines = [f"topology {name} {{", f"{INDENT}nodes {fabric.num_nodes}"]
-    if fabric.num_switches:
-        lines.append(f"{INDENT}switches {fabric.num_switches}")
     if fabric.unit is not None:
         lines.append(f"{INDENT}unit {format_rate(fabric.unit)}{rate}")
-    groups: dict[tuple[Fraction, Fraction | None, str], set[_Pair]] = {}
     for word, named in (("multicast", fabric.multicast), ("reduce", fabric.reduce)):
         if named:
-            lines.append(f"{INDENT}{word} {', '.join(_vertex(fabric, one) for one in named)}")
-    for link in fabric.links:
-        key = link.bandwidth, link.latency, _printable(link.label)
-        groups.setdefault(key, set()).add((link.source, link.destination))
+            lines.append(f"{INDENT}{word} {', '.join(map(text.vertex, named))}")
+    groups: dict[tuple[Fraction, Fraction | None, str], set[_Pair]] = {}
+    for ends, link in text.links:
+        groups.setdefault((link.bandwidth, link.latency, link.label), set()).add(ends)
     for (bandwidth, latency, label), pairs in groups.items():
-        tail = f" bandwidth {format_rate(bandwidth)}{rate}{latency_text(latency)}"
-        tail += label_text(label)
-        lines += _group(fabric, pairs, tail)
+        tail = f"bandwidth {text.speed(bandwidth, label)}{rate}{latency_text(latency)}"
+        lines += text.group(pairs, tail + label_text(label))
     return "\n".join([*lines, "}", ""])
 
 
-def _group(fabric: Fabric, pairs: set[_Pair], tail: str) -> list[str]:
-    """The statements for links of one bandwidth and label."""
-    nodes = fabric.num_nodes
-    lines: list[str] = []
-    both = {(a, b) for a, b in pairs if a < b and (b, a) in pairs}
-    single = sorted(x for x in pairs if x not in both and x[::-1] not in both)
-    enough = nodes >= _LEAST_MESH and len(both) >= nodes * (nodes - 1) // 2  # a quick look first
-    mesh = set(combinations(range(nodes), 2)) if enough else set()
-    if mesh and both >= mesh:
-        lines.append(f"{INDENT}link (a, b) both ways for a in nodes, b in nodes if a < b{tail}")
-        both -= mesh
-    for switch in sorted({b for _, b in both if b >= nodes}):
-        ends = sorted(a for a, b in both if b == switch and a < nodes)
-        if len(ends) < _LEAST_STAR or ends[-1] - ends[0] != len(ends) - 1:
-            continue
-        turns = "nodes" if len(ends) == nodes else f"range({ends[0]}, {ends[-1] + 1})"
-        end = _vertex(fabric, switch)
-        lines.append(f"{INDENT}link (n, {end}) both ways for n in {turns}{tail}")
-        both.difference_update((a, switch) for a in ends)
-    lines += _statement(fabric, sorted(both), f" both ways{tail}")
-    return lines + _statement(fabric, single, tail)
+class _Machine:
+    """The statements of a machine."""
+
+    least_mesh = 4
+
+    def __init__(self, fabric: Fabric) -> None:
+        self.nodes = fabric.num_nodes
+        self.switches = fabric.num_switches
+        self.links = [((link.source, link.destination), link) for link in fabric.links]
+
+    def head(self, name: str) -> list[str]:
+        lines = [f"topology {name} {{", f"{INDENT}nodes {self.nodes}"]
+        return lines + [f"{INDENT}switches {self.switches}"] * (self.switches > 0)
+
+    def speed(self, bandwidth: Fraction, _label: str) -> str:
+        return format_rate(bandwidth)
+
+    def vertex(self, vertex: int) -> str:
+        return str(vertex) if vertex < self.nodes else f"switch({vertex - self.nodes})"
+
+    def group(self, pairs: set[_Pair], tail: str) -> list[str]:
+        """The statements for links of one bandwidth and label."""
+        both = {(a, b) for a, b in pairs if a < b and (b, a) in pairs}
+        single = {x for x in pairs if x not in both and x[::-1] not in both}
+        lines: list[str] = []
+        nodes = self.nodes
+        enough = nodes >= self.least_mesh and len(both) >= nodes * (nodes - 1) // 2
+        mesh = set(combinations(range(nodes), 2)) if enough else set()  # after a quick look
+        if mesh and both >= mesh:
+            lines += self.mesh(tail)
+            both -= mesh
+        for ways, left in ((" both ways", both), ("", single)):
+            lines += self.runs(left, ways, tail)
+            lines += self.listed(sorted(left), ways, tail)
+        return lines
+
+    def mesh(self, tail: str) -> list[str]:
+        return [f"{INDENT}link (a, b) both ways for a in nodes, b in nodes if a < b {tail}"]
+
+    def runs(self, left: set[_Pair], ways: str, tail: str) -> list[str]:
+        """The links that share a statement with ``for``, taken out of those that are left."""
+        lines: list[str] = []
+        for switch in sorted({b for _, b in left if b >= self.nodes}) if ways else ():
+            ends = sorted(a for a, b in left if b == switch and a < self.nodes)
+            if len(ends) < _LEAST_RUN or ends[-1] - ends[0] != len(ends) - 1:
+                continue
+            turns = "nodes" if len(ends) == self.nodes else f"range({ends[0]}, {ends[-1] + 1})"
+            lines.append(f"{INDENT}link (n, {self.vertex(switch)}){ways} for n in {turns} {tail}")
+            left.difference_update((a, switch) for a in ends)
+        return lines
+
+    def listed(self, links: Sequence[_Pair], ways: str, tail: str) -> list[str]:
+        """One statement of many links, broken between them."""
+        pairs = [f"({self.vertex(a)}, {self.vertex(b)})" for a, b in links]
+        lines, end = statement_lines("link ", pairs), f"{ways} {tail}"
+        if lines and len(lines[-1]) + len(end) > WIDTH:
+            lines.append(f"{INDENT * 2}{end.strip()}")
+        elif lines:
+            lines[-1] += end
+        return lines
 
 
-def _vertex(fabric: Fabric, vertex: int) -> str:
-    return str(vertex) if vertex < fabric.num_nodes else f"switch({vertex - fabric.num_nodes})"
+class _Cluster(_Machine):
+    """The statements of the first box, said for all boxes, with their number as a parameter.
+
+    A vertex of box ``box`` is ``8 * box + 3``, or ``switch(9 * box + 1)``; the switches of the
+    network, which are numbered on here, lie behind those of all boxes.
+    """
+
+    least_mesh = 3
+
+    def __init__(self, fabric: Fabric, boxes: int, hubs: int) -> None:
+        self.boxes, self.hubs = boxes, hubs
+        self.nodes = fabric.num_nodes // boxes
+        self.switches = (fabric.num_switches - hubs) // boxes
+        network = fabric.num_nodes + boxes * self.switches
+        vertices = (
+            *range(self.nodes),
+            *range(fabric.num_nodes, fabric.num_nodes + self.switches),
+            *range(network, network + hubs),
+        )
+        place = {vertex: i for i, vertex in enumerate(vertices)}
+        self.links = [
+            ((place[x.source], place[x.destination]), x)
+            for x in fabric.links
+            if x.source in place and x.destination in place
+        ]
+        cards = {link.bandwidth for _, link in self.links if link.label == CARD}
+        self.card = cards.pop() if len(cards) == 1 else None
+
+    def head(self, name: str) -> list[str]:
+        card = f", card = {format_rate(self.card)}" if self.card is not None else ""
+        return [
+            f"topology {name}(boxes = {self.boxes}{card}) {{",
+            f'{INDENT}require boxes >= 1 "at least 1 box"',
+            f"{INDENT}nodes {self.nodes} * boxes",
+            f"{INDENT}switches {_times(self.switches, 'boxes')} + {self.hubs}",
+        ]
+
+    def speed(self, bandwidth: Fraction, label: str) -> str:
+        card = bandwidth == self.card and label in (CARD, REACH)
+        return "card" if card else format_rate(bandwidth)
+
+    def vertex(self, vertex: int, variable: str = "") -> str:
+        """A vertex of box ``box``, or as far behind one as a variable says."""
+        behind = f" + {variable}" if variable else ""
+        if vertex < self.nodes:
+            return _times(self.nodes, "box") + _plus(vertex) + behind
+        hub = vertex >= self.nodes + self.switches
+        of, first = ("boxes", self.nodes + self.switches) if hub else ("box", self.nodes)
+        return f"switch({_times(self.switches, of)}{_plus(vertex - first)}{behind})"
+
+    def mesh(self, tail: str) -> list[str]:
+        ends = f"({self.vertex(0, 'a')}, {self.vertex(0, 'b')})"
+        every = f"a in range({self.nodes}), b in range({self.nodes}) if a < b"
+        return _folded(f"link {ends} both ways {_BOXES}, {every}", tail)
+
+    def runs(self, left: set[_Pair], ways: str, tail: str) -> list[str]:
+        """See `_Machine`; the links of a run are ``(a + i, b + stride * i)``."""
+        lines: list[str] = []
+        for stride in (0, 1):
+            for a, b, length in self._found(left, stride):
+                left.difference_update((a + i, b + stride * i) for i in range(length))
+                ends = f"({self.vertex(a, 'i')}, {self.vertex(b, 'i' if stride else '')})"
+                lines += _folded(f"link {ends}{ways} {_BOXES}, i in range({length})", tail)
+        return lines
+
+    def _found(self, left: set[_Pair], stride: int) -> list[tuple[int, int, int]]:
+        """The first link of each run, and its length."""
+
+        def kind(vertex: int) -> int:
+            """Of a node 0, of a switch of the box 1, of one of the network 2."""
+            return (vertex >= self.nodes) + (vertex >= self.nodes + self.switches)
+
+        found = []
+        for a, b in sorted(left):
+            if (a - 1, b - stride) in left and kind(a - 1) == kind(a):
+                continue  # not the first of its run, or that has been taken
+            length = 1
+            while (a + length, b + stride * length) in left and (
+                kind(a + length) == kind(a) and kind(b + stride * length) == kind(b)
+            ):
+                length += 1
+            if length >= _LEAST_RUN:
+                found.append((a, b, length))
+        return found
+
+    def listed(self, links: Sequence[_Pair], ways: str, tail: str) -> list[str]:
+        pairs = [f"({self.vertex(a)}, {self.vertex(b)})" for a, b in links]
+        lines, clauses = statement_lines("link ", pairs), f"{ways.strip()} {_BOXES}".strip()
+        if len(lines) == 1:
+            return _folded(f"{lines[0].strip()} {clauses}", tail)
+        return [*lines, f"{INDENT * 2}{clauses} {tail}"] if lines else []
 
 
-def _statement(fabric: Fabric, links: Iterable[_Pair], tail: str) -> list[str]:
-    pairs = [f"({_vertex(fabric, a)}, {_vertex(fabric, b)})" for a, b in links]
-    lines = statement_lines("link ", pairs)
-    if lines and len(lines[-1]) + len(tail) > WIDTH:
-        lines.append(f"{INDENT * 2}{tail.strip()}")
-    elif lines:
-        lines[-1] += tail
-    return lines
+def _times(number: int, variable: str) -> str:
+    return variable if number == 1 else f"{number} * {variable}"
+
+
+def _plus(number: int) -> str:
+    return f" + {number}" if number else ""
+
+
+def _folded(statement: str, tail: str) -> list[str]:
+    """A statement with its bandwidth, in as few lines as it fits into."""
+    lines = [INDENT + statement.strip()]
+    if len(lines[0]) > WIDTH and " for box" in statement:
+        statement, clauses = statement.strip().rsplit(" for box", 1)
+        lines = [INDENT + statement, f"{INDENT * 2}for box{clauses}"]
+    if len(lines[-1]) + 1 + len(tail) <= WIDTH:
+        lines[-1] += f" {tail}"
+        return lines
+    return [*lines, f"{INDENT * 2}{tail}"]

@@ -63,7 +63,7 @@ def require_ordered(
         VerificationError: naming both accesses.
         UncheckedError: if the plan is too large.
     """
-    agents = len(threads.effects) + len(threads.inputs) + threads.proxies
+    agents = len(threads.effects) + len(threads.starts) + len(threads.proxies)
     if agents * len(schedule.order) > _MOST_WORK:
         raise UncheckedError(
             f"{len(threads.effects)} thread blocks with {len(schedule.order)} operations are too "
@@ -154,18 +154,18 @@ class _Detector:
         self.order = schedule.order
         self.calls = 3 if double_scratch else 2
         self.halves = 2 if double_scratch else 1
-        blocks, ranks = len(threads.effects), len(threads.inputs)
+        blocks, ranks = len(threads.effects), len(threads.starts)
         self.caller = blocks
         self.proxy = blocks + ranks
-        self.dims = blocks + ranks + threads.proxies
+        self.dims = blocks + ranks + len(threads.proxies)
         zero = _Clock(np.zeros(self.dims, dtype=np.int32), np.zeros(self.dims, dtype=np.int32))
         self.ranks = [zero] * ranks
         self.known: list[frozenset[Instant]] = [frozenset()] * ranks
         self.instructions = max(len(thread.instructions) for thread in self.program.threads)
         self.call = 0
         self.blocks: list[_Block] = []
-        self.proxies = [zero] * threads.proxies
-        self.pushes = [0] * threads.proxies
+        self.proxies = [zero] * len(threads.proxies)
+        self.pushes = [0] * len(threads.proxies)
         self.signals: defaultdict[int, list[tuple[_Clock, Vector]]] = defaultdict(list)
         self.taken: defaultdict[int, int] = defaultdict(int)
         self.writes: dict[int, Access] = {}

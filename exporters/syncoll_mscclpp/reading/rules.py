@@ -24,6 +24,7 @@ from syncoll_mscclpp.reading.plan import (
 from syncoll_threadblocks import STANDARD, OwnSpecification, Specification
 
 __all__ = [
+    "PlanStep",
     "links_of",
     "require_loadable",
     "require_sizes",
@@ -60,7 +61,7 @@ def require_loadable(plan: ExecutionPlan) -> None:
             for wrong in _wrong_tables(gpu, block):
                 raise VerificationError(f"rank {gpu.id}, thread block {block.id}: {wrong}")
             for number, op, inner in block.flat:
-                _Step(plan, gpu, block, number, op).require(inner)
+                PlanStep(plan, gpu, block, number, op).require(inner)
         _require_barriers(plan, gpu)
     _require_switches(plan)
     _require_apart(plan)
@@ -170,11 +171,11 @@ def units_of(plan: ExecutionPlan) -> tuple[int, ...]:
     return (most, most + 1) if most > 1 else (1,)
 
 
-def _steps(plan: ExecutionPlan, gpus: Sequence[PlanGpu]) -> Iterator[_Step]:
+def _steps(plan: ExecutionPlan, gpus: Sequence[PlanGpu]) -> Iterator[PlanStep]:
     for gpu in gpus:
         for block in gpu.blocks:
             for number, op, _ in block.flat:
-                yield _Step(plan, gpu, block, number, op)
+                yield PlanStep(plan, gpu, block, number, op)
 
 
 def _wrong_header(plan: ExecutionPlan) -> Iterator[str]:
@@ -270,7 +271,7 @@ def _wrong_tables(gpu: PlanGpu, block: PlanBlock) -> Iterator[str]:
         yield f"{len(block.flat)} operations; a thread block has room for {MOST_OPERATIONS}"
 
 
-class _Step:
+class PlanStep:
     """An operation at its place."""
 
     def __init__(

@@ -14,7 +14,6 @@ that peer to the rank.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +27,7 @@ from syncoll_mscclpp.reading.plan import (
     PlanOperation,
     PlanReference,
 )
+from syncoll_mscclpp.reading.rules import PlanStep
 from syncoll_threadblocks import (
     AddressSpace,
     Instruction,
@@ -43,69 +43,22 @@ PACKET_BUFFER = "packet s"
 """Scratch as a place of packets."""
 
 
-@dataclass(frozen=True)
-class PlanThreads:
-    """A plan, ready to be executed.
-
-    Args:
-        effects: of each instruction of each thread.
-        inputs: the first slot of each rank's input.
-        outputs: the first slot of each rank's output.
-        shared: for each rank the first slots, and sizes, of the caller's buffers.
-        proxies: the number of port channels; their numbers in effects are below.
-        semaphores: the initial value of each semaphore, by its counter.
-        packets: for each written slot of packets the number of writes in a call.
-    """
-
-    program: Program
-    effects: Sequence[Sequence[Effect]]
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    shared: Sequence[Sequence[tuple[int, int]]]
-    proxies: int
-    semaphores: dict[int, int]
-    packets: Mapping[int, int]
-
-
-def threads_of(plan: ExecutionPlan, spec: OwnSpecification | None, units: int) -> PlanThreads:
-    """The program of a plan that `require_loadable` passed.
-
-    Args:
-        spec: the collective; None if unknown.
-        units: the number of pieces of each chunk.
-
-    Raises:
-        VerificationError: if signals and waits of a channel do not come out even.
-    """
-    build = _Build(plan, units)
-    for gpu in plan.gpus:
-        build.add_buffers(gpu, spec)
-    for gpu in plan.gpus:
-        build.add_counters(gpu)
-    for gpu in plan.gpus:
-        build.add_waits(gpu)
-    for gpu, block in plan.blocks:
-        build.add_block(gpu, block)
-    build.require_even()
-    return PlanThreads(
-        Program(build.threads, (), build.memory, build.names, build.barriers),
-        build.effects,
-        tuple(start["i"] for start in build.starts),
-        tuple(start["o"] for start in build.starts),
-        build.shared,
-        len(build.proxies),
-        build.semaphores,
-        build.packets,
-    )
-
-
 Key = tuple[int, str, int]
 """A rank, a type of channel, and its number among the rank's channels of that type."""
 
 
 @dataclass
-class _Build:
-    """The tables that are filled while threads are made."""
+class PlanThreads:
+    """A plan, ready to be executed; see `threads_of`.
+
+    Args:
+        units: the number of pieces of each chunk.
+        effects: of each instruction of each thread.
+        shared: for each rank the first slots, and sizes, of the caller's buffers.
+        proxies: the port channels by their numbers in effects.
+        semaphores: the initial value of each semaphore, by its counter.
+        packets: for each written slot of packets the number of writes in a call.
+    """
 
     plan: ExecutionPlan
     units: int
@@ -129,6 +82,15 @@ class _Build:
     users: dict[tuple[str, int], int] = field(default_factory=dict)
     threads: list[Thread] = field(default_factory=list)
     effects: list[list[Effect]] = field(default_factory=list)
+
+    @property
+    def program(self) -> Program:
+        """The program of its threads."""
+        return Program(self.threads, (), self.memory, self.names, self.barriers)
+
+    def firsts(self, buffer: str) -> tuple[int, ...]:
+        """The first slot of each rank's buffer."""
+        return tuple(start[buffer] for start in self.starts)
 
     def add_buffers(self, gpu: PlanGpu, spec: OwnSpecification | None) -> None:
         """Gives each slot an address; in place, slots of both buffers have the same ones."""
@@ -214,10 +176,33 @@ class _Build:
                 )
 
 
+def threads_of(plan: ExecutionPlan, spec: OwnSpecification | None, units: int) -> PlanThreads:
+    """The program of a plan that `require_loadable` passed.
+
+    Args:
+        spec: the collective; None if unknown.
+        units: the number of pieces of each chunk.
+
+    Raises:
+        VerificationError: if signals and waits of a channel do not come out even.
+    """
+    result = PlanThreads(plan, units)
+    for gpu in plan.gpus:
+        result.add_buffers(gpu, spec)
+    for gpu in plan.gpus:
+        result.add_counters(gpu)
+    for gpu in plan.gpus:
+        result.add_waits(gpu)
+    for gpu, block in plan.blocks:
+        result.add_block(gpu, block)
+    result.require_even()
+    return result
+
+
 class _Maker:
     """Makes the instructions of one thread block, operation by operation."""
 
-    def __init__(self, build: _Build, gpu: PlanGpu, block: PlanBlock) -> None:
+    def __init__(self, build: PlanThreads, gpu: PlanGpu, block: PlanBlock) -> None:
         self.build, self.gpu, self.block = build, gpu, block
         self.instructions: list[Instruction] = []
         self.effects: list[Effect] = []
@@ -227,6 +212,7 @@ class _Maker:
         """Adds an operation, or one round of an operation in a pipeline."""
         self.operation += 1
         self.number, self.op, self.window = number, op, window
+        self.step = PlanStep(self.build.plan, self.gpu, self.block, number, op)
         if op.name in ("signal", "rlxsignal"):
             self.signal()
         elif op.name in ("wait", "rlxwait"):
@@ -267,10 +253,7 @@ class _Maker:
         )
 
     def fail(self, message: str) -> VerificationError:
-        return VerificationError(
-            f"rank {self.gpu.id}, thread block {self.block.id}, step {self.number} "
-            f"({self.op.name}): {message}"
-        )
+        return VerificationError(f"{self.step.place}: {message}")
 
     def use(self, what: str, counters: tuple[int, ...], only: str | None) -> None:
         """Notes the users of channels; the counts at an end are plain numbers of one block."""
@@ -355,17 +338,9 @@ class _Maker:
         last = _share(size, op.group.number + 1, op.group.size)
         if self.window is not None:
             first, last = (min(first + bound, last) for bound in self.window)
-        places: list[tuple[int, str | None]] = [(self.gpu.id, one.buffer)]
-        if one.remote is not None:
-            table = self.block.remote_buffers[op.channel_type]
-            remote = self.gpu.remote_buffers[table[one.remote]]
-            places = [(remote.rank, remote.buffer)]
-        elif one.switch is not None:
-            ranks, buffer = self.gpu.switches[self.block.channels["switch"][one.switch]]
-            places = [(rank, buffer) for rank in ranks]
         result = []
-        for rank, name in places:
-            start = self.build.starts[rank]["packets" if packed else name or ""] + one.index * units
+        for owner, buffer in self.step.owners(one):
+            start = self.build.starts[owner.id]["packets" if packed else buffer] + one.index * units
             result.append(range(start + first, start + last))
         return result
 
