@@ -26,7 +26,6 @@ from random import Random
 from benchmarks.classics import box_rings, ring_algbw
 from syncoll.model.fabric import Fabric
 from syncoll_forestcoll.allreduce_program import allreduce_bounds, pack_allreduce
-from syncoll_forestcoll.collectives import allgather, allreduce, broadcast, reducescatter
 from tests.oracles.fabrics import (
     a100,
     bigraph,
@@ -37,6 +36,7 @@ from tests.oracles.fabrics import (
     p2_16xlarge,
     torus,
 )
+from tests.oracles.forests import allgather, allreduce, broadcast, reducescatter
 
 EIGHT = mi250(2, gpus=8)
 

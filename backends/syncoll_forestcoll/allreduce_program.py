@@ -30,6 +30,7 @@ import numpy as np
 from syncoll.errors import UsageError
 from syncoll.linear import GrowingProgram, Optimum
 from syncoll.model.fabric import Fabric
+from syncoll.results.forest import ForestCollective
 from syncoll.routing.flow import FlowNetwork
 from syncoll.trust.forest import verify_forest
 from syncoll_forestcoll.collectives import ForestPlan, weighted_broadcast
@@ -119,7 +120,7 @@ def pack_allreduce(bounds: AllreduceBounds) -> tuple[ForestPlan, ForestPlan]:
     back = weighted_broadcast(bounds.reduction.reversed(), weights)
     forest = back.forest.reversed()
     verify_forest(forest)
-    return replace(back, collective="reduction", forest=forest), onward
+    return replace(back, collective=ForestCollective.REDUCESCATTER, forest=forest), onward
 
 
 class _Program:

@@ -16,6 +16,7 @@ from time import perf_counter
 from syncoll.errors import ModelError, UsageError
 from syncoll.model.fabric import Fabric
 from syncoll.model.forest import Forest
+from syncoll.results.forest import ForestCollective
 from syncoll.routing import cut_ratio
 from syncoll.routing.network import Network
 from syncoll.routing.optimality import Bottleneck, bottleneck, network_of, require_balanced
@@ -24,19 +25,10 @@ from syncoll.routing.switch_removal import remove_by_leaves, remove_switches
 from syncoll.trust.forest import verify_forest
 from syncoll_forestcoll.branching import branching
 from syncoll_forestcoll.fixed_k import best_scale
-from syncoll_forestcoll.forest import forest_of
 from syncoll_forestcoll.pack import Packer
+from syncoll_forestcoll.packing import forest_of
 
-__all__ = [
-    "Allreduce",
-    "ForestPlan",
-    "allgather",
-    "allreduce",
-    "broadcast",
-    "reduce",
-    "reducescatter",
-    "weighted_broadcast",
-]
+__all__ = ["ForestPlan", "directed", "plans", "weighted_broadcast"]
 
 _MOST_GROWN = 64
 """In larger networks, leaves are packed separately instead of growing trees one by one."""
@@ -54,7 +46,7 @@ class ForestPlan:
     Where switches copy, trees may have switches as leaves.
     """
 
-    collective: str
+    collective: ForestCollective
     forest: Forest
     bottleneck: Bottleneck
     seconds: dict[str, float]
@@ -71,82 +63,63 @@ class ForestPlan:
         return self.forest.algbw == self.bottleneck.algbw
 
 
-@dataclass(frozen=True, eq=False)
-class Allreduce:
-    """A reducescatter and the allgather that follows it."""
-
-    reducescatter: ForestPlan
-    allgather: ForestPlan
-
-    @property
-    def algbw(self) -> Fraction:
-        """Data over time: both halves move all data once, one after the other."""
-        return 1 / (1 / self.reducescatter.algbw + 1 / self.allgather.algbw)
-
-
-def allgather(fabric: Fabric, *, fixed_k: int | None = None) -> ForestPlan:
-    """The optimal allgather.
+def plans(
+    fabric: Fabric, collective: ForestCollective, root: int = 0, fixed_k: int | None = None
+) -> list[ForestPlan]:
+    """The optimal forests of a collective, one for each phase (of broadcast: Blink's).
 
     Args:
-        fabric: its switches must receive as much bandwidth as they send, or copy.
+        fabric: its switches must receive as much bandwidth as they send, or copy or add up.
+        root: of a broadcast or reduce.
         fixed_k: trees for each node; by default as many as the optimum needs.
 
     Raises:
-        ModelError: if a node cannot be reached, there is only one, or a switch is unbalanced.
+        ModelError: if a node cannot be reached, there is only one, a switch is unbalanced, or the
+            root is no compute node.
         UsageError: if k is below 1, or bandwidths need integers beyond 64 bits.
     """
-    plan = weighted_broadcast(fabric, [1] * fabric.num_nodes, fixed_k=fixed_k)
-    return replace(plan, collective="allgather")
+    if collective is not ForestCollective.ALLREDUCE:
+        return [_plan(fabric, collective, root, fixed_k)]
+    second = _plan(fabric, ForestCollective.ALLGATHER, root, fixed_k)
+    inward = ForestCollective.REDUCESCATTER
+    if not fabric.is_symmetric or fabric.reduce != fabric.multicast:
+        return [_plan(fabric, inward, root, fixed_k), second]
+    # The trees run over the same links backwards, which are as wide.
+    start = perf_counter()
+    forest = replace(second.forest.reversed(), fabric=fabric)
+    verify_forest(forest)
+    seconds = {"verify": perf_counter() - start}
+    return [replace(second, collective=inward, forest=forest, seconds=seconds), second]
 
 
-def reducescatter(fabric: Fabric, *, fixed_k: int | None = None) -> ForestPlan:
-    """The optimal reducescatter, the transposed network's allgather; raises as `allgather`."""
-    _check_reduction(fabric, None)
-    return _turned(allgather(fabric.reversed(), fixed_k=fixed_k), "reducescatter")
+def directed(
+    fabric: Fabric, collective: ForestCollective, root: int
+) -> tuple[Fabric, list[int], bool]:
+    """The network in which a phase leads away from its roots, its weights, and whether that is the
+    reversed one."""
+    inward = collective in (ForestCollective.REDUCESCATTER, ForestCollective.REDUCE)
+    weights = [int(not collective.rooted or v == root) for v in range(fabric.num_nodes)]
+    return fabric.reversed() if inward else fabric, weights, inward
 
 
-def allreduce(fabric: Fabric, *, fixed_k: int | None = None) -> Allreduce:
-    """The optimal reducescatter followed by the optimal allgather; raises as `allgather`."""
-    second = allgather(fabric, fixed_k=fixed_k)
-    if fabric.is_symmetric and fabric.reduce == fabric.multicast:
-        # The trees run over the same links backwards, which are as wide.
-        start = perf_counter()
-        forest = second.forest.reversed()
-        forest = replace(forest, fabric=fabric)
-        verify_forest(forest)
-        seconds = {"verify": perf_counter() - start}
-        return Allreduce(
-            replace(second, collective="reducescatter", forest=forest, seconds=seconds), second
-        )
-    return Allreduce(reducescatter(fabric, fixed_k=fixed_k), second)
-
-
-def broadcast(fabric: Fabric, root: int, *, fixed_k: int | None = None) -> ForestPlan:
-    """The optimal broadcast from one node (Blink's, with switches); raises as `allgather`.
-
-    Raises:
-        ModelError: also if the root is no compute node.
-    """
-    _check_root(fabric, root, "a broadcast from")
-    weights = [int(v == root) for v in range(fabric.num_nodes)]
-    plan = weighted_broadcast(fabric, weights, fixed_k=fixed_k)
-    return replace(plan, collective="broadcast")
-
-
-def reduce(fabric: Fabric, root: int, *, fixed_k: int | None = None) -> ForestPlan:
-    """The optimal reduction to one node; raises as `broadcast`."""
-    _check_root(fabric, root, "a reduction to")
-    _check_reduction(fabric, root)
-    return _turned(broadcast(fabric.reversed(), root, fixed_k=fixed_k), "reduce")
-
-
-def _check_root(fabric: Fabric, root: int, what: str) -> None:
-    if not 0 <= root < fabric.num_nodes:
+def _plan(
+    fabric: Fabric, collective: ForestCollective, root: int, fixed_k: int | None
+) -> ForestPlan:
+    network, weights, inward = directed(fabric, collective, root)
+    if collective.rooted and not 0 <= root < fabric.num_nodes:
         raise ModelError(
-            f"fabric {fabric.name}: {what} {root}",
+            f"fabric {fabric.name}: a {'reduction to' if inward else 'broadcast from'} {root}",
             fabric.origin,
             f"a compute node from 0 to {fabric.num_nodes - 1}",
         )
+    if inward:
+        _check_reduction(fabric, root if collective.rooted else None)
+    plan = weighted_broadcast(network, weights, fixed_k=fixed_k)
+    if inward:
+        forest = plan.forest.reversed()
+        verify_forest(forest)
+        plan = replace(plan, forest=forest)
+    return replace(plan, collective=collective)
 
 
 def _check_reduction(fabric: Fabric, root: int | None) -> None:
@@ -165,12 +138,6 @@ def _check_reduction(fabric: Fabric, root: int | None) -> None:
             )
 
 
-def _turned(plan: ForestPlan, collective: str) -> ForestPlan:
-    forest = plan.forest.reversed()
-    verify_forest(forest)
-    return replace(plan, collective=collective, forest=forest)
-
-
 def weighted_broadcast(
     fabric: Fabric,
     weights: Sequence[int],
@@ -187,8 +154,8 @@ def weighted_broadcast(
         guess: try balanced guesses for switches before exact splitting.
 
     Raises:
-        ModelError: see `allgather`; also if the weights are not P integers from 0.
-        UsageError: see `allgather`.
+        ModelError: see `plans`; also if the weights are not P integers from 0.
+        UsageError: see `plans`.
     """
     seconds: dict[str, float] = {}
     clock = _Clock(seconds)
@@ -226,7 +193,8 @@ def weighted_broadcast(
     clock.stop("verify")
     # Links that were narrowed to pack the trees are wider in the network, where these may be faster
     # than what they were packed for.
-    return ForestPlan("broadcast", replace(forest, scale=time * k), optimum, seconds, packer.ways)
+    forest = replace(forest, scale=time * k)
+    return ForestPlan(ForestCollective.BROADCAST, forest, optimum, seconds, packer.ways)
 
 
 class _Clock:

@@ -269,6 +269,5 @@ class TimedForest:
             own = np.repeat(chunks[first : first + number], len(rows))
             sends.append(np.concatenate([own[:, None], np.tile(rows, (number, 1))], axis=1))
             first += number
-        bare = Algorithm((1,) * self.steps, np.concatenate(sends))
-        rounds = tuple(max(1, least) for least in bare.least_rounds(self._network.topology))
-        return Algorithm(rounds, bare.sends)
+        algorithm = Algorithm((1,) * self.steps, np.concatenate(sends))
+        return algorithm.with_least_rounds(self._network.topology)

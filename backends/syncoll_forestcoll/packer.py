@@ -14,14 +14,7 @@ from syncoll.results.forest import ForestCollective, PackedForest
 from syncoll.routing.optimality import bottleneck
 from syncoll.trust.forest import verify_packed
 from syncoll_forestcoll.allreduce_program import allreduce_bounds
-from syncoll_forestcoll.collectives import (
-    ForestPlan,
-    allgather,
-    allreduce,
-    broadcast,
-    reduce,
-    reducescatter,
-)
+from syncoll_forestcoll.collectives import ForestPlan, directed, plans
 from syncoll_forestcoll.quick import quick_forest
 from syncoll_forestcoll.shortening import pruned, shortened
 
@@ -64,8 +57,8 @@ class FabricPacker:
             until = until.before(time.perf_counter() - began)
         try:
             with interrupted_at(until):
-                plans = _plans(fabric, collective, root, fixed_k)
-                return tuple(_packed(fabric, plan) for plan in plans)
+                found = plans(fabric, collective, root, fixed_k)
+                return tuple(_packed(fabric, plan) for plan in found)
         except OutOfTimeError:
             if not at_once:
                 raise
@@ -79,20 +72,6 @@ class FabricPacker:
         return found.at_least, found.at_most
 
 
-def _plans(
-    fabric: Fabric, collective: ForestCollective, root: int, fixed_k: int | None
-) -> list[ForestPlan]:
-    """The optimal forests, one for each phase."""
-    if collective is ForestCollective.ALLREDUCE:
-        both = allreduce(fabric, fixed_k=fixed_k)
-        return [both.reducescatter, both.allgather]
-    if collective.rooted:
-        rooted = reduce if collective is ForestCollective.REDUCE else broadcast
-        return [rooted(fabric, root, fixed_k=fixed_k)]
-    unrooted = allgather if collective is ForestCollective.ALLGATHER else reducescatter
-    return [unrooted(fabric, fixed_k=fixed_k)]
-
-
 def _at_once(fabric: Fabric, collective: ForestCollective, root: int) -> tuple[PackedForest, ...]:
     """A quick forest for each phase, with the cut that bounds all."""
     phases = [collective]
@@ -101,9 +80,7 @@ def _at_once(fabric: Fabric, collective: ForestCollective, root: int) -> tuple[P
     found = []
     for phase in phases:
         began = time.perf_counter()
-        inward = phase in (ForestCollective.REDUCESCATTER, ForestCollective.REDUCE)
-        where = fabric.reversed() if inward else fabric
-        weights = [int(not phase.rooted or v == root) for v in range(fabric.num_nodes)]
+        where, weights, inward = directed(fabric, phase, root)
         forest, optimum = quick_forest(where, weights), bottleneck(where, weights)
         everything = frozenset(range(fabric.num_vertices))
         packed = PackedForest(
@@ -127,7 +104,7 @@ def _packed(fabric: Fabric, plan: ForestPlan) -> PackedForest:
     # same bandwidth leaves its complement.
     everything = frozenset(range(fabric.num_vertices))
     return PackedForest(
-        ForestCollective(plan.collective),
+        plan.collective,
         forest,
         found.algbw,
         everything - found.cut if forest.inward else found.cut,

@@ -220,9 +220,8 @@ def _part(topology: Topology, collective: Collective, trees: Sequence[Tree], ste
     """Trees as an algorithm of as many chunks, in so many steps."""
     links = topology.links
     sends = [(chunk, *links[link], step) for chunk, tree in enumerate(trees) for link, step in tree]
-    bare = Algorithm((1,) * steps, np.array(sends, dtype=np.int64))
-    rounds = tuple(max(1, least) for least in bare.least_rounds(topology))
-    algorithm = Algorithm(rounds, bare.sends)
+    algorithm = Algorithm((1,) * steps, np.array(sends, dtype=np.int64))
+    algorithm = algorithm.with_least_rounds(topology)
     instance = collective.instantiate(
         topology, chunks=len(trees), steps=steps, rounds=algorithm.rounds
     )

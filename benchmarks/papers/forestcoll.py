@@ -34,7 +34,7 @@ from benchmarks.papers.platforms import (
     assemble,
 )
 from syncoll.model import Instance
-from syncoll_forestcoll.collectives import allgather
+from tests.oracles.forests import allgather
 
 __all__ = ["FIGURES", "PAPER"]
 

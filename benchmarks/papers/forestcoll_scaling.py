@@ -28,8 +28,8 @@ from benchmarks.papers.forestcoll import PAPER
 from benchmarks.papers.schedules import Raced, from_trees, step_trees
 from syncoll.model.fabric import Fabric
 from syncoll.session import Session
-from syncoll_forestcoll.collectives import allgather
 from tests.oracles.fabrics import a100, mi250
+from tests.oracles.forests import allgather
 
 __all__ = ["FIGURES"]
 

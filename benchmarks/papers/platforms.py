@@ -23,7 +23,7 @@ from syncoll.documents import StoredAlgorithm
 from syncoll.model import Topology
 from syncoll.scheduling import StepTree
 from syncoll.session import Session
-from syncoll_forestcoll.collectives import allgather, broadcast
+from tests.oracles.forests import allgather, broadcast
 
 __all__ = [
     *("BLINK_SEGMENTS", "SHOWN", "SIZES", "Measured", "Network", "Reason", "Platform", "Values"),

@@ -175,6 +175,10 @@ class Algorithm:
         renumber[busy] = np.arange(len(busy))
         return self._with(tuple(rounds[step] for step in busy), renumber)
 
+    def with_least_rounds(self, topology: Topology) -> Algorithm:
+        """The same sends in the same steps, each with the fewest rounds, at least 1."""
+        return self._with(tuple(max(1, rounds) for rounds in self.least_rounds(topology)))
+
     def _with(self, rounds: tuple[int, ...], steps: IntArray | None = None) -> Algorithm:
         """The same sends with other rounds, and step s renamed ``steps[s]``."""
         if steps is None or np.array_equal(steps, np.arange(len(steps))):

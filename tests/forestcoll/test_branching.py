@@ -18,16 +18,10 @@ from syncoll.model import Forest
 from syncoll.model.fabric import Fabric
 from syncoll.trust.forest import verify_forest
 from syncoll_forestcoll.allreduce_program import allreduce_bounds, pack_allreduce
-from syncoll_forestcoll.collectives import (
-    allgather,
-    allreduce,
-    broadcast,
-    reduce,
-    reducescatter,
-    weighted_broadcast,
-)
+from syncoll_forestcoll.collectives import weighted_broadcast
 from syncoll_forestcoll.shortening import pruned, shortened
 from tests.oracles.fabrics import random_fabric
+from tests.oracles.forests import allgather, allreduce, broadcast, reduce, reducescatter
 
 
 def fabric_of(

@@ -10,7 +10,6 @@ import pytest
 from syncoll.routing import bottleneck, cut_ratio
 from syncoll.trust.forest import verify_forest
 from syncoll_forestcoll.allreduce_program import allreduce_bounds, pack_allreduce
-from syncoll_forestcoll.collectives import allgather, allreduce, broadcast, reduce
 from tests.oracles.fabrics import (
     a100,
     bigraph,
@@ -21,6 +20,7 @@ from tests.oracles.fabrics import (
     p2_16xlarge,
     torus,
 )
+from tests.oracles.forests import allgather, allreduce, broadcast, reduce
 
 
 def test_a100_two_boxes() -> None:

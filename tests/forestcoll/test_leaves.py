@@ -9,7 +9,8 @@ import pytest
 from syncoll.model import Fabric
 from syncoll.routing.flow import FlowNetwork
 from syncoll_forestcoll import collectives
-from syncoll_forestcoll.collectives import ForestPlan, allgather
+from syncoll_forestcoll.collectives import ForestPlan
+from tests.oracles.forests import allgather
 
 
 def leaf_spine(seed: int, leaves: int, spines: int, least: int, most: int) -> Fabric:

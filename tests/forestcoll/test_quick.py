@@ -43,7 +43,7 @@ def test_without_time_for_better_ones(collective: str, monkeypatch: pytest.Monke
 
     fabric = torus(3, 3)
     best = forest(fabric, collective)
-    monkeypatch.setattr(packer, "_plans", late)
+    monkeypatch.setattr(packer, "plans", late)
     found = forest(fabric, collective, time_limit=1000)
     assert found.algbw <= found.bound == best.bound
     told = "The time was over before better trees were packed."

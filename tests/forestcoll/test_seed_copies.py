@@ -11,9 +11,9 @@ from syncoll.model import Collective, Fabric, Topology
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
-from syncoll_forestcoll.collectives import broadcast
 from syncoll_forestcoll.seed import ForestSeed, fits
 from tests.forestcoll.test_branching import boxes, fabric_of, nvls
+from tests.oracles.forests import broadcast
 from tests.oracles.proposals import verified
 
 pytestmark = pytest.mark.usefixtures("counted_work")

@@ -29,9 +29,8 @@ from syncoll_classics.bigraph import BiGraph, rank_mapping
 from syncoll_classics.binary import allreduce_trees, rooted
 from syncoll_classics.combining import Carrying, joined, up_and_down
 from syncoll_classics.dissemination import Dissemination
-from syncoll_classics.exchanges import doubling_peers, exchange
+from syncoll_classics.exchanges import around, doubling_peers, exchange
 from syncoll_classics.grid import grid_allreduce
-from syncoll_classics.rings import around
 from syncoll_multitree.multitree import multitree
 from syncoll_multitree.switched import multitree_on_fabric
 from syncoll_multitree.translations import find_translations
@@ -111,7 +110,8 @@ def trees(machine: Machine) -> Made:
 def ring(machine: Machine) -> Made:
     """Once round the ring to add up, and once more the same way to spread."""
     nodes = machine.nodes
-    back, forth = around(machine.ring[::-1]), around(machine.ring)
+    last = len(machine.ring) - 1
+    back, forth = around(machine.ring[::-1], last), around(machine.ring, last)
     sends = []
     for part in range(nodes):
         up, carried = up_and_down(part, back, part, nodes - 1)
