@@ -11,9 +11,8 @@ import numpy as np
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import OptionValue, Proposal, SeedLimits
-from syncoll_classics.combining import Carrying, joined
 from syncoll_classics.demand import ClassicDemand, read_demand
-from syncoll_classics.dissemination import Dissemination, logical_sends
+from syncoll_classics.dissemination import Carrying, Dissemination, joined, logical_sends
 from syncoll_classics.routing import Router
 
 __all__ = ["Ask"]

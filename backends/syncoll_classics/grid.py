@@ -20,8 +20,7 @@ import numpy.typing as npt
 from syncoll.arrays import IntArray
 from syncoll.model import Topology
 from syncoll.symmetry.products import find_products
-from syncoll_classics.combining import Carrying, joined
-from syncoll_classics.dissemination import Dissemination
+from syncoll_classics.dissemination import Carrying, Dissemination, joined
 
 __all__ = ["Grid", "grid_allreduce", "grid_disseminations", "recognise_grid"]
 

@@ -17,12 +17,11 @@ from syncoll.deadline import NEVER
 from syncoll.errors import OutOfTimeError, UsageError
 from syncoll.model import Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
-from syncoll_classics import binary, exchanges, grid
+from syncoll_classics import exchanges, grid
 from syncoll_classics.ask import Ask
 from syncoll_classics.bigraph import numbered_bigraph, rank_mapping, recognise_bigraph
-from syncoll_classics.combining import exchanged, one_shot, up_and_down
 from syncoll_classics.demand import refusal
-from syncoll_classics.dissemination import Dissemination
+from syncoll_classics.dissemination import Dissemination, exchanged, one_shot, up_and_down
 from syncoll_classics.hamiltonian import a_cycle
 from syncoll_classics.packing import RingSet, pack_rings
 from syncoll_classics.swinging import swing_peers, torus_shape
@@ -52,13 +51,14 @@ class ClassicSeed:
     """
 
     plan: Callable[[Ask], Iterator[Proposal]]
-    refuses: Callable[[Topology, Collective], str]
+    refuses: Callable[[Ask], str] = lambda ask: ""
     adds_up: bool = False
 
     def fits(self, topology: Topology, collective: Collective) -> Answer:
         """Whether it has an idea for this, or why not."""
-        common = refusal(topology, collective, adds_up=self.adds_up)
-        reason = common or self.refuses(topology, collective)
+        reason = refusal(topology, collective, adds_up=self.adds_up)
+        if not reason:
+            reason = self.refuses(Ask(topology, collective, SeedLimits(), {}, NEVER))
         return Answer(not reason, reason)
 
     def propose(
@@ -132,8 +132,8 @@ def _on_rings(ask: Ask, found: RingSet) -> Iterator[Proposal]:
             )
 
 
-def _no_ring(topology: Topology, _: Collective) -> str:
-    found = a_cycle(topology)
+def _no_ring(ask: Ask) -> str:
+    found = a_cycle(ask.topology)
     return found if isinstance(found, str) else ""
 
 
@@ -145,14 +145,14 @@ def _recursive_doubling(ask: Ask) -> Iterator[Proposal]:
         peers = [exchanges.doubling_peers(order) for order in orders]
         for several in dict.fromkeys((1, digits if ascending else 1)):
             words = order if several == 1 else f"{several} orders of the dimensions"
-            if ask.collective.combining:
-                yield from _exchanged(ask, peers[:several], words)
-            else:
-                yield from ask.spread([exchanges.exchange(one) for one in peers[:several]], words)
+            yield from _exchanged(ask, peers[:several], words)
 
 
 def _exchanged(ask: Ask, peers: list[IntArray], words: str) -> Iterator[Proposal]:
-    """All contributions for everybody by exchanges of partial sums, the data dealt out to each."""
+    """Exchanges of all data, or of partial sums, the data dealt out to each of several orders."""
+    if not ask.collective.combining:
+        yield from ask.spread([exchanges.exchange(one) for one in peers], words)
+        return
     yield from ask.combine(
         len(peers),
         lambda chunk: exchanged(chunk, peers[chunk % len(peers)]),
@@ -165,7 +165,10 @@ def _exchanged(ask: Ask, peers: list[IntArray], words: str) -> Iterator[Proposal
 def _halved(
     ask: Ask, trees: list[Dissemination], owners: IntArray, words: str
 ) -> Iterator[Proposal]:
-    """The same by halving, each chunk towards its owner, and then doubling."""
+    """The same by halving sums, each chunk towards its owner, and then doubling."""
+    if not ask.collective.combining:
+        yield from ask.spread(trees, words)
+        return
     nodes, height = ask.nodes, trees[0].num_steps
     yield from ask.combine(
         nodes * len(trees),
@@ -191,40 +194,30 @@ def _swing(ask: Ask) -> Iterator[Proposal]:
         words = f"{name}, {_count(several, 'exchange')} at once"
         if ask.collective.combining:
             yield from _exchanged(ask, peers[:several], f"{words}, all data in each step")
-            owners = np.arange(ask.nodes)
-            yield from _halved(ask, trees[:several], owners, f"{words}, halving and doubling")
-        else:
-            yield from ask.spread(trees[:several], words)
+            words += ", halving and doubling"
+        yield from _halved(ask, trees[:several], np.arange(ask.nodes), words)
 
 
 def _halving_doubling(ask: Ask) -> Iterator[Proposal]:
     digits, nodes = ask.nodes.bit_length() - 1, ask.nodes
-    ranks, words = None, ""
-    text = str(ask.options["bigraph"])
+    text, words = str(ask.options["bigraph"]), ""
     graph = numbered_bigraph(text, nodes) if text else recognise_bigraph(ask.topology)
-    if graph is not None:
-        ranks = rank_mapping(graph)
-        if ranks is not None:
-            switches, each = len(graph.upper) * 2, len(graph.upper[0])
-            words = f", ranks mapped on a BiGraph of {switches} x {each}"
+    ranks = None if graph is None else rank_mapping(graph)
+    if graph is not None and ranks is not None:
+        switches, each = len(graph.upper) * 2, len(graph.upper[0])
+        words = f", ranks mapped on a BiGraph of {switches} x {each}"
     orders = exchanges.digit_orders(digits)
     trees = [exchanges.exchange(exchanges.doubling_peers(order, ranks)) for order in orders]
+    owners = np.arange(nodes) if ranks is None else ranks
     for several in dict.fromkeys((1, digits)):
-        note = ("recursive halving and doubling" if several == 1
-                else f"{several} orders of the dimensions") + words  # fmt: skip
-        if ask.collective.combining:
-            owners = np.arange(nodes) if ranks is None else ranks
-            yield from _halved(ask, trees[:several], owners, note)
-        else:
-            yield from ask.spread(trees[:several], note)
+        plain = "recursive halving and doubling"
+        note = plain if several == 1 else f"{several} orders of the dimensions"
+        yield from _halved(ask, trees[:several], owners, note + words)
 
 
-def _no_power_of_two(name: str) -> Callable[[Topology, Collective], str]:
-    def refuses(topology: Topology, _: Collective) -> str:
-        nodes = topology.num_nodes
-        return f"{name} needs P a power of two; it is {nodes}" if nodes & (nodes - 1) else ""
-
-    return refuses
+def _no_power_of_two(ask: Ask) -> str:
+    nodes = ask.nodes
+    return f"every exchange needs P a power of two; it is {nodes}" if nodes & (nodes - 1) else ""
 
 
 def _bruck(ask: Ask) -> Iterator[Proposal]:
@@ -247,10 +240,6 @@ def _all_pairs(ask: Ask) -> Iterator[Proposal]:
         yield from ask.spread([exchanges.all_pairs(ask.nodes)], "directly")
 
 
-def _fits_all(_: Topology, __: Collective) -> str:
-    return ""
-
-
 def _binomial(ask: Ask) -> Iterator[Proposal]:
     root = ask.least.one_destination
     if ask.least.one_source is not None:
@@ -259,10 +248,9 @@ def _binomial(ask: Ask) -> Iterator[Proposal]:
         yield from ask.spread([exchanges.binomial_gather(ask.nodes, root)], "nearest first")
 
 
-def _no_root(topology: Topology, collective: Collective) -> str:
-    ask = Ask(topology, collective, SeedLimits(), {}, NEVER)
+def _no_root(ask: Ask) -> str:
     if ask.least.one_source is None and ask.least.one_destination is None:
-        return f"a binomial tree has one root; in {collective.name} many nodes send to many"
+        return f"a binomial tree has one root; in {ask.collective.name} many nodes send to many"
     return ""
 
 
@@ -270,7 +258,7 @@ def _double_binary_tree(ask: Ask) -> Iterator[Proposal]:
     if not ask.collective.combining:
         root = ask.least.one_source
         assert root is not None  # `_no_source` looked
-        ways = [binary.rooted(tree) for tree in binary.broadcast_trees(ask.nodes, root)]
+        ways = [exchanges.rooted(tree) for tree in exchanges.broadcast_trees(ask.nodes, root)]
         for segments in ask.segments():
             yield from ask.spread(
                 ways,
@@ -279,8 +267,8 @@ def _double_binary_tree(ask: Ask) -> Iterator[Proposal]:
                 late=True,
             )
         return
-    parents = binary.allreduce_trees(ask.nodes)
-    trees = [binary.rooted(tree) for tree in parents]
+    parents = exchanges.allreduce_trees(ask.nodes)
+    trees = [exchanges.rooted(tree) for tree in parents]
     roots = [int(np.flatnonzero(tree < 0)[0]) for tree in parents]
     height = max(tree.num_steps for tree in trees)
     for segments in ask.segments():
@@ -295,13 +283,10 @@ def _double_binary_tree(ask: Ask) -> Iterator[Proposal]:
         )
 
 
-def _no_source(topology: Topology, collective: Collective) -> str:
-    if collective.combining:
+def _no_source(ask: Ask) -> str:
+    if ask.collective.combining or ask.least.one_source is not None:
         return ""
-    ask = Ask(topology, collective, SeedLimits(), {}, NEVER)
-    if ask.least.one_source is None:
-        return f"a double binary tree has one root; in {collective.name} many nodes send"
-    return ""
+    return f"a double binary tree has one root; in {ask.collective.name} many nodes send"
 
 
 def _ring2d(ask: Ask) -> Iterator[Proposal]:
@@ -327,8 +312,8 @@ def _ring2d(ask: Ask) -> Iterator[Proposal]:
     )
 
 
-def _no_grid(topology: Topology, _: Collective) -> str:
-    if grid.recognise_grid(topology) is None:
+def _no_grid(ask: Ask) -> str:
+    if grid.recognise_grid(ask.topology) is None:
         return "the links form neither a mesh nor a torus of two dimensions"
     return ""
 
@@ -337,16 +322,12 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'s' if number != 1 else ''}"
 
 
-ALL_PAIRS = ClassicSeed(_all_pairs, _fits_all, adds_up=True)
+ALL_PAIRS = ClassicSeed(_all_pairs, adds_up=True)
 BINOMIAL = ClassicSeed(_binomial, _no_root)
-BRUCK = ClassicSeed(_bruck, _fits_all)
+BRUCK = ClassicSeed(_bruck)
 DOUBLE_BINARY_TREE = ClassicSeed(_double_binary_tree, _no_source, adds_up=True)
-HALVING_DOUBLING = ClassicSeed(
-    _halving_doubling, _no_power_of_two("halving-doubling"), adds_up=True
-)
-RECURSIVE_DOUBLING = ClassicSeed(
-    _recursive_doubling, _no_power_of_two("recursive doubling"), adds_up=True
-)
+HALVING_DOUBLING = ClassicSeed(_halving_doubling, _no_power_of_two, adds_up=True)
+RECURSIVE_DOUBLING = ClassicSeed(_recursive_doubling, _no_power_of_two, adds_up=True)
 RING = ClassicSeed(_ring, _no_ring)
 RING2D = ClassicSeed(_ring2d, _no_grid, adds_up=True)
-SWING = ClassicSeed(_swing, _no_power_of_two("swing"), adds_up=True)
+SWING = ClassicSeed(_swing, _no_power_of_two, adds_up=True)

@@ -18,7 +18,7 @@ from syncoll.model import Topology
 from syncoll.plugins import Proposal
 from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
-from syncoll_classics import binary, exchanges, grid
+from syncoll_classics import exchanges, grid
 from syncoll_classics.bigraph import numbered_bigraph, rank_mapping, recognise_bigraph
 from syncoll_classics.demand import read_demand
 from syncoll_classics.dissemination import Dissemination
@@ -63,14 +63,14 @@ def test_disseminations_are_trees_with_times(nodes: int) -> None:
 @pytest.mark.parametrize("nodes", range(2, 40))
 def test_no_node_is_inside_both_binary_trees(nodes: int) -> None:
     root = nodes // 3
-    pairs = [(binary.broadcast_trees(nodes, root), 1), (binary.allreduce_trees(nodes), 0)]
+    pairs = [(exchanges.broadcast_trees(nodes, root), 1), (exchanges.allreduce_trees(nodes), 0)]
     for trees, above in pairs:
         inside = Counter[int]()
         for parents in trees:
             children = Counter(int(p) for p in parents if p >= 0)
             assert max(children.values()) <= 2
             assert (parents < 0).sum() == 1
-            family = binary.rooted(parents)
+            family = exchanges.rooted(parents)
             top = int(np.flatnonzero(parents < 0)[0])
             assert family.below(top)[top].all()
             assert family.num_steps <= ceil(log2(nodes))

@@ -33,7 +33,7 @@ def fits(specs: SpecLibrary) -> Callable[[str, str, str], Answer]:
         ("ring", "star(4)", "broadcast", "without node 0 the network falls apart"),
         ("recursive_doubling", "hub(6)", "allgather", "needs P a power of two; it is 6"),
         ("halving_doubling", "ring(5)", "allreduce", "needs P a power of two; it is 5"),
-        ("swing", "torus(3,4)", "allreduce", "swing needs P a power of two; it is 12"),
+        ("swing", "torus(3,4)", "allreduce", "needs P a power of two; it is 12"),
         ("binomial", "hub(4)", "alltoall", "has one root"),
         ("double_binary_tree", "hub(4)", "allgather", "has one root"),
         ("ring2d", "dgx1", "allgather", "neither a mesh nor a torus"),

@@ -10,14 +10,14 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from syncoll.arrays import FloatArray
 from syncoll.model import Topology
 from syncoll.plugins import Proposal
 from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
 from syncoll_classics.packing import pack_rings
-from syncoll_classics.pricing import priced_rings
+from syncoll_classics.pricing import cheap_tour, priced_rings
 from syncoll_classics.ring_bounds import rings_bound
-from syncoll_classics.tours import FloatArray, cheap_tour
 
 
 def later() -> float:

@@ -26,10 +26,8 @@ from syncoll.simulating.asynchronous import asynchronous
 from syncoll.simulating.workload import Workload, workload_of
 from syncoll.trust import require_valid
 from syncoll_classics.bigraph import BiGraph, rank_mapping
-from syncoll_classics.binary import allreduce_trees, rooted
-from syncoll_classics.combining import Carrying, joined, up_and_down
-from syncoll_classics.dissemination import Dissemination
-from syncoll_classics.exchanges import around, doubling_peers, exchange
+from syncoll_classics.dissemination import Carrying, Dissemination, joined, up_and_down
+from syncoll_classics.exchanges import allreduce_trees, around, doubling_peers, exchange, rooted
 from syncoll_classics.grid import grid_allreduce
 from syncoll_multitree.multitree import multitree
 from syncoll_multitree.switched import multitree_on_fabric
