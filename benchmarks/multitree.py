@@ -38,11 +38,12 @@ from syncoll.model import Fabric, Topology
 from syncoll.plugins import SeedLimits
 from syncoll.plugins.options import resolve_options
 from syncoll.routing import as_topology
+from syncoll_multitree.construction import TimedTrees
 from syncoll_multitree.multitree import multitree, places_of
 from syncoll_multitree.quotient import TranslationQuotient, fewest_steps
-from syncoll_multitree.switched import SEARCHES, multitree_on_fabric
-from syncoll_multitree.timed_trees import TimedTrees
+from syncoll_multitree.switched import SEARCHES
 from syncoll_multitree.translations import find_translations
+from tests.oracles.multitrees import multitree_on_fabric, translated
 
 LARGE = 64 << 20  # bytes: the largest that the paper tried
 
@@ -262,7 +263,7 @@ def building() -> None:
         least = max(-(-(machine.nodes - 1) // len(links)) for links in topology.in_links)
         symmetry = find_translations(topology)
         if symmetry:
-            make = partial(multitree, topology, translations=symmetry)
+            make = partial(translated, topology, symmetry)
             timed(machine, "translated", least, make)
         timed(machine, "each by itself", least, partial(multitree, topology))
     for machine in (fat_tree(8), bigraph(4, 8), bigraph(4, 16)):

@@ -7,22 +7,119 @@ order; the link is then taken.  When no tree can add a node the next step begins
 Each tree keeps its candidates as one list in order.  Within a step links only become taken and
 trees only grow, so a failed candidate fails until the end of the step: every tree walks its list
 once a step, at the cost of the lists' lengths, not the paper's O(V^2 E).
+
+Turns by root serve symmetric networks; on others trees with larger remaining height go first
+(section III.C.1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
-from syncoll_multitree.turns import Turns
+from syncoll.model import Algorithm
+from syncoll.scheduling import StepTree
 from syncoll_multitree.unit_network import UnitNetwork
 
-__all__ = ["Additions", "grow"]
+__all__ = ["TURNS", "Additions", "TimedTrees", "Turns", "grow"]
 
 Additions = list[tuple[int, int, int]]
 """(tree, link, time step from 0), in the order of allocation."""
+
+TURNS = ("root", "height", "missing")
+"""``root``: in the order of the roots.  ``height``: first what lacks the nodes farthest from it.
+``missing``: first what lacks most nodes."""
+
+
+@dataclass(frozen=True, eq=False)
+class TimedTrees:
+    """The result of Algorithm 1: the paper's allgather schedule of every tree.
+
+    Args:
+        roots: ``[N]``, the root of each tree.
+        edges: ``[M, 4]``: tree, parent, child, time step (from 0), in the order of allocation, the
+            sequence numbers of the paper's Figure 3.
+    """
+
+    roots: IntArray
+    edges: IntArray
+
+    @property
+    def num_steps(self) -> int:
+        """The time steps until every tree is complete."""
+        return int(self.edges[:, 3].max(initial=-1)) + 1
+
+    def trees(self) -> tuple[StepTree, ...]:
+        """The trees without their time steps."""
+        of: list[list[tuple[int, int]]] = [[] for _ in self.roots]
+        for tree, parent, child, _ in self.edges.tolist():
+            of[tree].append((parent, child))
+        return tuple(
+            StepTree(root, 1, tuple(edges))
+            for root, edges in zip(self.roots.tolist(), of, strict=True)
+        )
+
+    def to_algorithm(self, chunk_of: IntArray, rounds_per_step: tuple[int, ...]) -> Algorithm:
+        """Sends chunk ``chunk_of[tree]`` over every edge of a tree in the edge's time step."""
+        sends = self.edges.copy()
+        sends[:, 0] = chunk_of[sends[:, 0]]
+        return Algorithm(rounds_per_step, sends)
+
+
+class Turns:
+    """The nodes that trees lack, and the order of turns that follows.
+
+    Args:
+        kind: one of `TURNS`.
+        roots: of each tree; the order where nothing else decides.
+        distances: gives ``[P, P]``, sends between nodes; called for ``height`` only.
+        until: no time step begins after it.
+
+    Raises:
+        ModelError: on an unknown kind.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        roots: Sequence[int],
+        num_nodes: int,
+        distances: Callable[[], IntArray],
+        until: Deadline = NEVER,
+    ) -> None:
+        self._until = until
+        if kind not in TURNS:
+            raise ModelError(f"turns {kind!r}", None, "one of " + ", ".join(TURNS))
+        self._kind = kind
+        self.missing = [num_nodes - 1] * len(roots)
+        if kind == "height":
+            self._distances = distances()
+            self._to_node = [self._distances[root].copy() for root in roots]
+            self._heights = [int(row.max()) for row in self._to_node]
+
+    def sort(self, trees: list[int]) -> None:
+        """Sorts trees for the next time step; raises OutOfTimeError if it is too late for one."""
+        self._until.check()
+        missing = self.missing
+        if self._kind == "height":
+            heights = self._heights
+            trees.sort(key=lambda tree: (-heights[tree], -missing[tree], tree))
+        elif self._kind == "missing":
+            trees.sort(key=lambda tree: (-missing[tree], tree))
+
+    def end_step(self, fresh: Mapping[int, Sequence[int]]) -> None:
+        """Takes note of the nodes that each tree got in a time step."""
+        if self._kind != "height":
+            return
+        for tree, nodes in fresh.items():
+            row = self._to_node[tree]
+            np.minimum(row, self._distances[list(nodes)].min(axis=0), out=row)
+            self._heights[tree] = int(row.max())
 
 
 def grow(

@@ -1,4 +1,4 @@
-"""multitree: the timed trees of a topology, in whichever way is fastest."""
+"""multitree: the timed trees of a topology."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from syncoll.arrays import IntArray
+from syncoll.clock import remembering
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Topology
 from syncoll.symmetry.products import find_products
-from syncoll_multitree.construction import grow
-from syncoll_multitree.quotient import TranslationQuotient, fewest_steps
-from syncoll_multitree.timed_trees import TimedTrees
-from syncoll_multitree.translations import Translations
-from syncoll_multitree.turns import TURNS
+from syncoll_multitree.construction import TURNS, TimedTrees, grow
 from syncoll_multitree.unit_network import ORDERS, UnitNetwork
 
 __all__ = ["copies_of", "multitree", "places_of", "usual_turns"]
@@ -32,7 +29,6 @@ def multitree(
     rounds: int = 1,
     order: str = "far",
     turns: str = "any",
-    translations: Sequence[Translations] = (),
     places: IntArray | None = None,
     until: Deadline = NEVER,
 ) -> TimedTrees:
@@ -43,9 +39,6 @@ def multitree(
         rounds: q, of a time step: a link of bandwidth b is used ``floor(b q)`` times.
         order: of a node's neighbours, a name of `ORDERS`.
         turns: one of `TURNS`, or ``any`` for those of `usual_turns`.
-        translations: known groups.  Only one tree of each copy of the roots is grown, in the order
-            of neighbours with the fewest time steps (`order` and `turns` do not matter), and moved
-            to the others.  The roots must be ``0 … P-1``, once or several times over.
         places: ``[P]``, the numbers of nodes in the order of neighbours; by default their own.
         until: no time step begins after it.
 
@@ -60,12 +53,6 @@ def multitree(
     if turns not in (*TURNS, "any"):
         raise ModelError(f"turns {turns!r}", None, "any or one of " + ", ".join(TURNS))
     roots = range(nodes) if roots is None else roots
-    if translations:
-        copies = copies_of(topology, roots)
-        if copies is None:
-            raise ModelError("translations move the tree of one node to every node, in order")
-        quotients = [TranslationQuotient(topology, group) for group in translations]
-        return fewest_steps(quotients, copies, rounds, until).expand()
     if turns == "any":
         turns = usual_turns(topology, roots)
     counted = None if places is None else places.tolist()
@@ -84,6 +71,7 @@ def copies_of(topology: Topology, roots: Sequence[int]) -> int | None:
     return copies if not rest and list(roots) == list(range(topology.num_nodes)) * copies else None
 
 
+@remembering
 def places_of(topology: Topology) -> IntArray:
     """``[P]``: numbers of nodes for orders: row by row on even grids, else their own.
 

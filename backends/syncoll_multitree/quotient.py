@@ -22,8 +22,7 @@ import numpy as np
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import OutOfTimeError
 from syncoll.model import Topology
-from syncoll_multitree.construction import Additions, grow
-from syncoll_multitree.timed_trees import TimedTrees
+from syncoll_multitree.construction import Additions, TimedTrees, grow
 from syncoll_multitree.translations import Translations
 from syncoll_multitree.unit_network import UnitNetwork
 

@@ -15,22 +15,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, partial
 from math import lcm
 
 import numpy as np
 
 from syncoll.arrays import IntArray
+from syncoll.clock import remembering
 from syncoll.deadline import Deadline
 from syncoll.errors import OutOfTimeError
 from syncoll.model import UNREACHABLE, Algorithm, Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.scheduling import schedule_trees
+from syncoll_multitree.construction import TimedTrees
 from syncoll_multitree.multitree import copies_of, multitree, places_of, usual_turns
 from syncoll_multitree.quotient import MOST_ORDERS, TranslationQuotient, fewest_steps
 from syncoll_multitree.switched import SEARCHES, multitree_on_fabric
-from syncoll_multitree.timed_trees import TimedTrees
 from syncoll_multitree.translations import find_translations
 from syncoll_multitree.unit_network import UnitNetwork
 
@@ -160,24 +160,10 @@ class _Grown:
         return self.expand().to_algorithm(self.chunk_of, self.rounds_per_step)
 
 
-class _Structure:
-    """What a topology looks like, found when first asked for."""
-
-    def __init__(self, topology: Topology) -> None:
-        self._topology = topology
-
-    @cached_property
-    def quotients(self) -> tuple[TranslationQuotient, ...]:
-        """The topology under its groups of translations, if it has any."""
-        return tuple(
-            TranslationQuotient(self._topology, group)
-            for group in find_translations(self._topology)
-        )
-
-    @cached_property
-    def places(self) -> IntArray:
-        """The numbers of nodes that serve orders."""
-        return places_of(self._topology)
+@remembering
+def _quotients(topology: Topology) -> tuple[TranslationQuotient, ...]:
+    """The topology under its groups of translations, if it has any."""
+    return tuple(TranslationQuotient(topology, group) for group in find_translations(topology))
 
 
 def _grown(
@@ -189,14 +175,13 @@ def _grown(
     """All trees, within the limits of a turn."""
     limit = turn.until
     switched = topology.fabric is not None and topology.fabric.num_switches > 0
-    over_links = partial(_over_links, structure=_Structure(topology))
     for chunks in range(1, min(int(options["trees"]), turn.limits.max_chunks or 1 << 30) + 1):
         if not collective.admits(topology.num_nodes, chunks):
             continue
         table_roots = collective.tabulate(topology.num_nodes, chunks).roots
         if table_roots is None:
             continue
-        for make in (_over_switches, over_links) if switched else (over_links,):
+        for make in (_over_switches, _over_links) if switched else (_over_links,):
             try:
                 for made in make(topology, chunks, table_roots, options, limit):
                     yield made
@@ -213,8 +198,6 @@ def _over_links(
     table_roots: IntArray,
     options: Mapping[str, OptionValue],
     until: Deadline,
-    *,
-    structure: _Structure,
 ) -> Iterator[_Grown]:
     """Trees whose edges are sent in their own time steps, for longer and longer time steps."""
     order, turns = str(options["order"]), str(options["turns"])
@@ -222,11 +205,12 @@ def _over_links(
     if order == turns == "any":
         chunk_of = _turn_order(table_roots)
         copies = copies_of(topology, table_roots[chunk_of].tolist())
-        if copies is not None and structure.quotients:
-            yield from _translated(structure.quotients, chunks, chunk_of, copies, until)
+        quotients = () if copies is None else _quotients(topology)
+        if copies is not None and quotients:
+            yield from _translated(quotients, chunks, chunk_of, copies, until)
             return
     # Ties are then broken by the place in a grid, where the network is one.
-    places = None if order == "index" else structure.places
+    places = None if order == "index" else places_of(topology)
     chunk_of = _turn_order(table_roots, places)
     roots = table_roots[chunk_of].tolist()
 

@@ -1,9 +1,8 @@
 """MultiTree on networks with switches (MultiTree paper, section III.C.3).
 
-A link of a fabric is as many connections as its bandwidth holds units, by default the greatest
-common divisor of all bandwidths.  The child of a node p is found breadth first from p over free
-connections through switches; all connections on the way are then taken.  Without switches this is
-Algorithm 1 itself.
+A link of a fabric is as many connections as its bandwidth holds units.  The child of a node p is
+found breadth first from p over free connections through switches; all connections on the way are
+then taken.  Without switches this is Algorithm 1 itself.
 
 Neighbours of a switch are tried from the searching node's number upwards and then from the lowest,
 so that the nodes of a switch do not all choose the same one.
@@ -20,7 +19,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise, product
-from math import gcd, lcm
 
 import numpy as np
 
@@ -29,11 +27,10 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Fabric, Link
 from syncoll.model.distances import distances
-from syncoll_multitree.timed_trees import TimedTrees
-from syncoll_multitree.turns import Turns
+from syncoll_multitree.construction import TimedTrees, Turns
 from syncoll_multitree.unit_network import ORDERS
 
-__all__ = ["SEARCHES", "RoutedTrees", "connection_unit", "multitree_on_fabric"]
+__all__ = ["SEARCHES", "RoutedTrees", "multitree_on_fabric"]
 
 SEARCHES = ("near", "node")
 """How a tree looks for its next node; see above."""
@@ -53,18 +50,11 @@ class RoutedTrees:
     unit: Fraction
 
 
-def connection_unit(fabric: Fabric) -> Fraction:
-    """The greatest bandwidth of which every link's is a multiple."""
-    amounts = [link.bandwidth for link in fabric.links]
-    down = lcm(*(b.denominator for b in amounts))
-    return Fraction(gcd(*(int(b * down) for b in amounts)), down) if amounts else Fraction(1)
-
-
 def multitree_on_fabric(
     fabric: Fabric,
     roots: Sequence[int] | None = None,
     *,
-    unit: Fraction | None = None,
+    unit: Fraction,
     search: str = "near",
     order: str = "index",
     turns: str = "root",
@@ -89,7 +79,6 @@ def multitree_on_fabric(
         raise ModelError(f"search {search!r}", None, "one of " + ", ".join(SEARCHES))
     if order not in ORDERS:
         raise ModelError(f"order {order!r}", None, "one of " + ", ".join(ORDERS))
-    unit = connection_unit(fabric) if unit is None else unit
     if unit <= 0:
         raise ModelError(f"a unit of bandwidth {unit}", None, "a bandwidth above 0")
     full = {ends: int(b / unit) for ends, b in fabric.bandwidths.items() if b >= unit}

