@@ -81,7 +81,9 @@ def _trace(
     strict: bool,
 ) -> bytes:
     """One rank's file."""
-    scalable = _is_scalable(lowered.layout, sizes)
+    # Newer versions of ASTRA-sim scale chunks to the simulated size, if P divides them.
+    collective = lowered.layout.collective
+    scalable = collective.kind in _SYSTEM_KEYS and sizes.count % collective.num_nodes == 0
     parts = [delimited(_metadata(request, lowered.layout, rank))]
     step, earlier, pending = -1, list[int](), list[int]()
     for planned in rank_nodes(request, lowered, rank):
@@ -105,14 +107,6 @@ def _trace(
         node.name, node.type = "nothing to do", NodeType.COMPUTE
         parts.append(delimited(node))
     return b"".join(parts)
-
-
-def _is_scalable(layout: Layout, sizes: MessageSizes) -> bool:
-    """Whether newer versions of ASTRA-sim can scale the chunks to the simulated size:  P divides
-    them.
-    """
-    collective = layout.collective
-    return collective.kind in _SYSTEM_KEYS and sizes.count % collective.num_nodes == 0
 
 
 def _metadata(request: ExportRequest, layout: Layout, rank: int) -> Any:

@@ -6,8 +6,6 @@ The writer is in `syncoll_goal.writer`.  The checker, in `syncoll_goal.checker`,
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from syncoll.plugins import MESSAGE_OPTIONS, ExporterRecord, Option
 
 OPTIONS = (
@@ -30,17 +28,12 @@ OPTIONS = (
 )
 
 
-def _recognises(path: Path, head: bytes) -> bool:
-    """Recognises a name that ends in .goal, and the statement of every schedule."""
-    return path.suffix == ".goal" and b"num_ranks" in head
-
-
 RECORD = ExporterRecord(
     name="goal",
     summary="GOAL schedules, for LogGOPSim and htsim",
     load="syncoll_goal.writer:GoalExporter",
     load_checker="syncoll_goal.checker:GoalChecker",
     options=OPTIONS,
-    recognises=_recognises,
+    recognises=lambda path, head: path.suffix == ".goal" and b"num_ranks" in head,
 )
 RECORDS = (RECORD,)

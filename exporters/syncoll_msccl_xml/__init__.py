@@ -7,7 +7,6 @@ The writer is in `syncoll_msccl_xml.writer`, the checker, which shares no code w
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from syncoll.plugins import ExporterRecord, Option
 
@@ -57,17 +56,13 @@ _START = re.compile(
 )
 
 
-def _recognises(_path: Path, head: bytes) -> bool:
-    """Also with a first line that the runtimes refuse, so that the checker can say so."""
-    return _START.match(head) is not None
-
-
 RECORD = ExporterRecord(
     name="msccl-xml",
     summary="MSCCL XML, for microsoft/msccl, msccl-executor-nccl and RCCL",
     load="syncoll_msccl_xml.writer:MscclXmlExporter",
     load_checker="syncoll_msccl_xml.checker:MscclXmlChecker",
     options=OPTIONS,
-    recognises=_recognises,
+    # Also with a first line that the runtimes refuse, so that the checker can say so.
+    recognises=lambda _path, head: _START.match(head) is not None,
 )
 RECORDS = (RECORD,)

@@ -48,8 +48,12 @@ class MscclppExporter:
     def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
         """See `syncoll.plugins.Exporter`."""
         kind, why = str(options["channel"]), ""
-        collective = kind_of(request.instance)
-        _require_known(collective, request)
+        if request.in_place and kind_of(request.instance).kind is Kind.SCATTER:
+            raise ExportError(
+                "scatter in place cannot be said in MSCCL++: the output begins elsewhere at each "
+                "rank, and the runtime adds the offset of the rank that writes; export it out of "
+                "place"
+            )
         _require_options(options)
         channels = Channels(request, kind)
         if kind == "switch" or (kind == "auto" and counts_on_switches(request)):
@@ -109,7 +113,7 @@ def _exported(
         "gpus": gpus,
         **_told(request, layout),
     }
-    files = {f"{name}.json": _text(plan).encode("ascii")}
+    files = {f"{name}.json": f"{_pretty(plan, 0)}\n".encode("ascii")}
     return Exported(files, (*notes, *more_notes), in_switches=in_switches)
 
 
@@ -177,14 +181,6 @@ def _program(
             if wanted == "yes":
                 raise
     return program_of(lower(request, zero_copy=True), channels.kind, most), None
-
-
-def _require_known(collective: StandardCollective, request: ExportRequest) -> None:
-    if request.in_place and collective.kind is Kind.SCATTER:
-        raise ExportError(
-            "scatter in place cannot be said in MSCCL++: the output begins elsewhere at each rank, "
-            "and the runtime adds the offset of the rank that writes; export it out of place"
-        )
 
 
 def _require_options(options: Mapping[str, OptionValue]) -> None:
@@ -360,12 +356,8 @@ def _own_buffers(sizes: Sizes) -> Iterator[str]:
         )
 
 
-def _text(plan: dict[str, Any]) -> str:
-    """JSON with one line for each operation, so that people can read it."""
-    return _pretty(plan, 0) + "\n"
-
-
 def _pretty(value: Any, depth: int) -> str:
+    """JSON with one line for each operation, so that people can read it."""
     flat = json.dumps(value)
     if len(flat) + 2 * depth <= 98 or not isinstance(value, dict | list):
         return flat

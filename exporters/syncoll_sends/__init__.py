@@ -33,10 +33,6 @@ def _is_csv(_path: Path, head: bytes) -> bool:
     return names >= {name.encode() for name in _REQUIRED}
 
 
-def _is_parquet(_path: Path, head: bytes) -> bool:
-    return head.startswith(b"PAR1")
-
-
 CSV = ExporterRecord(
     name="csv",
     summary="the sends as a table of comma-separated values, for people",
@@ -51,6 +47,6 @@ PARQUET = ExporterRecord(
     load="syncoll_sends.parquet_table:ParquetExporter",
     load_checker="syncoll_sends.parquet_table:ParquetChecker",
     installed=lambda: installed_distribution("pyarrow", "pyarrow", extra="parquet"),
-    recognises=_is_parquet,
+    recognises=lambda _path, head: head.startswith(b"PAR1"),
 )
 RECORDS = (CSV, PARQUET)

@@ -41,27 +41,19 @@ _EDGES = re.compile(r'"(links|edges)"\s*:\s*\[')
 _GRAPHML = re.compile(r"<graphml[\s>]")
 
 
-def _recognises_node_link(text: str) -> bool:
-    return _NODES.search(text) is not None and _EDGES.search(text) is not None
-
-
-def _recognises_graphml(text: str) -> bool:
-    return _GRAPHML.search(text[:20_000]) is not None
-
-
 NODE_LINK = ImporterRecord(
     name="node-link",
     summary="node-link JSON of networkx (node_link_data): edges with a bandwidth, nodes that are "
     "switches",
     load="syncoll_graphs.importers:NodeLinkImporter",
-    recognises=_recognises_node_link,
+    recognises=lambda text: None not in (_NODES.search(text), _EDGES.search(text)),
     options=_OPTIONS,
 )
 GRAPHML = ImporterRecord(
     name="graphml",
     summary="GraphML of networkx and others: edges with a bandwidth, nodes that are switches",
     load="syncoll_graphs.importers:GraphmlImporter",
-    recognises=_recognises_graphml,
+    recognises=lambda text: _GRAPHML.search(text, 0, 20_000) is not None,
     options=_OPTIONS,
 )
 RECORDS = (NODE_LINK, GRAPHML)

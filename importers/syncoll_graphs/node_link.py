@@ -73,7 +73,8 @@ def node_link_graph(data: Any, label: str) -> ImportedGraph:
         raise complaint(label, f"{len(nodes)} nodes and {len(edges)} edges; at most {_MOST} each")
     attributes = data.get("graph", {})
     if isinstance(attributes, list):  # networkx 1 wrote pairs
-        attributes = dict(pair for pair in attributes if _is_pair(pair))
+        pairs = [pair for pair in attributes if isinstance(pair, list) and len(pair) == 2]
+        attributes = {key: value for key, value in pairs if isinstance(key, str)}
     if not isinstance(attributes, dict):
         raise complaint(label, f"its graph is {shown(attributes)}", expected="an object")
     number: dict[str, int] = {}
@@ -137,7 +138,3 @@ def _flag(data: dict[str, Any], name: str, label: str) -> bool:
     if not isinstance(value, bool):
         raise complaint(label, f"its {name} is {shown(value)}", expected="true or false")
     return value
-
-
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and isinstance(value[0], str)

@@ -9,14 +9,10 @@ from syncoll.plugins import ImporterRecord
 _TYPE = re.compile(r'"msccl_type"\s*:\s*"topology"')
 
 
-def _recognises(text: str) -> bool:
-    return _TYPE.search(text) is not None
-
-
 RECORD = ImporterRecord(
     name="msccl-topology",
     summary="topology JSON of msccl-tools: links in chunks per round, and switches that cap sums",
     load="syncoll_msccl_topology.importer:MscclTopologyImporter",
-    recognises=_recognises,
+    recognises=lambda text: _TYPE.search(text) is not None,
 )
 RECORDS = (RECORD,)

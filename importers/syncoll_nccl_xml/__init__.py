@@ -16,16 +16,12 @@ _START = re.compile(
 )
 
 
-def _recognises(text: str) -> bool:
-    """Also NCCL's files of rings and trees, so that the importer can say what they are."""
-    return _START.match(text.removeprefix("\ufeff")[:20_000]) is not None
-
-
 RECORD = ImporterRecord(
     name="nccl-xml",
     summary="NCCL and RCCL topology XML: a job run with NCCL_TOPO_DUMP_FILE=FILE writes it",
     load="syncoll_nccl_xml.importer:NcclXmlImporter",
-    recognises=_recognises,
+    # Also NCCL's files of rings and trees, so that the importer can say what they are.
+    recognises=lambda text: _START.match(text.removeprefix("\ufeff")[:20_000]) is not None,
     options=(
         Option(
             "network",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import comb
 
 from syncoll.importing import Cables
 from syncoll_smi.matrices import DeviceMatrix, groups
@@ -57,7 +58,7 @@ class Island:
                 text += " H100 and B200 both have 18; say gpu=b200 where it is one."
             return [text]
         uniform = len(set(self.counts.values())) == 1
-        if uniform and len(self.gpus) > 2 and len(self.counts) == _pairs(len(self.gpus)):
+        if uniform and len(self.gpus) > 2 and len(self.counts) == comb(len(self.gpus), 2):
             (count,) = set(self.counts.values())
             return [
                 f"Every pair of {mine} is taken to have {_links(count)} of its own; if they lead "
@@ -68,10 +69,6 @@ class Island:
 
 def _links(count: int) -> str:
     return "1 NVLink" if count == 1 else f"{count} NVLinks"
-
-
-def _pairs(number: int) -> int:
-    return number * (number - 1) // 2
 
 
 def islands(matrix: DeviceMatrix, counts: Counts, nvswitch: str, label: str) -> list[Island]:

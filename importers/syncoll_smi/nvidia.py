@@ -17,7 +17,7 @@ from syncoll.plugins import Imported, NetworkCard, OptionValue
 from syncoll_smi.islands import islands
 from syncoll_smi.matrices import DeviceMatrix, Line, lines_of, read_matrix
 from syncoll_smi.options import Pcie, link_speed, pcie_option
-from syncoll_smi.pcie import Level, Meeting, add_pcie, named, separate
+from syncoll_smi.pcie import Level, add_pcie, named
 
 __all__ = ["NvidiaSmiImporter"]
 
@@ -71,22 +71,15 @@ class NvidiaSmiImporter:
                 f"{speed.reason}; the matrix does not tell."
             )
             notes += [text for island in found for text in island.notes(matrix.names)]
-        above: dict[Level, list[int]] = {}
         parts = [island.gpus for island in found]
         joined = {gpu for part in parts for gpu in part}
         parts += [(gpu,) for gpu in range(len(matrix.names)) if gpu not in joined]
-        if pcie.use == "always" or (pcie.use == "auto" and len(parts) > 1):
-            meeting = Meeting(levels, _sockets(matrix, label))
-            more, tree, above = add_pcie(cables, matrix.names, meeting, pcie, label)
-            notes += more
-            switches += tree
-        elif len(parts) > 1:
-            raise separate(matrix, parts, "NVLinks", label)
-        elif levels:
-            notes.append(
-                f"{len(levels)} of {len(matrix.pairs)} pairs have no NVLinks, and no link here: "
-                f"PCIe is left out (pcie={float(pcie.rate):g} takes it too)."
-            )
+        words = "NVLinks", "have no NVLinks, and no link"
+        more, tree, above = add_pcie(
+            cables, matrix, parts, levels, lambda: _sockets(matrix, label), pcie, words, label
+        )
+        notes += more
+        switches += tree
         cards = _cards(matrix, _legend(lines), above, label)
         return Imported(
             cables.fabric(),

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 
-from syncoll.errors import ImportFormatError
+from networkx.utils import UnionFind
+
 from syncoll.importing import Cables, complaint
 from syncoll.importing.errors import shortened
 from syncoll_smi.matrices import DeviceMatrix
 from syncoll_smi.options import Pcie
 
-__all__ = ["Level", "Meeting", "add_pcie", "named", "separate"]
+__all__ = ["Level", "add_pcie", "named"]
 
 
 class Level(IntEnum):
@@ -31,31 +31,46 @@ class Level(IntEnum):
     SOCKETS = 4
 
 
-@dataclass(frozen=True)
-class Meeting:
-    """The levels at which pairs of GPUs meet.
+def add_pcie(
+    cables: Cables,
+    matrix: DeviceMatrix,
+    parts: Sequence[Sequence[int]],
+    levels: Mapping[tuple[int, int], Level],
+    sockets_of: Callable[[], tuple[str, ...]],
+    pcie: Pcie,
+    words: tuple[str, str],
+    label: str,
+) -> tuple[list[str], list[str], dict[Level, list[int]]]:
+    """Adds PCIe to the links of a machine if it is wanted, or other links leave GPUs in parts.
 
     Args:
-        levels: of each pair, the smaller number first; pairs hidden by another kind of link lack.
-        sockets: name of each GPU's CPU socket; empty if unknown.
-    """
-
-    levels: Mapping[tuple[int, int], Level]
-    sockets: tuple[str, ...]
-
-
-def add_pcie(
-    cables: Cables, names: Sequence[str], meeting: Meeting, pcie: Pcie, label: str
-) -> tuple[list[str], list[str], dict[Level, list[int]]]:
-    """Adds the tree to the links of a machine.
+        levels: of each pair without other links where it meets, the smaller number first.
+        sockets_of: finds the name of each GPU's CPU socket; empty if unknown.
+        words: for the other links, and for pairs without them.
 
     Returns:
         Notes on assumptions, names of the added switches, and for each level the highest vertex
         above each GPU that is not above the level.
 
     Raises:
-        ImportFormatError: if no tree gives this.
+        ImportFormatError: if no tree gives this, or GPUs are in parts and PCIe is not to be taken.
     """
+    names, (links, without) = matrix.names, words
+    if pcie.use == "never" and len(parts) > 1:
+        separate = [named([names[gpu] for gpu in part]) for part in parts]
+        raise matrix.header.wrong(
+            label,
+            f"{links} do not join all GPUs; these are separate: {' | '.join(separate[:16])}"
+            f"{' | …' if len(separate) > 16 else ''}",
+            "pcie=auto, or the speed of PCIe in GB/s such as pcie=16",
+        )
+    if pcie.use == "never" or (pcie.use == "auto" and len(parts) == 1):
+        note = (
+            f"{len(levels)} of {len(matrix.pairs)} pairs {without} here: PCIe is left out "
+            f"(pcie={float(pcie.rate):g} takes it too)."
+        )
+        return [note] if levels else [], [], {}
+    known = sockets_of()
     switches: list[str] = []
 
     def new(name: str) -> int:
@@ -63,13 +78,13 @@ def add_pcie(
         return cables.new_switch()
 
     tops = list(range(len(names)))
-    lower = _groups(names, meeting, Level.SWITCH, label)
+    lower = _groups(names, levels, Level.SWITCH, label)
     tops = _join(cables, names, lower, tops, pcie, lambda n: new(f"PCIe switch of {n}"))
     above = {Level.SWITCH: tops}
-    upper = _groups(names, meeting, Level.SWITCHES, label)
+    upper = _groups(names, levels, Level.SWITCHES, label)
     tops = _join(cables, names, upper, tops, pcie, lambda n: new(f"upper PCIe switch of {n}"))
     above[Level.SWITCHES] = tops
-    sockets = _groups(names, meeting, Level.SOCKET, label, hidden=True)
+    sockets = _groups(names, levels, Level.SOCKET, label, known)
     several = len(sockets) > 1
     tops = _join(cables, names, sockets, tops, pcie, lambda n: new(f"CPU of {n}"), always=several)
     above[Level.HOST_BRIDGE] = above[Level.SOCKET] = above[Level.SOCKETS] = tops
@@ -86,7 +101,7 @@ def add_pcie(
         f"GB/s in each direction ({speed}; option pcie); the tool tells how they are joined, not "
         "how fast."
     ]
-    if any(level > Level.SWITCHES for level in meeting.levels.values()):
+    if any(level > Level.SWITCHES for level in levels.values()):
         notes.append(
             "GPUs that meet at a host bridge or in the CPU may have to copy through the host's "
             "memory, which is slower than the lanes."
@@ -124,71 +139,54 @@ def _join(
 
 
 def _groups(
-    names: Sequence[str], meeting: Meeting, level: Level, label: str, *, hidden: bool = False
+    names: Sequence[str],
+    levels: Mapping[tuple[int, int], Level],
+    level: Level,
+    label: str,
+    sockets: tuple[str, ...] | None = None,
 ) -> list[list[int]]:
     """The GPUs that meet at most at a level.
 
-    With `hidden`, unknown pairs are taken to meet there, unless their sockets differ or others of
+    With `sockets`, unknown pairs are taken to meet there, unless their sockets differ or others of
     their groups meet higher up.
     """
-    above = list(range(len(names)))
-
-    def head(gpu: int) -> int:
-        while above[gpu] != gpu:
-            above[gpu] = above[above[gpu]]
-            gpu = above[gpu]
-        return gpu
-
-    for (a, b), where in meeting.levels.items():
+    joined: UnionFind[int] = UnionFind(range(len(names)))
+    for (a, b), where in levels.items():
         if where <= level:
-            above[head(a)] = head(b)
-    for (a, b), where in meeting.levels.items():
-        if where > level and head(a) == head(b):
+            joined.union(a, b)
+    for (a, b), where in levels.items():
+        if where > level and joined[a] == joined[b]:
+            met = named([names[c] for c in range(len(names)) if joined[c] == joined[a]])
             between = next(
-                (c for c in range(len(names)) if c not in (a, b) and head(c) == head(a)), a
+                (c for c in range(len(names)) if c not in (a, b) and joined[c] == joined[a]), a
             )
             raise complaint(
                 label,
-                f"{names[a]} and {names[b]} meet higher up than each of them meets others of "
-                f"{named([names[c] for c in range(len(names)) if head(c) == head(a)])}, such as "
-                f"{names[between]}: no tree of PCIe switches gives that",
+                f"{names[a]} and {names[b]} meet higher up than each of them meets others of {met},"
+                f" such as {names[between]}: no tree of PCIe switches gives that",
                 expected="a matrix as the tool printed it; with pcie=no, PCIe is left out",
             )
-    if hidden:
+    if sockets is not None:
         apart: dict[int, set[int]] = {}
-        for (a, b), where in meeting.levels.items():
+        for (a, b), where in levels.items():
             if where > level:
-                apart.setdefault(head(a), set()).add(head(b))
-                apart.setdefault(head(b), set()).add(head(a))
+                apart.setdefault(joined[a], set()).add(joined[b])
+                apart.setdefault(joined[b], set()).add(joined[a])
         for a in range(len(names)):
             for b in range(a + 1, len(names)):
-                one, other = head(a), head(b)
-                if one == other or (a, b) in meeting.levels or other in apart.get(one, ()):
+                one, other = joined[a], joined[b]
+                if one == other or (a, b) in levels or other in apart.get(one, ()):
                     continue
-                if meeting.sockets and meeting.sockets[a] != meeting.sockets[b]:
+                if sockets and sockets[a] != sockets[b]:
                     continue
-                above[one] = other
+                joined.union(a, b)
+                if joined[a] == one:
+                    one, other = other, one
                 for third in apart.pop(one, ()):
                     apart[third].discard(one)
                     apart[third].add(other)
                     apart.setdefault(other, set()).add(third)
-    groups: dict[int, list[int]] = {}
-    for gpu in range(len(names)):
-        groups.setdefault(head(gpu), []).append(gpu)
-    return sorted(groups.values())
-
-
-def separate(
-    matrix: DeviceMatrix, parts: Sequence[Sequence[int]], links: str, label: str
-) -> ImportFormatError:
-    """An error: links do not join all GPUs, and PCIe is not to be taken."""
-    names = [named([matrix.names[gpu] for gpu in part]) for part in parts]
-    return matrix.header.wrong(
-        label,
-        f"{links} do not join all GPUs; these are separate: {' | '.join(names[:16])}"
-        f"{' | …' if len(names) > 16 else ''}",
-        "pcie=auto, or the speed of PCIe in GB/s such as pcie=16",
-    )
+    return sorted(map(sorted, joined.to_sets()))
 
 
 def named(names: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from syncoll.importing import Cables
 from syncoll.plugins import Imported
 from syncoll_smi.matrices import DeviceMatrix, Line, groups, read_matrix
 from syncoll_smi.options import Pcie, Speed
-from syncoll_smi.pcie import Level, Meeting, add_pcie, named, separate
+from syncoll_smi.pcie import Level, add_pcie, named
 
 __all__ = ["SmiReport", "machine_of", "titled_matrices"]
 
@@ -150,20 +150,13 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie, label: str) -> Impor
             "tool counts more than one hop between them, or twice the weight."
         )
     parts = groups(direct, len(matrix.names))
-    switches: list[str] = []
-    if pcie.use == "always" or (pcie.use == "auto" and len(parts) > 1):
-        meeting = Meeting(levels, report.sockets)
-        more, switches, _ = add_pcie(cables, matrix.names, meeting, pcie, label)
-        notes += more
-        if not report.sockets:
-            notes.append("NUMA nodes are not in the text: all GPUs are taken to be on one CPU.")
-    elif len(parts) > 1:
-        raise separate(matrix, parts, "xGMI links", label)
-    elif levels:
-        notes.append(
-            f"{len(levels)} of {len(matrix.pairs)} pairs are joined by PCIe, and have no link "
-            f"here: PCIe is left out (pcie={float(pcie.rate):g} takes it too)."
-        )
+    words = "xGMI links", "are joined by PCIe, and have no link"
+    more, switches, above = add_pcie(
+        cables, matrix, parts, levels, lambda: report.sockets, pcie, words, label
+    )
+    notes += more
+    if above and not report.sockets:
+        notes.append("NUMA nodes are not in the text: all GPUs are taken to be on one CPU.")
     fabric = cables.fabric()
     return Imported(fabric, tuple(notes), matrix.names, tuple(switches), interconnect="xGMI")
 

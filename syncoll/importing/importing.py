@@ -48,10 +48,11 @@ def import_machine(
         imported = with_latencies(imported)
         _check(imported, label)
     except ImportFormatError as error:
-        hints = _hints(text, record, others or {})
-        if not hints:
+        names, failed = _recognising(text, {**(others or {}), record.name: record})
+        if record.name in names or not (names or failed):
             raise
-        raise ImportFormatError("\n".join([str(error), *hints])) from None
+        hints = [f"it looks like something for the importer {' or '.join(names)}"] * bool(names)
+        raise ImportFormatError("\n".join([str(error), *hints, *failed])) from None
     return imported
 
 
@@ -70,15 +71,6 @@ def _read(
         ) from None
     except LocatedError as error:
         raise ImportFormatError(f"{label}: {error}") from None
-
-
-def _hints(text: str, record: ImporterRecord, others: Mapping[str, ImporterRecord]) -> list[str]:
-    """Which importers know a text that this one refused, and which could not be asked."""
-    names, failed = _recognising(text, {**others, record.name: record})
-    if record.name in names:
-        return []
-    found = [f"it looks like something for the importer {' or '.join(names)}"] if names else []
-    return found + failed
 
 
 def _recognising(text: str, importers: Mapping[str, ImporterRecord]) -> tuple[list[str], list[str]]:

@@ -74,7 +74,10 @@ def threads_of(
         counters += [
             f"the flag of thread block {block.id} of rank {gpu.id}" for block in gpu.blocks
         ]
-        flagged = [_flagged(block) for block in gpu.blocks]
+        flagged = [
+            [i for i, step in enumerate(block.steps) if step.hasdep and step.type != "nop"]
+            for block in gpu.blocks
+        ]
         for block in gpu.blocks:
             maker = _Maker(
                 block,
@@ -103,13 +106,6 @@ def _buffers(
     else:
         i, o = (memory.add(gpu.id, *one).start for one in (("i", i_size), ("o", o_size)))
     return {"i": i, "o": o, "s": memory.add(gpu.id, "s", gpu.s_chunks).start}
-
-
-def _flagged(block: XmlBlock) -> list[int]:
-    """The positions of the steps that raise the flag."""
-    return [
-        position for position, step in enumerate(block.steps) if step.hasdep and step.type != "nop"
-    ]
 
 
 def _require_sent(rank: int, block: XmlBlock, instructions: Sequence[Instruction]) -> None:
