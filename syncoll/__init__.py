@@ -16,55 +16,15 @@ from typing import TYPE_CHECKING
 from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
-    from syncoll.api.definitions import (
-        SymmetryResult as SymmetryResult,
-        check_spec as check_spec,
-        collective as collective,
-        discover as discover,
-        fabric as fabric,
-        file_schema as file_schema,
-        import_topology as import_topology,
-        list_plugins as list_plugins,
-        list_specs as list_specs,
-        open_store as open_store,
-        show as show,
-        symmetry_of as symmetry_of,
-        topology as topology,
-    )
+    from syncoll.api.definitions import *
     from syncoll.api.designs import DesignResult as DesignResult, design as design
     from syncoll.api.exports import ExportResult as ExportResult, export as export, verify as verify
-    from syncoll.api.frontier import (
-        CheckedResult as CheckedResult,
-        FrontierResult as FrontierResult,
-        PointResult as PointResult,
-        StoredResult as StoredResult,
-        check as check,
-        load as load,
-    )
+    from syncoll.api.frontier import *
     from syncoll.api.plans import PlanResult as PlanResult, plan as plan
-    from syncoll.api.questions import (
-        BoundsResult as BoundsResult,
-        ExplanationResult as ExplanationResult,
-        ForestsResult as ForestsResult,
-        SolutionResult as SolutionResult,
-        bounds as bounds,
-        explain as explain,
-        forest as forest,
-        load_forest as load_forest,
-        solve as solve,
-    )
-    from syncoll.api.repairs import (
-        RepairResult as RepairResult,
-        SurveyResult as SurveyResult,
-        repair as repair,
-        survey as survey,
-    )
+    from syncoll.api.questions import *
+    from syncoll.api.repairs import *
     from syncoll.api.reports import ReportResult as ReportResult, report as report
-    from syncoll.api.runs import (
-        ExecutionResult as ExecutionResult,
-        MpiResult as MpiResult,
-        run as run,
-    )
+    from syncoll.api.runs import *
     from syncoll.api.searches import pareto as pareto, search as search
     from syncoll.api.simulations import SimulationResult as SimulationResult, simulate as simulate
     from syncoll.documents import read_file as read_file

@@ -1,10 +1,12 @@
 """Packages whose names are imported when they are asked for (PEP 562).
 
 Who only resolves a name, or registers a record, must not pay for numpy and all that is built on it.
-Each name is written once, in the imports that type checkers read::
+Each name is written once, in the imports that type checkers read, or in the ``__all__`` of a module
+that has several and gives all of them::
 
     if TYPE_CHECKING:
         from syncoll.model.algorithm import Algorithm as Algorithm
+        from syncoll.model.rows import *
     else:
         __getattr__ = lazily(__name__)
 """
@@ -16,11 +18,13 @@ import re
 import sys
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 __all__ = ["lazily"]
 
 _BLOCK = re.compile(r"^if TYPE_CHECKING:\n((?: .*\n|\n)+)", re.MULTILINE)
 _IMPORT = re.compile(r"^    from (\S+) import ([^(\n]+|\([^)]+\))", re.MULTILINE)
+_ALL = re.compile(r"^__all__ = [\[(]([^\])]*)[\])]", re.MULTILINE)
 
 
 def lazily(package: str) -> Callable[[str], object]:
@@ -28,13 +32,21 @@ def lazily(package: str) -> Callable[[str], object]:
 
     @cache
     def homes() -> dict[str, str]:
-        # Not of the module's loader: that decodes the source by way of `tokenize`.
-        spec = sys.modules[package].__spec__
-        source = spec.loader.get_data(spec.origin).decode("utf-8")  # type: ignore[union-attr]
-        imports = _IMPORT.findall("".join(_BLOCK.findall(source)))
-        return {
-            name: module for module, names in imports for name in re.findall(r"(\w+) as \1", names)
-        }
+        found: dict[str, str] = {}
+        for module, names in _IMPORT.findall("".join(_BLOCK.findall(source_of(package)))):
+            listed = re.findall(r"(\w+) as \1", names)
+            if names == "*":
+                listed = re.findall(r"\w+", "".join(_ALL.findall(source_of(module))))
+            found |= dict.fromkeys(listed, module)
+        return found
+
+    def source_of(module: str) -> str:
+        # Not by the module's loader: that decodes the source by way of `tokenize`.
+        spec: Any = sys.modules[package].__spec__
+        below = module[len(package) + 1 :].replace(".", "/") or "__init__"
+        file = spec.origin.replace("__init__.py", f"{below}.py")
+        content: bytes = spec.loader.get_data(file)
+        return content.decode("utf-8")
 
     def find(name: str) -> object:
         if name == "__all__":

@@ -5,15 +5,7 @@ from typing import TYPE_CHECKING
 from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
-    from syncoll.documents.atomic import (
-        remove_empty as remove_empty,
-        require_new_folder as require_new_folder,
-        require_writable as require_writable,
-        write_atomically as write_atomically,
-        write_document as write_document,
-        write_folder as write_folder,
-        write_new_folder as write_new_folder,
-    )
+    from syncoll.documents.atomic import *
     from syncoll.documents.document import (
         KINDS as KINDS,
         VERSION as VERSION,
@@ -26,10 +18,7 @@ if TYPE_CHECKING:
         outcome_document as outcome_document,
     )
     from syncoll.documents.stored import load_text as load_text, read_file as read_file
-    from syncoll.documents.stored_file import (
-        StoredAlgorithm as StoredAlgorithm,
-        StoredFile as StoredFile,
-    )
+    from syncoll.documents.stored_file import *
     from syncoll.documents.written_frontier import frontier_document as frontier_document
 else:
     __getattr__ = lazily(__name__)

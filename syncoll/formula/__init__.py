@@ -18,11 +18,6 @@ if TYPE_CHECKING:
         Labels as Labels,
         LinearRow as LinearRow,
     )
-    from syncoll.formula.outcome import (
-        Limits as Limits,
-        Outcome as Outcome,
-        StopReason as StopReason,
-        Verdict as Verdict,
-    )
+    from syncoll.formula.outcome import *
 else:
     __getattr__ = lazily(__name__)

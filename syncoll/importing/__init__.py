@@ -44,12 +44,7 @@ if TYPE_CHECKING:
     )
     from syncoll.importing.errors import complaint as complaint
     from syncoll.importing.fabric_builder import Cables as Cables
-    from syncoll.importing.importing import (
-        import_machine as import_machine,
-        import_spec as import_spec,
-        readers as readers,
-        recognised as recognised,
-    )
+    from syncoll.importing.importing import *
     from syncoll.importing.rates import parse_rate as parse_rate, rate_option as rate_option
     from syncoll.importing.writer import spec_text as spec_text, topology_name as topology_name
 else:

@@ -11,11 +11,6 @@ if TYPE_CHECKING:
     from syncoll.ledger.aim import Aim as Aim
     from syncoll.ledger.bounds_table import BoundsTable as BoundsTable
     from syncoll.ledger.candidates import CandidateSource as CandidateSource
-    from syncoll.ledger.request import (
-        Candidate as Candidate,
-        Observer as Observer,
-        SearchRequest as SearchRequest,
-        Strategy as Strategy,
-    )
+    from syncoll.ledger.request import *
 else:  # a single question needs a part of it
     __getattr__ = lazily(__name__)

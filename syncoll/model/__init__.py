@@ -26,12 +26,6 @@ if TYPE_CHECKING:
         rows_within as rows_within,
     )
     from syncoll.model.sums import Term as Term, sum_of as sum_of, within as within
-    from syncoll.model.topology import (
-        UNREACHABLE as UNREACHABLE,
-        BandwidthBound as BandwidthBound,
-        Counting as Counting,
-        Link as Link,
-        Topology as Topology,
-    )
+    from syncoll.model.topology import *
 else:
     __getattr__ = lazily(__name__)

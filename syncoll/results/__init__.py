@@ -14,17 +14,8 @@ if TYPE_CHECKING:
         with_files as with_files,
     )
     from syncoll.results.family import Family as Family, Growth as Growth, Part as Part
-    from syncoll.results.forest import (
-        ForestCollective as ForestCollective,
-        Forests as Forests,
-        PackedForest as PackedForest,
-    )
-    from syncoll.results.frontier import (
-        Costs as Costs,
-        Frontier as Frontier,
-        OpenClaim as OpenClaim,
-        Point as Point,
-    )
+    from syncoll.results.forest import *
+    from syncoll.results.frontier import *
     from syncoll.results.lower_bounds import LowerBounds as LowerBounds
     from syncoll.results.proof import (
         Method as Method,
