@@ -33,12 +33,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from syncoll.certificates.chunk_classes import ChunkClass, NodeNumber
 from syncoll.certificates.link_prices import LinkPrices, Prices, Table, in_words, total
 from syncoll.certificates.priced import SumsArgument
+from syncoll.certificates.ways import cheapest_ways
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 
@@ -156,11 +158,8 @@ def _cost(prices: LinkPrices, chunks: ChunkClass, case: CompletionCase) -> Fract
     if (left < 0).any():
         raise VerificationError("shares exceed the price of a link in a step")
     tables[:, never_made] = never
-    costs = _ways(topology, tables[: len(case.ways)], [one.source for one in case.ways], never)
-    paid = [costs[i, one.destination] for i, one in enumerate(case.ways)]
-    into_v = tables[len(case.ways) :, : case.after]
-    costs = _ways(topology, into_v, [one.source for one in case.collects], never)
-    paid += costs[:, case.node].tolist()
+    paid = _paid(topology, case.ways, tables[: len(case.ways)], never)
+    paid += _paid(topology, case.collects, tables[len(case.ways) :, : case.after], never)
     if not case.sends and any(cost >= never for cost in paid):
         raise VerificationError(f"node {case.node} cannot know all after {case.after} steps")
     for d in sorted({*chunks.post} - {case.node}):
@@ -174,6 +173,16 @@ def _cost(prices: LinkPrices, chunks: ChunkClass, case: CompletionCase) -> Fract
         return None  # no chunk is of this case
     paid += left[made].tolist()
     return Fraction(total(paid)) / units
+
+
+def _paid(topology: Topology, ways: Sequence[Way], tables: Table, never: int) -> list[Any]:
+    """The cost of each way under its prices ``[K, S, L]``; `never` or more where there is none."""
+    if not ways:
+        return []
+    ends = [one.destination for one in ways]
+    costs, unreached = cheapest_ways(topology, tables.shape[1], tables.transpose(1, 2, 0), ends)
+    paid = [costs[one.source, i] for i, one in enumerate(ways)]
+    return [never if cost >= unreached else cost for cost in paid]
 
 
 def _require_ends(chunks: ChunkClass, case: CompletionCase) -> None:
@@ -215,14 +224,3 @@ def first_complete(topology: Topology, chunks: ChunkClass) -> Iterator[int]:
     """For each node the least number of steps after which it may hold all contributions."""
     for node in range(topology.num_nodes):
         yield int(topology.distances[list(chunks.pre), node].max())
-
-
-def _ways(topology: Topology, tables: Table, sources: Sequence[int], never: int) -> Table:
-    """``[K, P]``: for each of ``[K, T, L]`` what the cheapest ways from a node cost in T steps."""
-    costs = np.full((len(tables), topology.num_nodes), never, dtype=tables.dtype)
-    costs[np.arange(len(tables)), list(sources)] = 0
-    for step in range(tables.shape[1]):
-        before = costs.copy()
-        for i, (a, b) in enumerate(topology.links):
-            np.minimum(costs[:, b], before[:, a] + tables[:, step, i], out=costs[:, b])
-    return costs

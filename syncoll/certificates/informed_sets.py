@@ -132,20 +132,24 @@ class InformedSets:
 
     def _ended(self) -> tuple[Any, int]:
         """The least cost of all, and the set that is informed before the last step."""
-        costs, step = self._costs[-1], len(self.prices) - 1
-        sets = np.flatnonzero(costs < self._below)
-        if not len(sets):
-            return self.never, 0
-        if step < 0:
-            return (0 if not self._goal else self.never), 0
+        sets = np.flatnonzero(self._costs[-1] < self._below)
+        if not len(sets) or not len(self.prices):
+            return (self.never if self._goal or not len(sets) else 0), 0
+        cost, last = self._set_before(len(self.prices) - 1, self._goal, sets)
+        return (cost if cost < self._below else self.never), last
+
+    def _set_before(self, step: int, after: int, sets: IntArray) -> tuple[Any, int]:
+        """The least cost at which a step goes on to a set from one of some, and that one."""
+        total = self._costs[step][self._orbit[sets]]
+        live = total < self._below
+        sets, total = sets[live], total[live]
         into = self._prices_into(step, sets)
-        total = costs[sets]
         for i in range(len(self._others)):
-            if self._goal >> i & 1:
+            if after >> i & 1:
                 missing = sets >> i & 1 == 0
                 total = np.where(missing, np.minimum(total + into[:, i], self.never), total)
         best = int(total.argmin())
-        return (total[best] if total[best] < self._below else self.never), int(sets[best])
+        return total[best], int(sets[best])
 
     def _prices_into(self, step: int, sets: IntArray) -> Table:
         """``[sets, n]``: the cheapest link to each node from those that have the chunk."""
@@ -173,21 +177,8 @@ class InformedSets:
             if not before:
                 return sends
             step, after = step - 1, before
-            before = self._set_before(step, after)
-
-    def _set_before(self, step: int, after: int) -> int:
-        """The set from which a step goes on to another at the least cost."""
-        every = np.arange(len(self._costs[step]))
-        sets = every[every & ~after == 0]
-        total = self._costs[step][self._orbit[sets]]
-        live = total < self._below
-        sets, total = sets[live], total[live]
-        into = self._prices_into(step, sets)
-        for i in range(len(self._others)):
-            if after >> i & 1:
-                missing = sets >> i & 1 == 0
-                total = np.where(missing, np.minimum(total + into[:, i], self.never), total)
-        return int(sets[int(total.argmin())])
+            every = np.arange(len(self._costs[step]))
+            before = self._set_before(step, after, every[every & ~after == 0])[1]
 
 
 def set_orbits(others: Sequence[int], images: Iterable[IntArray]) -> IntArray:

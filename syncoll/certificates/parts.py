@@ -28,7 +28,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -36,6 +35,8 @@ import numpy as np
 from syncoll.certificates.chunk_classes import ChunkClass, ClassList, NodeNumber
 from syncoll.certificates.link_prices import LinkPrices
 from syncoll.certificates.priced import Argument, Priced
+from syncoll.certificates.steiner import backwards
+from syncoll.certificates.ways import cheapest_ways
 from syncoll.errors import VerificationError
 
 __all__ = ["Parts", "sends_between"]
@@ -82,7 +83,11 @@ class Parts(Argument):
             return Fraction(sends_between(parts, asked))
         classes = ClassList.of(asked)
         touched = [{parts[n] for n in nodes} for nodes in classes.sets]
-        ways: dict[int, dict[int, Any]] = {}
+        alone = classes.first_node
+        sources = np.unique(alone[alone >= 0]).tolist()
+        back = backwards(topology, prices.wholes)[:, :, None]
+        costs, unreached = cheapest_ways(topology.reversed(), None, back, sources)
+        ways = dict(zip(sources, np.where(costs < unreached, costs, 0).T, strict=True))
         paid: Any = 0
         for i, j, count in zip(
             *(part.tolist() for part in (classes.first, classes.second, classes.counts)),
@@ -93,10 +98,7 @@ class Parts(Argument):
                 continue
             least = prices.units * (len(a) + len(b) - 1 - bool(a & b))
             if len(classes.sets[i]) == 1:
-                (source,) = classes.sets[i]
-                if source not in ways:
-                    ways[source] = _cheapest(prices, source)
-                least = max(least, *(ways[source].get(n, 0) for n in classes.sets[j]))
+                least = max(least, *ways[classes.sets[i][0]][list(classes.sets[j])].tolist())
             paid += count * least
         return Fraction(paid) / prices.units
 
@@ -107,18 +109,3 @@ def sends_between(parts: Sequence[int], classes: Sequence[ChunkClass]) -> int:
     touched = np.array([len({parts[n] for n in nodes}) for nodes in classes.sets], dtype=object)
     given, needed = touched[classes.first], touched[classes.second]
     return int((classes.counts * (given + needed - 2))[(given > 0) & (needed > 0)].sum())
-
-
-def _cheapest(prices: LinkPrices, source: int) -> dict[int, Any]:
-    """What the cheapest way from a node costs to each that has one, in units (Dijkstra 1959)."""
-    topology, price = prices.topology, prices.wholes[0].tolist()
-    found: dict[int, Any] = {}
-    queue: list[tuple[Any, int]] = [(0, source)]
-    while queue:
-        cost, node = heappop(queue)
-        if node in found:
-            continue
-        found[node] = cost
-        for link in topology.out_links[node]:
-            heappush(queue, (cost + price[link], topology.links[link][1]))
-    return found

@@ -17,6 +17,7 @@ but the ways to several destinations may.  There each demand must have one desti
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ from syncoll.certificates.priced import Argument
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 
-__all__ = ["Share", "Ways"]
+__all__ = ["Share", "Ways", "cheapest_ways"]
 
 _LARGEST_OF_HALF_WORDS = 1 << 30
 """Sums below this are exact in half a machine word."""
@@ -87,12 +88,13 @@ class Ways(Argument):
                 tables[id(share.prices)] = _Table.of(share.prices, prices)
         self._require_owners(prices.topology, demands)
         self._require_shares(prices, demands, tables)
-        ways = _CheapestWays(prices.topology, prices.steps)
         paid = Fraction(0)
         for group in self._groups(tables, prices.wholes.shape):
-            costs = ways.costs([tables[id(one.prices)] for one in group], group)
+            ends = [share.destination for share in group]
+            dense = _dense([tables[id(one.prices)] for one in group], prices.wholes.shape)
+            costs, unreached = cheapest_ways(prices.topology, prices.steps, dense, ends)
             for column, share in enumerate(group):
-                cost, lost = _paid(demands, share.demands, costs[:, column], ways.unreached)
+                cost, lost = _paid(demands, share.demands, costs[:, column], unreached)
                 if lost is not None:
                     within = "" if prices.steps is None else f" within {prices.steps} steps"
                     raise VerificationError(
@@ -216,55 +218,60 @@ class _Table:
         return bool(self.most < LARGEST >> 24)
 
 
-class _CheapestWays:
-    """Cheapest ways from every node, to many destinations at once."""
+def _dense(tables: Sequence[_Table], shape: tuple[int, ...]) -> Table:
+    """``[S, L, K]`` of these tables; one for all where they are the same."""
+    if all(table is tables[0] for table in tables):
+        tables = tables[:1]
+    kind = np.int64 if all(table.wholes.dtype == np.int64 for table in tables) else object
+    prices: Table = np.zeros((math.prod(shape), len(tables)), dtype=kind)
+    for column, table in enumerate(tables):
+        prices[table.places, column] = table.wholes
+    return prices.reshape(*shape, -1)
 
-    def __init__(self, topology: Topology, steps: int | None) -> None:
-        self.nodes, self.steps = topology.num_nodes, steps
-        ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
-        self._order = np.argsort(ends[:, 0], kind="stable")
-        self._heads = ends[self._order, 1]
-        self._tails, self._starts = np.unique(ends[self._order, 0], return_index=True)
-        self.unreached: Any = 0
 
-    def costs(self, tables: Sequence[_Table], shares: Sequence[Share]) -> Table:
-        """``[node, share]``: what the cheapest way from each node to the share's destination costs.
+def cheapest_ways(
+    topology: Topology, steps: int | None, prices: Table, destinations: Sequence[int]
+) -> tuple[Table, Any]:
+    """The costs of cheapest ways, by exact arithmetic.
 
-        No way is there where it is `unreached` or more.
-        """
-        same = all(table is tables[0] for table in tables)
-        tables = tables[:1] if same else tables
-        layers, links = 1 if self.steps is None else self.steps, len(self._heads)
-        most = max(table.most for table in tables)
-        self.unreached = most * (max(self.nodes, layers) + 1) + 1
-        kind: type = object
-        if self.unreached + most < _LARGEST_OF_HALF_WORDS:
-            kind = np.int32  # half the memory to go through
-        elif self.unreached + most < LARGEST:
-            kind = np.int64
-        prices: Table = np.zeros((layers * links, len(tables)), dtype=kind)
-        for column, table in enumerate(tables):
-            prices[table.places, column] = table.wholes
-        prices = prices.reshape(layers, links, -1)[:, self._order]
-        cost: Table = np.full((self.nodes, len(shares)), self.unreached, dtype=kind)
-        cost[[share.destination for share in shares], np.arange(len(shares))] = 0
-        if not links:
-            return cost
-        if self.steps is not None:
-            for step in range(self.steps - 1, -1, -1):
-                self._extend(cost, prices[step])
-            return cost
-        while self._extend(cost, prices[0]):
-            pass
-        return cost
+    Args:
+        steps: S; None: in any number of steps.
+        prices: ``[S, L, K]`` of a send, for each destination, or ``[S, L, 1]`` for all; S is 1
+            without steps.
+        destinations: ``[K]``.
 
-    def _extend(self, cost: Table, prices: Table) -> bool:
+    Returns:
+        ``[P, K]``, of the ways from each node to each destination; and the least cost of those
+        that do not exist.
+    """
+    nodes, (layers, links, _) = topology.num_nodes, prices.shape
+    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    order = np.argsort(ends[:, 0], kind="stable")
+    heads, (tails, starts) = ends[order, 1], np.unique(ends[order, 0], return_index=True)
+    most = int(prices.max(initial=0)) if prices.dtype != object else max([0, *prices.ravel()])
+    unreached = most * (max(nodes, layers) + 1) + 1
+    kind: type = object
+    if unreached + most < _LARGEST_OF_HALF_WORDS:
+        kind = np.int32  # half the memory to go through
+    elif unreached + most < LARGEST:
+        kind = np.int64
+    prices = prices[:, order].astype(kind, copy=False)
+    cost: Table = np.full((nodes, len(destinations)), unreached, dtype=kind)
+    cost[list(destinations), np.arange(len(destinations))] = 0
+
+    def extend(step: int) -> bool:
         """One link more in front of every way, or a wait; whether anything became cheaper."""
-        over = np.minimum.reduceat(cost[self._heads] + prices, self._starts, axis=0)
-        before = cost[self._tails]
+        over = np.minimum.reduceat(cost[heads] + prices[step], starts, axis=0)
+        before = cost[tails]
         np.minimum(over, before, out=over)
-        cost[self._tails] = over
+        cost[tails] = over
         return bool((over < before).any())
+
+    for step in reversed(range(layers if links and steps is not None else 0)):
+        extend(step)
+    while links and steps is None and extend(0):
+        pass
+    return cost, unreached
 
 
 def _paid(
