@@ -26,6 +26,7 @@ from syncoll.certificates.informed_sets import set_orbits, uninformed
 from syncoll.certificates.priced import Priced
 from syncoll.certificates.steiner import NO_TREE, affordable, backwards, cheapest_tree, is_of_sets
 from syncoll.certificates.trees import Trees
+from syncoll.clock import took
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Algorithm, RelationTable, Topology
 from syncoll.packing.master import Master
@@ -45,6 +46,10 @@ Sends = Counter[tuple[int, int]]
 
 _SHARE = 0.8
 """The part of the time for generating trees: the rest is for the exact check."""
+
+_UNITS_PER_SUM = 2e-8
+"""Work units for a sum of the dynamic programming: 1e-8 s by sets of destinations, 4e-8 s by sets
+of informed nodes."""
 
 _AFRESH = 3
 """In every third turn trees are priced under the master's prices, otherwise half way to them: these
@@ -88,6 +93,7 @@ class TreeOracle:
         if self.into:
             on_links = backwards(self.topology, on_links)
         found = cheapest_tree(self.where, self.demand, on_links, float(NO_TREE), below, self.sets)
+        took(_UNITS_PER_SUM * found.sums)
         cost = float(found.cost)
         return (below, None) if cost >= below else (cost, self.load(found.tree(), len(on_links)))
 

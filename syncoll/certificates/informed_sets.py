@@ -54,6 +54,7 @@ class InformedSets:
 
     Attributes:
         cost: of a cheapest tree; `never` where no tree costs less than `below`.
+        sums: the number of sums that were made.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class InformedSets:
         self._onward = self._least_onward()
         costs = np.full(1 << len(place), never, dtype=prices.dtype)
         costs[0] = 0
-        self._costs = [costs]
+        self._costs, self.sums = [costs], 0
         for step in range(len(prices) - 1):
             self._costs.append(self._after(step, self._costs[-1]))
         self.cost, self._last = self._ended()
@@ -128,6 +129,7 @@ class InformedSets:
             rows = np.concatenate([rows, rows[lacking]])
         if bounded:
             sums = sums - missing[ends]
+        self.sums += len(sums)
         np.minimum.at(fresh, self._orbit[ends], sums)
 
     def _ended(self) -> tuple[Any, int]:

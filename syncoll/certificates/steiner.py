@@ -139,7 +139,7 @@ class CheapestTrees:
             self.costs.append(_joined(cost, bits))
         self.costs.reverse()
         self.never = never
-        self.bits = bits
+        self.bits, self.sums = bits, nodes * len(prices) * 3**bits // 2
         first = np.minimum.reduce(self.costs[0][list(demand.sources)], axis=0)[None, :]
         self.cost = _joined(first.copy(), bits)[0, -1]
 
