@@ -14,7 +14,7 @@ RECORD = SeedRecord(
         Option("seconds", 10.0, "for the linear program, and again for whole trees", low=0.01),
     ),
     installed=lambda: installed_distribution("highspy", "highspy"),
-    fits="syncoll_treepacking.fitting:fits",
+    fits="syncoll_treepacking.demand:fits",
     by_default=False,  # slower than the others, and seldom better; see benchmarks/seeds.py
 )
 RECORDS = (RECORD,)

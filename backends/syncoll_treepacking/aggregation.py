@@ -22,7 +22,6 @@ import numpy as np
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import Proposal, SeedLimits
 from syncoll.scheduling import MOST_SENDS, StepTree
-from syncoll_treepacking.integral import IntegralPacking, oriented
 
 __all__ = ["aggregations"]
 
@@ -33,45 +32,36 @@ _MOST_CONTRIBUTIONS = 1 << 28
 def aggregations(
     topology: Topology,
     collective: Collective,
-    packing: IntegralPacking,
+    parts: int,
+    trees: Sequence[StepTree],
     limits: SeedLimits,
     segments: Sequence[int],
 ) -> Iterator[Proposal]:
     """Algorithms for an allreduce, one for each number of segments that the limits allow.
 
     Args:
-        topology: P and B.
         collective: to every chunk of which every node contributes, and of which every node needs
             the result.
-        packing: spanning trees.
-        limits: how far to go.
+        parts: of the data, as many as the weights of the trees add up to.
+        trees: that span all nodes, from their centres.
         segments: m, into how many each part is cut.
     """
-    nodes = topology.num_nodes
-    trees = [oriented(column, None, count) for column, count in packing.trees]
-    height = max(tree.height for tree in trees)
-    ends = limits.deadline()
+    nodes, height, ends = topology.num_nodes, max(t.height for t in trees), limits.deadline()
     for number in segments:
-        if ends.passed:
-            return
-        chunks = packing.parts * number
-        if limits.max_chunks is not None and chunks > limits.max_chunks:
-            continue
-        if limits.max_steps is not None and number - 1 + 2 * height > limits.max_steps:
-            continue
+        chunks = parts * number
         sends = 2 * chunks * (nodes - 1)
-        if sends > MOST_SENDS or sends * nodes > _MOST_CONTRIBUTIONS:
+        if ends.passed or sends > MOST_SENDS or sends * nodes > _MOST_CONTRIBUTIONS:
             return
-        if not collective.admits(nodes, chunks):
+        within = limits.allow(chunks=chunks, steps=number - 1 + 2 * height)
+        if not within or not collective.admits(nodes, chunks):
             continue
         if len(collective.tabulate(nodes, chunks).pre) != chunks:
             continue  # the collective counts C in another way
-        algorithm = _pipelined(trees, nodes, packing.parts, number, height).tightened(topology)
-        if limits.max_rounds is not None and algorithm.rounds > limits.max_rounds:
-            continue
-        noun = "tree" if len(trees) == 1 else "trees"
-        note = f"{len(trees)} {noun} up and down, {number} segment" + "s" * (number != 1)
-        yield Proposal(chunks, algorithm, note)
+        algorithm = _pipelined(trees, nodes, parts, number, height).tightened(topology)
+        if limits.allow(rounds=algorithm.rounds):
+            noun = "tree" if len(trees) == 1 else "trees"
+            note = f"{len(trees)} {noun} up and down, {number} segment" + "s" * (number != 1)
+            yield Proposal(chunks, algorithm, note)
 
 
 def _pipelined(

@@ -14,11 +14,18 @@ from math import gcd
 import numpy as np
 
 from syncoll.errors import ModelError
-from syncoll.model import Collective, RelationTable
+from syncoll.model import Collective, RelationTable, Topology
+from syncoll.plugins import Answer
+from syncoll_treepacking.links import LinkSystem
+from syncoll_treepacking.oracle import ArborescenceOracle, Oracle, SpanningTreeOracle
 
-__all__ = ["Demand"]
+__all__ = ["Demand", "fits"]
 
 _MOST_TRIED = 4096
+"""C up to which one that is admitted is looked for; limits work."""
+
+_MOST_ENTRIES = 1 << 22
+"""Roots times links of a program with a tree for each root; limits memory."""
 
 
 @dataclass(frozen=True)
@@ -64,3 +71,29 @@ class Demand:
         """The part of all data that starts at each source."""
         total = sum(self.sources.values())
         return {node: Fraction(count, total) for node, count in self.sources.items()}
+
+    def oracle(self, topology: Topology) -> Oracle:
+        """The cheapest trees that serve it.
+
+        Raises:
+            ModelError: where links do not lead everywhere.
+        """
+        if self.combines:
+            return SpanningTreeOracle(LinkSystem.undirected(topology))
+        return ArborescenceOracle(LinkSystem.rooted(topology, self.sources), self.shares)
+
+
+def fits(topology: Topology, collective: Collective) -> Answer:
+    """Whether there are trees for this collective on this topology, or why not."""
+    demand = Demand.of(collective, topology.num_nodes)
+    if isinstance(demand, str):
+        return Answer(False, demand)
+    if len(demand.sources) * len(topology.links) > _MOST_ENTRIES:
+        return Answer(False, f"trees for {len(demand.sources)} roots are too many to weigh up")
+    try:
+        demand.oracle(topology)
+    except ModelError as error:
+        return Answer(False, f"{error.message}; it needs {error.expected}")
+    if demand.combines:
+        return Answer(True, "spanning trees, used in both directions")
+    return Answer(True, "trees that lead from each source to all nodes")

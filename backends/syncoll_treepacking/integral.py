@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
+import networkx as nx
 import numpy as np
 
 from syncoll.arrays import IntArray
@@ -119,7 +120,7 @@ def _integral(
     cost: Fraction | None = None
     for most in sorted({lowest, lowest + 1, lowest + 2, max(height.values())}):
         choice = _choice(packing, [tree for tree in trees if height[tree] <= most])
-        heights = [height[tree] for tree in choice.columns]
+        heights = [height[tree] ** 2 for tree in choice.columns]
         for parts in range(1, _FEW_PARTS + 1):
             if until.passed or cost == packing.bound:
                 break
@@ -173,28 +174,9 @@ def oriented(column: TreeColumn, root: int | None, weight: int = 1) -> StepTree:
         root: its root; None for its centre, from where its height is least.
         weight: how many parts go down it.
     """
-    near: dict[int, list[int]] = {}
-    for route in column.routes:
-        near.setdefault(route[0], []).append(route[-1])
-        near.setdefault(route[-1], []).append(route[0])
-
-    def walk(start: int) -> dict[int, int]:
-        """For each node the node before it, nearest first."""
-        before = {start: start}
-        ordered = [start]
-        for u in ordered:
-            for v in near[u]:
-                if v not in before:
-                    before[v] = u
-                    ordered.append(v)
-        return before
-
-    if root is None:  # a longest path, and its middle
-        end = list(walk(column.routes[0][0]))[-1]
-        before = walk(end)
-        path = [list(before)[-1]]
-        while path[-1] != end:
-            path.append(before[path[-1]])
+    tree: nx.Graph[int] = nx.Graph((route[0], route[-1]) for route in column.routes)
+    if root is None:  # the middle of a longest path
+        end = [*nx.bfs_tree(tree, column.routes[0][0])][-1]
+        path = nx.shortest_path(tree, [*nx.bfs_tree(tree, end)][-1], end)
         root = path[len(path) // 2]
-    before = walk(root)
-    return StepTree(root, weight, tuple((u, v) for v, u in before.items() if v != root))
+    return StepTree(root, weight, tuple(nx.bfs_edges(tree, root)))

@@ -11,10 +11,11 @@ graph).  Rows that say the same of every link are merged, and the least capacity
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -30,7 +31,6 @@ Costs = Sequence[int] | FloatArray
 """One number for each link or row: floats to search, integers of any size to prove."""
 
 
-@dataclass(frozen=True, eq=False)
 class LinkSystem:
     """Vertices, links and rows; what packings of trees load (`syncoll.packing`).
 
@@ -40,106 +40,83 @@ class LinkSystem:
         num_vertices: P and the switches, which only forward.
         directed: whether a link is used from its first end to its second only.
         ends: the two vertices of each link.
+        rows: links by their ends, repeated where one use counts several times, and the capacity
+            that they share, in data per unit of time and each way; other links are left out.
+        roots: the nodes from which trees lead to all others.
+
+    Attributes:
         uses: for each link its (row, times) pairs; every link has at least one.
-        capacities: of each row, in data per unit of time and each way.
+        capacities: of each row.
+        graph: of the vertices, with the position ``link`` at each edge.
+
+    Raises:
+        ModelError: when there are fewer than two nodes, or a root does not reach all of them.
     """
 
-    name: str
-    num_nodes: int
-    num_vertices: int
-    directed: bool
-    ends: tuple[tuple[int, int], ...]
-    uses: tuple[tuple[tuple[int, int], ...], ...]
-    capacities: tuple[Fraction, ...]
-
-    @classmethod
-    def undirected(cls, topology: Topology) -> LinkSystem:
-        """The pairs of nodes that are linked both ways, bounded by B; other links are not used.
-
-        Raises:
-            ModelError: when there are fewer than two nodes, or these pairs do not connect them.
-        """
-        index = topology.link_index
-        pairs = tuple((a, b) for a, b in topology.links if a < b and (b, a) in index)
-        rows = [([tuple(sorted(a)) for a in b.links], b.chunks_per_round) for b in topology.bounds]
-        system = cls._of_rows(topology.name, topology.num_nodes, 0, False, pairs, rows)
-        system._reached(0, "links in both directions")
-        return system
-
-    @classmethod
-    def rooted(cls, topology: Topology, roots: Iterable[int]) -> LinkSystem:
-        """The directed links, bounded by B.
-
-        Raises:
-            ModelError: when there are fewer than two nodes, or a root does not reach all of them.
-        """
-        rows = [(bound.links, bound.chunks_per_round) for bound in topology.bounds]
-        system = cls._of_rows(topology.name, topology.num_nodes, 0, True, topology.links, rows)
-        for root in roots:
-            system._reached(root, f"paths from node {root}")
-        return system
-
-    @classmethod
-    def physical(cls, fabric: Fabric) -> LinkSystem:
-        """The physical links that exist both ways, each with the lesser of its two bandwidths.
-
-        Raises:
-            ModelError: when there are fewer than two compute nodes, or these links do not connect
-                them.
-        """
-        b = fabric.bandwidths
-        pairs = tuple((u, v) for u, v in sorted(b) if u < v and (v, u) in b)
-        rows = [([(u, v)], min(b[u, v], b[v, u])) for u, v in pairs]
-        nodes, switches = fabric.num_nodes, fabric.num_switches
-        system = cls._of_rows(fabric.name, nodes, switches, False, pairs, rows)
-        system._reached(0, "links in both directions")
-        return system
-
-    @classmethod
-    def _of_rows(
-        cls,
+    def __init__(
+        self,
         name: str,
         num_nodes: int,
-        num_switches: int,
+        num_vertices: int,
         directed: bool,
-        ends: tuple[tuple[int, int], ...],
-        rows: Iterable[tuple[Iterable[tuple[int, ...]], Fraction]],
-    ) -> LinkSystem:
+        ends: Sequence[tuple[int, int]],
+        rows: Iterable[tuple[Iterable[tuple[int, int]], Fraction]],
+        roots: Iterable[int] = (0,),
+    ) -> None:
         if num_nodes < 2:
             raise ModelError(f"{name} has {num_nodes} node", None, "at least 2 nodes to connect")
+        self.name, self.num_nodes, self.num_vertices = name, num_nodes, num_vertices
+        self.directed, self.ends = directed, tuple(ends)
+        self.graph: nx.Graph[Any] = nx.DiGraph() if directed else nx.Graph()
+        self.graph.add_nodes_from(range(num_vertices))
+        self.graph.add_edges_from((u, v, {"link": i}) for i, (u, v) in enumerate(ends))
+        for root in roots:
+            lost = {*range(num_nodes)} - {root} - nx.descendants(self.graph, root)
+            if lost:
+                how = f"paths from node {root}" if directed else "links in both directions"
+                raise ModelError(
+                    f"{name}: no way leads from node {root} to node {min(lost)}",
+                    None,
+                    f"{how} that connect all nodes",
+                )
         number = {pair: i for i, pair in enumerate(ends)}
         least: dict[tuple[tuple[int, int], ...], Fraction] = {}
         for links, capacity in rows:
-            found = [number[link] for link in links if link in number]
-            used = np.unique(found, return_counts=True)
-            key = tuple(zip(*(a.tolist() for a in used), strict=True))
+            times = Counter(number[link] for link in links if link in number)
+            key = tuple(sorted(times.items()))
             if key:
                 least[key] = min(capacity, least.get(key, capacity))
-        uses: list[list[tuple[int, int]]] = [[] for _ in ends]
+        self.capacities = tuple(least.values())
+        self.uses: list[list[tuple[int, int]]] = [[] for _ in ends]
         for row, key in enumerate(least):
-            for link, times in key:
-                uses[link].append((row, times))
-        return cls(
-            name,
-            num_nodes,
-            num_nodes + num_switches,
-            directed,
-            ends,
-            tuple(map(tuple, uses)),
-            tuple(least.values()),
-        )
+            for link, count in key:
+                self.uses[link].append((row, count))
 
-    def _reached(self, start: int, how: str) -> None:
-        graph: nx.Graph[object] = nx.DiGraph() if self.directed else nx.Graph()
-        graph.add_nodes_from(range(self.num_vertices))
-        graph.add_edges_from(self.ends)
-        lost = {*range(self.num_nodes)} - {start} - nx.descendants(graph, start)
-        if lost:
-            raise ModelError(
-                f"{self.name}: no way leads from node {start} to node {min(lost)}",
-                None,
-                f"{how} that connect all nodes",
-            )
+    @classmethod
+    def undirected(cls, topology: Topology) -> LinkSystem:
+        """The pairs of nodes that are linked both ways, bounded by B; other links are not used."""
+        index, nodes = topology.link_index, topology.num_nodes
+        pairs = [(a, b) for a, b in topology.links if a < b and (b, a) in index]
+        rows = [
+            ([(min(link), max(link)) for link in bound.links], bound.chunks_per_round)
+            for bound in topology.bounds
+        ]
+        return cls(topology.name, nodes, nodes, False, pairs, rows)
+
+    @classmethod
+    def rooted(cls, topology: Topology, roots: Iterable[int]) -> LinkSystem:
+        """The directed links, bounded by B."""
+        nodes = topology.num_nodes
+        rows = [(bound.links, bound.chunks_per_round) for bound in topology.bounds]
+        return cls(topology.name, nodes, nodes, True, topology.links, rows, roots)
+
+    @classmethod
+    def physical(cls, fabric: Fabric) -> LinkSystem:
+        """The physical links that exist both ways, each with the lesser of its two bandwidths."""
+        b, nodes = fabric.bandwidths, fabric.num_nodes
+        pairs = [(u, v) for u, v in sorted(b) if u < v and (v, u) in b]
+        rows = [([(u, v)], min(b[u, v], b[v, u])) for u, v in pairs]
+        return cls(fabric.name, nodes, nodes + fabric.num_switches, False, pairs, rows)
 
     @cached_property
     def rate(self) -> FloatArray:

@@ -7,8 +7,9 @@ for who picks a few out of many wants them all different.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from random import Random
+
+import networkx as nx
 
 from syncoll_treepacking.links import LinkSystem
 from syncoll_treepacking.oracle import Oracle, TreeColumn
@@ -28,8 +29,11 @@ def low_trees(oracle: Oracle, count: int, chance: Random | None = None) -> list[
         chance: decides about parents; None for the load.
     """
     system = oracle.system
-    onward = _onward(system)
-    roots = [_centres(onward) if root is None else [root] for root in oracle.roots]
+    onward = [
+        [(v, int(edge["link"])) for v, edge in system.graph.adj[u].items()]
+        for u in range(system.num_nodes)
+    ]
+    roots = [_centres(system) if root is None else [root] for root in oracle.roots]
     capacities = [float(c) for c in system.capacities]
     load = [0.0] * len(capacities)
 
@@ -71,26 +75,11 @@ def low_trees(oracle: Oracle, count: int, chance: Random | None = None) -> list[
     return turns
 
 
-def _onward(system: LinkSystem) -> list[list[tuple[int, int]]]:
-    """For each node its neighbours and the links there."""
-    onward: list[list[tuple[int, int]]] = [[] for _ in range(system.num_nodes)]
-    for link, (u, v) in enumerate(system.ends):
-        onward[u].append((v, link))
-        if not system.directed:
-            onward[v].append((u, link))
-    return onward
-
-
-def _centres(onward: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
+def _centres(system: LinkSystem) -> list[int]:
     """The nodes from which trees are lowest, among some if there are many."""
-    tried = range(0, len(onward), 1 + (len(onward) - 1) // _MOST_ROOTS)
-    heights = {}
-    for root in tried:
-        seen, level, height = {root}, [root], -1
-        while level:
-            height += 1
-            level = list({v for u in level for v, _ in onward[u]} - seen)
-            seen.update(level)
-        heights[root] = height
-    least = min(heights.values())
-    return [root for root, height in heights.items() if height == least]
+    tried = range(0, system.num_nodes, 1 + (system.num_nodes - 1) // _MOST_ROOTS)
+    heights = {
+        root: max(nx.single_source_shortest_path_length(system.graph, root).values())
+        for root in tried
+    }
+    return [root for root, height in heights.items() if height == min(heights.values())]

@@ -12,11 +12,12 @@ The oracles work on any numbers: floats while searching, integers of any size to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -54,21 +55,22 @@ class TreeColumn:
         return np.zeros(len(self.used), dtype=np.int64)
 
 
-class Oracle(Protocol):
-    """Finds cheapest trees."""
+class Oracle(ABC):
+    """Finds cheapest trees.
 
-    @property
-    def system(self) -> LinkSystem:
-        """What trees are packed into."""
+    Args:
+        system: what trees are packed into.
+        shares: for each group of trees its root, None where any node may be one, and the part of
+            the data that it carries; 1 in all.
+    """
 
-    @property
-    def shares(self) -> tuple[Fraction, ...]:
-        """The part of the data that each group of trees carries; 1 in all."""
+    def __init__(
+        self, system: LinkSystem, shares: Mapping[int, Fraction] | Mapping[None, Fraction]
+    ) -> None:
+        self.system, self.shares = system, tuple(shares.values())
+        self.roots: tuple[int | None, ...] = tuple(shares)
 
-    @property
-    def roots(self) -> tuple[int | None, ...]:
-        """The root of each group's trees; None where any node may be one."""
-
+    @abstractmethod
     def cheapest(self, costs: Costs) -> list[TreeColumn]:
         """A cheapest tree of each group.
 
@@ -77,13 +79,11 @@ class Oracle(Protocol):
         """
 
 
-class SpanningTreeOracle:
+class SpanningTreeOracle(Oracle):
     """Minimum spanning trees of an undirected network, with or without switches."""
 
     def __init__(self, system: LinkSystem) -> None:
-        self.system = system
-        self.shares = (Fraction(1),)
-        self.roots: tuple[int | None, ...] = (None,)
+        super().__init__(system, {None: Fraction(1)})
 
     def cheapest(self, costs: Costs) -> list[TreeColumn]:
         """See `Oracle`."""
@@ -92,10 +92,9 @@ class SpanningTreeOracle:
             chosen = tuple(sorted(self._kruskal(costs, range(system.num_nodes))))
             return [TreeColumn(0, chosen, tuple(ends[link] for link in chosen))]
         price: Sequence[Any] = costs.tolist() if isinstance(costs, np.ndarray) else costs
-        graph: nx.Graph[int] = nx.Graph()
-        for link, (u, v) in enumerate(ends):
-            graph.add_edge(u, v, cost=price[link], link=link)
-        found: Any = nx.multi_source_dijkstra(graph, {*range(system.num_nodes)}, weight="cost")
+        found: Any = nx.multi_source_dijkstra(
+            system.graph, {*range(system.num_nodes)}, weight=lambda u, v, edge: price[edge["link"]]
+        )
         far, ways = found
         met = [far[u] + price[link] + far[v] for link, (u, v) in enumerate(ends)]
         used: list[int] = []
@@ -103,7 +102,7 @@ class SpanningTreeOracle:
         for link in self._kruskal(met, [ways[v][0] for v in range(system.num_vertices)]):
             u, v = ends[link]
             route = (*ways[u], *reversed(ways[v]))
-            used += [graph.edges[edge]["link"] for edge in pairwise(route)]
+            used += [system.graph.edges[edge]["link"] for edge in pairwise(route)]
             routes.append(route if route[0] < route[-1] else route[::-1])
         return [TreeColumn(0, tuple(sorted(used)), tuple(sorted(routes)))]
 
@@ -114,45 +113,31 @@ class SpanningTreeOracle:
         else:
             order = sorted(range(len(costs)), key=costs.__getitem__)
         leader = list(range(self.system.num_nodes))
-        ends = self.system.ends
+
+        def first(node: int) -> int:
+            while leader[node] != node:
+                leader[node] = node = leader[leader[node]]
+            return node
+
         chosen: list[int] = []
         for link in order:
-            u, v = ends[link]
-            a, b = region[u], region[v]
-            while leader[a] != a:
-                leader[a] = leader[leader[a]]
-                a = leader[a]
-            while leader[b] != b:
-                leader[b] = leader[leader[b]]
-                b = leader[b]
+            a, b = (first(region[end]) for end in self.system.ends[link])
             if a != b:
                 leader[a] = b
                 chosen.append(link)
-                if len(chosen) == self.system.num_nodes - 1:
-                    break
         return chosen
 
 
-class ArborescenceOracle:
-    """Cheapest trees that lead from each root to all nodes of a directed network.
-
-    Args:
-        system: directed, without switches.
-        shares: the part of the data that starts at each root; 1 in all.
-    """
-
-    def __init__(self, system: LinkSystem, shares: dict[int, Fraction]) -> None:
-        self.system = system
-        self.shares = tuple(shares.values())
-        self.roots: tuple[int | None, ...] = tuple(shares)
-        self._starts = tuple(shares)
+class ArborescenceOracle(Oracle):
+    """Cheapest trees that lead from each root to all nodes of a directed network."""
 
     def cheapest(self, costs: Costs) -> list[TreeColumn]:
         """See `Oracle`."""
         ends, nodes = self.system.ends, self.system.num_nodes
         numbers: list[Any] = costs.tolist() if isinstance(costs, np.ndarray) else list(costs)
         columns = []
-        for group, root in enumerate(self._starts):
+        for group, root in enumerate(self.roots):
+            assert root is not None
             edges = [(u, v, numbers[i], i) for i, (u, v) in enumerate(ends)]
             chosen = sorted(cheapest_arborescence(nodes, root, edges))
             tree: nx.DiGraph[int] = nx.DiGraph([ends[link] for link in chosen])

@@ -2,67 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
 from syncoll.deadline import Deadline
-from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology
-from syncoll.plugins import OptionValue, Proposal, SeedLimits
-from syncoll.scheduling import SEGMENTS, schedule_trees
+from syncoll.plugins import OptionValue, Proposal
+from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
+from syncoll.scheduling import SEGMENTS, Scheduled, schedule_trees
 from syncoll_treepacking.aggregation import aggregations
-from syncoll_treepacking.demand import Demand
+from syncoll_treepacking.demand import Demand, fits
 from syncoll_treepacking.integral import IntegralPacking, integral_packings, low_packings, oriented
-from syncoll_treepacking.links import LinkSystem
 from syncoll_treepacking.low_height import low_trees
-from syncoll_treepacking.oracle import ArborescenceOracle, Oracle, SpanningTreeOracle
+from syncoll_treepacking.oracle import Oracle
 from syncoll_treepacking.search import pack
 
 __all__ = ["TreePackingSeed"]
 
 
-class TreePackingSeed:
+class TreePackingSeed(ResumingSeed):
     """Spanning-tree packing as a seed; see `syncoll.plugins.Seed`."""
 
-    def propose(
+    fits = staticmethod(fits)
+
+    def proposals(
         self,
         topology: Topology,
         collective: Collective,
-        limits: SeedLimits,
+        turn: Turn,
         options: Mapping[str, OptionValue],
-    ) -> Iterator[Proposal]:
-        """See `syncoll.plugins.Seed`.
-
-        Raises:
-            ModelError: where the collective or the network is not one that trees serve.
-        """
+    ) -> Proposals:
+        """See `ResumingSeed`."""
         demand = Demand.of(collective, topology.num_nodes)
-        if isinstance(demand, str):
-            raise ModelError(f"tree packing for {collective.name}: {demand}")
-        ends = limits.deadline()
+        assert isinstance(demand, Demand)  # it fits
+        oracle, ends = demand.oracle(topology), turn.until
+        limits = replace(turn.limits, seconds=None, until=ends)
         budget = min(float(options["seconds"]), ends.left() / 4)
-        oracle: Oracle
-        if demand.combines:
-            oracle = SpanningTreeOracle(LinkSystem.undirected(topology))
-        else:
-            system = LinkSystem.rooted(topology, demand.sources)
-            oracle = ArborescenceOracle(system, demand.shares)
         found: list[tuple[int, Fraction]] = []
-        for whole, segments in _turns(oracle, ends, budget, limits.max_chunks):
+        for whole, segments in _packings(oracle, ends, budget, limits.max_chunks):
             if ends.passed:
                 return
-            left = replace(limits, seconds=None, until=ends)
-            for proposal in _schedules(topology, collective, oracle, whole, left, segments):
-                algorithm = proposal.algorithm
-                steps, cost = algorithm.steps, Fraction(algorithm.rounds, proposal.chunks)
+            trees = [oriented(tree, oracle.roots[tree.group], n) for tree, n in whole.trees]
+            made: Iterator[Proposal | Scheduled]
+            if demand.combines:
+                made = aggregations(topology, collective, whole.parts, trees, limits, segments)
+            else:
+                made = schedule_trees(topology, collective, trees, limits, segments, found)
+            for one in made:
+                steps, cost = one.algorithm.steps, Fraction(one.algorithm.rounds, one.chunks)
                 if not any(s <= steps and c <= cost for s, c in found):
                     found.append((steps, cost))
-                    yield proposal
+                    yield Proposal(one.chunks, one.algorithm, one.note)
 
 
-def _turns(
+def _packings(
     oracle: Oracle, ends: Deadline, budget: float, most: int | None
 ) -> Iterator[tuple[IntegralPacking, tuple[int, ...]]]:
     """Packings with numbers of segments: what takes few steps first, then what takes few rounds.
@@ -92,20 +87,3 @@ def _turns(
             cheapest[height] = whole
     for whole in sorted(cheapest.values(), key=lambda whole: whole.cost):
         yield whole, SEGMENTS[1:]
-
-
-def _schedules(
-    topology: Topology,
-    collective: Collective,
-    oracle: Oracle,
-    whole: IntegralPacking,
-    limits: SeedLimits,
-    segments: Sequence[int],
-) -> Iterator[Proposal]:
-    """The algorithms of one packing."""
-    if collective.combining:
-        yield from aggregations(topology, collective, whole, limits, segments)
-        return
-    trees = [oriented(tree, oracle.roots[tree.group], count) for tree, count in whole.trees]
-    for made in schedule_trees(topology, collective, trees, limits, segments):
-        yield Proposal(made.chunks, made.algorithm, made.note)

@@ -17,6 +17,7 @@ from math import lcm
 
 import numpy as np
 import numpy.typing as npt
+from syncoll_classics.rings import around
 
 from benchmarks.papers.multitree.machines import Machine, Path, specs
 from syncoll.model import Algorithm, Collective, Instance, Topology, ranges
