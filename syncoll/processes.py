@@ -1,4 +1,4 @@
-"""Processes beside this one: Pythons that can import what this one can, and who still lives."""
+"""Other Pythons with the path of this one, which processes still live, and their cores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import psutil
 
-__all__ = ["LivingProcess", "python_command"]
+__all__ = ["LivingProcess", "available_cores", "python_command"]
 
 _SAME_PATH = "import json, sys\nsys.path[:] = json.loads(sys.argv.pop(1))\n"
 
@@ -44,3 +44,10 @@ class LivingProcess:
             return same and process.status() != psutil.STATUS_ZOMBIE
         except psutil.Error:
             return False
+
+
+def available_cores() -> int:
+    """How many processor cores the system lets this process use; at least 1."""
+    if hasattr(os, "sched_getaffinity"):  # not on every system
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

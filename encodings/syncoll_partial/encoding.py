@@ -37,7 +37,7 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.errors import FormulaTooLargeError
 from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
-from syncoll.formula.rounds import StepRounds
+from syncoll.formula.builder import StepRounds
 from syncoll.model import UNREACHABLE, Algorithm, Counting, Instance
 from syncoll.plugins import OptionValue
 from syncoll_partial.counting import CountedSlots, SendSlot

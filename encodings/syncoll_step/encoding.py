@@ -29,7 +29,7 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
-from syncoll.formula.rounds import StepRounds
+from syncoll.formula.builder import StepRounds
 from syncoll.model import Algorithm, Counting, Instance, ranges, rows_within
 from syncoll.plugins import OptionValue
 

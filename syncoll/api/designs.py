@@ -21,10 +21,9 @@ from syncoll.api.base import (
     verb,
 )
 from syncoll.designing import Design, Question
-from syncoll.designing.assessing import DesignWork
+from syncoll.designing.assessing import DesignFolder, DesignWork
 from syncoll.designing.design import COLUMNS, rows
 from syncoll.designing.driver import design as run_design
-from syncoll.designing.folder import DesignFolder
 from syncoll.designing.picture import draw_design
 from syncoll.errors import UsageError
 from syncoll.pages.design import design_page

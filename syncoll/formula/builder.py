@@ -1,4 +1,7 @@
-"""FormulaBuilder: the only source of variables, so that no two things ever share an id."""
+"""FormulaBuilder: the only source of variables, so that no two things ever share an id.
+
+`StepRounds` has the rows that every encoding writes about the rounds of steps.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ from dataclasses import fields
 import numpy as np
 
 from syncoll.formula.formula import NO_HIGH, NO_LOW, Formula
+from syncoll.model import BandwidthBound, Instance
 
-__all__ = ["FormulaBuilder"]
+__all__ = ["FormulaBuilder", "StepRounds"]
 
 
 class FormulaBuilder:
@@ -125,4 +129,35 @@ class FormulaBuilder:
             self._num_booleans,
             **{name: np.array(getattr(self, f"_{name}"), dtype=np.int64) for name in names},
             difference_rows=np.array(self._difference_rows, dtype=np.int64).reshape(-1, 4),
+        )
+
+
+class StepRounds:
+    """The rounds r_s of each step, integer variable s of a fresh builder; their sum is R."""
+
+    def __init__(self, builder: FormulaBuilder, instance: Instance) -> None:
+        self._builder, self._instance = builder, instance
+        ranges = (instance.rounds_range(step) for step in range(instance.steps))
+        self._variables = [builder.integer(*range_) for range_ in ranges]
+
+    def limit(self, bound: BandwidthBound, step: int, literals: Sequence[int]) -> None:
+        """At most ``b * r_s`` of the literals are true, for the rate b of a bound."""
+        if literals:
+            rate = bound.chunks_per_round
+            self._builder.linear(
+                [rate.denominator] * len(literals),
+                literals,
+                [-rate.numerator],
+                [self._variables[step]],
+                high=0,
+            )
+
+    def add_up(self) -> None:
+        """The rounds of all steps are R together."""
+        rounds = self._instance.rounds
+        self._builder.linear(
+            integer_coefficients=[1] * len(self._variables),
+            integers=self._variables,
+            low=rounds,
+            high=rounds,
         )

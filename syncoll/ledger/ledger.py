@@ -25,8 +25,7 @@ from syncoll.ledger.proof_state import gaps_are_open, with_claims
 from syncoll.ledger.request import Candidate, SearchRequest
 from syncoll.ledger.warm_starts import WarmStarts
 from syncoll.results.family import Family
-from syncoll.results.frontier import Frontier, OpenClaim, Point
-from syncoll.results.known import known_cost
+from syncoll.results.frontier import Frontier, OpenClaim, Point, known_cost
 from syncoll.results.proof import Refuted
 from syncoll.wording import counted
 

@@ -13,8 +13,14 @@ from syncoll.ledger.request import Strategy
 from syncoll.ledger.sizes import is_small
 from syncoll.results.evidence import BY_CUTTING, Distance, Evidence, ScaledShape, undefined_chunks
 from syncoll.results.family import Family
-from syncoll.results.frontier import Frontier, OpenClaim, Point
-from syncoll.results.known import better_left, known_cost, open_regions
+from syncoll.results.frontier import (
+    Frontier,
+    OpenClaim,
+    Point,
+    better_left,
+    known_cost,
+    open_regions,
+)
 from syncoll.results.proof import Proof, Refuted, Scope, covers, most_covered
 
 __all__ = ["evidence_of", "gaps_are_open", "with_claims"]

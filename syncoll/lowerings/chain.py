@@ -25,7 +25,7 @@ import heapq
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from syncoll.errors import PluginError
 from syncoll.formula import Assignment, Feature, Formula, FormulaSize
@@ -92,40 +92,16 @@ def _after(lowering: Lowering, work: _Work) -> tuple[int, _Work] | None:
     return lowering.cost * moved, left
 
 
-@cache
-def _reads_and_writes(lowering: Lowering) -> tuple[frozenset[Feature], frozenset[Feature]]:
-    both = lowering.turns + lowering.some
-    reads = lowering.after.union(feature for feature, _ in both)
-    if Feature.ENFORCEMENT in reads:
-        reads |= _CARRIERS
-    return reads, reads.union(*(made for _, made in both))
-
-
-@cache
-def _disturb(one: Lowering, other: Lowering) -> bool:
-    """Whether it matters which of two lowerings is applied first."""
-    (reads, writes), (other_reads, other_writes) = map(_reads_and_writes, (one, other))
-    return bool(reads & other_writes or other_reads & writes)
-
-
 @lru_cache(maxsize=256)
 def _cheapest(
     used: frozenset[Feature], offered: frozenset[Feature], lowerings: tuple[Lowering, ...]
 ) -> tuple[Lowering, ...] | None:
-    """The cheapest chain, by the A* method; no lowering is in it twice."""
-    least = {
-        feature: min((x.cost for x in lowerings if feature in _reads_and_writes(x)[0]), default=0)
-        for feature in set(Feature) - offered - {Feature.ENFORCEMENT}  # may go with its carriers
-    }
-
-    def at_least(work: _Work) -> int:
-        return sum(part * least.get(feature, 0) for feature, part in work.items())
-
+    """The cheapest chain, by Dijkstra's method; no lowering is in it twice."""
     start = dict.fromkeys(used, _WHOLE)
-    queue: list[tuple[int, tuple[int, ...], int, _Work]] = [(at_least(start), (), 0, start)]
+    queue: list[tuple[int, tuple[int, ...], _Work]] = [(0, (), start)]
     known: set[frozenset[tuple[Feature, int]]] = set()
     while queue:
-        _, chain, cost, work = heapq.heappop(queue)
+        cost, chain, work = heapq.heappop(queue)
         if work.keys() <= offered:
             return tuple(lowerings[i] for i in chain)
         if (state := frozenset(work.items())) in known:
@@ -137,11 +113,8 @@ def _cheapest(
         for i, lowering in enumerate(lowerings):
             if i in chain or not lowering.rewrites & goes:
                 continue
-            if chain and i < chain[-1] and not _disturb(lowering, lowerings[chain[-1]]):
-                continue  # looked at the other way round
             if (step := _after(lowering, work)) is not None:
-                spent = cost + step[0]
-                heapq.heappush(queue, (spent + at_least(step[1]), (*chain, i), spent, step[1]))
+                heapq.heappush(queue, (cost + step[0], (*chain, i), step[1]))
     return None
 
 

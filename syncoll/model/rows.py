@@ -18,19 +18,26 @@ MOST_CELLS = 20_000_000
 
 
 class RelationTable:
-    """Pre and post of a collective for one P and one C, each ``[G, P]`` or the sets of nodes."""
+    """Pre and post of a collective for one P and one C, each ``[G, P]`` or the sets of nodes.
+
+    Attributes:
+        starts: where each chunk starts.
+        ends: where each chunk must end.
+    """
 
     def __init__(self, pre: BoolArray | NodeSets, post: BoolArray | NodeSets) -> None:
-        self._pre, self._post = pre, post
+        self.starts, self.ends = (
+            one if isinstance(one, NodeSets) else NodeSets.of(one) for one in (pre, post)
+        )
 
     def __len__(self) -> int:
         """G."""
-        return len(self._pre)
+        return len(self.starts)
 
     @property
     def num_nodes(self) -> int:
         """P."""
-        return self._pre.num_nodes if isinstance(self._pre, NodeSets) else self._pre.shape[1]
+        return self.starts.num_nodes
 
     @property
     def cells(self) -> int:
@@ -40,22 +47,12 @@ class RelationTable:
     @property
     def pre(self) -> BoolArray:
         """``[G, P]``: chunk c starts at node n; raises `ModelError` where that is too large."""
-        return self._pre.dense if isinstance(self._pre, NodeSets) else self._pre
+        return self.starts.dense
 
     @property
     def post(self) -> BoolArray:
         """``[G, P]``: chunk c must end at node n; raises `ModelError` where that is too large."""
-        return self._post.dense if isinstance(self._post, NodeSets) else self._post
-
-    @cached_property
-    def starts(self) -> NodeSets:
-        """Where each chunk starts."""
-        return self._pre if isinstance(self._pre, NodeSets) else NodeSets.of(self._pre)
-
-    @cached_property
-    def ends(self) -> NodeSets:
-        """Where each chunk must end."""
-        return self._post if isinstance(self._post, NodeSets) else NodeSets.of(self._post)
+        return self.ends.dense
 
     @property
     def roots(self) -> IntArray | None:

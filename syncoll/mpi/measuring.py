@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import psutil
 
-from syncoll.cores import available_cores
 from syncoll.errors import UsageError
 from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.communicators import mpi
 from syncoll.mpi.job import Job, MpiComparison, Result, Run
 from syncoll.mpi.program import chunk_at
 from syncoll.mpi.reference import MpiReference, reference_of
+from syncoll.processes import available_cores
 from syncoll.runtime import Kind
 from syncoll.trust.data import Workload
 from syncoll.trust.data.definition import DataDemand

@@ -14,8 +14,7 @@ from math import exp, log
 
 from syncoll.deadline import OutOfTimeError
 from syncoll.ledger.ledger import OnPoints
-from syncoll.results.frontier import Frontier
-from syncoll.results.known import known_cost
+from syncoll.results.frontier import Frontier, known_cost
 from syncoll.searching.agenda import OUT_OF_MEMORY
 
 __all__ = ["in_passes"]

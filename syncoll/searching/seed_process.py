@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 
-from syncoll.cores import available_cores
+from syncoll.processes import available_cores
 from syncoll.searching.worker_messages import SeedRequest
 from syncoll.solving.connection import RESTING, WorkerConnection
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from syncoll.clock import is_counted
-from syncoll.cores import available_cores
 from syncoll.errors import OptionError, PluginError, UsageError
 from syncoll.formula import Limits
 from syncoll.memory import MemoryBudget
@@ -27,6 +26,7 @@ from syncoll.plugins import (
     PluginManager,
     resolve_options,
 )
+from syncoll.processes import available_cores
 from syncoll.solving.process import SolverProcess
 
 __all__ = [

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal as OneOf
 
 from syncoll.errors import SpecError
-from syncoll.spec.arguments import as_arguments
 from syncoll.spec.foreign import ForeignFiles, Reader, Recognise, unrecognised
 from syncoll.spec.limits import MAX_FILE_BYTES
 from syncoll.spec.module import Found, Module, NoLibrary, defined_twice, load_module, unknown_name
@@ -190,6 +189,7 @@ class SpecLibrary:
             values: further arguments: numbers, Booleans, lists of them, and paths of CSV files.
             named: the same for arguments with a name.
         """
+        from syncoll.spec.environment import as_arguments
         from syncoll.spec.instantiate import make_collective, make_combination
         from syncoll.spec.values import NameScope
 

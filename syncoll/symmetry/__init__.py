@@ -5,4 +5,3 @@ from syncoll.symmetry.candidates import automorphism_graph as automorphism_graph
 from syncoll.symmetry.group import FreeGroup as FreeGroup, Group as Group
 from syncoll.symmetry.orbits import LinkOrbits as LinkOrbits
 from syncoll.symmetry.search import *
-from syncoll.symmetry.small_group import small_symmetry as small_symmetry

@@ -9,7 +9,7 @@ and must equal the one stated:
   room for a better one: for each C the largest R that would be better must be ruled out;
 * the open regions.
 
-`syncoll.results.known`, which searches use too, derives claims from proofs; the package
+`syncoll.results.frontier`, which searches use too, derives claims from proofs; the package
 `syncoll_check` shares no code with either.
 
 A file alone cannot prove that its chunks are in proportion for every C, what a C without a point
@@ -31,7 +31,7 @@ from syncoll.certificates import Certificate, ChunkClasses
 from syncoll.errors import UsageError, VerificationError
 from syncoll.model import Collective, Topology
 from syncoll.results import BY_CUTTING, Evidence, Frontier, OpenClaim, Point, Proof, Refuted, Scope
-from syncoll.results.known import better_left, known_cost, open_regions
+from syncoll.results.frontier import better_left, known_cost, open_regions
 from syncoll.results.proof import covers
 from syncoll.trust.families import require_consistent
 from syncoll.trust.same_problem import require_same_collective, require_same_topology

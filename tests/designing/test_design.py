@@ -16,7 +16,7 @@ import syncoll
 from syncoll.cli.main import main
 from syncoll.deadline import Deadline
 from syncoll.designing import BuildCosts, MachineCandidate, Question, assessing, candidates
-from syncoll.designing.isomorphism import CanonicalForm
+from syncoll.designing.candidates import CanonicalForm
 from syncoll.errors import OutOfTimeError, SpecError, UsageError
 from syncoll.ledger.lower_bounds import lower_bounds
 from syncoll.model import BandwidthBound, Topology

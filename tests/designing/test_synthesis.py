@@ -12,7 +12,7 @@ import pytest
 import syncoll
 from syncoll.cli.main import main
 from syncoll.designing import Assessed, BuildCosts, MachineCandidate, Proved
-from syncoll.designing.folder import DesignFolder
+from syncoll.designing.assessing import DesignFolder
 from syncoll.designing.synthesis import inherited, is_no_better
 from syncoll.errors import UsageError
 from syncoll.ledger.lower_bounds import lower_bounds

@@ -15,7 +15,7 @@ import syncoll
 from syncoll.cli.main import main
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 from syncoll.designing import assessing, workers
-from syncoll.designing.folder import DesignFolder
+from syncoll.designing.assessing import DesignFolder
 from syncoll.errors import UsageError
 from syncoll.ledger.lower_bounds import lower_bounds
 from syncoll.results import LowerBounds

@@ -23,7 +23,6 @@ FLOORS = (
     "version",
     "arrays",
     "protobuf",
-    "cores",
     "interrupts",
     "clock",
     "deadline",
