@@ -11,12 +11,12 @@ Only the written fields are described here, by their numbers in ``perfetto_trace
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import BoolArray, FloatArray
+from syncoll.arrays import FloatArray
 from syncoll.errors import UsageError
 from syncoll.model import OrbitAlgorithm
 from syncoll.protobuf import Fields, message_classes
@@ -103,17 +103,23 @@ class _Writer:
             f"{name}: {one.algorithm.instance.collective}, "
             f"L = {one.size} bytes, {float(one.seconds) * 1e6:.6g} us{images}"
         )
-        used = np.unique(one.passages.lane).tolist()
-        self._busy(one, whole, used)
+        passages = one.passages
+        edges = np.linspace(0, float(passages.end.max(initial=0.0)) or 1e-9, _WINDOWS + 1)
+        busy, busy_lanes = self._track("lanes busy", whole, 0, "lanes"), np.zeros(_WINDOWS)
         tracks: dict[tuple[int, int], int] = {}
-        for place, lane in enumerate(used, start=1):
-            own = one.passages.lane == lane
-            cables = np.unique(one.passages.cable[own]).tolist()
-            called = one.network.lanes[lane].name
+        for place, lane in enumerate(np.unique(passages.lane).tolist(), start=1):
+            own, of_lane = passages.lane == lane, one.network.lanes[lane]
+            cables = np.unique(passages.cable[own]).tolist()
             for cable in cables:
-                words = called if len(cables) == 1 else f"{called}, cable {cable}"
+                words = of_lane.name if len(cables) == 1 else f"{of_lane.name}, cable {cable}"
                 tracks[lane, cable] = self._track(words, whole, place)
-            self._use(one, lane, own, self._track(f"{called}, use", whole, place, "%"))
+            start = passages.start[own]
+            end = np.maximum(passages.end[own], start + 1e-15)
+            spent = _overlap(start, end, edges, passages.size[own] / (end - start))
+            use = self._track(f"{of_lane.name}, use", whole, place, "%")
+            self._count(use, edges, 100 * spent / (float(of_lane.bandwidth) * np.diff(edges)))
+            busy_lanes += np.minimum(1.0, _overlap(start, end, edges) / np.diff(edges))
+        self._count(busy, edges, busy_lanes)
         self._slices(one, tracks)
 
     def _track(self, name: str, parent: int = 0, rank: int = 0, unit: str = "") -> int:
@@ -164,25 +170,8 @@ class _Writer:
                 event.debug_annotations.add(name=key, double_value=value)
             self._event(track, _END, end)
 
-    def _use(self, one: Simulation, lane: int, own: BoolArray, track: int) -> None:
-        """Writes the used share of a lane's bandwidth, in windows of one length."""
-        edges, spent = _spread(one, own)
-        room = float(one.network.lanes[lane].bandwidth) * np.diff(edges)
-        shares = np.divide(100 * spent, room, out=np.zeros_like(spent), where=room > 0)
-        self._count(track, edges, shares)
-
-    def _busy(self, one: Simulation, whole: int, used: Sequence[int]) -> None:
-        """Writes the mean number of busy lanes in each window."""
-        track = self._track("lanes busy", whole, 0, "lanes")
-        edges = _edges(one)
-        total = np.zeros(len(edges) - 1)
-        for lane in used:
-            own = one.passages.lane == lane
-            taken = _overlap(one.passages.start[own], one.passages.end[own], edges)
-            total += np.minimum(1.0, taken / np.diff(edges))
-        self._count(track, edges, total)
-
-    def _count(self, track: int, edges: FloatArray, values: Any) -> None:
+    def _count(self, track: int, edges: FloatArray, values: FloatArray) -> None:
+        """Writes a counter with a value for each window between two edges."""
         last = None
         for at, value in zip(edges.tolist(), [*values.tolist(), 0.0], strict=True):
             if value != last:
@@ -190,22 +179,8 @@ class _Writer:
                 last = value
 
 
-def _edges(one: Simulation) -> FloatArray:
-    return np.linspace(0, float(max(one.passages.end, default=0.0)) or 1e-9, _WINDOWS + 1)
-
-
-def _spread(one: Simulation, own: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """The edges of the windows, and the bytes of some passages in each."""
-    passages, edges = one.passages, _edges(one)
-    start, end = passages.start[own], np.maximum(passages.end[own], passages.start[own] + 1e-15)
-    return edges, _overlap(start, end, edges, passages.size[own] / (end - start))
-
-
 def _overlap(
-    start: FloatArray,
-    end: FloatArray,
-    edges: FloatArray,
-    weight: FloatArray | float = 1.0,
+    start: FloatArray, end: FloatArray, edges: FloatArray, weight: FloatArray | float = 1.0
 ) -> FloatArray:
     """The weighted time of all spans in each window."""
     before = np.zeros(len(edges))
