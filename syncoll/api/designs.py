@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from syncoll import documents
+from syncoll.api import arguments
 from syncoll.api.base import (
     Tabular,
     What,
@@ -16,7 +17,6 @@ from syncoll.api.base import (
     counts_work,
     deadline_of,
     reading,
-    seconds_of,
     session_for,
     verb,
 )
@@ -195,7 +195,7 @@ def design(
     with reading(until):
         families = [session.family(one) for one in listed]
         meant = tuple(session.collective(one) for one in asked)
-    seconds = seconds_of(search_limit)
+    seconds = arguments.seconds_of(search_limit)
     if seconds is not None and not synthesise:
         raise UsageError(f"{argument('search_limit')} without {argument('synthesise')}")
     searching = (_SEARCH_SECONDS if seconds is None else seconds) if synthesise else None

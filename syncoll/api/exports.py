@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from syncoll.api.base import Displayable, What, Where, bytes_of, session_for, session_of, verb
+from syncoll.api import arguments
+from syncoll.api.base import Displayable, What, Where, session_for, session_of, verb
 from syncoll.api.frontier import Source, algorithms_of
 from syncoll.documents import StoredAlgorithm, StoredFile, read_file, remove_empty
 from syncoll.errors import ExportError, UncheckedError, UsageError, VerificationError
@@ -77,8 +78,8 @@ def export(
         Path(folder),
         apart=apart,
         in_place=in_place,
-        min_bytes=bytes_of(min_bytes) if min_bytes else 0,
-        max_bytes=None if max_bytes is None else bytes_of(max_bytes),
+        min_bytes=arguments.bytes_of(min_bytes) if min_bytes else 0,
+        max_bytes=None if max_bytes is None else arguments.bytes_of(max_bytes),
         options=options or {},
     )
     found: list[ExportResult] = []

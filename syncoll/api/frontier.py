@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 import syncoll
 from syncoll import documents
+from syncoll.api import arguments
 from syncoll.api.base import (
     Displayable,
     Saved,
@@ -22,7 +23,6 @@ from syncoll.api.base import (
     as_result,
     data_frame,
     deadline_of,
-    path_of,
     session_of,
     verb,
 )
@@ -307,7 +307,7 @@ def load(path: str | Path) -> FrontierResult | StoredResult:
 
 def loaded(path: str | Path, taker: str) -> FrontierResult | StoredResult:
     """As `load`, for another verb, which error messages name."""
-    stored = documents.read_file(path_of("path", path), documents.WITH_ALGORITHMS, taker)
+    stored = documents.read_file(arguments.path_of("path", path), documents.WITH_ALGORITHMS, taker)
     if stored.frontier is not None:
         return as_result(FrontierResult, stored.claims(), session=session_of(None))
     if not stored.algorithms:
@@ -382,7 +382,7 @@ def check(
         return found.check(collective, proofs, topology)
     if isinstance(source, StoredFile):
         return _checked(source.claims(), collective, proofs, topology)
-    path = path_of("source", source, "a frontier, bounds, or a path of their file")
+    path = arguments.path_of("source", source, "a frontier, bounds, or a path of their file")
     stored = documents.read_file(path, ("frontier", "forest"), "check")  # replays
     try:
         return _checked(stored.claims(), collective, proofs, topology)
@@ -408,7 +408,7 @@ def _checked(
     if proofs is not None:  # which needs encodings and lowerings too
         from syncoll.proofs.refutation import FileWitness
 
-        folder = path_of("proofs", proofs)
+        folder = arguments.path_of("proofs", proofs)
         if not folder.is_dir():  # of a frontier that names no proof nobody would notice
             raise UsageError(f"{argument('proofs')}: there is no folder {folder}")
         witness = FileWitness(folder, session.plugins)

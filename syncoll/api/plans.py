@@ -7,17 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from syncoll.api.base import (
-    Displayable,
-    as_result,
-    bytes_of,
-    choice_of,
-    network_of,
-    session_of,
-    size_range,
-    time_of,
-    verb,
-)
+from syncoll.api import arguments
+from syncoll.api.base import Displayable, as_result, session_of, verb
 from syncoll.api.frontier import FrontierResult, Source, algorithms_of, frontier_of
 from syncoll.documents import require_new_folder, to_text, write_new_folder
 from syncoll.errors import UsageError
@@ -62,7 +53,7 @@ class PlanResult(Displayable, Plan):
 
     def page(self, sizes: int | str | None = None) -> Page:
         """The ranges of sizes of one node's data: all, those in ``1KiB..1GiB``, or one size's."""
-        shown = size_range("sizes", sizes)
+        shown = arguments.size_range("sizes", sizes)
         return plan_page(
             self,
             self.frontier,
@@ -82,11 +73,11 @@ class PlanResult(Displayable, Plan):
             UsageError: when matplotlib is not installed, or on sizes that make no sense.
         """
         title = plan_title(self, self.frontier, given=self.given, alpha_given=self.alpha_given)
-        return draw(self, title, size_range("sizes", sizes))
+        return draw(self, title, arguments.size_range("sizes", sizes))
 
     def document(self, sizes: int | str | None = None) -> dict[str, Any]:
         """The plan as JSON, with its exports; an end of a range that is not in `sizes` is cut."""
-        shown = size_range("sizes", sizes)
+        shown = arguments.size_range("sizes", sizes)
         return plan_document(
             self, self.frontier, self.given, self.alpha_given, sizes=shown, made=self.made
         )
@@ -150,14 +141,14 @@ def plan(
         if to is None:
             raise UsageError("exports need a format, such as to='msccl-xml'")
         require_new_folder(Path(exports))
-    how = choice_of("timing", timing, Timing)
+    how = arguments.choice_of("timing", timing, Timing)
     frontier = frontier_of(source, "plan")
     session, algorithms = session_of(frontier), algorithms_of(frontier, "plan")
-    network = network_of(frontier.topology, alpha, beta)
-    call = time_of("overhead", overhead)
+    network = arguments.network_of(frontier.topology, alpha, beta)
+    call = arguments.time_of("overhead", overhead)
     model, made = CostModel(network.greatest_latency, network.unit, call), None
     asked = [size] if isinstance(size, int | str) else list(size)
-    wanted = tuple(map(bytes_of, asked))
+    wanted = tuple(map(arguments.bytes_of, asked))
     algorithms = [*algorithms, *members_for(frontier, model, [*PLANNED_SIZES, *wanted])]
     times = None
     if how is Timing.ASYNCHRONOUS:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 import syncoll
 from syncoll import documents
+from syncoll.api import arguments
 from syncoll.api.base import (
     Displayable,
     Saved,
@@ -20,7 +21,6 @@ from syncoll.api.base import (
     as_result,
     counts_work,
     deadline_of,
-    path_of,
     reading,
     session_for,
     session_of,
@@ -343,7 +343,7 @@ def load_forest(path: str | Path, topology: Where | None = None) -> ForestsResul
     from syncoll.documents.stored_forest import read_forests
 
     network = None if topology is None else session_for().fabric(topology)
-    return as_result(ForestsResult, read_forests(path_of("path", path), network))
+    return as_result(ForestsResult, read_forests(arguments.path_of("path", path), network))
 
 
 @verb

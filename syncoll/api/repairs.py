@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from syncoll.api import arguments
 from syncoll.api.base import (
     Displayable,
     Tabular,
     What,
     as_result,
-    choice_of,
     counts_work,
     data_frame,
     deadline_of,
     reading,
-    seconds_of,
     session_for,
     verb,
 )
@@ -237,9 +236,9 @@ def survey(
     >>> [(one.words, one.failure.images, str(one.any_steps.lost)) for one in found.surveyed]
     [('link 0->1', 8, '1')]
     """
-    kind = choice_of("survey", what, FailureKind)
+    kind = arguments.choice_of("survey", what, FailureKind)
     session, until = session_for(settings), deadline_of(time_limit, work=work)
-    seconds = seconds_of(search_limit)
+    seconds = arguments.seconds_of(search_limit)
     with reading(until):
         whole = frontier_of(source, "a survey")
         meant = collective_meant(session, whole, collective)

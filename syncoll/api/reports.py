@@ -7,16 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from syncoll.api.base import (
-    Displayable,
-    What,
-    Where,
-    as_result,
-    bandwidth_of,
-    session_of,
-    time_of,
-    verb,
-)
+from syncoll.api import arguments
+from syncoll.api.base import Displayable, What, Where, as_result, session_of, verb
 from syncoll.api.frontier import AlgorithmVerbs, FrontierResult, Source
 from syncoll.api.simulations import classics_of
 from syncoll.documents import (
@@ -151,11 +143,11 @@ def usual_model(
     bandwidth: Fraction | None = unit_bandwidth(topology)
     latency, alpha_from, beta_from = ASSUMED_ALPHA, "assumed", _DESCRIBED
     if beta is not None:
-        bandwidth, beta_from = bandwidth_of("beta", beta), "given"
+        bandwidth, beta_from = arguments.bandwidth_of("beta", beta), "given"
     if bandwidth is None:
         bandwidth, beta_from = ASSUMED_BANDWIDTH, "assumed"
     if alpha is not None:
-        latency, alpha_from = time_of("alpha", alpha), "given"
+        latency, alpha_from = arguments.time_of("alpha", alpha), "given"
     elif topology.fabric is not None and topology.fabric.states_latencies:
         latency = physical_network(topology, None, bandwidth).greatest_latency
         alpha_from = _DESCRIBED

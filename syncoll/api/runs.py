@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from syncoll.api.base import (
-    Displayable,
-    as_result,
-    bytes_of,
-    choice_of,
-    seconds_of,
-    session_for,
-    sizes_of,
-    verb,
-)
+from syncoll.api import arguments
+from syncoll.api.base import Displayable, as_result, session_for, verb
 from syncoll.api.frontier import Source, algorithms_of
 from syncoll.errors import UsageError
 from syncoll.mpi import Job, MpiComparison, Result, run_job
@@ -107,7 +99,7 @@ def run(
     """
     if via not in ("memory", "mpi"):
         raise UsageError(f"{argument('via', via)} is not memory or mpi")
-    operation = choice_of("op", op, ReduceOp)
+    operation = arguments.choice_of("op", op, ReduceOp)
     require_whole("seed", seed)
     kind, algorithms = SHORT_TYPES.get(dtype, dtype), algorithms_of(source, "run")
     only_mpi = {"ranks": ranks, "sizes": sizes, "repeats": repeats, "time_limit": time_limit}
@@ -118,7 +110,9 @@ def run(
                 f"{argument(name)} out"
             )
     if via == "memory":
-        workload = Workload(bytes_of(_SIZE if size is None else size), kind, operation, seed)
+        workload = Workload(
+            arguments.bytes_of(_SIZE if size is None else size), kind, operation, seed
+        )
         return [
             as_result(ExecutionResult, execute(one.instance, one.algorithm, workload))
             for one in algorithms
@@ -128,7 +122,9 @@ def run(
             f"{argument('size')} and {argument('sizes')} are the same request; give one of them"
         )
     one = _MPI_SIZES if size is None else (size,)
-    wanted = tuple(sizes_of("size", one) if sizes is None else sizes_of("sizes", sizes))
+    wanted = tuple(
+        arguments.sizes_of("size", one) if sizes is None else arguments.sizes_of("sizes", sizes)
+    )
     job = Job(tuple(algorithms), wanted, kind, operation, seed, repeats or Job.repeats)
     if not job.work:
         return []
@@ -139,7 +135,7 @@ def run(
             f"{counted(topology.num_nodes, 'node')} of {topology.name}; expected "
             f"{argument('ranks', topology.num_nodes)}, one rank for each node"
         )
-    seconds = seconds_of(time_limit)
+    seconds = arguments.seconds_of(time_limit)
     result = run_job(job, _MPI_SECONDS if seconds is None else seconds, session_for().tell)
     comparisons = () if result is None else result.comparisons
     return [as_result(MpiResult, one, job=job, result=result) for one in comparisons]

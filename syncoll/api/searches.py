@@ -11,18 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from syncoll import documents
+from syncoll.api import arguments
 from syncoll.api.base import (
     What,
     Where,
     as_result,
-    choice_of,
     counts_work,
     deadline_of,
-    network_of,
     reading,
-    seconds_of,
     session_for,
-    size_range,
     verb,
 )
 from syncoll.api.frontier import FrontierResult
@@ -136,9 +133,16 @@ def pareto(
     session, until = session_for(settings), deadline_of(time_limit, work=work)
     with reading(until):
         where, what = session.topology(topology), session.collective(collective)
-    limits = (k, max_steps, max_rounds, max_chunks, seconds_of(time_limit), seconds_of(point_limit))
+    limits = (
+        k,
+        max_steps,
+        max_rounds,
+        max_chunks,
+        arguments.seconds_of(time_limit),
+        arguments.seconds_of(point_limit),
+    )
     network, aim = _aimed(where, optimise_for, alpha, beta)
-    how = choice_of("strategy", strategy, Strategy)
+    how = arguments.choice_of("strategy", strategy, Strategy)
     request = SearchRequest(where, what, how, *limits, symmetric, aim, work=work)
     return searched(session, request, until, output, proofs, progress, network=network)
 
@@ -160,7 +164,7 @@ def limits_of(options: SearchOptions) -> tuple[dict[str, Any], SettingsOptions]:
     settings = dict[str, Any](options)
     names = (n for n in SearchOptions.__annotations__ if n not in SettingsOptions.__annotations__)
     limits = {name: settings.pop(name, None) for name in names}
-    limits |= {name: seconds_of(limits[name]) for name in ("time_limit", "point_limit")}
+    limits |= {name: arguments.seconds_of(limits[name]) for name in ("time_limit", "point_limit")}
     return limits, cast("SettingsOptions", settings)
 
 
@@ -213,7 +217,7 @@ def search(
         raise UsageError(f"{what!r} is asked as `pareto` asks; a solver goes with a request")
     session = session_for(settings)
     request, spec = written_search(
-        session.specs, what, choice_of("strategy", strategy, Strategy), limits
+        session.specs, what, arguments.choice_of("strategy", strategy, Strategy), limits
     )
     request = replace(request, symmetric=symmetric)
     if request.work is not None:  # in place of the file's limit
@@ -352,7 +356,7 @@ def _aimed(
     beta: float | str | None,
 ) -> tuple[PhysicalNetwork | None, Aim | None]:
     """The network that says what is the fastest for some sizes, and the aim; None without sizes."""
-    sizes = size_range("optimise_for", optimise_for)
+    sizes = arguments.size_range("optimise_for", optimise_for)
     if sizes is None:
         if alpha is not None or beta is not None:
             raise UsageError(
@@ -360,7 +364,7 @@ def _aimed(
                 f"of {argument('optimise_for')}, which is missing"
             )
         return None, None
-    network = network_of(topology, alpha, beta)
+    network = arguments.network_of(topology, alpha, beta)
     low, high = map(Fraction, sizes)
     most, least = network.greatest_latency, network.least_latency
     return network, Aim(most, network.unit, low, high, least=least)

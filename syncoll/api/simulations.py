@@ -8,19 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-from syncoll.api.base import (
-    Displayable,
-    What,
-    as_result,
-    bandwidth_of,
-    bytes_of,
-    choice_of,
-    network_of,
-    session_of,
-    sizes_of,
-    time_of,
-    verb,
-)
+from syncoll.api import arguments
+from syncoll.api.base import Displayable, What, as_result, session_of, verb
 from syncoll.api.frontier import FrontierResult, Source, algorithms_of, frontier_of, loaded
 from syncoll.documents import StoredAlgorithm, write_atomically
 from syncoll.errors import SpecError, UsageError
@@ -94,7 +83,7 @@ class SimulationResult(Displayable, Comparison):
             UsageError: on a name that is not there, when there are too many sends to look at, or
                 the file cannot be written.
         """
-        chosen, exact = tuple(names), bytes_of(size)
+        chosen, exact = tuple(names), arguments.bytes_of(size)
         if exact < 1:
             raise UsageError(f"{argument('trace_size')}: {size!r}; expected at least 1 byte")
         if not chosen:
@@ -161,22 +150,22 @@ def simulate(
     algorithms = list(algorithms_of(source, "simulate"))
     topology = algorithms[0].instance.topology
     semantics = Semantics(
-        choice_of("timing", timing, Timing),
-        choice_of("switching", switching, Switching),
-        choice_of("sharing", sharing, Sharing),
-        choice_of("injection", injection, Injection),
-        None if packet is None else bytes_of(packet),
-        bytes_of(header),
+        arguments.choice_of("timing", timing, Timing),
+        arguments.choice_of("switching", switching, Switching),
+        arguments.choice_of("sharing", sharing, Sharing),
+        arguments.choice_of("injection", injection, Injection),
+        None if packet is None else arguments.bytes_of(packet),
+        arguments.bytes_of(header),
         depth,
-        Fraction(0) if reduction is None else 1 / bandwidth_of("reduction", reduction),
-        time_of("overhead", overhead),
+        Fraction(0) if reduction is None else 1 / arguments.bandwidth_of("reduction", reduction),
+        arguments.time_of("overhead", overhead),
         tuple(parse_slow(one) if isinstance(one, str) else one for one in slow),
         tuple(parse_late(one) if isinstance(one, str) else one for one in late),
     )
-    network = network_of(topology, alpha, beta)
+    network = arguments.network_of(topology, alpha, beta)
     semantics.on(network)  # before anything that takes long
     require_whole("factor", factor, 2)
-    chosen = sorted(sizes_of("sizes", sizes, factor))
+    chosen = sorted(arguments.sizes_of("sizes", sizes, factor))
     if isinstance(source, FrontierResult):
         model = CostModel(network.greatest_latency, network.unit, semantics.overhead)
         algorithms += members_for(frontier_of(source), model, chosen)

@@ -38,7 +38,7 @@ import argparse
 from pathlib import Path
 
 import syncoll
-from syncoll.api.base import size_range
+from syncoll.api.arguments import size_range
 from syncoll.cli.exits import Exit
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options, flags_given
 from syncoll.cli.options import (

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import syncoll
-from syncoll.api.base import size_range, sizes_of
+from syncoll.api.arguments import size_range, sizes_of
 from syncoll.cli.main import main
 from syncoll.errors import UsageError
 

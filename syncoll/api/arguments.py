@@ -1,0 +1,185 @@
+"""Values of arguments: numbers that may be written as people write them, choices and paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from fractions import Fraction
+from operator import index
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from syncoll import units
+from syncoll.errors import UsageError
+from syncoll.wording import argument
+
+if TYPE_CHECKING:
+    from syncoll.model import Topology
+    from syncoll.simulating import PhysicalNetwork
+
+__all__ = [
+    "bandwidth_of",
+    "bytes_of",
+    "choice_of",
+    "network_of",
+    "path_of",
+    "seconds_of",
+    "size_range",
+    "sizes_of",
+    "time_of",
+]
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
+
+
+def bytes_of(size: int | str) -> int:
+    """A number of bytes, or a text such as ``1MiB``.
+
+    Raises:
+        UsageError: when it is not an amount.
+    """
+    if isinstance(size, str):
+        return units.parse_size(size)
+    if isinstance(size, bool) or not hasattr(size, "__index__"):
+        raise UsageError(f"{size!r} is not a number of bytes such as 65536 or '64KiB'")
+    return index(size)  # of numpy too
+
+
+def seconds_of(limit: float | str | None) -> float | None:
+    """A number of seconds, or a text such as ``2min``; None stays None.
+
+    Raises:
+        UsageError: when it is not a time.
+    """
+    if limit is None:
+        return None
+    if isinstance(limit, str):
+        return float(units.parse_limit(limit))
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
+        raise UsageError(f"{limit!r} is not a time; expected seconds, or a text such as '2min'")
+    return float(limit)
+
+
+def time_of(name: str, value: float | str) -> Fraction:
+    """Seconds of an argument, exact; ``0.7us`` is one too.
+
+    Raises:
+        UsageError: when it is not a time.
+    """
+    return _exact(name, value, units.parse_time, 0, "a time; expected seconds, such as '0.7us'")
+
+
+def bandwidth_of(name: str, value: float | str) -> Fraction:
+    """Bytes per second of an argument, exact; ``25GB/s`` is one too.
+
+    Raises:
+        UsageError: when it is not a bandwidth.
+    """
+    expected = "a bandwidth; expected bytes per second, such as '25GB/s'"
+    return _exact(name, value, units.parse_bandwidth, 5e-324, expected)
+
+
+def _exact(
+    name: str, value: float | str, parse: Callable[[str], Fraction], least: float, expected: str
+) -> Fraction:
+    if isinstance(value, str):
+        try:
+            return parse(value)
+        except UsageError as error:
+            raise UsageError(f"{argument(name)}: {error}") from None
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not least <= value < float("inf"):
+        raise UsageError(f"{argument(name)}: {value!r} is not {expected}")
+    return Fraction(str(value))
+
+
+def network_of(
+    topology: Topology, alpha: float | str | None, beta: float | str | None
+) -> PhysicalNetwork:
+    """The lanes of a topology, with the arguments alpha and beta in place of what it states.
+
+    Raises:
+        UsageError: when one of them is not what it should be, or is missing.
+    """
+    from syncoll.simulating import physical_network
+
+    return physical_network(
+        topology,
+        None if alpha is None else time_of("alpha", alpha),
+        None if beta is None else bandwidth_of("beta", beta),
+    )
+
+
+def size_range(name: str, sizes: int | str | None) -> tuple[int, int] | None:
+    """The ends of ``1KiB..1GiB`` or ``1KiB:1GiB``; one size is both. None stays None.
+
+    Raises:
+        UsageError: when it is neither, or the range is empty.
+    """
+    if sizes is None:
+        return None
+    try:
+        if isinstance(sizes, str):
+            low, dots, high = sizes.partition(".." if ".." in sizes else ":")
+            found = units.parse_size(low), units.parse_size(high if dots else low)
+        else:
+            found = (bytes_of(sizes),) * 2
+    except UsageError as error:
+        raise UsageError(f"{argument(name)}: {error}, or FROM..TO such as 1KiB..1GiB") from None
+    if not 1 <= found[0] <= found[1]:
+        wrong = "is empty" if found[0] > found[1] else "is no size"
+        raise UsageError(
+            f"{argument(name)}: {sizes!r} {wrong}; expected FROM..TO with FROM at most TO, such as "
+            "1KiB..1GiB, or one size of at least 1 byte"
+        )
+    return found
+
+
+def sizes_of(name: str, sizes: int | str | Iterable[int | str], factor: int = 4) -> list[int]:
+    """Sizes in the order given: one, a range such as ``1KiB..1GiB``, or several of both.
+
+    Args:
+        name: the name of the argument.
+        sizes: also as a text with commas.
+        factor: the ratio of neighbouring sizes in a range.
+
+    Raises:
+        UsageError: on an invalid size, or without any.
+    """
+    if isinstance(sizes, str):
+        sizes = sizes.split(",")
+    found: list[int] = []
+    for one in sizes if isinstance(sizes, Iterable) else [sizes]:
+        low, high = size_range(name, one) or (1, 1)
+        while low <= high:
+            found.append(low)
+            low *= factor
+    if not found:
+        raise UsageError(f"{argument(name)}: expected at least one size, of at least 1 byte")
+    return list(dict.fromkeys(found))
+
+
+def choice_of(name: str, value: str, kind: type[_Choice]) -> _Choice:
+    """The member of an enumeration that a text names.
+
+    Raises:
+        UsageError: when no member has that name.
+    """
+    try:
+        return kind(value)
+    except ValueError:
+        known = " or ".join(map(str, kind))
+        raise UsageError(f"{argument(name)}: {value!r}; expected {known}") from None
+
+
+def path_of(name: str, value: object, expected: str = "a path") -> Path:
+    """A path, or a text that is one.
+
+    Raises:
+        UsageError: on anything else.
+    """
+    if not isinstance(value, str | PathLike):
+        kind = type(value).__name__
+        raise UsageError(f"{argument(name)} is of type {kind}; expected {expected}")
+    return Path(value)
