@@ -25,7 +25,7 @@ from random import Random
 
 from benchmarks.classics import box_rings, ring_algbw
 from syncoll.model.fabric import Fabric
-from syncoll_forestcoll.allreduce_program import allreduce_bounds, pack_allreduce
+from syncoll_forestcoll.allreduce_program import allreduce_bounds
 from tests.oracles.fabrics import (
     a100,
     bigraph,
@@ -36,7 +36,7 @@ from tests.oracles.fabrics import (
     p2_16xlarge,
     torus,
 )
-from tests.oracles.forests import allgather, allreduce, broadcast, reducescatter
+from tests.oracles.forests import allgather, allreduce, broadcast, pack_allreduce, reducescatter
 
 EIGHT = mi250(2, gpus=8)
 
@@ -62,7 +62,7 @@ def any_roots(fabric: Fabric) -> Fraction:
 def at_once(fabric: Fabric) -> Fraction:
     """What forests reach that reduce and broadcast at the same time."""
     bounds = allreduce_bounds(fabric)
-    return min(plan.algbw for plan in pack_allreduce(bounds))
+    return min(plan.algbw for plan in pack_allreduce(fabric, bounds))
 
 
 def irregular(gpus: int, leaves: int, spines: int, *, boxes: bool = True) -> Fabric:

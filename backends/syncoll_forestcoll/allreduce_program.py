@@ -20,7 +20,7 @@ and checked by exact arithmetic, is the *upper* bound.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from math import floor, lcm
 from typing import Literal
@@ -30,12 +30,9 @@ import numpy as np
 from syncoll.errors import UsageError
 from syncoll.linear import GrowingProgram, Optimum
 from syncoll.model.fabric import Fabric
-from syncoll.results.forest import ForestCollective
 from syncoll.routing.flow import FlowNetwork
-from syncoll.trust.forest import verify_forest
-from syncoll_forestcoll.collectives import ForestPlan, weighted_broadcast
 
-__all__ = ["AllreduceBounds", "allreduce_bounds", "pack_allreduce"]
+__all__ = ["AllreduceBounds", "allreduce_bounds"]
 
 _DENOMINATOR = 10**4
 _ROUNDS = 400
@@ -56,22 +53,17 @@ class AllreduceBounds:
         at_least: an allreduce throughput that some shares reach, checked by exact flows.
         at_most: one that nothing exceeds, checked by exact arithmetic.
         shares: data that each node aggregates in a unit of time, `at_least` in sum.
-        broadcast: the fabric with the bandwidth that `at_least` gives to broadcasts.
-        reduction: the fabric with the rest, for reductions.
+        bandwidths: of each link for broadcasts, and for reductions, that these shares need.
+        junctions: in each direction the switches where trees may branch then.
         cuts: of broadcast and reduction that carry the upper bound, with their multipliers.
     """
 
     at_least: Fraction
     at_most: Fraction
     shares: tuple[Fraction, ...]
-    broadcast: Fabric
-    reduction: Fabric
-    cuts: tuple[tuple[str, Cut, Fraction], ...]
-
-    @property
-    def is_tight(self) -> bool:
-        """Whether both bounds meet."""
-        return self.at_least == self.at_most
+    bandwidths: dict[Direction, list[Fraction]]
+    junctions: _Junctions
+    cuts: tuple[tuple[Direction, Cut, Fraction], ...]
 
 
 def allreduce_bounds(fabric: Fabric) -> AllreduceBounds:
@@ -85,18 +77,19 @@ def allreduce_bounds(fabric: Fabric) -> AllreduceBounds:
     program = _Program(fabric, _in_use(fabric))
     solution = program.solve()
     cuts, at_most = program.upper_bound(solution)
-    parts = program.lower_bound(solution)
-    if any(program.junctions.values()):
+    found = []
+    if not any(program.junctions.values()):
+        found.append((program, *program.lower_bound(solution)))
+    else:
         nowhere: _Junctions = dict.fromkeys(_DIRECTIONS, ())
-        found = []
         for junctions in (program.wide(solution), nowhere):
             spanning = _Program(fabric, junctions, span=True)
-            found.append(spanning.lower_bound(spanning.solve()))
-            if sum(found[-1][0]) == at_most:
+            found.append((spanning, *spanning.lower_bound(spanning.solve())))
+            if sum(found[-1][1]) == at_most:
                 break
-        parts = max(found, key=lambda one: sum(one[0]))
-    shares, broadcast, reduction = parts
-    return AllreduceBounds(sum(shares, Fraction(0)), at_most, shares, broadcast, reduction, cuts)
+    best, shares, bandwidths = max(found, key=lambda one: sum(one[1]))
+    at_least = sum(shares, Fraction(0))
+    return AllreduceBounds(at_least, at_most, shares, bandwidths, best.junctions, cuts)
 
 
 def _in_use(fabric: Fabric) -> _Junctions:
@@ -106,21 +99,6 @@ def _in_use(fabric: Fabric) -> _Junctions:
     return {
         direction: tuple(w for w in able[direction] if w in between) for direction in _DIRECTIONS
     }
-
-
-def pack_allreduce(bounds: AllreduceBounds) -> tuple[ForestPlan, ForestPlan]:
-    """The verified forests of an allreduce that reaches `bounds.at_least`.
-
-    Both run at the same time, each on its part of the bandwidth: first the reduction's in-trees,
-    then the broadcast's.
-    """
-    unit = lcm(*(x.denominator for x in bounds.shares))
-    weights = [int(x * unit) for x in bounds.shares]
-    onward = weighted_broadcast(bounds.broadcast, weights)
-    back = weighted_broadcast(bounds.reduction.reversed(), weights)
-    forest = back.forest.reversed()
-    verify_forest(forest)
-    return replace(back, collective=ForestCollective.REDUCESCATTER, forest=forest), onward
 
 
 class _Program:
@@ -139,11 +117,22 @@ class _Program:
             for direction in _DIRECTIONS
             if w not in junctions[direction] and any(w in ends for ends in self.links)
         ]
-        self.cuts: list[tuple[Direction, Cut]] = []
-        for v in range(self.nodes):
-            self.cuts += [(direction, everything - {v}) for direction in _DIRECTIONS]
         # Reduction flows against the links: in the turned network it leaves a set from its tails.
         self.ends = {"broadcast": self.links, "reduce": [(v, u) for u, v in self.links]}
+        self.rows: list[tuple[dict[int, int], float, float]] = []
+        for i, b in enumerate(self.bandwidth):
+            row = {self._column(direction, i): 1 for direction in _DIRECTIONS}
+            self.rows.append((row, -np.inf, float(b / self.widest)))
+        for w, direction in self.balanced:
+            ends = enumerate(self.links)
+            row = {
+                self._column(direction, i): 1 if v == w else -1 for i, (u, v) in ends if w in (u, v)
+            }
+            self.rows.append((row, 0.0, 0.0))
+        self.cuts: list[tuple[Direction, Cut]] = []
+        for v in range(self.nodes):
+            for direction in _DIRECTIONS:
+                self._add_cut(direction, everything - {v})
 
     def _column(self, direction: Direction, link: int) -> int:
         return self.nodes + link + (self.size if direction == "reduce" else 0)
@@ -152,23 +141,11 @@ class _Program:
         """The links that leave a set, in the direction's own sense."""
         return [i for i, (u, v) in enumerate(self.ends[direction]) if u in cut and v not in cut]
 
-    def _rows(self) -> list[tuple[dict[int, int], str, float]]:
-        """(coefficients, kind, bound): capacities <=, balances =, cuts >=."""
-        rows: list[tuple[dict[int, int], str, float]] = []
-        for i, b in enumerate(self.bandwidth):
-            row = {self._column("broadcast", i): 1, self._column("reduce", i): 1}
-            rows.append((row, "<", float(b / self.widest)))
-        for w, direction in self.balanced:
-            row = {}
-            for i, (u, v) in enumerate(self.links):
-                if w in (u, v):
-                    row[self._column(direction, i)] = 1 if v == w else -1
-            rows.append((row, "=", 0.0))
-        for direction, cut in self.cuts:
-            row = {self._column(direction, i): 1 for i in self._crossing(direction, cut)}
-            row |= {v: -1 for v in cut if v < self.nodes}
-            rows.append((row, ">", 0.0))
-        return rows
+    def _add_cut(self, direction: Direction, cut: Cut) -> None:
+        row = {self._column(direction, i): 1 for i in self._crossing(direction, cut)}
+        row |= {v: -1 for v in cut if v < self.nodes}
+        self.rows.append((row, 0.0, np.inf))
+        self.cuts.append((direction, cut))
 
     def solve(self) -> Optimum:
         """Adds violated cuts until none is left beyond rounding."""
@@ -176,25 +153,20 @@ class _Program:
         costs[: self.nodes] = -1
         program, known = GrowingProgram(costs), 0
         for _ in range(_ROUNDS):
-            rows = self._rows()
-            for row, kind, bound in rows[known:]:
-                program.add(
-                    row, -np.inf if kind == "<" else bound, np.inf if kind == ">" else bound
-                )
-            known = len(rows)
+            for row in self.rows[known:]:
+                program.add(*row)
+            known = len(self.rows)
             solution = program.minimise()
             if solution is None:
                 raise UsageError(
                     f"HiGHS found no solution of the allreduce program of {self.fabric.name}"
                 )
-            found = False
             for direction in _DIRECTIONS:
-                capacities, shares = self._rounded(solution, direction)
-                for cut in self._violated(direction, capacities, shares, strict=False):
+                rounded = self._rounded(solution, direction)
+                for cut in self._violated(direction, *rounded, strict=False):
                     if (direction, cut) not in self.cuts:
-                        self.cuts.append((direction, cut))
-                        found = True
-            if not found:
+                        self._add_cut(direction, cut)
+            if len(self.rows) == known:
                 return solution
         raise UsageError(
             f"fabric {self.fabric.name}: the allreduce program needs more than {_ROUNDS} rounds"
@@ -266,9 +238,11 @@ class _Program:
         )
         return flow, total
 
-    def lower_bound(self, solution: Optimum) -> tuple[tuple[Fraction, ...], Fabric, Fabric]:
-        """Shares that exact flows confirm, scaled down until they do, and the two networks."""
-        parts = {}
+    def lower_bound(
+        self, solution: Optimum
+    ) -> tuple[tuple[Fraction, ...], dict[Direction, list[Fraction]]]:
+        """Shares that exact flows confirm, scaled down until they do, and their bandwidths."""
+        parts: dict[Direction, list[Fraction]] = {}
         for direction in _DIRECTIONS:
             capacities, shares = self._rounded(solution, direction)
             parts[direction] = self._balanced(direction, capacities)
@@ -287,22 +261,8 @@ class _Program:
                     inside = sum((shares[v] for v in cut if v < self.nodes), Fraction(0))
                     if leaving < inside:
                         shares = [x * leaving / inside for x in shares]
-        broadcast, reduction = (
-            Fabric.from_bandwidths(
-                f"{self.fabric.name}, {direction} part",
-                self.fabric.num_nodes,
-                self.fabric.num_switches,
-                {
-                    ends: c * self.widest
-                    for ends, c in zip(self.links, capacities, strict=True)
-                    if c
-                },
-            )
-            for direction, capacities in parts.items()
-        )
-        broadcast = replace(broadcast, multicast=self.junctions["broadcast"])
-        reduction = replace(reduction, reduce=self.junctions["reduce"])
-        return tuple(x * self.widest for x in shares), broadcast, reduction
+        bandwidths = {one: [c * self.widest for c in own] for one, own in parts.items()}
+        return tuple(x * self.widest for x in shares), bandwidths
 
     def _balanced(self, direction: Direction, capacities: Sequence[Fraction]) -> list[Fraction]:
         """Cuts capacities, rounded from floats, down until switches balance exactly."""
@@ -328,47 +288,29 @@ class _Program:
 
     def upper_bound(
         self, solution: Optimum
-    ) -> tuple[tuple[tuple[str, Cut, Fraction], ...], Fraction]:
-        """A bound from nonnegative multipliers of the cuts and prices of the links.
+    ) -> tuple[tuple[tuple[Direction, Cut, Fraction], ...], Fraction]:
+        """A bound from nonnegative multipliers of the cuts and free prices of the switches.
 
-        With multipliers m of cuts and free prices p of switches (by direction), summing the rows
-        gives ``sum x <= sum of bandwidth * price`` when each node's multipliers sum to at least 1
-        and each link's price covers, in either direction, its cuts plus the difference of its ends'
-        switch prices.
+        Summing the rows gives ``sum x <= sum of bandwidth * price`` when each node's multipliers
+        sum to at least 1 and each link's price covers, in either direction, its cuts plus the
+        difference of its ends' switch prices.
         """
-        rows = self._rows()
         duals = [Fraction(float(d)).limit_denominator(_DENOMINATOR) for d in solution.row_duals]
-        switch_price: dict[tuple[str, int], Fraction] = {}
-        multipliers: list[tuple[str, Cut, Fraction]] = []
-        for (_, kind, _), dual, i in zip(rows, duals, range(len(rows)), strict=True):
-            if kind == "=":
-                w, direction = self.balanced[i - self.size]
-                switch_price[direction, w] = dual
-            elif kind == ">" and dual > 0:
-                multipliers.append((*self.cuts[i - self.size - len(self.balanced)], dual))
-        covered = [Fraction(0)] * self.nodes
-        for _, cut, m in multipliers:
-            for v in cut:
-                if v < self.nodes:
-                    covered[v] += m
-        least = min(covered)
+        first = self.size + len(self.balanced)
+        sums = [Fraction(0)] * (self.nodes + 2 * self.size)
+        for i in range(self.size, len(duals)):
+            if duals[i] > 0 or i < first:
+                for column, coefficient in self.rows[i][0].items():
+                    sums[column] += coefficient * duals[i]
+        least = -max(sums[: self.nodes])
         if least <= 0:
             raise UsageError(
                 f"HiGHS gave no usable dual of the allreduce program of {self.fabric.name}"
             )
-        price = [Fraction(0)] * self.size
-        for direction in _DIRECTIONS:
-            load = [Fraction(0)] * self.size
-            for d, cut, m in multipliers:
-                if d == direction:
-                    for i in self._crossing(direction, cut):
-                        load[i] += m
-            for i, (u, v) in enumerate(self.links):
-                # The balance row counts +1 for a link into the switch, -1 for one out of it.
-                load[i] += switch_price.get((direction, v), Fraction(0))
-                load[i] -= switch_price.get((direction, u), Fraction(0))
-                price[i] = max(price[i], load[i])
-        bound = (
-            sum((p * b for p, b in zip(price, self.bandwidth, strict=True)), Fraction(0)) / least
+        both = zip(
+            sums[self.nodes : self.nodes + self.size], sums[self.nodes + self.size :], strict=True
         )
-        return tuple((d, cut, m / least) for d, cut, m in multipliers), bound
+        price = [max(Fraction(0), *two) for two in both]
+        bound = sum((p * b for p, b in zip(price, self.bandwidth, strict=True)), Fraction(0))
+        multipliers = zip(self.cuts, duals[first:], strict=True)
+        return tuple((*cut, m / least) for cut, m in multipliers if m > 0), bound / least

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import lcm
 
 from syncoll.model.fabric import Fabric
 from syncoll.results.forest import ForestCollective
-from syncoll_forestcoll.collectives import ForestPlan, plans
+from syncoll.trust.forest import verify_forest
+from syncoll_forestcoll.allreduce_program import AllreduceBounds
+from syncoll_forestcoll.collectives import ForestPlan, plans, weighted_broadcast
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,3 +51,29 @@ def reduce(fabric: Fabric, root: int, *, fixed_k: int | None = None) -> ForestPl
 
 def allreduce(fabric: Fabric, *, fixed_k: int | None = None) -> Allreduce:
     return Allreduce(*plans(fabric, ForestCollective.ALLREDUCE, fixed_k=fixed_k))
+
+
+def pack_allreduce(fabric: Fabric, bounds: AllreduceBounds) -> tuple[ForestPlan, ForestPlan]:
+    """The verified forests of an allreduce that reaches `bounds.at_least`.
+
+    Both run at the same time, each on its part of the bandwidth: first the reduction's in-trees,
+    then the broadcast's.
+    """
+    broadcast, reduction = (
+        Fabric.from_bandwidths(
+            f"{fabric.name}, {direction} part",
+            fabric.num_nodes,
+            fabric.num_switches,
+            {(x.source, x.destination): c for x, c in zip(fabric.links, own, strict=True) if c},
+        )
+        for direction, own in bounds.bandwidths.items()
+    )
+    broadcast = replace(broadcast, multicast=bounds.junctions["broadcast"])
+    reduction = replace(reduction, reduce=bounds.junctions["reduce"])
+    unit = lcm(*(x.denominator for x in bounds.shares))
+    weights = [int(x * unit) for x in bounds.shares]
+    onward = weighted_broadcast(broadcast, weights)
+    back = weighted_broadcast(reduction.reversed(), weights)
+    forest = back.forest.reversed()
+    verify_forest(forest)
+    return replace(back, collective=ForestCollective.REDUCESCATTER, forest=forest), onward
