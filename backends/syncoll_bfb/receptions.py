@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import ModelError
-from syncoll.model import Topology, ranges
+from syncoll.model import UNREACHABLE, Topology
 from syncoll.symmetry import FreeGroup
 
 __all__ = ["Reception", "receptions"]
@@ -49,49 +49,16 @@ def receptions(topology: Topology, group: FreeGroup, sources: IntArray) -> Itera
     Raises:
         ModelError: if a node is out of reach.
     """
-    towards = cache(_Senders.of(topology).distances)
+    distances = topology.distances[sources]
     for node in group.representatives.tolist():
         into = np.array(topology.in_links[node], dtype=np.int64)
         senders = np.array([topology.links[link][0] for link in into.tolist()], dtype=np.int64)
-        to_node = towards(node)[sources]
-        if (to_node < 0).any():
+        to_node = distances[:, node]
+        if (to_node == UNREACHABLE).any():
             raise ModelError(f"node {node} cannot be reached from every node", topology.origin)
         if not to_node.any():
             continue  # chunks start here only; no link may lead to this node
-        nearer = np.stack([towards(w)[sources] == to_node - 1 for w in senders.tolist()], axis=1)
+        nearer = distances[:, senders] == to_node[:, None] - 1
         for step in range(int(to_node.max())):
             there = to_node == step + 1
             yield Reception(node, step, into, senders, sources[there], nearer[there])
-
-
-@dataclass(frozen=True, eq=False)
-class _Senders:
-    """For each node the nodes with a link to it, one node after another: ``nodes[first[u]:]``."""
-
-    nodes: IntArray
-    first: IntArray
-    count: IntArray
-
-    @classmethod
-    def of(cls, topology: Topology) -> _Senders:
-        links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
-        count = np.bincount(links[:, 1], minlength=topology.num_nodes)
-        order = np.argsort(links[:, 1], kind="stable")
-        return cls(links[order, 0], np.cumsum(count) - count, count)
-
-    def to(self, nodes: IntArray) -> IntArray:
-        """Those of some nodes, one after another."""
-        count = self.count[nodes]
-        return self.nodes[ranges(self.first[nodes], count)]
-
-    def distances(self, node: int) -> IntArray:
-        """``[P]``: how far each node is from this one, along the links; -1 for out of reach."""
-        distance = np.full(len(self.count), -1)
-        distance[node] = 0
-        layer, depth = np.array([node]), 0
-        while len(layer) and (distance < 0).any():
-            depth += 1
-            before = self.to(layer)
-            layer = np.unique(before[distance[before] < 0])
-            distance[layer] = depth
-        return distance

@@ -282,9 +282,9 @@ def _over_switches(
     def grown(rounds: int) -> Iterator[tuple[int, _Grown | None]]:
         for name in SEARCHES if search == "any" else (search,):
             unit, how = fabric.chunk_bandwidth / rounds, f"over switches, search {name}"
-            trees = multitree_on_fabric(
+            trees, _ = multitree_on_fabric(
                 fabric, roots, unit=unit, search=name, order=order, turns=turns, until=until
-            ).timed
+            )
             pairs = set(map(tuple, trees.edges[:, 1:3].tolist()))
             made = None
             if pairs <= topology.link_index.keys():  # else some send has no route of its own

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise, product
 
@@ -30,24 +29,10 @@ from syncoll.model.distances import distances
 from syncoll_multitree.construction import TimedTrees, Turns
 from syncoll_multitree.unit_network import ORDERS
 
-__all__ = ["SEARCHES", "RoutedTrees", "multitree_on_fabric"]
+__all__ = ["SEARCHES", "multitree_on_fabric"]
 
 SEARCHES = ("near", "node")
 """How a tree looks for its next node; see above."""
-
-
-@dataclass(frozen=True, eq=False)
-class RoutedTrees:
-    """Timed trees of a fabric, with the way of each edge.
-
-    Args:
-        paths: for each row of ``timed.edges`` the vertices from the parent to the child.
-        unit: bandwidth of a connection in the fabric's unit; a tree edge takes size / unit, a step.
-    """
-
-    timed: TimedTrees
-    paths: tuple[tuple[int, ...], ...]
-    unit: Fraction
 
 
 def multitree_on_fabric(
@@ -59,8 +44,11 @@ def multitree_on_fabric(
     order: str = "index",
     turns: str = "root",
     until: Deadline = NEVER,
-) -> RoutedTrees:
+) -> tuple[TimedTrees, list[tuple[int, ...]]]:
     """Spanning trees over the compute nodes that share the connections of each time step.
+
+    Returns:
+        The trees, and for each row of their edges the vertices from the parent to the child.
 
     Args:
         roots: of each tree; by default one tree at every compute node.
@@ -143,10 +131,8 @@ def multitree_on_fabric(
                           if len(came[tree]) > count})  # fmt: skip
         growing = [tree for tree in growing if missing[tree]]
         step += 1
-    timed = TimedTrees(
-        np.array(roots, dtype=np.int64), np.array(edges, dtype=np.int64).reshape(-1, 4)
-    )
-    return RoutedTrees(timed, tuple(paths), unit)
+    rows = np.array(edges, dtype=np.int64).reshape(-1, 4)
+    return TimedTrees(np.array(roots, dtype=np.int64), rows), paths
 
 
 class _Ways:

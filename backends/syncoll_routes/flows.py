@@ -24,7 +24,7 @@ from syncoll.model import Topology
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll_routes.congestion import Routes, merged
 from syncoll_routes.dealing import dealt
-from syncoll_routes.load_program import Balance, least_load
+from syncoll_routes.load_program import least_load
 
 __all__ = ["MOST_COLUMNS", "Flows"]
 
@@ -87,17 +87,16 @@ class Flows:
         flow, link = np.divmod(np.arange(roots * links), links)
         column = np.arange(roots * links)
         scale = max(1.0, total / max(1, roots))
-        balance = Balance(
+        entries = (
             np.concatenate([flow * nodes + self._to[link], flow * nodes + self._from[link]]),
             np.concatenate([column, column]),
             np.repeat([1.0, -1.0], len(column)),
-            needed.ravel() / scale,
         )
         costs = _SHORT / links * sets.rounds_per_send[sets.of_link].max(axis=1)[link]
-        optimum = least_load(sets, link, balance, until, costs)
+        optimum = least_load(sets, link, needed.ravel() / scale, entries, until, costs)
         if optimum is None:
             return None
-        found: FloatArray = optimum.carried.reshape(roots, links) * scale
+        found: FloatArray = optimum[0].reshape(roots, links) * scale
         self._solved = amounts, found
         return found
 

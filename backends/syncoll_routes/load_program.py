@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
@@ -12,56 +10,35 @@ from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.linear import ProgramRows
 from syncoll.scheduling.link_sets import LinkSets
 
-__all__ = ["Balance", "LeastLoad", "least_load"]
-
-
-@dataclass(frozen=True, eq=False)
-class Balance:
-    """Equations on columns.
-
-    Args:
-        rows, columns, values: ``[E]`` each, the coefficients.
-        amounts: ``[rows]``, the right-hand sides.
-    """
-
-    rows: IntArray
-    columns: IntArray
-    values: FloatArray
-    amounts: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class LeastLoad:
-    """An optimum.
-
-    Args:
-        carried: ``[columns]``, not negative.
-        prices: ``[sets + 1]``, dual values: the fall of the load with the room of each set.
-    """
-
-    carried: FloatArray
-    prices: FloatArray
+__all__ = ["least_load"]
 
 
 def least_load(
     sets: LinkSets,
     link: IntArray,
-    balance: Balance,
+    amounts: FloatArray,
+    entries: tuple[IntArray, IntArray, npt.ArrayLike],
     until: Deadline,
     costs: npt.ArrayLike = 0.0,
-) -> LeastLoad | None:
+) -> tuple[FloatArray, FloatArray] | None:
     """The least load; None if time was over or the solver failed.
 
     Args:
         link: ``[columns]``, the link that each column loads.
+        amounts: ``[rows]``, the right-hand sides of equations on columns.
+        entries: their coefficients: rows, columns and values, ``[E]`` each.
         costs: of each column, added to the load.
+
+    Returns:
+        ``[columns]``, not negative, and ``[sets + 1]``, the fall of the load with the room of each
+        set.
     """
     program = ProgramRows()
     program.columns(len(link), costs)
     load = program.columns(1, 1.0)
-    needed = program.rows(len(balance.amounts), balance.amounts, balance.amounts)
+    needed = program.rows(len(amounts), amounts, amounts)
     within = program.rows(sets.size, -np.inf, 0.0)
-    program.add(balance.rows, balance.columns, balance.values)
+    program.add(*entries)
     of_link = sets.of_link[link]
     column, place = np.nonzero(of_link < sets.size)
     used = of_link[column, place]
@@ -74,4 +51,4 @@ def least_load(
     if optimum is None:
         return None
     prices = np.append(np.maximum(-optimum.row_duals[len(needed) :], 0), 0.0)
-    return LeastLoad(np.maximum(optimum.columns[:-1], 0), prices)
+    return np.maximum(optimum.columns[:-1], 0), prices

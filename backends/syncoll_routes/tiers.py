@@ -27,7 +27,7 @@ from syncoll.model.width_clusters import boxes_by_width
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll_routes.congestion import CongestionRouter, Routes, merged
 from syncoll_routes.dealing import dealt, overlaps
-from syncoll_routes.load_program import Balance, least_load
+from syncoll_routes.load_program import least_load
 
 __all__ = ["Tiers"]
 
@@ -153,17 +153,14 @@ class Tiers:
     ) -> tuple[FloatArray, float] | None:
         """``[links]``, a least load between boxes; and a lower bound on its rounds."""
         needed, group = np.unique(key, return_inverse=True)
-        group = group.reshape(-1)
-        count = len(links)
-        balance = Balance(
-            group, np.arange(count), np.ones(count), crossing[needed].astype(np.float64)
-        )
-        optimum = least_load(sets, links, balance, until)
+        amounts = crossing[needed].astype(np.float64)
+        entries = group.reshape(-1), np.arange(len(links)), 1.0
+        optimum = least_load(sets, links, amounts, entries, until)
         if optimum is None:
             return None
-        prices = optimum.prices
+        carried, prices = optimum
         least = self._least(prices * sets.rounds_per_send, sets, crossing) / prices.sum()
-        return optimum.carried, float(least)
+        return carried, float(least)
 
     def _least(self, prices: FloatArray, sets: LinkSets, crossing: IntArray) -> float:
         """What all that crosses costs on the cheapest ways from box to box."""

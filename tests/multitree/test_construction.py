@@ -20,11 +20,16 @@ from syncoll.symmetry.products import find_products
 from syncoll_multitree.construction import TURNS, TimedTrees
 from syncoll_multitree.multitree import multitree, places_of, usual_turns
 from syncoll_multitree.quotient import TranslationQuotient, fewest_steps, neighbour_orders
-from syncoll_multitree.switched import SEARCHES, RoutedTrees
+from syncoll_multitree.switched import SEARCHES
 from syncoll_multitree.translations import find_translations
 from syncoll_multitree.unit_network import ORDERS
 from tests.oracles.fabrics import bigraph, fat_tree, leaf_spine, random_fabric
-from tests.oracles.multitrees import connection_unit, multitree_on_fabric, translated
+from tests.oracles.multitrees import (
+    RoutedTrees,
+    connection_unit,
+    multitree_on_fabric,
+    translated,
+)
 
 Rows = list[tuple[int, int, int, int]]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
 
@@ -11,8 +12,16 @@ from syncoll.model.fabric import Fabric
 from syncoll_multitree import switched
 from syncoll_multitree.construction import TimedTrees
 from syncoll_multitree.quotient import TranslationQuotient, fewest_steps
-from syncoll_multitree.switched import RoutedTrees
 from syncoll_multitree.translations import Translations
+
+
+@dataclass(frozen=True, eq=False)
+class RoutedTrees:
+    """Timed trees of a fabric, the way of each edge, and the bandwidth of a connection."""
+
+    timed: TimedTrees
+    paths: Sequence[tuple[int, ...]]
+    unit: Fraction
 
 
 def translated(topology: Topology, groups: Sequence[Translations]) -> TimedTrees:
@@ -38,6 +47,7 @@ def multitree_on_fabric(
 ) -> RoutedTrees:
     """The same with the unit of the paper."""
     unit = connection_unit(fabric) if unit is None else unit
-    return switched.multitree_on_fabric(
+    timed, paths = switched.multitree_on_fabric(
         fabric, roots, unit=unit, search=search, order=order, turns=turns
     )
+    return RoutedTrees(timed, paths, unit)
