@@ -6,7 +6,7 @@ links less well but are lower and need a smaller C, come first (ForestColl paper
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import gcd
@@ -17,17 +17,18 @@ from syncoll.errors import ModelError, UsageError
 from syncoll.model import Collective, Fabric, Forest, RelationTable, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal
 from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
+from syncoll.results import Family
 from syncoll.routing import bottleneck
 from syncoll.routing.optimality import imbalance
-from syncoll.scheduling import StepTree, schedule_trees
+from syncoll.scheduling import StepTree, schedule_trees, waves_of_streams
+from syncoll.scheduling.packing import TreePacking
 from syncoll.trust.forest import verify_forest
 from syncoll_forestcoll.branching import branching, with_direct_copies
 from syncoll_forestcoll.collectives import weighted_broadcast
 from syncoll_forestcoll.few_steps import FewSteps
 from syncoll_forestcoll.shortening import shortened
-from syncoll_forestcoll.waves import best_waves
 
-__all__ = ["ForestSeed", "fits"]
+__all__ = ["ForestSeed", "best_waves", "fits"]
 
 _FEW_TREES = (1, 2, 3, 4, 6, 8, 12, 16)
 """Numbers of trees for each root that are tried below the optimal one."""
@@ -51,6 +52,15 @@ _PART = 0.25
 
 _MOST_SENDS = 1 << 22
 """Algorithms of more sends are not tried: they take GiBs of memory, and so do their trees."""
+
+_TIMES = (1, 2, 3, 4, 6, 8, 9)
+"""The multiples of the trees that are tried."""
+
+_LATE = 64
+"""Families are compared by the member of so many waves."""
+
+_MOST_WAVE_SENDS = 1 << 16
+"""Waves of more are not made."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
@@ -279,3 +289,38 @@ def _shares(topology: Topology, collective: Collective) -> tuple[int, ...] | Non
     if not moving.any() or (missing[moving].sum(axis=1) != nodes - 1).any():
         return None
     return tuple(int(n) for n in np.count_nonzero(table.pre[moving], axis=0))
+
+
+def best_waves(
+    topology: Topology, collective: Collective, trees: Iterable[StepTree], most_chunks: int | None
+) -> Family | None:
+    """The family of waves of all trees that loses the fewest rounds; None where R/C does not fall.
+
+    A step in the middle loads the links with all trees together, so R/C tends to the forest's
+    throughput.  The multiple of the trees is chosen that loses the fewest rounds in the first and
+    last waves, where a step of several rounds can be shorter.
+
+    Args:
+        collective: not combining.
+        trees: at least one for each class of chunks.
+        most_chunks: limit on C of its first member, or None.
+    """
+    packing = TreePacking(topology, trees)
+    best: Family | None = None
+    for times, chunks in packing.chunk_counts(collective, _TIMES, most_chunks):
+        streams = packing.deal(collective.tabulate(topology.num_nodes, chunks))
+        if not times or not 0 < streams.num_sends <= _MOST_WAVE_SENDS:
+            break
+        family = waves_of_streams(topology, collective, streams, chunks)
+        if family is None or (
+            most_chunks is not None and family.chunks.at(family.first) > most_chunks
+        ):
+            continue
+        if best is None or _late(family) < _late(best):
+            best = family
+    return best
+
+
+def _late(family: Family) -> Fraction:
+    """R/C of a member; of all families of the same trees it has as many steps."""
+    return family.bandwidth(max(family.first, _LATE))

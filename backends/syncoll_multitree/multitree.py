@@ -13,8 +13,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Topology
 from syncoll.symmetry.products import find_products
-from syncoll_multitree.construction import TURNS, TimedTrees, grow
-from syncoll_multitree.unit_network import ORDERS, UnitNetwork
+from syncoll_multitree.construction import ORDERS, TURNS, TimedTrees, UnitNetwork, grow
 
 __all__ = ["copies_of", "multitree", "places_of", "usual_turns"]
 

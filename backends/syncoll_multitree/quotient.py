@@ -22,9 +22,8 @@ import numpy as np
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import OutOfTimeError
 from syncoll.model import Topology
-from syncoll_multitree.construction import Additions, TimedTrees, grow
+from syncoll_multitree.construction import Additions, TimedTrees, UnitNetwork, grow
 from syncoll_multitree.translations import Translations
-from syncoll_multitree.unit_network import UnitNetwork
 
 __all__ = [
     "MOST_ORDERS",

@@ -26,8 +26,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Fabric, Link
 from syncoll.model.distances import distances
-from syncoll_multitree.construction import TimedTrees, Turns
-from syncoll_multitree.unit_network import ORDERS
+from syncoll_multitree.construction import ORDERS, TimedTrees, Turns
 
 __all__ = ["SEARCHES", "multitree_on_fabric"]
 

@@ -27,7 +27,7 @@ from syncoll.model.width_clusters import boxes_by_width
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll_routes.congestion import CongestionRouter, Routes, merged
 from syncoll_routes.dealing import dealt, overlaps
-from syncoll_routes.load_program import least_load
+from syncoll_routes.flows import least_load
 
 __all__ = ["Tiers"]
 

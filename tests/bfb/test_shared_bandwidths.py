@@ -24,8 +24,8 @@ from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
 from syncoll.testing.instances import random_topology
 from syncoll.trust import require_valid
 from syncoll_bfb import RECORD
-from syncoll_bfb.choice import choices
 from syncoll_bfb.receptions import receptions
+from syncoll_bfb.seed import choices
 from syncoll_bfb.sharing import LinkClasses, SharedStep
 from tests.oracles.fabrics import random_fabric
 

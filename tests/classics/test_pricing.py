@@ -15,9 +15,8 @@ from syncoll.model import Topology
 from syncoll.plugins import Proposal
 from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
-from syncoll_classics.packing import pack_rings
+from syncoll_classics.packing import pack_rings, rings_bound
 from syncoll_classics.pricing import cheap_tour, priced_rings
-from syncoll_classics.ring_bounds import rings_bound
 
 
 def later() -> float:

@@ -15,8 +15,7 @@ from syncoll.model import Topology
 from syncoll.spec import SpecLibrary
 from syncoll_classics.circuits import find_circuits
 from syncoll_classics.hamiltonian import Cycle, a_cycle, known_cycles
-from syncoll_classics.packing import RingSet, pack_rings
-from syncoll_classics.ring_bounds import rings_bound
+from syncoll_classics.packing import RingSet, pack_rings, rings_bound
 
 
 def links_of(cycle: Cycle) -> list[tuple[int, int]]:

@@ -10,8 +10,7 @@ import pytest
 from syncoll.routing import cut_ratio
 from syncoll.routing.optimality import bottleneck
 from syncoll.trust.forest import verify_forest
-from syncoll_forestcoll.collectives import weighted_broadcast
-from syncoll_forestcoll.fixed_k import best_scale
+from syncoll_forestcoll.collectives import best_scale, weighted_broadcast
 from tests.oracles.fabrics import random_fabric
 from tests.oracles.forests import broadcast, reducescatter
 

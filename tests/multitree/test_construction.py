@@ -17,12 +17,11 @@ from syncoll.errors import ModelError
 from syncoll.model import Fabric, Topology
 from syncoll.spec import SpecLibrary
 from syncoll.symmetry.products import find_products
-from syncoll_multitree.construction import TURNS, TimedTrees
+from syncoll_multitree.construction import ORDERS, TURNS, TimedTrees
 from syncoll_multitree.multitree import multitree, places_of, usual_turns
 from syncoll_multitree.quotient import TranslationQuotient, fewest_steps, neighbour_orders
 from syncoll_multitree.switched import SEARCHES
 from syncoll_multitree.translations import find_translations
-from syncoll_multitree.unit_network import ORDERS
 from tests.oracles.fabrics import bigraph, fat_tree, leaf_spine, random_fabric
 from tests.oracles.multitrees import (
     RoutedTrees,
