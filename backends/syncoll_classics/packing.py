@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from heapq import heapify, heappop, heappush
 
 import numpy as np
 
+from syncoll.bounding.covers import Covers
 from syncoll.clock import now, remembering
 from syncoll.model import Topology
 from syncoll.model.width_clusters import boxes_by_width
@@ -172,9 +172,9 @@ def rings_bound(topology: Topology) -> Fraction:
     bandwidth, the components of links of at least that bandwidth.
     """
     ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
-    at = topology.link_bounds
+    at, covers = topology.link_bounds, Covers(topology)
     widths = [bound.chunks_per_round for bound in topology.bounds]
-    best: Fraction | None = None
+    found: list[Fraction] = []
     for groups in (np.arange(topology.num_nodes), *boxes_by_width(topology, _MOST_WIDTHS)):
         ways = groups[ends]
         crossing = np.flatnonzero(ways[:, 0] != ways[:, 1])
@@ -183,41 +183,10 @@ def rings_bound(topology: Topology) -> Fraction:
             starts = np.unique(ways[order, end], return_index=True)[1][1:]
             whole = Counter[int]()
             for links in np.split(order, starts):
-                covered = _cover([at[i] for i in links.tolist()], widths)
-                best = covered if best is None else min(best, covered)
+                cover = covers.least(links)
+                assert cover is not None  # every link has a bound
+                found.append(covers.cost(cover))
                 inside = Counter(number for i in links.tolist() for number in at[i])
                 whole.update(number for number, count in inside.items() if count == len(links))
-            for number, count in whole.items():
-                best = widths[number] / count if best is None else min(best, widths[number] / count)
-    assert best is not None  # every node of two or more has a link
-    return best
-
-
-def _cover(links: list[tuple[int, ...]], widths: list[Fraction]) -> Fraction:
-    """An upper bound on the room of these links, by link sets that cover them."""
-    count = Counter(number for numbers in links for number in numbers)
-    members: dict[int, list[int]] = {number: [] for number in count}
-    for link, numbers in enumerate(links):
-        for number in numbers:
-            members[number].append(link)
-    # Greedily by room per link that is not covered yet, which only grows: so a set whose figure
-    # is still right when it comes up is the best one.
-    heap = [(float(widths[number]) / count[number], number) for number in count]
-    heapify(heap)
-    covered = [False] * len(links)
-    total, left = Fraction(0), len(links)
-    while left:
-        figure, number = heappop(heap)
-        if not count[number]:
-            continue
-        now = float(widths[number]) / count[number]
-        if now > figure:
-            heappush(heap, (now, number))
-            continue
-        total += widths[number]
-        for link in members[number]:
-            if not covered[link]:
-                covered[link] = True
-                left -= 1
-                count.subtract(links[link])
-    return total
+            found += [widths[number] / count for number, count in whole.items()]
+    return min(found)

@@ -10,10 +10,9 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.clock import remembering
 from syncoll.deadline import NEVER, Deadline
-from syncoll.errors import ModelError
 from syncoll.model import Topology
 from syncoll.symmetry.products import find_products
-from syncoll_multitree.construction import ORDERS, TURNS, TimedTrees, UnitNetwork, grow
+from syncoll_multitree.construction import TimedTrees, UnitNetwork, grow
 
 __all__ = ["copies_of", "multitree", "places_of", "usual_turns"]
 
@@ -42,15 +41,10 @@ def multitree(
         until: no time step begins after it.
 
     Raises:
-        ModelError: on an unknown name, or if a tree cannot reach a node over links with room for a
-            chunk in a time step.
+        ModelError: if a tree cannot reach a node over links with room for a chunk in a time step.
         OutOfTimeError: past `until`.
     """
     nodes = topology.num_nodes
-    if order not in ORDERS:
-        raise ModelError(f"order {order!r}", None, "one of " + ", ".join(ORDERS))
-    if turns not in (*TURNS, "any"):
-        raise ModelError(f"turns {turns!r}", None, "any or one of " + ", ".join(TURNS))
     roots = range(nodes) if roots is None else roots
     if turns == "any":
         turns = usual_turns(topology, roots)

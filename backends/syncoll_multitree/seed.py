@@ -12,7 +12,7 @@ the topology, whose links are routes that share cables.  Its bounds decide the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
@@ -20,6 +20,8 @@ from math import lcm
 import numpy as np
 
 from syncoll.arrays import IntArray
+from syncoll.bounding.at_once import least_cut
+from syncoll.certificates.chunk_classes import demands
 from syncoll.clock import remembering
 from syncoll.deadline import Deadline
 from syncoll.errors import OutOfTimeError
@@ -98,6 +100,10 @@ class MultiTreeSeed(ResumingSeed):
         best: tuple[tuple[Fraction, int], _Grown] | None = None
         waiting = bool(options["pipelined"])
 
+        def least_cost(chunks: int) -> Fraction:
+            table = collective.tabulate(topology.num_nodes, chunks)
+            return least_cut(topology, demands(table)).rounds / chunks
+
         def pipelined() -> Iterator[Proposal]:
             if best is None:
                 return
@@ -118,7 +124,7 @@ class MultiTreeSeed(ResumingSeed):
                 waiting
                 and best is not None
                 and grown.chunks > best[1].chunks
-                and best[0][0] <= _least_cost(topology, collective, best[1].chunks)
+                and best[0][0] <= least_cost(best[1].chunks)
             ):  # more trees cannot lower R/C any more, but segments may still save steps
                 yield from pipelined()
                 waiting = False
@@ -165,40 +171,50 @@ def _quotients(topology: Topology) -> tuple[TranslationQuotient, ...]:
     return tuple(TranslationQuotient(topology, group) for group in find_translations(topology))
 
 
+_Way = Callable[[int, Deadline], Iterator[tuple[int, _Grown | None]]]
+"""Trees for time steps of so many rounds: their time steps, and None where they are of no use."""
+
+
 def _grown(
     topology: Topology,
     collective: Collective,
     options: Mapping[str, OptionValue],
     turn: Turn,
 ) -> Iterator[_Grown]:
-    """All trees, within the limits of a turn."""
-    limit = turn.until
+    """All trees, for longer and longer time steps until their number cannot fall."""
+    limit, nodes = turn.until, topology.num_nodes
     switched = topology.fabric is not None and topology.fabric.num_switches > 0
     for chunks in range(1, min(int(options["trees"]), turn.limits.max_chunks or 1 << 30) + 1):
-        if not collective.admits(topology.num_nodes, chunks):
+        if not collective.admits(nodes, chunks):
             continue
-        table_roots = collective.tabulate(topology.num_nodes, chunks).roots
-        if table_roots is None:
+        roots = collective.tabulate(nodes, chunks).roots
+        if roots is None:
             continue
+        distinct = sorted(set(roots.tolist()))
+        least = int(topology.distances[distinct].max())
         for make in (_over_switches, _over_links) if switched else (_over_links,):
+            way, until = make(topology, chunks, roots, options), limit
             try:
-                for made in make(topology, chunks, table_roots, options, limit):
-                    yield made
-                    limit = turn.own(float(options["seconds"]))
-                    if limit.passed:
-                        return
+                for rounds in _rounds(topology, frozenset(distinct)):
+                    fewest = UNREACHABLE
+                    for steps, trees in way(rounds, until):
+                        fewest = min(fewest, steps)
+                        if trees is None:
+                            continue
+                        yield trees
+                        limit = turn.own(float(options["seconds"]))
+                        if limit.passed:
+                            return
+                    if fewest <= least:
+                        break
             except OutOfTimeError:
                 return
 
 
 def _over_links(
-    topology: Topology,
-    chunks: int,
-    table_roots: IntArray,
-    options: Mapping[str, OptionValue],
-    until: Deadline,
-) -> Iterator[_Grown]:
-    """Trees whose edges are sent in their own time steps, for longer and longer time steps."""
+    topology: Topology, chunks: int, table_roots: IntArray, options: Mapping[str, OptionValue]
+) -> _Way:
+    """Trees whose edges are sent in their own time steps."""
     order, turns = str(options["order"]), str(options["turns"])
     # Somebody who asked for an order or for turns gets them; else symmetry decides if there is any.
     if order == turns == "any":
@@ -206,14 +222,13 @@ def _over_links(
         copies = copies_of(topology, table_roots[chunk_of].tolist())
         quotients = () if copies is None else _quotients(topology)
         if copies is not None and quotients:
-            yield from _translated(quotients, chunks, chunk_of, copies, until)
-            return
+            return _translated(quotients, chunks, chunk_of, copies)
     # Ties are then broken by the place in a grid, where the network is one.
     places = None if order == "index" else places_of(topology)
     chunk_of = _turn_order(table_roots, places)
     roots = table_roots[chunk_of].tolist()
 
-    def grown(rounds: int) -> Iterator[tuple[int, _Grown]]:
+    def way(rounds: int, until: Deadline) -> Iterator[tuple[int, _Grown]]:
         for name in ("far", "scarce") if order == "any" else (order,):
             trees = multitree(
                 topology, roots, rounds=rounds, order=name, turns=turns, places=places, until=until
@@ -221,54 +236,28 @@ def _over_links(
             how = f"order {name}"
             yield trees.num_steps, _tightened(topology, chunks, chunk_of, trees, rounds, how)
 
-    yield from _longer_steps(topology, roots, grown)
-
-
-def _longer_steps(
-    topology: Topology,
-    roots: Sequence[int],
-    grown: Callable[[int], Iterator[tuple[int, _Grown | None]]],
-) -> Iterator[_Grown]:
-    """Trees for longer and longer time steps, until their number cannot fall."""
-    least = int(topology.distances[sorted(set(roots))].max())
-    for rounds in _rounds(topology, set(roots)):
-        fewest = UNREACHABLE
-        for steps, trees in grown(rounds):
-            fewest = min(fewest, steps)
-            if trees is not None:
-                yield trees
-        if fewest <= least:
-            return
+    return way
 
 
 def _translated(
-    quotients: tuple[TranslationQuotient, ...],
-    chunks: int,
-    chunk_of: IntArray,
-    copies: int,
-    until: Deadline,
-) -> Iterator[_Grown]:
+    quotients: tuple[TranslationQuotient, ...], chunks: int, chunk_of: IntArray, copies: int
+) -> _Way:
     """The same where the trees of one node stand for all."""
-    topology = quotients[0].topology
     most = [MOST_ORDERS] if chunks == 1 else []  # the paper's schedule is what most is done for
 
-    def grown(rounds: int) -> Iterator[tuple[int, _Grown]]:
+    def way(rounds: int, until: Deadline) -> Iterator[tuple[int, _Grown]]:
         orders = most.pop() if most else _FEW_ORDERS
         trees = fewest_steps(quotients, copies, rounds, until, orders)
         note = _note(chunk_of, rounds, "translated from one root")
         made = _Grown(chunks, chunk_of, trees.rounds_per_step, note, trees.expand)
         yield made.steps, made
 
-    yield from _longer_steps(topology, range(topology.num_nodes), grown)
+    return way
 
 
 def _over_switches(
-    topology: Topology,
-    chunks: int,
-    table_roots: IntArray,
-    options: Mapping[str, OptionValue],
-    until: Deadline,
-) -> Iterator[_Grown]:
+    topology: Topology, chunks: int, table_roots: IntArray, options: Mapping[str, OptionValue]
+) -> _Way:
     """The same over the fabric's switches: a connection carries a chunk in a time step."""
     fabric = topology.fabric
     assert fabric is not None  # the caller looked
@@ -278,7 +267,7 @@ def _over_switches(
     order = "index" if order == "any" else order
     turns = usual_turns(topology, roots) if turns == "any" else turns
 
-    def grown(rounds: int) -> Iterator[tuple[int, _Grown | None]]:
+    def way(rounds: int, until: Deadline) -> Iterator[tuple[int, _Grown | None]]:
         for name in SEARCHES if search == "any" else (search,):
             unit, how = fabric.chunk_bandwidth / rounds, f"over switches, search {name}"
             trees, _ = multitree_on_fabric(
@@ -290,7 +279,7 @@ def _over_switches(
                 made = _tightened(topology, chunks, chunk_of, trees, rounds, how)
             yield trees.num_steps, made
 
-    yield from _longer_steps(topology, roots, grown)
+    return way
 
 
 def _tightened(
@@ -326,33 +315,18 @@ def _rounds_for_all(topology: Topology) -> int:
     return max((-(-1 // b.chunks_per_round) for b in topology.bounds), default=1)
 
 
-def _rounds(topology: Topology, roots: set[int]) -> Iterator[int]:
+def _rounds(topology: Topology, roots: frozenset[int]) -> Iterator[int]:
     """Rounds of a time step, ascending: from the fewest that let every root reach every node."""
     enough = _rounds_for_all(topology)
     span = lcm(*(b.chunks_per_round.denominator for b in topology.bounds))
     least = enough
     for rounds in range(1, min(enough, _MOST_TRIED)):
-        if UnitNetwork.of(topology, rounds, "index").lost(frozenset(roots)) is None:
+        if UnitNetwork.of(topology, rounds, "index").lost(roots) is None:
             least = rounds
             break
     tried = {least * multiple for multiple in _MULTIPLES}
     tried |= {r for r in (enough, span, 2 * span) if least <= r <= least * _MULTIPLES[-1]}
     yield from sorted(tried)
-
-
-def _least_cost(topology: Topology, collective: Collective, chunks: int) -> Fraction:
-    """No algorithm has a lower R/C: what a node lacks comes over its links."""
-    roots = collective.tabulate(topology.num_nodes, chunks).roots
-    assert roots is not None  # there are trees for so many chunks
-    rates = [bound.chunks_per_round for bound in topology.bounds]
-    width = [min((rates[i] for i in at), default=Fraction(0)) for at in topology.link_bounds]
-    least = Fraction(0)
-    for node, links_in in enumerate(topology.in_links):
-        lacks = len(roots) - int((roots == node).sum())
-        amount = sum((width[i] for i in links_in), start=Fraction(0))
-        if lacks and amount:
-            least = max(least, lacks / amount / chunks)
-    return least
 
 
 def _improves(

@@ -58,14 +58,10 @@ def multitree_on_fabric(
         until: no time step begins after it.
 
     Raises:
-        ModelError: on an unknown search, order or turns or a bad unit, or if a tree cannot reach a
-            node over links with at least one connection.
+        ModelError: on a bad unit, or if a tree cannot reach a node over links with at least one
+            connection.
         OutOfTimeError: past `until`.
     """
-    if search not in SEARCHES:
-        raise ModelError(f"search {search!r}", None, "one of " + ", ".join(SEARCHES))
-    if order not in ORDERS:
-        raise ModelError(f"order {order!r}", None, "one of " + ", ".join(ORDERS))
     if unit <= 0:
         raise ModelError(f"a unit of bandwidth {unit}", None, "a bandwidth above 0")
     full = {ends: int(b / unit) for ends, b in fabric.bandwidths.items() if b >= unit}

@@ -293,17 +293,6 @@ def test_what_has_no_translations(specs: SpecLibrary) -> None:
         assert not find_translations(specs.topology(network))
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [({"order": "up"}, "order 'up'"), ({"turns": "none"}, "turns 'none'")],
-)
-def test_unknown_names(options: dict[str, str], words: str, specs: SpecLibrary) -> None:
-    with pytest.raises(ModelError, match=words):
-        multitree(specs.topology("ring(4)"), **options)  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match=words):
-        multitree_on_fabric(fat_tree(2, 2), **options)  # type: ignore[arg-type]
-
-
 # --- switches -------------------------------------------------------------------------------------
 
 
@@ -367,5 +356,3 @@ def test_the_unit_is_the_common_divisor() -> None:
         multitree_on_fabric(fabric, unit=Fraction(0))
     with pytest.raises(ModelError, match="no path leads from node"):
         multitree_on_fabric(fabric, unit=Fraction(60))  # narrower cards have no connection
-    with pytest.raises(ModelError, match="search 'far'"):
-        multitree_on_fabric(fabric, search="far")
