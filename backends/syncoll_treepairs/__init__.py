@@ -26,7 +26,7 @@ RECORD = SeedRecord(
 EXCHANGE = SeedRecord(
     name="exchange",
     summary="all nodes exchange along shortest paths: allreduce in as many steps as the diameter",
-    load="syncoll_treepairs.exchange:ExchangeSeed",
+    load="syncoll_treepairs.seed:ExchangeSeed",
     fits="syncoll_treepairs.fitting:fits",
     first_seconds=0.01,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,13 +11,13 @@ import numpy as np
 from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.deadline import Deadline
 from syncoll.packing.arrivals import ArrivalSearch
-from syncoll.packing.column_generation import TINY
+from syncoll.packing.column_generation import TINY, Packing, Tuning
 from syncoll.packing.network import Links
 from syncoll.packing.trees import TreeFinder
 from syncoll_treepairs.cores import Core
 from syncoll_treepairs.network import AllreduceNetwork
 
-__all__ = ["TIES", "Pair", "PairFinder"]
+__all__ = ["TIES", "AllreducePacking", "Pair", "PairFinder", "PairPacking", "whenever"]
 
 TIES = 1e-6
 """Random prices, relative to the mean, that decide between equal ones: sends are never free."""
@@ -33,6 +33,12 @@ _MOST_FIXED = 1 << 17
 
 _NOISE = 0.1
 """How much dearer a choice may look, about, and still be looked at."""
+
+_TUNING = Tuning(kept=0.6, gain=1e-3, patience=12, complete=False)
+"""Chosen by rows torus(4,4) and mesh(4,4) of benchmarks/results/allreduce.md."""
+
+_BEGUN_WITH = 600
+"""Pairs of a packing in fewer steps that one begins with; limits work."""
 
 _Forest = tuple[float, IntArray, IntArray]
 """Its cost, its links, and after how many steps each node has the chunk, ``[P]``."""
@@ -264,3 +270,53 @@ class PairFinder:
             done = cost, row[row >= 0], steps_of + 1
             found.append(done if np.isfinite(cost) else None)
         return found
+
+
+class AllreducePacking(Packing[Pair]):
+    """Fractional packings of ways to sum a chunk."""
+
+    network: AllreduceNetwork
+
+
+class PairPacking(AllreducePacking):
+    """Fractional packings of pairs of trees in S steps.
+
+    Args:
+        network: where.
+        steps: S.
+        pairs: to begin with.
+    """
+
+    def __init__(self, network: AllreduceNetwork, steps: int, pairs: Iterable[Pair] = ()) -> None:
+        finder = PairFinder(network, steps, np.random.default_rng(steps))
+        order, least = network.order, network.least
+        super().__init__(network, [1.0], steps, finder, _TUNING, chunks=order, least=least)
+        for pair in (*finder.fixed, *pairs):
+            if pair.sends[-1][0] < steps:
+                self.add(0, pair)
+        self.feasible = finder.feasible
+
+    def begin(self, steps: int) -> list[Pair]:
+        """Pairs for a packing in more steps: those with a share, now and later."""
+        return _later([self.columns[i] for i, _ in self.shared()], steps - self.steps)
+
+
+def whenever(pairs: Sequence[Pair], steps: int) -> list[Pair]:
+    """Pairs begun at any time at which so many steps leave room for them."""
+    found = []
+    for pair in pairs:
+        left = steps - 1 - int(pair.steps[-1] - pair.steps[0])
+        if left >= 0:
+            found.append((left, pair.later(-int(pair.steps[0]))))
+    return [one for left, pair in found for one in _later([pair], left, len(found))]
+
+
+def _later(pairs: Sequence[Pair], most: int, of: int | None = None) -> list[Pair]:
+    """Pairs now and up to so many steps later, not too many of them.
+
+    Args:
+        of: so many share the number of pairs to begin with; None for these.
+    """
+    times = max(2, min(most + 1, _BEGUN_WITH // max(1, of or len(pairs))))
+    shifts = sorted({round(i * most / (times - 1)) for i in range(times)})
+    return [pair.later(shift) for shift in shifts for pair in pairs]

@@ -10,22 +10,21 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.deadline import NEVER
+from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Collective, Topology
 from syncoll.packing.whole_chunks import ROUNDS_OF_STEP, DealtChunks
-from syncoll.plugins import OptionValue, Proposal
+from syncoll.plugins import OptionValue, Proposal, SeedLimits
 from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.results import Family
-from syncoll_treepairs.exchange import fewest_steps
-from syncoll_treepairs.families import family_of
 from syncoll_treepairs.fitting import MOST_CELLS, MOST_CONTRIBUTIONS, chunks_of, fits
 from syncoll_treepairs.network import AllreduceNetwork
-from syncoll_treepairs.packing import PairPacking, whenever
-from syncoll_treepairs.pairs import Pair
-from syncoll_treepairs.waves import WavePacking, waves
-from syncoll_treepairs.whole_pairs import algorithm_of, deal, own_sends
+from syncoll_treepairs.pairs import Pair, PairPacking, whenever
+from syncoll_treepairs.shortest_paths import everywhere
+from syncoll_treepairs.wave_packing import WavePacking
+from syncoll_treepairs.waves import family_of, waves
+from syncoll_treepairs.whole_pairs import algorithm_of, deal, few_chunks, own_sends
 
-__all__ = ["TreePairSeed"]
+__all__ = ["ExchangeSeed", "TreePairSeed"]
 
 _SHARE, _LEAST_SECONDS, _DEAL_SECONDS = 0.2, 0.5, 1.5
 _NEAR_LEAST = 1.0005
@@ -48,6 +47,9 @@ _LOW = (2, 3, 4, 5, 6, 8, 10)
 """Heights of trees that need not lead along shortest paths."""
 
 _GAIN = 0.999
+
+_MOST_CHUNKS = 24
+"""C of an exchange at most, in multiples of the least C."""
 
 
 class TreePairSeed(ResumingSeed):
@@ -85,6 +87,50 @@ class TreePairSeed(ResumingSeed):
             if known is not None:
                 run.best[run.least_steps] = known.bandwidth
             yield from run.proposals()
+
+
+class ExchangeSeed(ResumingSeed):
+    """Proposes an allreduce in as many steps as the diameter, of a few chunks.
+
+    It is separate from `TreePairSeed` because a search asks quick seeds first and waits for them.
+    """
+
+    fits = staticmethod(fits)
+
+    def proposals(
+        self,
+        topology: Topology,
+        collective: Collective,
+        turn: Turn,
+        options: Mapping[str, OptionValue],
+    ) -> Proposals:
+        """See `ResumingSeed`."""
+        multiple, per = chunks_of(topology, collective)
+        dealt = fewest_steps(topology, turn.limits, multiple, per, turn.until)
+        if dealt is not None:
+            algorithm = own_sends(topology, dealt).tightened(topology)
+            note = "all nodes exchange along shortest paths"
+            yield Proposal(int(dealt.chunks / per), algorithm, note)
+
+
+def fewest_steps(
+    topology: Topology, limits: SeedLimits, multiple: int, per: Fraction, until: Deadline
+) -> DealtChunks[Pair] | None:
+    """Exchanges of all nodes; None where they have too many sends or the limits allow none.
+
+    Args:
+        multiple: the number of chunks is a multiple of it.
+        per: chunks of the collective per unit of C.
+        until: deadline; the best result so far is returned.
+    """
+    if limits.max_steps is not None and limits.max_steps < topology.distances.max():
+        return None
+    pairs = [Pair(core.sends, core, core.steps) for core in everywhere(topology)]
+    if not pairs:
+        return None
+    room = MOST_CONTRIBUTIONS // max(len(pair.sends) * topology.num_nodes for pair in pairs)
+    most = min(room, int((limits.max_chunks or _MOST_CHUNKS) * per), _MOST_CHUNKS * multiple)
+    return few_chunks(topology, pairs, most, multiple, until)
 
 
 class _Run:

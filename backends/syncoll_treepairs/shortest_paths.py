@@ -32,6 +32,7 @@ from syncoll.symmetry import free_symmetry
 from syncoll.symmetry.orbits import link_orbits
 from syncoll.symmetry.products import Product, find_products
 from syncoll_treepairs.cores import Core
+from syncoll_treepairs.dimension_ordered_trees import parents_along, parents_of_factor
 from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS
 
 __all__ = ["everywhere", "exchanges"]
@@ -179,10 +180,10 @@ def _of_product(
         ties = any(kind == "ring" and size % 2 == 0 for kind, size in kinds)
         for odd, order in product(range(1 + ties), orders):
             ways = [
-                _factor(kind, size, (np.cumsum(some) + odd) % 2 == 1)
+                parents_of_factor(kind, size, (np.cumsum(some) + odd) % 2 == 1)
                 for (kind, size), some in zip(kinds, chosen, strict=True)
             ]
-            parents = _along(factors, where, order, ways, np.flatnonzero(core))
+            parents = parents_along(factors, where, order, ways, np.flatnonzero(core))
             for found in _exchange(topology, parents, topology.distances[core], core):
                 key = found.nodes, found.sends
                 if key not in made:
@@ -190,48 +191,6 @@ def _of_product(
                     yield found
         if len(made) > _MOST_CORES:
             return
-
-
-def _along(
-    factors: Product,
-    where: IntArray,
-    order: tuple[int, ...],
-    ways: list[IntArray],
-    sources: IntArray,
-) -> IntArray:
-    """``[K, P]``: for each source and node the node before it, dimension by dimension.
-
-    Args:
-        where: ``[P, D]``, the places of the nodes.
-        order: the dimensions in which sources and their destinations differ, in travel order.
-        ways: of each dimension, see `_factor`.
-    """
-    before = np.repeat(where[None], len(sources), axis=0)
-    open_ = np.ones(before.shape[:2], dtype=bool)
-    for axis in reversed(order):
-        source, here = where[sources, None, axis], where[None, :, axis]
-        last = open_ & (source != here)
-        before[..., axis][last] = ways[axis][source, here][last]
-        open_ &= ~last
-    places = np.ravel_multi_index(tuple(np.moveaxis(before, 2, 0)), factors.sizes)
-    return np.asarray(np.argsort(factors.places)[places], dtype=np.int64)
-
-
-def _factor(kind: str, size: int, forth: BoolArray) -> IntArray:
-    """``[n, n]``: for each source and node the node before it in a line, ring or complete graph.
-
-    Args:
-        forth: ``[n]``, from where the farthest node of a ring of even size is reached forth.
-    """
-    source, node = np.indices((size, size))
-    if kind == "complete":
-        return source
-    if kind == "line":
-        before = node - np.sign(node - source)
-    else:
-        twice = 2 * ((node - source) % size)
-        before = node - np.where((twice < size) | ((twice == size) & forth[:, None]), 1, -1)
-    return np.asarray(before % size, dtype=np.int64)
 
 
 def _by_priority(topology: Topology, order: IntArray) -> IntArray:

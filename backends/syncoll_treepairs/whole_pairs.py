@@ -22,8 +22,7 @@ from syncoll.packing.whole_chunks import (
     DealtChunks,
 )
 from syncoll_treepairs.network import AllreduceNetwork
-from syncoll_treepairs.packing import AllreducePacking
-from syncoll_treepairs.pairs import Pair
+from syncoll_treepairs.pairs import AllreducePacking, Pair
 
 __all__ = [
     "MOST_TRIED",

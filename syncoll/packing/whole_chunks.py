@@ -42,6 +42,7 @@ __all__ = [
     "kindest",
     "promising",
     "rounds_of",
+    "rounds_per_step",
 ]
 
 _MOST_TREES = 2400
@@ -88,11 +89,16 @@ _NEARLY = 0.01
 """A packing may overload its rounds by this part: whole numbers of chunks may fit all the same."""
 
 
-def rounds_of(rates: Sequence[Fraction], load: IntArray) -> int:
-    """R of loads ``[B, S]`` on bounds of these chunks per round."""
+def rounds_per_step(rates: Sequence[Fraction], load: IntArray) -> IntArray:
+    """``[S]``: rounds that loads ``[B, S]`` take on bounds of these chunks per round."""
     over = np.array([rate.denominator for rate in rates])[:, None]
     rate = np.array([rate.numerator for rate in rates])[:, None]
-    return int((-(-load * over // rate)).max(axis=0).sum())
+    return np.asarray((-(-load * over // rate)).max(axis=0))
+
+
+def rounds_of(rates: Sequence[Fraction], load: IntArray) -> int:
+    """R of loads, see `rounds_per_step`."""
+    return int(rounds_per_step(rates, load).sum())
 
 
 @dataclass(frozen=True, eq=False)

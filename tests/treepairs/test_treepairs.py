@@ -26,12 +26,12 @@ from syncoll.testing.instances import connected_topology, random_topology
 from syncoll.trust import require_valid
 from syncoll.trust.families import require_family
 from syncoll_treepairs import EXCHANGE, RECORD
-from syncoll_treepairs.combs import combs
-from syncoll_treepairs.families import family_of
+from syncoll_treepairs.dimension_ordered_trees import combs
 from syncoll_treepairs.low_trees import cheap_tree
 from syncoll_treepairs.network import AllreduceNetwork
-from syncoll_treepairs.packing import PairPacking, whenever
-from syncoll_treepairs.waves import WavePacking, waves
+from syncoll_treepairs.pairs import PairPacking, whenever
+from syncoll_treepairs.wave_packing import WavePacking
+from syncoll_treepairs.waves import family_of, waves
 from syncoll_treepairs.whole_pairs import algorithm_of, deal
 from tests.oracles.proposals import verified
 

@@ -1,0 +1,88 @@
+"""Trees that lead along one dimension after another, on a product of lines, rings, complete graphs.
+
+As trees of single roots they are combs: everything is collected along the first dimension into the
+nodes that agree with the root in it, there along the second dimension, and so on; and spread along
+the same tree turned round.  A link and its reverse carry one of both each.  On an n x n mesh the
+two orders of the dimensions with the roots of a diagonal load every link with n + 1 of 2 n chunks:
+what counting sends allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from syncoll.arrays import BoolArray, IntArray
+from syncoll.model import Topology
+from syncoll.symmetry.products import Product, find_products
+
+__all__ = ["combs", "parents_along", "parents_of_factor"]
+
+
+def combs(topology: Topology) -> Iterator[tuple[int, IntArray]]:
+    """For each order of the dimensions, beginning with each of them, and each root a tree.
+
+    Where the last dimension is a line all roots along it use the same links, and the one in the
+    middle stands for all.
+
+    Yields:
+        The root, and for every node the node that comes next on the way to it (of the root the root
+        itself).  No way is longer than it has to be.
+    """
+    for product in find_products(topology)[:1]:
+        factors = list(zip(product.kinds, product.sizes, strict=True))
+        where = np.stack(np.unravel_index(product.places, product.sizes), axis=1)
+        ways = [parents_of_factor(kind, n, np.ones(n, dtype=bool)) for kind, n in factors]
+        for first in range(len(factors)):
+            last = (first - 1) % len(factors)
+            kind, size = factors[last]
+            roots = np.argsort(product.places)
+            if kind == "line":
+                roots = roots[where[roots, last] == size // 2]
+            order = [(first + i) % len(factors) for i in range(len(factors))]
+            yield from zip(
+                roots.tolist(), parents_along(product, where, order[::-1], ways, roots), strict=True
+            )
+
+
+def parents_along(
+    product: Product,
+    where: IntArray,
+    order: Sequence[int],
+    ways: Sequence[IntArray],
+    sources: IntArray,
+) -> IntArray:
+    """``[K, P]``: for each source and node the node before it, dimension by dimension.
+
+    Args:
+        where: ``[P, D]``, the places of the nodes.
+        order: the dimensions in which sources and their destinations differ, in travel order.
+        ways: of each dimension, see `parents_of_factor`.
+    """
+    before = np.repeat(where[None], len(sources), axis=0)
+    open_ = np.ones(before.shape[:2], dtype=bool)
+    for axis in reversed(order):
+        source, here = where[sources, None, axis], where[None, :, axis]
+        last = open_ & (source != here)
+        before[..., axis][last] = ways[axis][source, here][last]
+        open_ &= ~last
+    places = np.ravel_multi_index(tuple(np.moveaxis(before, 2, 0)), product.sizes)
+    return np.asarray(np.argsort(product.places)[places], dtype=np.int64)
+
+
+def parents_of_factor(kind: str, size: int, forth: BoolArray) -> IntArray:
+    """``[n, n]``: for each source and node the node before it in a line, ring or complete graph.
+
+    Args:
+        forth: ``[n]``, from where the farthest node of a ring of even size is reached forth.
+    """
+    source, node = np.indices((size, size))
+    if kind == "complete":
+        return source
+    if kind == "line":
+        before = node - np.sign(node - source)
+    else:
+        twice = 2 * ((node - source) % size)
+        before = node - np.where((twice < size) | ((twice == size) & forth[:, None]), 1, -1)
+    return np.asarray(before % size, dtype=np.int64)

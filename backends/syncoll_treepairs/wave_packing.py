@@ -1,0 +1,181 @@
+"""Pairs of trees that share the links evenly, whatever the steps.
+
+Where many steps are allowed only the load of each link counts, whatever the step.  A linear program
+packs pairs of trees along shortest paths into a root and out of it; under given prices the cheapest
+pair of a root is exact, for every node takes the cheapest link of those that lead nearer.  On a
+grid the combs (`dimension_ordered_trees`) are such pairs, and on an n x n mesh they alone meet the
+bound that counts sends, 2 n / (n + 1) link rates.  Where links differ, as within boxes and between
+them, shortest paths are not enough: the cheapest trees of all (`cheapest_arborescence`) pack up to
+the optimum of any roots and any shares (ForestColl paper, appendix E), and low ones (`cheap_tree`)
+nearly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from syncoll.arrays import FloatArray, IntArray
+from syncoll.deadline import Deadline
+from syncoll.packing.column_generation import TINY, Tuning
+from syncoll.packing.network import Links
+from syncoll.scheduling.arborescence import cheapest_arborescence
+from syncoll_treepairs.cores import Core
+from syncoll_treepairs.dimension_ordered_trees import combs
+from syncoll_treepairs.low_trees import cheap_tree
+from syncoll_treepairs.network import AllreduceNetwork
+from syncoll_treepairs.pairs import TIES, AllreducePacking, Pair
+
+__all__ = ["WavePacking"]
+
+_TUNING = Tuning(kept=0.7, gain=1e-4, patience=10, complete=False)
+"""Chosen by row mi250(boxes=2,gpus=8) of benchmarks/results/allreduce.md."""
+
+_ROOTS = 48
+"""Roots that are looked at in a turn; the pairs of the cheaper half of them are added."""
+
+
+class WavePacking(AllreducePacking):
+    """A fractional packing of pairs of trees, whatever the steps.
+
+    Its columns have the steps of a first wave: all roots know everything after the same number of
+    steps.
+
+    Args:
+        network: where.
+        most_depth: the steps of a pair of shortest-path trees at most; None for combs alone.
+        most_links: links from a root to a leaf at most, along whichever paths; None for shortest
+            paths.
+    """
+
+    def __init__(
+        self, network: AllreduceNetwork, most_depth: int | None, *, most_links: int | None = None
+    ) -> None:
+        self.pair_finder = _RootedPairs(network, most_depth, most_links)
+        least, order = network.least, network.order
+        super().__init__(
+            network, [1.0], 1, self.pair_finder, _TUNING, chunks=order, least=least, timeless=True
+        )
+
+    def pack_combs(self, until: Deadline) -> None:
+        """Packs combs, if the links form a grid."""
+        topology = self.network.topology
+        for root, onward in combs(topology):
+            number = topology.link_index
+            nodes = np.delete(np.arange(topology.num_nodes), root)
+            ends = list(zip(nodes.tolist(), onward[nodes].tolist(), strict=True))
+            into = np.array([number[a, b] for a, b in ends])
+            out = np.array([number[b, a] for a, b in ends])
+            self.add(0, self.pair_finder.pair(root, into, out))
+        if self.columns:
+            self.master.solve(until.left())
+
+    def pack(self, until: Deadline) -> None:
+        """Adds cheap pairs until none is left, or nothing becomes better."""
+        while not self.rested and not (until.passed and self.columns):
+            self.improve(until)
+
+
+class _RootedPairs:
+    """The oracle: cheap pairs of trees into a root and out of it."""
+
+    def __init__(
+        self, network: AllreduceNetwork, most_depth: int | None, most_links: int | None
+    ) -> None:
+        self.network, self._most_links = network, most_links
+        self._far = network.topology.distances
+        into, out = self._far.max(axis=0), self._far.max(axis=1)
+        roots = [v for v in network.roots if most_depth is None or into[v] + out[v] <= most_depth]
+        self._roots = np.array(roots, dtype=np.int64)
+        self._into = 0 if most_links else int(into[self._roots].max())
+        self._random = np.random.default_rng(network.num_nodes)
+        nodes = np.arange(network.num_nodes)
+        self._first_in = np.searchsorted(network.forth.target, nodes)
+        self._first_back = np.searchsorted(network.back.target, nodes)
+
+    def cheap(
+        self,
+        prices: FloatArray,
+        pays: FloatArray,
+        shared: Sequence[Sequence[Pair]],
+        until: Deadline,
+    ) -> tuple[list[tuple[int, Pair]], FloatArray]:
+        """See `syncoll.packing.column_generation.Oracle`."""
+        on_links = self.network.on_links(prices)[0]
+        on_links += TIES * on_links.mean() * (1 + self._random.random(len(on_links)))
+        roots = self._roots
+        if len(roots) > _ROOTS:
+            roots = self._random.choice(roots, _ROOTS, replace=False)
+        made = [self._cheapest(on_links, int(root)) for root in roots]
+        made.sort(key=lambda one: one[0])
+        found = [
+            (0, self.pair(root, into, out))
+            for cost, root, into, out in made[: _ROOTS // 2]
+            if cost < pays[0] * (1 - TINY)
+        ]
+        return found, np.array([made[0][0]])
+
+    def _cheapest(self, prices: FloatArray, root: int) -> tuple[float, int, IntArray, IntArray]:
+        """What a pair costs, and its links."""
+        network, far = self.network, self._far
+        if self._most_links:
+            out, into = (self._tree(links, prices, root) for links in (network.forth, network.back))
+            return float(prices[into].sum() + prices[out].sum()), root, into, out
+        forth, back = network.forth, network.back
+        near = np.where(far[root][forth.source] + 1 == far[root][forth.target], 0.0, np.inf)
+        out = forth.number[_least(near + prices[forth.number], forth.target, self._first_in, root)]
+        near = np.where(far[back.source, root] + 1 == far[back.target, root], 0.0, np.inf)
+        into = back.number[_least(near + prices[back.number], back.target, self._first_back, root)]
+        return float(prices[into].sum() + prices[out].sum()), root, into, out
+
+    def _tree(self, links: Links, prices: FloatArray, root: int) -> IntArray:
+        """For every node but the root the link into it, in order, of a cheap tree."""
+        assert self._most_links is not None
+        nodes = self.network.num_nodes
+        if self._most_links < nodes - 1:
+            costs = np.full((nodes, nodes), np.inf)
+            costs[links.source, links.target] = prices[links.number]
+            parents = cheap_tree(costs, root, self._most_links)
+            numbers = np.zeros((nodes, nodes), dtype=np.int64)
+            numbers[links.source, links.target] = links.number
+            others = np.delete(np.arange(nodes), root)
+            return np.asarray(numbers[parents[others], others], dtype=np.int64)
+        prized = prices[links.number].tolist()
+        ends = zip(links.source.tolist(), links.target.tolist(), prized, strict=True)
+        edges = [(a, b, cost, i) for i, (a, b, cost) in enumerate(ends)]
+        found = np.array(cheapest_arborescence(self.network.num_nodes, root, edges))
+        found.sort()  # links are in the order of the nodes that they lead into
+        return np.asarray(links.number[found], dtype=np.int64)
+
+    def pair(self, root: int, into: IntArray, out: IntArray) -> Pair:
+        """Two trees, with the steps of a first wave.
+
+        Args:
+            into: for every other node, in order, the link on the way to the root.
+            out: for every other node the link on the way from the root.
+        """
+        far_in, far_out = (self._depths(links, root) for links in (into, out))
+        known = max(self._into, int(far_in.max()))
+        begun, ended = (known - far_in).tolist(), (known + far_out - 1).tolist()
+        sends = [*zip(begun, into.tolist(), strict=True), *zip(ended, out.tolist(), strict=True)]
+        return Pair(tuple(sorted(sends)), Core((root,), (), 0), known)
+
+    def _depths(self, links: IntArray, root: int) -> IntArray:
+        """How far every other node is from the root of a tree, with the link of each, in order."""
+        nodes = np.delete(np.arange(self.network.num_nodes), root)
+        onward = np.full(self.network.num_nodes, root)
+        ends = self.network.ends[links]
+        onward[nodes] = ends.sum(axis=1) - nodes
+        depths, here = np.zeros(len(nodes), dtype=np.int64), nodes
+        while (here != root).any():
+            depths += here != root
+            here = onward[here]
+        return depths
+
+
+def _least(prices: FloatArray, target: IntArray, first: IntArray, root: int) -> IntArray:
+    """Of the links into each node but the root the cheapest."""
+    least = np.minimum.reduceat(prices, first)
+    place = np.where(prices == least[target], np.arange(len(prices)), len(prices))
+    return np.delete(np.minimum.reduceat(place, first), root)
