@@ -32,7 +32,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from syncoll.errors import ExportError
-from syncoll.runtime import Action, Buffer, Hazard, LoweredAlgorithm, Operation
+from syncoll.runtime import Action, Buffer, Hazard, Layout, LoweredAlgorithm, Operation
 from syncoll_mscclpp.blocks import Block, Division
 from syncoll_mscclpp.limits import MOST_OPERATIONS, MOST_TABLE
 from syncoll_mscclpp.packets import Packed, Packets
@@ -55,11 +55,22 @@ class RankPlan:
 
 @dataclass(frozen=True, eq=False)
 class PlanProgram:
-    """The programs of all ranks; `split` if limits made more thread blocks than wanted."""
+    """The programs of all ranks, and their chunks of scratch.
 
-    lowered: LoweredAlgorithm
+    Args:
+        split: whether limits made more thread blocks than wanted.
+        packets: whether messages are packets.
+        switches: whether switches copy and add up.
+        notes: for the user.
+    """
+
+    layout: Layout
     ranks: tuple[RankPlan, ...]
+    scratch: Sequence[int]
     split: bool
+    packets: bool = False
+    switches: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def program_of(
@@ -109,7 +120,8 @@ def program_of(
         ranks.append(
             RankPlan(draft.peers[rank], draft.semaphores[rank], tuple(mine), draft.switches[rank])
         )
-    return PlanProgram(lowered, tuple(ranks), split)
+    scratch = packets.scratch if packets else [one.scratch_chunks for one in lowered.ranks]
+    return PlanProgram(lowered.layout, tuple(ranks), scratch, split, packets is not None)
 
 
 def _excess(script: Script) -> str | None:

@@ -7,7 +7,8 @@ scratch.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from syncoll.runtime import (
     Buffer,
     Kind,
     Layout,
-    StandardCollective,
     counts_on_switches,
     kind_of,
     layout_of,
@@ -28,7 +28,7 @@ from syncoll.wording import counted
 from syncoll_mscclpp import SMALL
 from syncoll_mscclpp.channels import Channels
 from syncoll_mscclpp.limits import VECTOR
-from syncoll_mscclpp.packets import Packets, packets_of
+from syncoll_mscclpp.packets import packets_of
 from syncoll_mscclpp.program import PlanProgram, RankPlan, program_of
 from syncoll_mscclpp.script import KINDS, LETTERS, Script
 from syncoll_mscclpp.sizes import Sizes
@@ -47,7 +47,7 @@ class MscclppExporter:
 
     def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
         """See `syncoll.plugins.Exporter`."""
-        kind, why = str(options["channel"]), ""
+        kind = str(options["channel"])
         if request.in_place and kind_of(request.instance).kind is Kind.SCATTER:
             raise ExportError(
                 "scatter in place cannot be said in MSCCL++: the output begins elsewhere at each "
@@ -56,53 +56,34 @@ class MscclppExporter:
             )
         _require_options(options)
         channels = Channels(request, kind)
-        if kind == "switch" or (kind == "auto" and counts_on_switches(request)):
-            try:
-                return _through_switches(request, options)
-            except ExportError as error:
-                if kind == "switch":
-                    other = "auto" if channels.between else "memory"
-                    raise ExportError(f"{error}; expected channel={other}") from error
-                why = str(error)
-        program, packets = _program(request, channels, options)
-        lowered, notes = program.lowered, list[str]()
-        scratch = packets.scratch if packets else [one.scratch_chunks for one in lowered.ranks]
-        if why:
+        if kind != "switch" and (kind != "auto" or not counts_on_switches(request)):
+            return _exported(request, options, _by_channels(request, channels, options))
+        try:
+            return _exported(request, options, _through_switches(request, options))
+        except ExportError as error:
+            if kind == "switch":
+                other = "auto" if channels.between else "memory"
+                raise ExportError(f"{error}; expected channel={other}") from error
+            program = _by_channels(request, channels, options)
             by = " and ".join(sorted({kind for one in program.ranks for kind in one.peers}))
-            notes.append(f"by {by} channels, because switch channels cannot express it: {why}")
-        if packets:
-            notes.append("by packets (protocol LL), which is for small messages")
-        return _exported(
-            *(request, lowered.layout, options, program.ranks, scratch, notes),
-            packets=packets is not None,
-            split=program.split,
-        )
+            why = f"by {by} channels, because switch channels cannot express it: {error}"
+            return _exported(request, options, replace(program, notes=(why, *program.notes)))
 
 
 def _exported(
-    request: ExportRequest,
-    layout: Layout,
-    options: Mapping[str, OptionValue],
-    ranks: Sequence[RankPlan],
-    scratch: Sequence[int],
-    more_notes: Sequence[str],
-    *,
-    packets: bool = False,
-    in_switches: bool = False,
-    split: bool = False,
+    request: ExportRequest, options: Mapping[str, OptionValue], program: PlanProgram
 ) -> Exported:
-    """The file of a program; `split` if limits made more thread blocks than wanted."""
-    room = max(scratch) * (2 if packets else 1)
+    """The file of a program."""
+    layout, scratch = program.layout, program.scratch
+    room = max(scratch) * (2 if program.packets else 1)
     sizes = Sizes(layout, room, request, int(options["alignment"]))
-    kinds = {kind for one in ranks for kind in one.peers} | ({"switch"} if in_switches else set())
-    blocks = max(len(one.scripts) for one in ranks) if split else 0
-    notes = _notes(request, layout.collective, blocks, sizes, kinds, options)
-    gpus = [_gpu(i, one, sizes.buffers[i], scratch[i]) for i, one in enumerate(ranks)]
+    notes = _notes(request, program, sizes, int(options["blocks"]))
+    gpus = [_gpu(i, one, sizes.buffers[i], scratch[i]) for i, one in enumerate(program.ranks)]
     name = _name(request.name)
     plan: dict[str, Any] = {
         "name": name,
         "collective": str(layout.collective.kind),
-        "protocol": "LL" if packets else "Simple",
+        "protocol": "LL" if program.packets else "Simple",
         "inplace": request.in_place,
         "reuse_resources": False,
         "use_double_scratch_buffer": False,
@@ -114,10 +95,10 @@ def _exported(
         **_told(request, layout),
     }
     files = {f"{name}.json": f"{_pretty(plan, 0)}\n".encode("ascii")}
-    return Exported(files, (*notes, *more_notes), in_switches=in_switches)
+    return Exported(files, (*notes, *program.notes), in_switches=program.switches)
 
 
-def _through_switches(request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+def _through_switches(request: ExportRequest, options: Mapping[str, OptionValue]) -> PlanProgram:
     """A plan by switch channels: alone, or, with several boxes, within each."""
     if options["packets"] == "yes":
         raise ExportError("packets go over memory channels only")
@@ -131,56 +112,48 @@ def _through_switches(request: ExportRequest, options: Mapping[str, OptionValue]
             return _in_stages(request, layout, options)
         except ExportError as other:
             raise ExportError(f"{error}; and {other}") from other
-    notes = [
+    note = (
         f"what all ranks would send to all others, {counted(exchanged, 'chunk')}, is added up "
         "and copied by the switch as well, which takes less of every cable"
-    ]
-    scratch = [0] * len(programs)
-    return _exported(
-        *(request, layout, options, programs, scratch, notes if exchanged else ()),
-        in_switches=True,
-        split=True,
     )
+    scratch, notes = [0] * len(programs), (note,) * bool(exchanged)
+    return PlanProgram(layout, tuple(programs), scratch, split=True, switches=True, notes=notes)
 
 
 def _in_stages(
     request: ExportRequest, layout: Layout, options: Mapping[str, OptionValue]
-) -> Exported:
+) -> PlanProgram:
     """A plan by switch channels within boxes, and port channels between them."""
     stages = staged(request, layout)
     channels, most = Channels(request, "auto"), int(options["blocks"])
     program = program_of(stages.lowered, channels.kind, most, events=stages.events)
-    chunks, notes = request.instance.num_chunks, list[str]()
-    if stages.chunks < chunks:
-        notes.append(
-            f"{stages.chunks} of {counted(chunks, 'chunk')} go through switches; every send of the "
-            "others is by itself, which takes longer where R counts on switches for them"
-        )
-    scratch = [stages.scratch] * len(program.ranks)
-    return _exported(
-        *(request, layout, options, program.ranks, scratch, notes),
-        in_switches=True,
-        split=program.split,
+    chunks = request.instance.num_chunks
+    note = (
+        f"{stages.chunks} of {counted(chunks, 'chunk')} go through switches; every send of the "
+        "others is by itself, which takes longer where R counts on switches for them"
     )
+    scratch, notes = [stages.scratch] * len(program.ranks), (note,) * (stages.chunks < chunks)
+    return replace(program, layout=layout, scratch=scratch, switches=True, notes=notes)
 
 
-def _program(
+def _by_channels(
     request: ExportRequest, channels: Channels, options: Mapping[str, OptionValue]
-) -> tuple[PlanProgram, Packets | None]:
-    """The program, and its packets; None without packets."""
+) -> PlanProgram:
+    """A plan by memory and port channels, in packets or not."""
     wanted, most = options["packets"], int(options["blocks"])
     if wanted == "yes":
         channels.require_packets()
     small = request.max_bytes <= SMALL and channels.chosen != "port" and not channels.between
     if wanted == "yes" or (wanted == "auto" and small):
         lowered = lower(request)
-        packets = packets_of(lowered)
         try:
-            return program_of(lowered, channels.kind, most, packets), packets
+            program = program_of(lowered, channels.kind, most, packets_of(lowered))
+            notes = ("by packets (protocol LL), which is for small messages",)
+            return replace(program, notes=notes)
         except ExportError:
             if wanted == "yes":
                 raise
-    return program_of(lower(request, zero_copy=True), channels.kind, most), None
+    return program_of(lower(request, zero_copy=True), channels.kind, most)
 
 
 def _require_options(options: Mapping[str, OptionValue]) -> None:
@@ -278,14 +251,11 @@ def _block(number: int, script: Script, remotes: list[tuple[int, str, str]]) -> 
 
 
 def _notes(
-    request: ExportRequest,
-    collective: StandardCollective,
-    blocks: int,
-    sizes: Sizes,
-    kinds: Set[str],
-    options: Mapping[str, OptionValue],
+    request: ExportRequest, program: PlanProgram, sizes: Sizes, most_blocks: int
 ) -> Iterator[str]:
-    """The notes for the user; `blocks` of a rank are 0 if no more than wanted."""
+    """The notes for the user on sizes, buffers and channels."""
+    collective = program.layout.collective
+    kinds = {kind for one in program.ranks for kind in one.peers}
     if collective.kind is Kind.CUSTOM:
         yield from _own_buffers(sizes)
     else:
@@ -315,13 +285,13 @@ def _notes(
         yield "all ranks must pass buffers at the same offset within their allocations"
     if {"memory", "port"} <= kinds:
         yield "by memory channels within a box, and by port channels where a network is between"
-    if "switch" in kinds:
+    if program.switches:
         yield (
             "by switch channels, which need GPUs around NVSwitches with NVLink SHARP, and buffers "
             "that the runtime can bind to multicast groups"
         )
-    most_blocks = int(options["blocks"])
-    if blocks > most_blocks:
+    blocks = max(len(one.scripts) for one in program.ranks)
+    if program.split and blocks > most_blocks:
         yield (
             f"{blocks} thread blocks at a rank, more than the {most_blocks} that were asked for, "
             "since a thread block has room for 64 operations and 16 channels; they must all be "

@@ -154,50 +154,24 @@ def lower(request: ExportRequest, *, zero_copy: bool = False) -> LoweredAlgorith
     numbers = {id(sent): i for i, sent in enumerate(values.messages)}
     for rank in range(layout.collective.num_nodes):
         drafts, scratch = _drafts(rank, layout, values, numbers, zero_copy)
-        for index, draft in enumerate(drafts):
-            if draft.message is not None:
-                ends[draft.action, draft.message] = index
-        ranks.append(
-            RankOperations(
-                rank,
-                tuple(_with_dependencies(drafts)),
-                layout.input_chunks[rank],
-                layout.output_chunks[rank],
-                scratch,
-            )
-        )
+        operations = tuple(_with_dependencies(drafts))
+        ends.update({(one.action, one.message): i for i, one in enumerate(operations)})
+        sizes = layout.input_chunks[rank], layout.output_chunks[rank], scratch
+        ranks.append(RankOperations(rank, operations, *sizes))
     messages = []
     for number, sent in enumerate(values.messages):
         send, receive = ends[Action.SEND, number], ends[Action.RECEIVE, number]
-        source = ranks[sent.value.rank].operations[send]
-        target = ranks[sent.destination].operations[receive].target
+        source, destination = sent.value.rank, sent.destination
+        slot = ranks[source].operations[send].sources[0]
+        target = ranks[destination].operations[receive].target
         assert target is not None
-        messages.append(
-            Message(
-                sent.value.chunk,
-                sent.value.rank,
-                sent.destination,
-                sent.step,
-                send,
-                receive,
-                source.sources[0],
-                target,
-            )
-        )
+        where = source, destination, sent.step, send, receive
+        messages.append(Message(sent.value.chunk, *where, slot, target))
     return LoweredAlgorithm(layout, request.algorithm.steps, tuple(ranks), tuple(messages))
 
 
-@dataclass
-class _Draft:
-    """An operation before its dependencies are known."""
-
-    moment: Moment
-    action: Action
-    value: Value
-    sources: tuple[Slot, ...]
-    target: Slot | None
-    message: int | None = None
-    peer: int | None = None
+_Draft = tuple[Moment, Action, Value, tuple[Slot, ...], Slot | None, int | None, int | None]
+"""Moment, action, value, sources, target, message and peer of an operation."""
 
 
 def _drafts(
@@ -216,25 +190,23 @@ def _drafts(
     for sent in outgoing:
         lives[sent.value.number].reads.append((sent.step, SEND, numbers[id(sent)]))
     storage = store(rank, list(lives.values()), layout, zero_copy=zero_copy)
-    slots, drafts = storage.slots, []
+    slots, drafts = storage.slots, list[_Draft]()
     for sent in outgoing:
         number = numbers[id(sent)]
         moment: Moment = (sent.step, SEND, number)
         source = (slots[sent.value.number],)
-        drafts.append(
-            _Draft(moment, Action.SEND, sent.value, source, None, number, sent.destination)
-        )
+        drafts.append((moment, Action.SEND, sent.value, source, None, number, sent.destination))
     for number, life in lives.items():
         value, slot = life.value, slots[number]
         if value.sent is not None:
             message, peer = numbers[id(value.sent)], value.sent.value.rank
-            drafts.append(_Draft(life.made, Action.RECEIVE, value, (), slot, message, peer))
+            drafts.append((life.made, Action.RECEIVE, value, (), slot, message, peer))
         elif value.parts:
             parts = tuple(slots[part.number] for part in value.parts)
-            drafts.append(_Draft(life.made, Action.REDUCE, value, parts, slot))
+            drafts.append((life.made, Action.REDUCE, value, parts, slot, None, None))
     for moment, value, source_slot, target in storage.copies:
-        drafts.append(_Draft(moment, Action.COPY, value, (source_slot,), target))
-    drafts.sort(key=lambda draft: draft.moment)
+        drafts.append((moment, Action.COPY, value, (source_slot,), target, None, None))
+    drafts.sort(key=lambda draft: draft[0])
     return drafts, storage.scratch
 
 
@@ -251,35 +223,23 @@ def _with_dependencies(drafts: Iterable[_Draft]) -> list[Operation]:
     writers: dict[Slot, int] = {}
     readers: defaultdict[Slot, list[int]] = defaultdict(list)  # since the last write
     result: list[Operation] = []
-    for index, draft in enumerate(drafts):
+    for index, (moment, action, value, sources, target, message, peer) in enumerate(drafts):
         found: dict[int, Hazard] = {}
-        for slot in draft.sources:
+        for slot in sources:
             if slot in writers:
                 found.setdefault(writers[slot], Hazard.READ_AFTER_WRITE)
-        if (target := draft.target) is not None:
+        if target is not None:
             for reader in readers[target]:
                 found.setdefault(reader, Hazard.WRITE_AFTER_READ)
             if target in writers and not readers[target]:
                 found.setdefault(writers[target], Hazard.WRITE_AFTER_WRITE)
-        for slot in draft.sources:
+        for slot in sources:
             readers[slot].append(index)
         if target is not None:
             writers[target] = index
             readers[target] = []
-        mask = draft.value.mask
-        nodes = frozenset(n for n in range(mask.bit_length()) if mask >> n & 1)
+        nodes = frozenset(n for n in range(value.mask.bit_length()) if value.mask >> n & 1)
         waits = tuple(Dependency(i, found[i]) for i in sorted(found))
-        result.append(
-            Operation(
-                draft.action,
-                int(draft.moment[0]),
-                draft.value.chunk,
-                nodes,
-                draft.sources,
-                draft.target,
-                draft.message,
-                draft.peer,
-                waits,
-            )
-        )
+        what = action, int(moment[0]), value.chunk, nodes, sources, target, message, peer
+        result.append(Operation(*what, waits))
     return result
