@@ -13,7 +13,7 @@ from syncoll.errors import VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
 from syncoll_chakra.reading import Trace, read_trace
-from syncoll_messages import Expected, play, require_achieved, require_same, require_told, summary
+from syncoll_messages import Expected, checked, require_told
 
 __all__ = ["ChakraChecker", "expected_of_traces"]
 
@@ -35,12 +35,7 @@ class ChakraChecker:
         """
         traces = _read(files)
         expected = expected_of_traces(traces)
-        if instance is not None:
-            require_same(traces, expected, instance)
-        played = play(traces)
-        if expected is not None:
-            require_achieved(traces, played, expected)
-        return summary("Chakra execution traces", traces, expected)
+        return checked("Chakra execution traces", traces, expected, instance)
 
 
 def _read(files: Mapping[str, bytes]) -> list[Trace]:

@@ -12,12 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from enum import IntEnum
+from io import BytesIO
 from typing import Any
 
 import numpy as np
+from google.protobuf.proto import serialize_length_prefixed
 
 from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll.plugins.exporters import PLACE
+from syncoll.protobuf import Fields, message_classes
 from syncoll.runtime import (
     Action,
     GraphNode,
@@ -25,14 +29,71 @@ from syncoll.runtime import (
     Layout,
     LoweredAlgorithm,
     MessageSizes,
-    Operation,
     lower,
     message_tags,
     rank_nodes,
 )
-from syncoll_chakra.messages import NodeType, delimited, new_metadata, new_node, set_attribute
 
-__all__ = ["ChakraExporter"]
+__all__ = ["ChakraExporter", "NodeType", "delimited", "new_metadata", "new_node", "set_attribute"]
+
+
+class NodeType(IntEnum):
+    """The types of nodes in custom collectives."""
+
+    COMPUTE = 4
+    SEND = 5
+    RECEIVE = 6
+
+
+# The part of schema/protobuf/et_def.proto of mlcommons/chakra that is written.
+_MESSAGES: dict[str, Fields] = {
+    "Uint64List": {"values": (1, "uint64", True)},
+    "AttributeProto": {
+        "name": (1, "string", False),
+        "int32_val": (7, "int32", False),
+        "int64_val": (9, "int64", False),
+        "uint64_list": (14, "Uint64List", False),
+        "bool_val": (27, "bool", False),
+        "string_val": (29, "string", False),
+    },
+    "GlobalMetadata": {"version": (1, "string", False), "attr": (2, "AttributeProto", True)},
+    "Node": {
+        "id": (1, "uint64", False),
+        "name": (2, "string", False),
+        "type": (3, "int32", False),  # an enumeration, which is the same on the wire
+        "data_deps": (5, "uint64", True),
+        "attr": (10, "AttributeProto", True),
+    },
+}
+_CLASSES = message_classes("ChakraProtoMsg", _MESSAGES, union="AttributeProto", last_common=1)
+
+
+def new_metadata() -> Any:
+    """An empty ``GlobalMetadata``."""
+    return _CLASSES["GlobalMetadata"]()
+
+
+def new_node() -> Any:
+    """An empty ``Node``."""
+    return _CLASSES["Node"]()
+
+
+def set_attribute(message: Any, name: str, kind: str, value: object) -> None:
+    """Appends an attribute; `kind` is the field of its value, ``uint64_list`` takes a sequence."""
+    attribute = message.attr.add(name=name)
+    if kind == "uint64_list":
+        attribute.uint64_list.SetInParent()
+        attribute.uint64_list.values.extend(value)
+    else:
+        setattr(attribute, kind, value)
+
+
+def delimited(message: Any) -> bytes:
+    """A message with its length before it, as a varint."""
+    stream = BytesIO()
+    serialize_length_prefixed(message, stream)
+    return stream.getvalue()
+
 
 _SCHEMA_VERSION = "0.0.4"
 
@@ -97,9 +158,20 @@ def _trace(
             waits |= set(earlier)
         node = _node(planned, sorted(waits))
         if operation.message is not None:
-            size = sizes.bytes_of(operation.chunk)
-            _describe_message(node, operation, tags[operation.message], size)
-            _describe_scaling(node, sizes, operation.chunk, scalable)
+            # ASTRA-sim pairs messages by ranks, tag and size.  Newer versions demand the part of a
+            # chunk in the whole, and then take the size of the simulated collective; -1 makes them
+            # keep to comm_size.
+            end = "comm_dst" if operation.action is Action.SEND else "comm_src"
+            for name, kind, value in (
+                ("comm_type", "int64_val", int(node.type)),
+                ("comm_size", "int64_val", sizes.bytes_of(operation.chunk)),
+                (end, "int32_val", operation.peer),
+                ("comm_tag", "int32_val", tags[operation.message]),
+                ("msg_chunk_cnt", "int32_val", 1),
+                ("msg_chunk_idx", "int32_val", int(sizes.numbers[operation.chunk])),
+                ("total_chunk_cnt", "int32_val", sizes.count),
+            ):
+                set_attribute(node, name, kind, value if scalable or "chunk" not in name else -1)
         parts.append(delimited(node))
         pending.append(planned.number)
     if len(parts) == 1:  # the reader refuses a file without nodes, and such a rank would never end
@@ -146,24 +218,3 @@ def _node(planned: GraphNode, waits: list[int]) -> Any:
     if planned.inputs:
         set_attribute(node, "syncoll_inputs", "uint64_list", list(planned.inputs))
     return node
-
-
-def _describe_message(node: Any, operation: Operation, tag: int, size: int) -> None:
-    """The attributes that ASTRA-sim needs; it pairs messages by ranks, tag and size."""
-    sends = operation.action is Action.SEND
-    kind = NodeType.SEND if sends else NodeType.RECEIVE
-    set_attribute(node, "comm_type", "int64_val", int(kind))
-    set_attribute(node, "comm_size", "int64_val", size)
-    set_attribute(node, "comm_dst" if sends else "comm_src", "int32_val", operation.peer)
-    set_attribute(node, "comm_tag", "int32_val", tag)
-
-
-def _describe_scaling(node: Any, sizes: MessageSizes, chunk: int, scalable: bool) -> None:
-    """The chunk's part of the whole, which newer versions of ASTRA-sim demand.
-
-    They take the size of the simulated collective then; -1 makes them keep to ``comm_size``.
-    """
-    number = int(sizes.numbers[chunk]) if scalable else -1
-    set_attribute(node, "msg_chunk_cnt", "int32_val", 1 if scalable else -1)
-    set_attribute(node, "msg_chunk_idx", "int32_val", number)
-    set_attribute(node, "total_chunk_cnt", "int32_val", sizes.count if scalable else -1)

@@ -9,7 +9,5 @@ whether all of them end, and whether the data of the messages become the collect
     [RankGraph] --play--> Played --require_achieved(Expected)--> ok
 """
 
-from syncoll_messages.contents import *
 from syncoll_messages.expected import *
-from syncoll_messages.graph import *
 from syncoll_messages.play import *

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from syncoll.runtime import Buffer, Slot
-from syncoll_msccl_xml.channels import Connection
+from syncoll_msccl_xml.connections import Connection
 from syncoll_msccl_xml.instructions import Op, XmlInstruction
 
 __all__ = ["BlockStep", "ThreadBlock", "blocks_of"]

@@ -18,7 +18,7 @@ from syncoll.plugins import ExportRequest
 from syncoll.runtime import LoweredAlgorithm, RankOperations, Slot, lower
 from syncoll_msccl_xml.agreement import Apart, alike, apart_of, copied, read_copies, stated_of
 from syncoll_msccl_xml.blocks import ThreadBlock, blocks_of
-from syncoll_msccl_xml.channels import Connection, channels_of, pairs_of
+from syncoll_msccl_xml.connections import Connection, Place, channels_of, order_of, pairs_of
 from syncoll_msccl_xml.instructions import (
     Op,
     XmlInstruction,
@@ -28,7 +28,6 @@ from syncoll_msccl_xml.instructions import (
     waits,
 )
 from syncoll_msccl_xml.limits import MOST_PER_CHANNEL, Runtime
-from syncoll_msccl_xml.ordering import Place, order_of
 
 __all__ = ["XmlProgram", "program_of"]
 
@@ -49,7 +48,6 @@ class XmlProgram:
     blocks: tuple[tuple[ThreadBlock, ...], ...]
     scratch: tuple[int, ...]
     channels: int
-    connections: tuple[Connection, ...]
     stated: tuple[tuple[Slot, Slot], ...]
     apart: int
 
@@ -193,7 +191,6 @@ def _assemble(
         tuple(tuple(one) for one, _ in divided),
         tuple(slots for _, slots in divided),
         max((channel for *_, channel in connections), default=0) + 1,
-        connections,
         tuple(stated_of(ranks, len(messages))) if plan.agree else (),
         len(fusion.apart.added | fusion.apart.stored | fusion.apart.unlike),
     )

@@ -9,7 +9,7 @@ is stored in scratch of all of its box, and the others ignore it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -28,26 +28,17 @@ from syncoll.runtime import (
     Slot,
     lower,
 )
+from syncoll.wording import counted
+from syncoll_mscclpp.channels import Channels
+from syncoll_mscclpp.program import PlanProgram, program_of
 from syncoll_mscclpp.script import Event
 from syncoll_mscclpp.ways import ChunkWay, ChunkWays, Exchange
 
-__all__ = ["Stages", "staged"]
+__all__ = ["staged"]
 
 
-@dataclass(frozen=True, eq=False)
-class Stages:
-    """An algorithm in stages: the messages of its parts, its events, the chunks of scratch of each
-    rank, and the number of chunks that go through switches.
-    """
-
-    lowered: LoweredAlgorithm
-    events: tuple[Event, ...]
-    scratch: int
-    chunks: int
-
-
-def staged(request: ExportRequest, layout: Layout) -> Stages:
-    """The stages of an algorithm.
+def staged(request: ExportRequest, layout: Layout, most_blocks: int) -> PlanProgram:
+    """The program of an algorithm in stages: switches within boxes, port channels between them.
 
     Raises:
         ExportError: if nothing of it goes through switches, or it is to be in place.
@@ -60,16 +51,26 @@ def staged(request: ExportRequest, layout: Layout) -> Stages:
     algorithm = request.algorithm
     if isinstance(algorithm, OrbitAlgorithm):
         algorithm = algorithm.expanded()
-    finder = ChunkWays(request.instance, layout)
-    ways = finder.of(algorithm)
-    through = sum(bool(way.first or way.last) for way in ways)
+    ways = ChunkWays(request.instance, layout).of(algorithm)
+    through, chunks = sum(bool(way.first or way.last) for way in ways), len(ways)
     if not through:
         raise ExportError(
             "no chunk comes to one rank of a box, or goes from one to all of it, as through its "
             "switch"
         )
     lowered, events, scratch = _placed(request, algorithm, layout, ways)
-    return Stages(lowered, events, scratch, through)
+    program = program_of(lowered, Channels(request, "auto").kind, most_blocks, events=events)
+    note = (
+        f"{through} of {counted(chunks, 'chunk')} go through switches; every send of the others is "
+        "by itself, which takes longer where R counts on switches for them"
+    )
+    return replace(
+        program,
+        layout=layout,
+        scratch=[scratch] * len(program.ranks),
+        switches=True,
+        notes=(note,) * (through < chunks),
+    )
 
 
 def _placed(

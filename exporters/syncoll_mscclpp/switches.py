@@ -16,6 +16,7 @@ and the chunk has one place there.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +30,7 @@ from syncoll.runtime import Buffer, Layout, Slot
 from syncoll_mscclpp.limits import MOST_CHANNELS, MOST_OPERATIONS, MOST_TABLE
 from syncoll_mscclpp.program import RankPlan
 from syncoll_mscclpp.script import Event, Group, Move, Script, joined
-from syncoll_mscclpp.ways import around_one_switch
+from syncoll_mscclpp.ways import Send, around_one_switch, collected
 
 __all__ = ["switch_programs"]
 
@@ -110,10 +111,8 @@ def _ways(instance: Instance, algorithm: Algorithm) -> list[_Way]:
     found: list[_Way] = []
     around: set[_Way] = set()
     box = shared_memory_boxes(instance.topology)
-    order = np.argsort(algorithm.sends[:, 0], kind="stable")
-    ends = np.searchsorted(algorithm.sends[order, 0], np.arange(instance.num_chunks + 1))
-    for chunk in range(instance.num_chunks):
-        way = _way(instance, algorithm, chunk, order[ends[chunk] : ends[chunk + 1]])
+    for chunk, sends in enumerate(Send.by_chunk(instance, algorithm)):
+        way = _way(instance, chunk, sends)
         found.append(way)
         if way not in around:
             _require_switch(instance.topology, box, chunk, way)
@@ -121,40 +120,31 @@ def _ways(instance: Instance, algorithm: Algorithm) -> list[_Way]:
     return found
 
 
-def _way(instance: Instance, algorithm: Algorithm, chunk: int, own: IntArray) -> _Way:
-    starts, goals = np.flatnonzero(instance.pre[chunk]), np.flatnonzero(instance.post[chunk])
-    group = tuple(goals.tolist())
-    pairs = sorted(zip(*algorithm.sends[own, 1:3].T.tolist(), strict=True))
+def _way(instance: Instance, chunk: int, sends: Sequence[Send]) -> _Way:
+    starts = tuple(np.flatnonzero(instance.pre[chunk]).tolist())
+    group = tuple(np.flatnonzero(instance.post[chunk]).tolist())
     if not instance.combining or len(starts) == 1:
-        root = int(starts[0])
+        root = starts[0]
+        pairs = sorted((one.source, one.destination) for one in sends)
         if root in group and pairs == [(root, node) for node in group if node != root]:
             return _Way(group, root, sums=False)
         raise ExportError(
             f"chunk {chunk} does not stay at one rank and go from there to all others of its group "
             "straight, as through a switch"
         )
-    carried = algorithm.contributions
-    assert carried is not None
-    if tuple(starts.tolist()) != group:
+    if starts != group:
         raise ExportError(
             f"chunk {chunk} does not end at just the ranks that contribute to it, to which a "
             "switch stores the sum"
         )
-    alone = (carried[own].sum(axis=1) == 1).all()
-    if alone and pairs == [(a, b) for a in group for b in group if a != b]:
-        return _Way(group, None, sums=True)
-    whole = carried[own].sum(axis=1) == len(group)
-    gathered, copied = algorithm.sends[own[~whole], 1:3], algorithm.sends[own[whole], 1:3]
-    root = int(gathered[0, 1]) if len(gathered) else group[0]
-    others = [node for node in group if node != root]
-    came = sorted(map(tuple, gathered.tolist())) == [(node, root) for node in others]
-    went = sorted(map(tuple, copied.tolist())) == [(root, node) for node in others]
-    if not (came and went):
+    single = {node: 1 << node for node in group}
+    way = collected(sends, group, single, sum(single.values()))
+    if way is None:
         raise ExportError(
             f"chunk {chunk} does not come to one rank and go from there to all others of its group "
             "straight, as through a switch; those of seed inswitch do in one box"
         )
-    return _Way(group, root, sums=True)
+    return _Way(group, way[0], sums=True)
 
 
 def _require_switch(topology: Topology, box: IntArray, chunk: int, way: _Way) -> None:

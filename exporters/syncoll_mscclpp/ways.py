@@ -14,8 +14,8 @@ chunk among some ranks, which begin with the results of events and end with the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import networkx as nx
 import numpy as np
@@ -25,7 +25,7 @@ from syncoll.model.width_clusters import boxes_by_copies, shared_memory_boxes
 from syncoll.runtime import Buffer, Layout, Slot
 from syncoll_mscclpp.script import Event, Group
 
-__all__ = ["ChunkWay", "ChunkWays", "Exchange", "Send", "around_one_switch"]
+__all__ = ["ChunkWay", "ChunkWays", "Exchange", "Send", "around_one_switch", "collected"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,20 @@ class Send:
     destination: int
     step: int
     mask: int
+
+    @staticmethod
+    def by_chunk(instance: Instance, algorithm: Algorithm) -> list[list[Send]]:
+        """The sends of each chunk."""
+        sends = algorithm.sends.tolist()
+        if algorithm.contributions is None:
+            masks = [1 << int(instance.pre[one[0]].argmax()) for one in sends]
+        else:
+            packed = np.packbits(algorithm.contributions, axis=1, bitorder="little")
+            masks = [int.from_bytes(row.tobytes(), "little") for row in packed]
+        by_chunk: list[list[Send]] = [[] for _ in range(instance.num_chunks)]
+        for (chunk, source, destination, step), mask in zip(sends, masks, strict=True):
+            by_chunk[chunk].append(Send(source, destination, step, mask))
+        return by_chunk
 
 
 @dataclass
@@ -98,16 +112,8 @@ class ChunkWays:
 
     def of(self, algorithm: Algorithm) -> list[ChunkWay]:
         """The way of each chunk."""
-        sends = algorithm.sends.tolist()
-        if algorithm.contributions is None:
-            masks = [1 << int(self.instance.pre[one[0]].argmax()) for one in sends]
-        else:
-            packed = np.packbits(algorithm.contributions, axis=1, bitorder="little")
-            masks = [int.from_bytes(row.tobytes(), "little") for row in packed]
-        by_chunk: list[list[Send]] = [[] for _ in range(self.instance.num_chunks)]
-        for (chunk, source, destination, step), mask in zip(sends, masks, strict=True):
-            by_chunk[chunk].append(Send(source, destination, step, mask))
-        return [self.way(chunk, mine) for chunk, mine in enumerate(by_chunk)]
+        sends = Send.by_chunk(self.instance, algorithm)
+        return [self.way(chunk, mine) for chunk, mine in enumerate(sends)]
 
     def way(self, chunk: int, sends: list[Send]) -> ChunkWay:
         """The way of a chunk."""
@@ -125,6 +131,26 @@ class ChunkWays:
             together = len(set(self.memory[list(group)].tolist())) == 1
             self.known[key] = together and around_one_switch(self.topology, root, group, sums)
         return self.known[key]
+
+
+def collected(
+    sends: Sequence[Send], group: Group, values: Mapping[int, int], result: int
+) -> tuple[int | None, int] | None:
+    """The root by which values of a group are added up and spread, and the last step to it.
+
+    The root is None if all send theirs to all others.  None if the sends do something else.
+    """
+    to_all = [(a, b, values[a]) for a in group for b in group if a != b]
+    given = sorted((one.source, one.destination, one.mask) for one in sends)
+    if given == sorted(to_all):
+        return None, max((one.step for one in sends), default=-1)
+    for root in {one.destination for one in sends}:
+        others = [node for node in group if node != root]
+        came = [(node, root, values[node]) for node in others]
+        went = [(root, node, result) for node in others]
+        if given == sorted(came + went):
+            return root, max(one.step for one in sends if one.destination == root)
+    return None
 
 
 class _Found:
@@ -175,32 +201,30 @@ class _Found:
         target: Slot | None,
         *,
         sums: bool,
-        gathers: bool = False,
         tells: bool = True,
     ) -> Event | None:
         """An event, if its group is around one switch and its data have one place."""
         if source is None or target is None or not self.ways.around(root, group, sums=sums):
             return None
-        return Event(step, self.chunk, root, group, sums, source, target, gathers, tells)
+        return Event(
+            step, self.chunk, root, group, sums, source, target, gathers=False, tells=tells
+        )
 
-    def collected(
-        self, sends: list[Send], group: Group, values: dict[int, int], result: int
-    ) -> tuple[int, int] | None:
-        """The root by which values of a group are added up and spread, or all sent to all; and the
-        last step.
-        """
-        to_all = [(a, b, values[a]) for a in group for b in group if a != b]
-        given = sorted((one.source, one.destination, one.mask) for one in sends)
-        last = max((one.step for one in sends), default=-1)
-        if given == sorted(to_all):
-            return group[self.chunk % len(group)], last
-        for root in {one.destination for one in sends}:
-            others = [node for node in group if node != root]
-            came = [(node, root, values[node]) for node in others]
-            went = [(root, node, result) for node in others]
-            if given == sorted(came + went):
-                return root, max(one.step for one in sends if one.destination == root)
-        return None
+    def summed(
+        self,
+        sends: list[Send],
+        group: Group,
+        values: dict[int, int],
+        result: int,
+        source: Slot | None,
+        target: Slot | None,
+    ) -> Event | None:
+        """The event that adds up values of a group, and stores the sum at all of it."""
+        found = collected(sends, group, values, result)
+        if found is None:
+            return None
+        root = group[self.chunk % len(group)] if found[0] is None else found[0]
+        return self.event(root, group, found[1], source, target, sums=True)
 
     def within_a_box(self) -> ChunkWay | None:
         """Everything stays in one box, whose ranks add up and all get the sum."""
@@ -210,11 +234,8 @@ class _Found:
         if len(group) == 1:
             return None
         single = {node: 1 << node for node in group}
-        found = self.collected(self.sends, group, single, self.whole)
-        if found is None:
-            return None
         source, target = (self.common(one, group) for one in (Buffer.INPUT, Buffer.OUTPUT))
-        event = self.event(*(found[0], group), found[1], source, target, sums=True)
+        event = self.summed(self.sends, group, single, self.whole, source, target)
         return None if event is None else ChunkWay(first=[event])
 
     def by_roots(self) -> ChunkWay | None:
@@ -296,11 +317,8 @@ class _Found:
                     return None
                 continue
             single = {node: 1 << node for node in group}
-            found = self.collected(self.inside.get(b, []), group, single, result)
-            if found is None:
-                return None
             stored, source = Slot(Buffer.SCRATCH, 0), self.common(Buffer.INPUT, group)
-            event = self.event(found[0], group, found[1], source, stored, sums=True)
+            event = self.summed(self.inside.get(b, []), group, single, result, source, stored)
             if event is None:
                 return None
             way.first.append(event)
@@ -328,14 +346,12 @@ class _Found:
             group = self.starting[b]
             if sum(values[node] for node in group) != self.whole or len(group) == 1:
                 return None
-            found = self.collected(self.inside.get(b, []), group, values, self.whole)
-            if found is None:
-                return None
             stored, target = Slot(Buffer.SCRATCH, 0), self.common(Buffer.OUTPUT, group)
-            event = self.event(found[0], group, found[1], stored, target, sums=True, gathers=True)
+            sends = self.inside.get(b, [])
+            event = self.summed(sends, group, values, self.whole, stored, target)
             if event is None:
                 return None
-            way.last.append(event)
+            way.last.append(replace(event, gathers=True))
         return way
 
     def by_itself(self) -> ChunkWay:

@@ -109,7 +109,7 @@ def _through_switches(request: ExportRequest, options: Mapping[str, OptionValue]
         if not request.instance.topology.counts_copies:
             raise
         try:
-            return _in_stages(request, layout, options)
+            return staged(request, layout, int(options["blocks"]))
         except ExportError as other:
             raise ExportError(f"{error}; and {other}") from other
     note = (
@@ -118,22 +118,6 @@ def _through_switches(request: ExportRequest, options: Mapping[str, OptionValue]
     )
     scratch, notes = [0] * len(programs), (note,) * bool(exchanged)
     return PlanProgram(layout, tuple(programs), scratch, split=True, switches=True, notes=notes)
-
-
-def _in_stages(
-    request: ExportRequest, layout: Layout, options: Mapping[str, OptionValue]
-) -> PlanProgram:
-    """A plan by switch channels within boxes, and port channels between them."""
-    stages = staged(request, layout)
-    channels, most = Channels(request, "auto"), int(options["blocks"])
-    program = program_of(stages.lowered, channels.kind, most, events=stages.events)
-    chunks = request.instance.num_chunks
-    note = (
-        f"{stages.chunks} of {counted(chunks, 'chunk')} go through switches; every send of the "
-        "others is by itself, which takes longer where R counts on switches for them"
-    )
-    scratch, notes = [stages.scratch] * len(program.ranks), (note,) * (stages.chunks < chunks)
-    return replace(program, layout=layout, scratch=scratch, switches=True, notes=notes)
 
 
 def _by_channels(

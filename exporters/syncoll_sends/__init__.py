@@ -36,16 +36,16 @@ def _is_csv(_path: Path, head: bytes) -> bool:
 CSV = ExporterRecord(
     name="csv",
     summary="the sends as a table of comma-separated values, for people",
-    load="syncoll_sends.csv_table:CsvExporter",
-    load_checker="syncoll_sends.csv_table:CsvChecker",
+    load="syncoll_sends.csv_writer:CsvExporter",
+    load_checker="syncoll_sends.csv_checker:CsvChecker",
     recognises=_is_csv,
 )
 
 PARQUET = ExporterRecord(
     name="parquet",
     summary="the sends as a Parquet table, with what they solve in its metadata",
-    load="syncoll_sends.parquet_table:ParquetExporter",
-    load_checker="syncoll_sends.parquet_table:ParquetChecker",
+    load="syncoll_sends.parquet_writer:ParquetExporter",
+    load_checker="syncoll_sends.parquet_checker:ParquetChecker",
     installed=lambda: installed_distribution("pyarrow", "pyarrow", extra="parquet"),
     recognises=lambda _path, head: head.startswith(b"PAR1"),
 )

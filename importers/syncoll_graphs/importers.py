@@ -10,8 +10,7 @@ from syncoll.importing import Cables, complaint, parse_rate
 from syncoll.importing.json_text import exact_number, parse_topology, shown
 from syncoll.model import Topology
 from syncoll.plugins import Imported, OptionValue
-from syncoll_graphs.graphml import graphml_graph
-from syncoll_graphs.node_link import Edge, ImportedGraph, node_link_graph
+from syncoll_graphs.graphs import Edge, ImportedGraph, graphml_graph, node_link_graph
 
 __all__ = ["GraphmlImporter", "NodeLinkImporter"]
 

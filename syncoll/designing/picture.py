@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from syncoll.designing.design import Design
 from syncoll.errors import UsageError
-from syncoll.planning.picture import Picture, require_matplotlib
+from syncoll.planning.plot import Picture, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -20,8 +20,7 @@ needs the extra ``syncoll[mpi]``.
 """
 
 from syncoll.mpi.collective import MpiCollective
-from syncoll.mpi.job import Job, MpiComparison, Result, Run
 from syncoll.mpi.launcher import launch, run_job
-from syncoll.mpi.measuring import measure
+from syncoll.mpi.measuring import Job, MpiComparison, Result, Run, measure
 
 __all__ = ["Job", "MpiCollective", "MpiComparison", "Result", "Run", "launch", "measure", "run_job"]

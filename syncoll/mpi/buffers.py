@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from syncoll.errors import UsageError
-from syncoll.runtime import Kind, StandardCollective
 from syncoll.trust.data import BFLOAT16, DTYPES, dtype_of, name_of
 from syncoll.trust.data.workload import Array
 
-__all__ = ["Buffers", "buffers_of", "message", "total_of"]
+__all__ = ["Buffers", "buffers_of", "message"]
 
 _DTYPES = frozenset(dtype_of(name) for name in DTYPES)
 
@@ -70,29 +69,9 @@ def message(array: Array) -> Array:
     return array
 
 
-def total_of(collective: StandardCollective, rank: int, buffers: Buffers) -> int | None:
-    """The elements of the whole, derived from a rank's buffers; None if they do not determine it.
-
-    Most ranks of gather and scatter see only their own share, which determines the total if all
-    shares have one length; so the root must see that, too.
-    """
-    kind, nodes = collective.kind, collective.num_nodes
-    sent, received = buffers.sent, buffers.received
-    if kind in (Kind.GATHER, Kind.SCATTER):
-        share, whole = (sent, received) if kind is Kind.GATHER else (received, sent)
-        if rank != collective.root:
-            return share * nodes
-        return whole if whole % nodes == 0 else None
-    if kind in (Kind.ALLGATHER, Kind.BROADCAST):
-        return received
-    if kind in (Kind.ALLREDUCE, Kind.REDUCESCATTER, Kind.ALLTOALL, Kind.REDUCE):
-        return received if buffers.send is None else sent
-    return None
-
-
 def _flat(buffer: object, name: str) -> Array | None:
     """The elements of an array in one row, without a copy."""
-    if buffer is None or _is_in_place(buffer):
+    if buffer is None or type(buffer).__name__ == "InPlaceType":
         return None
     try:
         array = np.asarray(buffer if isinstance(buffer, np.ndarray) else memoryview(buffer))  # type: ignore[arg-type]
@@ -108,7 +87,3 @@ def _flat(buffer: object, name: str) -> Array | None:
     if not array.flags.c_contiguous:
         raise UsageError(f"{name} is not contiguous; pass a copy (numpy.ascontiguousarray)")
     return array.reshape(-1)
-
-
-def _is_in_place(buffer: object) -> bool:
-    return type(buffer).__name__ == "InPlaceType"

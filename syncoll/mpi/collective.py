@@ -9,7 +9,7 @@ import numpy as np
 
 from syncoll.errors import UsageError
 from syncoll.model import Algorithm, Instance
-from syncoll.mpi.buffers import Buffers, buffers_of, message, total_of
+from syncoll.mpi.buffers import Buffers, buffers_of, message
 from syncoll.mpi.communicators import mpi, private
 from syncoll.mpi.program import BufferShares, RankProgram, Region, program_of, shares_of, split
 from syncoll.plugins import ExportRequest
@@ -182,14 +182,27 @@ class MpiCollective:
         return True
 
     def _total(self, rank: int, buffers: Buffers) -> int:
-        total = total_of(self.collective, rank, buffers)
-        if total is not None:
-            return total
-        layout = self.layout
-        if self.collective.kind is Kind.CUSTOM:
+        """The elements of the whole, derived from a rank's buffers.
+
+        Most ranks of gather and scatter see only their own share, which determines the total if all
+        shares have one length; so the root must see that, too.
+        """
+        kind, nodes, layout = self.collective.kind, self.num_ranks, self.layout
+        sent, received = buffers.sent, buffers.received
+        if kind in (Kind.GATHER, Kind.SCATTER):
+            share, whole = (sent, received) if kind is Kind.GATHER else (received, sent)
+            if rank != self.collective.root:
+                return share * nodes
+            if whole % nodes == 0:
+                return whole
+        elif kind in (Kind.ALLGATHER, Kind.BROADCAST):
+            return received
+        elif kind is not Kind.CUSTOM:
+            return received if buffers.send is None else sent
+        else:
             for chunks, length in (
-                (layout.input_chunks[rank], buffers.sent),
-                (layout.output_chunks[rank], buffers.received),
+                (layout.input_chunks[rank], sent),
+                (layout.output_chunks[rank], received),
             ):
                 if chunks and length % chunks == 0:
                     return length // chunks * self.instance.num_chunks

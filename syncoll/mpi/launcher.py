@@ -30,8 +30,7 @@ import psutil
 
 from syncoll.errors import ExecutionError, SyncollError, UsageError
 from syncoll.mpi.communicators import HOW_TO_INSTALL, mpi
-from syncoll.mpi.job import Job, Result
-from syncoll.mpi.measuring import measure, require_memory
+from syncoll.mpi.measuring import Job, Result, measure, require_memory
 from syncoll.mpi.rank import Watch, job_file, read_failures, result_file
 from syncoll.processes import LivingProcess, python_command
 

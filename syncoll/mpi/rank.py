@@ -20,8 +20,7 @@ from pathlib import Path
 from syncoll.errors import SyncollError
 from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.communicators import mpi
-from syncoll.mpi.job import Job
-from syncoll.mpi.measuring import measure
+from syncoll.mpi.measuring import Job, measure
 from syncoll.processes import LivingProcess
 
 __all__ = ["Watch", "job_file", "main", "read_failures", "result_file"]

@@ -20,6 +20,5 @@ loads: an export for each algorithm, with size ranges that touch.
 from syncoll.planning.crossings import *
 from syncoll.planning.exports import *
 from syncoll.planning.members import *
-from syncoll.planning.picture import *
 from syncoll.planning.plan import *
 from syncoll.planning.plot import *

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from syncoll_chakra.messages import delimited, new_metadata, new_node
+from syncoll_chakra.writer import delimited, new_metadata, new_node
 
 
 class Traces:

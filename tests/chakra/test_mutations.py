@@ -17,7 +17,7 @@ from syncoll.plugins import CheckedExport, ExportRequest
 from syncoll.runtime import export_verified
 from syncoll.testing.instances import random_case
 from syncoll_chakra import RECORD
-from syncoll_chakra.messages import delimited, new_metadata, new_node, set_attribute
+from syncoll_chakra.writer import delimited, new_metadata, new_node, set_attribute
 from tests.oracles.classics import ring
 
 TakeApart = Callable[[Mapping[str, bytes]], Any]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from syncoll.errors import ImportFormatError
-from syncoll_smi import AMD_SMI, ROCM_SMI, amd_json as amd_json_module
+from syncoll_smi import AMD_SMI, ROCM_SMI, amd as amd_module
 from syncoll_smi.pcie import named
 
 from .conftest import Import, bandwidths
@@ -254,7 +254,7 @@ def test_amd_excerpts_with_further_tables(amd: Import) -> None:
 
 def amd_json(titles: Sequence[str], *, older: bool = False) -> list[dict[str, Any]]:
     """What ``amd-smi topology --json`` prints of some tables."""
-    new, old = zip(*(amd_json_module._FIELDS[title] for title in titles), strict=True)
+    new, old = zip(*(amd_module._FIELDS[title] for title in titles), strict=True)
     if older:
         return [
             {
@@ -286,7 +286,7 @@ def amd_json(titles: Sequence[str], *, older: bool = False) -> list[dict[str, An
     ]
 
 
-FIELDS = list(amd_json_module._FIELDS)
+FIELDS = list(amd_module._FIELDS)
 
 
 @pytest.mark.parametrize("titles", [FIELDS, ["LINK TYPE"], ["HOPS", "LINK TYPE"]])

@@ -94,7 +94,8 @@ def place(rank: int, block: XmlBlock | None = None, position: int | None = None)
     return f"{text}, step {position} ({step.type}), line {step.line}"
 
 
-_Read = TypeVar("_Read", XmlStep, XmlBlock, XmlGpu)
+_Read = TypeVar("_Read", XmlStep, XmlBlock, XmlGpu, XmlAlgorithm)
+_ENDS = {"minBytes": _INT64, "maxBytes": _INT64}
 
 
 class _Element:
@@ -136,15 +137,16 @@ class _Element:
 
     def read(self, kind: type[_Read], **known: Any) -> _Read:
         """The record of the tag: all fields that are not known are attributes of their names."""
-        names = {one.name: one.type for one in fields(kind) if one.name not in (*known, "line")}
-        found: dict[str, Any] = {
-            name: self.text(name) if type_ == "str" else self.number(name)
-            for name, type_ in names.items()
-        }
-        return kind(line=self.tag.line, **known, **found)
-
-    def optional(self, key: str, end: int = _INT32) -> int | None:
-        return self.number(key, end) if key in self.tag.attributes else None
+        for one in fields(kind):
+            if one.name in (*known, "line"):
+                continue
+            kinds, key = str(one.type).split(" | "), one.name.replace("_bytes", "Bytes")
+            value: str | int | None = None
+            if kinds[-1] != "None" or key in self.tag.attributes:
+                end = _ENDS.get(key, _INT32)
+                value = self.text(key) if kinds[0] == "str" else self.number(key, end)
+            known[one.name] = value
+        return kind(line=self.tag.line, **known)
 
 
 class _Reader:
@@ -179,22 +181,8 @@ class _Reader:
             raise VerificationError("the file is empty; expected <algo …>")
         if not tag.opens or tag.name != "algo":
             raise VerificationError(f"line {tag.line}: <{tag.name}>; <algo …> must come first")
-        e = _Element(tag, "")
-        result = XmlAlgorithm(
-            tag.line,
-            tag.attributes.get("name"),
-            e.text("proto"),
-            e.number("nchannels"),
-            e.number("nchunksperloop"),
-            e.number("ngpus"),
-            e.text("coll"),
-            e.number("inplace"),
-            e.optional("outofplace"),
-            e.optional("minBytes", _INT64),
-            e.optional("maxBytes", _INT64),
-            e.optional("nthreads"),
-            [self.gpu(child) for child in self.children(tag, "gpu")],
-        )
+        result = _Element(tag, "").read(XmlAlgorithm, gpus=[])
+        result.gpus.extend(self.gpu(child) for child in self.children(tag, "gpu"))
         after = next(self.tags, None)
         if after is not None:
             raise VerificationError(f"line {after.line}: <{after.name}> after the end of <algo>")

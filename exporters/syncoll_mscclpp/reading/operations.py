@@ -83,15 +83,13 @@ SIGNATURES = {
 """All that is followed here, by name."""
 
 
-def in_packets(op: PlanOperation) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
-    """Which sources, and which targets, of an operation of a right signature are packets."""
-    signature = SIGNATURES[op.name]
-    kinds = [pattern.removesuffix("*") for pattern in (signature.sources, signature.targets)]
-    sources, targets = (
-        tuple(kind[min(i, len(kind) - 1)].isupper() for i in range(len(given)))
-        for kind, given in zip(kinds, (op.sources, op.targets), strict=True)
-    )
-    return sources, targets
+def in_packets(op: PlanOperation) -> list[bool]:
+    """Which pieces of an operation of a right signature are packets."""
+    signature, result = SIGNATURES[op.name], list[bool]()
+    for pattern, given in ((signature.sources, op.sources), (signature.targets, op.targets)):
+        kinds = pattern.removesuffix("*")
+        result += [kinds[min(i, len(kinds) - 1)].isupper() for i in range(len(given))]
+    return result
 
 
 def wrong_signature(op: PlanOperation) -> str | None:

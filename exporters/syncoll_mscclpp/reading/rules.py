@@ -284,7 +284,7 @@ class PlanStep:
         """Passes an operation that is valid, in a pipeline or not."""
         for wrong in self._wrong(inner):
             raise VerificationError(f"{self.place}: {wrong}")
-        packets = [one for side in in_packets(self.op) for one in side]
+        packets = in_packets(self.op)
         for i, reference in enumerate(self.op.pieces):
             for wrong in self._wrong_piece(i, reference, packets[i]):
                 raise VerificationError(f"{self.place}: {wrong}")
@@ -406,8 +406,7 @@ def _require_apart(plan: ExecutionPlan) -> None:
     packets: set[tuple[int, int]] = set()
     data: set[tuple[int, int]] = set()
     for step in _steps(plan, plan.gpus):
-        flags = [one for side in in_packets(step.op) for one in side]
-        for packed, one in zip(flags, step.op.pieces, strict=False):
+        for packed, one in zip(in_packets(step.op), step.op.pieces, strict=True):
             for owner, buffer in step.owners(one):
                 if buffer != "s":
                     continue

@@ -346,13 +346,9 @@ class _Maker:
 
     def pieces(self) -> list[list[tuple[tuple[int, ...], tuple[int, ...]]]]:
         """The reads and writes of each instruction, for each target of a put, else at once."""
-        sides = [
-            list(zip(pieces, flags, strict=True))
-            for pieces, flags in zip(
-                (self.op.sources, self.op.targets), in_packets(self.op), strict=True
-            )
-        ]
-        pairs = [tuple(sides)]
+        every = list(zip(self.op.pieces, in_packets(self.op), strict=True))
+        sides = every[: len(self.op.sources)], every[len(self.op.sources) :]
+        pairs = [sides]
         if SIGNATURES[self.op.name].paired:
             pairs = [([a], [b]) for a, b in zip(*sides, strict=True)]
         result = []

@@ -1,4 +1,4 @@
-"""Writes and checks Parquet tables of sends, with the instance in their metadata."""
+"""Checks a Parquet table of sends against the instance in its metadata."""
 
 from __future__ import annotations
 
@@ -6,39 +6,16 @@ import io
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from syncoll.errors import VerificationError
 from syncoll.model import Instance
-from syncoll.plugins import CheckedExport, Exported, ExportRequest, OptionValue
-from syncoll_sends.metadata import instance_of, metadata_of
+from syncoll.plugins import CheckedExport, OptionValue
+from syncoll_sends.metadata import instance_of
 from syncoll_sends.table import NODES, NUMBERS, SendRow, checked, require_columns
 
-__all__ = ["ParquetChecker", "ParquetExporter"]
-
-
-class ParquetExporter:
-    """Writes ``NAME.parquet``."""
-
-    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
-        """The table of an algorithm's sends; buffers play no part."""
-        algorithm = request.algorithm
-        chunk, source, destination, step = algorithm.sends.T
-        rounds = np.array(algorithm.rounds_per_step, dtype=np.int64)[step]
-        nodes: list[list[int] | None] = [None] * len(step)
-        if algorithm.contributions is not None:
-            nodes = [np.flatnonzero(row).tolist() for row in algorithm.contributions]
-        columns = (step, rounds, chunk, source, destination)
-        arrays = [pa.array(column, pa.int64()) for column in columns]
-        arrays.append(pa.array(nodes, pa.list_(pa.int64())))
-        table = pa.Table.from_arrays(arrays, names=[*NUMBERS, NODES])
-        table = table.replace_schema_metadata({"syncoll": metadata_of(request.instance)})
-        stream = io.BytesIO()
-        pq.write_table(table, stream)
-        return Exported({f"{request.name}.parquet": stream.getvalue()})
-
+__all__ = ["ParquetChecker"]
 
 _LARGEST = 999_999_999
 

@@ -1,7 +1,4 @@
-"""Writes and checks CSV tables of sends: UTF-8, commas, one header line, nothing in quotes.
-
-The checker replays a table if its instance is known.
-"""
+"""Checks a CSV table of sends: reads it, and replays it if its instance is known."""
 
 from __future__ import annotations
 
@@ -9,34 +6,12 @@ import csv
 import io
 from collections.abc import Mapping
 
-import numpy as np
-
 from syncoll.errors import VerificationError
 from syncoll.model import Instance
-from syncoll.plugins import CheckedExport, Exported, ExportRequest, OptionValue
+from syncoll.plugins import CheckedExport, OptionValue
 from syncoll_sends.table import NODES, NUMBERS, SendRow, checked, require_columns
 
-__all__ = ["CsvChecker", "CsvExporter"]
-
-
-class CsvExporter:
-    """Writes ``NAME.csv``."""
-
-    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
-        """The table of an algorithm's sends; buffers play no part."""
-        algorithm = request.algorithm
-        stream = io.StringIO(newline="")
-        table = csv.writer(stream, lineterminator="\n")
-        table.writerow((*NUMBERS, NODES))
-        carried = algorithm.contributions
-        for i, (chunk, source, destination, step) in enumerate(algorithm.sends.tolist()):
-            nodes = [] if carried is None else np.flatnonzero(carried[i]).tolist()
-            rounds = algorithm.rounds_per_step[step]
-            row = (step, rounds, chunk, source, destination, " ".join(map(str, nodes)))
-            table.writerow(row)
-        notes = ("a table of sends does not say what they solve; keep the file they came from",)
-        return Exported({f"{request.name}.csv": stream.getvalue().encode()}, notes)
-
+__all__ = ["CsvChecker"]
 
 _MOST_DIGITS = 9
 

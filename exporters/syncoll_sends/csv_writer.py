@@ -1,0 +1,33 @@
+"""Writes the table of sends as CSV: UTF-8, commas, one header line, nothing that needs quotes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+
+import numpy as np
+
+from syncoll.plugins import Exported, ExportRequest, OptionValue
+from syncoll_sends.table import NODES, NUMBERS
+
+__all__ = ["CsvExporter"]
+
+
+class CsvExporter:
+    """Writes ``NAME.csv``."""
+
+    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+        """The table of an algorithm's sends; buffers play no part."""
+        algorithm = request.algorithm
+        stream = io.StringIO(newline="")
+        table = csv.writer(stream, lineterminator="\n")
+        table.writerow((*NUMBERS, NODES))
+        carried = algorithm.contributions
+        for i, (chunk, source, destination, step) in enumerate(algorithm.sends.tolist()):
+            nodes = [] if carried is None else np.flatnonzero(carried[i]).tolist()
+            rounds = algorithm.rounds_per_step[step]
+            row = (step, rounds, chunk, source, destination, " ".join(map(str, nodes)))
+            table.writerow(row)
+        notes = ("a table of sends does not say what they solve; keep the file they came from",)
+        return Exported({f"{request.name}.csv": stream.getvalue().encode()}, notes)
