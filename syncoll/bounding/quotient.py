@@ -21,13 +21,17 @@ from syncoll.certificates.chunk_classes import ClassList, Demand, DemandList
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import ProgramRows
 from syncoll.model import Topology, ranges
+from syncoll.model.topology import UNREACHABLE
 from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
 from syncoll.symmetry.structure import Structure
 
-__all__ = ["LEAST_NODES", "Capacities", "Quotient", "keeps_records"]
+__all__ = ["LEAST_NODES", "Capacities", "Quotient", "eager_rounds", "keeps_records"]
 
 LEAST_NODES = 12
 """Smaller machines have small programs."""
+
+_MOST_COLUMNS = 30_000
+"""Larger programs of eager schedules take as long as the relaxation that they would spare."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,3 +159,50 @@ def keeps_records(images: IntArray, demands: DemandList | ClassList) -> bool:
     return np.array_equal(codes, goes[order]) and np.array_equal(
         demands.counts, demands.counts[order]
     )
+
+
+def eager_rounds(
+    topology: Topology,
+    demands: Sequence[Demand],
+    quotient: Quotient | None,
+    seconds: float | None = None,
+) -> tuple[int, float] | None:
+    """The steps and rounds of the best eager schedule: above it no bound needs to be looked for.
+
+    In a breadth-first broadcast (Zhao et al., NSDI 2025, arXiv 2202.03356) every node receives all
+    of what node v has in step dist(v, u), from in-neighbours that had it a step before.  It sends
+    nothing twice, so its R, with parts of rounds, is at least the optimum of every flow relaxation,
+    for every number of steps from the diameter on.  One linear program over the receivers' orbits.
+
+    Args:
+        demands: of one source each.
+
+    Returns:
+        None where no schedule was found.
+    """
+    nodes, links = topology.num_nodes, np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    demands = DemandList.of(demands)
+    if (demands.first_node < 0).any() or not len(links):
+        return None
+    amounts = demands.counts.astype(np.float64)
+    counts = np.bincount(demands.first_node, amounts, minlength=nodes)
+    distances = topology.distances
+    receivers = np.arange(nodes) if quotient is None else quotient.group.representatives
+    into = np.flatnonzero(np.isin(links[:, 1], receivers))
+    tails, heads = links[into].T
+    last = distances[:, tails] + 1 == distances[:, heads]
+    source, which = np.nonzero(last & (counts > 0)[:, None])
+    if not len(source) or len(source) > _MOST_COLUMNS:
+        return None
+    link, receiver = into[which], heads[which]
+    step = distances[source, receiver] - 1
+    steps = int(step.max()) + 1
+    assert steps < UNREACHABLE
+    pairs, pair = np.unique(source * nodes + receiver, return_inverse=True)
+    program, capacities = ProgramRows(), Capacities(topology, quotient)
+    rounds, flow = program.columns(steps, 1.0), program.columns(len(source))
+    capacities.load(program, capacities.rows(program, rounds), flow, link, step)
+    needed = counts[pairs // nodes]
+    program.add(program.rows(len(pairs), needed, needed)[pair], flow)
+    optimum = program.program().minimise(seconds)
+    return None if optimum is None else (steps, optimum.value)

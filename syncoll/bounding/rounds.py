@@ -12,10 +12,9 @@ from typing import TypeVar
 import numpy as np
 
 from syncoll.bounding.at_once import least_cut
-from syncoll.bounding.bfs_upper_bound import eager_rounds
 from syncoll.bounding.cuts import find_cut
 from syncoll.bounding.network import TimeExpandedNetwork
-from syncoll.bounding.quotient import Quotient
+from syncoll.bounding.quotient import Quotient, eager_rounds
 from syncoll.bounding.rationals import NEAR, TOLERANCE
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.bounding.representative_destinations import payers

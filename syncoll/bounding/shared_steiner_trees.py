@@ -1,4 +1,4 @@
-"""Finding prices for trees that share sends (`certificates.gossip`).
+"""Finding prices for trees that share sends (`certificates.trees.Gossip`).
 
 The master program has the prices of bounds, and of each kind of trees the shares of links; rules
 say that the shares are no more than the prices.  Prices are the same for bounds that automorphisms
@@ -18,10 +18,10 @@ from syncoll.bounding.orbit_model import OrbitModel
 from syncoll.bounding.rationals import NEAR, WHOLE_SENDS, Rounding, excess
 from syncoll.bounding.trees import Sends, TreeOracle, find_prices, orbits_of_sets
 from syncoll.certificates.chunk_classes import ChunkClasses, Demand
-from syncoll.certificates.gossip import Gossip, GossipTree
 from syncoll.certificates.link_prices import LinkPrices, Place
 from syncoll.certificates.priced import Priced
 from syncoll.certificates.steiner import affordable
+from syncoll.certificates.trees import Gossip, GossipTree
 from syncoll.clock import now
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Topology

@@ -17,9 +17,8 @@ from syncoll.certificates.completions import (
     Way as Way,
 )
 from syncoll.certificates.cut import Cut as Cut
-from syncoll.certificates.gossip import *
 from syncoll.certificates.parts import Parts as Parts
 from syncoll.certificates.priced import Argument as Argument, Priced as Priced
 from syncoll.certificates.switches import Switches as Switches
-from syncoll.certificates.trees import Trees as Trees
+from syncoll.certificates.trees import *
 from syncoll.certificates.ways import *

@@ -1,31 +1,14 @@
-"""Who knows a sum first: prices that whatever combines one chunk has to pay, case by case.
+"""Completions: who knows a sum first, and what a chunk pays in each case.
 
-Take one chunk of a collective that combines, with two contributors at least.  Let t be the number
-of steps after which some node v holds all contributions for the first time.  Three things are so:
+Let node v be the first to hold all contributions to a chunk, after t steps.  Up to then they come
+to v in a tree; from step t on each other node that needs the sum is sent what completes it, which
+no send of the tree does; and a way leads from each contributor to each node that needs the sum.
+Each send divides its price among the ways that use it, and with the rest it pays for being a send
+of the tree, or for completing a node.  A chunk pays what its cheapest case costs.
 
-* from every contributor other than v a way leads to v in these t steps, and such ways can be chosen
-  to be a tree into v: each node waits for what it sends on, so they enter other nodes than v in the
-  first t - 1 steps only;
-* no node knew everything before, so each node but v that needs the sum is sent something in step t
-  or later that completes it.  The tree has none of these sends;
-* from every contributor a way leads to every node that needs the sum.
-
-Each send has to pay, from its own price, its shares for the ways that
-use it; and with what is left it pays for being a send of the tree, in shares again, or for
-completing a node.  So in the case (v, t) a chunk costs at least
-
-    the cheapest ways from each contributor to each node that needs it, under their shares,
-    + the cheapest ways from each contributor to v in t steps, under their shares of the rest,
-    + for each node other than v that needs it the least rest of a link into it, from step t on,
-
-and a chunk costs at least the least of all cases.  What it costs is a sum of prices, too: where all
-prices are multiples of one number the least multiple that is no less holds as well (that of a ring
-with equal links is a whole number of sends).  A case may be
-divided further by whether some send is made: a made one pays all that is left of its price, and
-completes its node for no more; one that is not made is of no way.  Without steps the last two
-summands are the 2 (P - 1) sends of `parts` (the argument is Harary & Schwenk's, 1974); without
-these it is a relaxation of gossiping.  Cases that automorphisms exchange which keep the prices have
-equal costs: one is enough.
+A case may be divided by whether some send is made: a made one pays all of the rest, and completes
+its node for no more; one that is not made is of no way.  Without steps the tree and what completes
+are the 2 (P - 1) sends of `parts`.  docs/certificates.md has the rules and their proof.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Cut: a bound that a person can check by counting; `syncoll.bounding.cuts` finds it.
 
-Chunks that start only inside a set X of nodes and are needed outside it must cross from X to the
-rest.  Where every link that does so costs at least 1, each of them pays at least 1.  In a file each
-bound of a *cover* costs 1: in R rounds these carry at most ``R * sum of b_L``, so that
-``R >= chunks that must cross / sum of b_L over the cover``.  It holds for any number of steps.
+Chunks that start only inside a set X of nodes and are needed outside it must leave it.  Where every
+link that does so costs at least 1, each of them pays at least 1.  In a file each bound of a *cover*
+of these links costs 1: R >= chunks that must leave X / chunks per round of the cover.
 """
 
 from __future__ import annotations

@@ -1,26 +1,14 @@
 """Counting sends between parts of the machine, for collectives that combine.
 
-Shrink each part of a partition of the nodes to a single node: what an algorithm sends between the
-parts is an algorithm on the small machine.  Say a chunk has contributors in a of the parts and is
-needed in b of them, and put its sends in an order, those of one step in any.  Before any part knows
-every contribution all the contributing parts but one must have sent something; afterwards each part
-that needs the result must still get something, but for the one that knew first.  So
+Shrink each part of a partition of the nodes to a single node.  A chunk with contributors in a of
+the parts that is needed in b of them takes a + b - 2 sends between parts: before any part knows the
+sum all contributing parts but one have sent something, and afterwards each part that needs it gets
+something, but for the one that knew first.  Where no part has both it is a + b - 1.  With every
+node a part of its own an allreduce takes 2 (P - 1) sends a chunk (Harary & Schwenk 1974); with
+coarser parts only the slow links count.  Every link between parts must cost at least 1.
 
-    sends between the parts  >=  a + b - 2.
-
-Of the two missing sends one counts after all where no part both has a contributor and needs the
-result, for then the part that knew first is not left out of both: a + b - 1.
-
-With every node a part of its own, an allreduce takes 2 (P - 1) sends a chunk (Harary & Schwenk
-1974, gossiping by one-way messages); with coarser parts only the slow links count.  Every link
-between parts must cost at least 1, so that a chunk pays no less than the number of its sends.
-
-In a sum of what is added up and what is moved the two share these links.  What only one node
-contributes to a chunk takes a way from there to each node that needs it, whose sends are all of
-that chunk: it pays no less than the cheapest way to the farthest of them.  So with `moved` a chunk
-pays the larger of the two, and what all chunks pay together is no more than what all rounds have
-room for: an allreduce and an alltoall on `ring(4)`, where every link costs 1, take 6 C + 4 C of the
-8 R sends there are, R/C >= 5/4.
+In a sum of what is added up and what is moved the two share these links: with `moved` a chunk with
+one contributor pays the cheapest way to the farthest node that needs it, if that is more.
 """
 
 from __future__ import annotations

@@ -1,25 +1,11 @@
-"""Sums in switches that copy and add up: what any way to form one in S steps pays.
+"""Switches: what any way to form a sum pays where switches copy and add up.
 
-Where switches do that (`syncoll.model.counting`), what leaves a node and what enters one are priced
-apart: different values, and those of different nodes, count apart on cables towards switches, and
-what enters different nodes does on those behind.  Take one chunk to which a group of P nodes, or
-all, contribute and whose sum they need, and say that k nodes know it after t steps, and nobody
-before.  (Nodes outside the group may be among the k, and may help, which is not cheaper: what
-leaves them and what enters them is priced as well, they have nothing to begin with, and nobody of
-the group knows the sum sooner for it.)
-
-* Each of the k is entered in the last of these steps, each other node later, and in the first step
-  of these something leaves a node.
-* k = 1: what the others contribute has left each of them by then.
-* k > 1, t = 1: every node sends its contribution to several.  These are copies, which are not added
-  up: each of the k is entered P - 1 times.
-* k > 1, t > 1: of n nodes what they contribute leaves them in step t at first.  Each of the k gets
-  it from them then, as one of v values, all but v - 1 as copies where v < k - 1.  A node has 2^d
-  values at most after it was entered d times, and 2^(P - n), as nobody else has anything of the n.
-  What c copies of two or more nodes enter is entered 1 + c/2 times at least.
-
-A chunk costs no less than the cheapest of these cases.  That copies are known as such needs a bound
-that counts them over all links of each node.  docs/certificates.md tells the rest.
+There (`syncoll.model.counting`) what leaves a node and what enters one are priced apart: what
+leaves different nodes counts apart on cables towards switches, and what enters different nodes on
+those behind.  Take a chunk to which P nodes contribute and whose sum they need, and say that k
+nodes know it after t steps, and nobody before.  For t > 1 and k > 1, what n of the nodes contribute
+leaves them in step t at first, as one of v values each, all but v - 1 of which are copies.  A chunk
+pays no less than the cheapest of these cases.  docs/certificates.md has the rules and their proof.
 """
 
 from __future__ import annotations

@@ -6,6 +6,14 @@ flow relaxations allow a chunk to be split over many ways; a tree does not.  Bro
 in 3 steps: flows prove 5/6, trees 1, and 1 can be had.  With best prices no bound on R/C that holds
 for every C is stronger: the dual is a fractional packing of trees, which is an algorithm once C and
 R clear its denominators.
+
+*Gossip*: the sends of a chunk that is combined hold a tree from each contributor to every node that
+needs the sum, and a tree into each of these from every contributor.  A send may be in all of them,
+since it carries a partial sum; so it divides its price among them, and a chunk pays the cheapest
+trees under their shares.  On a hypercube in as many steps as it has dimensions flows prove 5/6 (3
+dimensions) and 15/22 (4 dimensions) for an allreduce, these trees 1, and recursive doubling has 1.
+Of trees that automorphisms exchange one stands for all: of each node the average of its images'
+shares counts, under which a cheapest tree costs no less.
 """
 
 from __future__ import annotations
@@ -14,12 +22,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from syncoll.certificates.chunk_classes import Demand
-from syncoll.certificates.link_prices import LinkPrices
-from syncoll.certificates.priced import Argument
+from syncoll.certificates.chunk_classes import ChunkClass, Demand, NodeNumber
+from syncoll.certificates.link_prices import LinkPrices, Prices
+from syncoll.certificates.priced import Argument, SumsArgument
 from syncoll.certificates.steiner import tree_cost
+from syncoll.errors import VerificationError
 
-__all__ = ["Trees"]
+__all__ = ["Gossip", "GossipTree", "Trees"]
 
 
 @dataclass(frozen=True)
@@ -33,3 +42,77 @@ class Trees(Argument):
         """The sum of the cheapest trees of all chunks."""
         costs = (tree_cost(prices, demand) * demand.count for demand in asked)
         return sum(costs, Fraction(0))
+
+
+@dataclass(frozen=True)
+class GossipTree:
+    """What the trees of one node pay.
+
+    Args:
+        chunks: position in the classes of the shape.
+        node: where the trees start, or end.
+        into: whether they end there.
+        prices: shares of links, missing ones are free; in files rows of link (position in
+            interconnect.links), step, price.
+    """
+
+    chunks: int
+    node: NodeNumber
+    into: bool
+    prices: Prices
+
+    def demand(self, classes: Sequence[ChunkClass]) -> Demand:
+        """What its trees connect; on the reversed topology where they end at the node.
+
+        Raises:
+            VerificationError: when the node has nothing to send or to get.
+        """
+        if not 0 <= self.chunks < len(classes):
+            raise VerificationError(f"a tree of chunks {self.chunks}: there are none")
+        one = classes[self.chunks]
+        here, there = (one.post, one.pre) if self.into else (one.pre, one.post)
+        others = tuple(node for node in there if node != self.node)
+        if self.node not in here or not others:
+            way = "into" if self.into else "out of"
+            raise VerificationError(f"no tree of chunks {self.chunks} leads {way} node {self.node}")
+        return Demand((self.node,), others, one.count)
+
+
+@dataclass(frozen=True)
+class Gossip(SumsArgument):
+    """Trees that share sends, for combining collectives.
+
+    Args:
+        trees: one for each orbit of nodes under the automorphisms, class and direction.
+    """
+
+    trees: tuple[GossipTree, ...]
+
+    method = "gossip"
+    words = "prices on the links, paid by trees that share sends"
+
+    def costs(self, prices: LinkPrices, classes: Sequence[ChunkClass]) -> dict[int, Fraction]:
+        """What a chunk of each class costs."""
+        orbits = prices.orbits(classes, self.automorphisms)
+        seen: set[tuple[int, int, bool]] = set()
+        cost: dict[int, Fraction] = {}
+        sums: dict[tuple[int, int, int], Fraction] = {}
+        for tree in self.trees:
+            demand, prices_of_tree = tree.demand(classes), prices.parts(tree.prices)
+            key = tree.chunks, orbits.nodes[tree.node], tree.into
+            if key in seen:
+                raise VerificationError(f"trees of node {tree.node} or of one like it twice")
+            seen.add(key)
+            alike = orbits.nodes.count(orbits.nodes[tree.node])
+            paid = alike * tree_cost(prices_of_tree, demand, into=tree.into)
+            cost[tree.chunks] = cost.get(tree.chunks, Fraction(0)) + paid
+            for (link, step), share in tree.prices.items():
+                at = tree.chunks, orbits.links[link], step
+                sums[at] = sums.get(at, Fraction(0)) + alike * share
+        for (_, link, step), total in sums.items():
+            # The automorphisms keep the prices: all links of an orbit have the same.
+            if total > orbits.links.count(link) * prices.price(link, step):
+                raise VerificationError(
+                    f"shares exceed the price of link {link}, or of those like it, in step {step}"
+                )
+        return cost

@@ -1,18 +1,14 @@
 """Ways: a chunk pays for a cheapest way to each of its destinations, under shares of the price.
 
-Each chunk travels along some path of sends from where it starts to every node that needs it.
-Split the price of a chunk's sends among its destinations in shares that do not exceed the price:
-then its paths cost at least the cheapest ways under the shares, so
+Each send divides its price among the destinations of its chunk; so a chunk pays no less than the
+cheapest way to each destination under that one's share.  With prices per step the ways run through
+the time-expanded network of S steps.  This is the dual of the flow relaxation in
+`syncoll.bounding.relaxation`, but the check only adds prices and computes shortest paths, with
+whole numbers.
 
-    it pays  >=  sum over its destinations d of  the cheapest way to d under the share of d.
-
-With prices per step the ways run through the time-expanded network of S steps.  This is the dual
-of the flow relaxation in `syncoll.bounding.relaxation`, but the check only adds prices and computes
-shortest paths, with whole numbers.
-
-Where switches copy or add up, several sends of a chunk may count as one (`syncoll.model.counting`):
-those that leave one node in a step, or those that enter one.  A single way takes no two such sends,
-but the ways to several destinations may.  There each demand must have one destination that pays.
+Where switches copy or add up, sends of a chunk that leave one node in a step, or enter one, may
+count as one (`syncoll.model.counting`).  A single way takes no two such sends; so there each demand
+has one destination that pays.
 """
 
 from __future__ import annotations

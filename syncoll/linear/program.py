@@ -21,7 +21,7 @@ from syncoll.linear.colour_refinement import Graph, is_equitable, mix, numbered,
 from syncoll.linear.effort import run_counted
 from syncoll.memory import budget, on_refusal
 
-__all__ = ["GrowingProgram", "LinearProgram", "Optimum"]
+__all__ = ["GrowingProgram", "LinearProgram", "Optimum", "ProgramRows"]
 
 Entries = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 """How many entries each new column (or row) has, in which rows (or columns), and their values."""
@@ -364,3 +364,47 @@ def _kinds(values: FloatArray) -> IntArray:
     """Equal numbers for equal rows of values."""
     _, kinds = np.unique(values, axis=0, return_inverse=True)
     return kinds.reshape(-1).astype(np.int64)
+
+
+class ProgramRows:
+    """A linear program assembled from blocks of variables, rows and entries."""
+
+    def __init__(self) -> None:
+        self.num_columns = self.num_rows = 0
+        self._entries: list[list[npt.NDArray[np.generic]]] = [[np.zeros(0)] * 3]
+        self._costs: list[FloatArray] = []
+        self._low: list[FloatArray] = []
+        self._high: list[FloatArray] = []
+
+    def columns(self, count: int, cost: npt.ArrayLike = 0.0) -> IntArray:
+        """Numbers of new variables.
+
+        Args:
+            cost: of each, or one for all.
+        """
+        self._costs.append(_filled(cost, count))
+        self.num_columns += count
+        return np.arange(self.num_columns - count, self.num_columns)
+
+    def rows(self, count: int, low: npt.ArrayLike, high: npt.ArrayLike) -> IntArray:
+        """Numbers of new rows ``low <= row <= high``."""
+        self._low.append(_filled(low, count))
+        self._high.append(_filled(high, count))
+        self.num_rows += count
+        return np.arange(self.num_rows - count, self.num_rows)
+
+    def add(self, rows: npt.ArrayLike, columns: npt.ArrayLike, values: npt.ArrayLike = 1.0) -> None:
+        """Adds entries, whose rows, columns and values are broadcast; no position twice."""
+        self._entries.append([one.ravel() for one in np.broadcast_arrays(rows, columns, values)])
+
+    def program(self) -> LinearProgram:
+        """The program assembled."""
+        rows, columns, values = (np.concatenate(some) for some in zip(*self._entries, strict=True))
+        return LinearProgram(
+            np.concatenate(self._costs),
+            rows.astype(np.int64),
+            columns.astype(np.int64),
+            values.astype(np.float64),
+            np.concatenate(self._low),
+            np.concatenate(self._high),
+        )

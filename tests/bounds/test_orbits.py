@@ -10,9 +10,8 @@ import pytest
 
 import syncoll
 from syncoll.bounding import rounds_bound
-from syncoll.bounding.bfs_upper_bound import eager_rounds
 from syncoll.bounding.network import TimeExpandedNetwork
-from syncoll.bounding.quotient import Quotient
+from syncoll.bounding.quotient import Quotient, eager_rounds
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.bounding.timed_cuts import TimedCut, TimedCuts
 from syncoll.certificates import ChunkClasses, Demand, DemandView, Priced, Share, Ways
