@@ -126,11 +126,8 @@ class Relaxation:
         return [self._useful(commodity) for commodity in self.commodities]
 
     def fits(self, most_columns: float, deadline: Deadline = NEVER) -> bool:
-        """Whether the linear program has about this number of variables at most; nothing is built.
-
-        Raises:
-            OutOfTimeError: at the deadline.
-        """
+        """Whether the linear program has about this number of variables at most; nothing is
+        built.  Raises `OutOfTimeError` at the deadline."""
         total = 0
         for count in self._counted():
             deadline.check()
@@ -185,11 +182,8 @@ class Relaxation:
         return self.kind is RelaxationKind.COPIES and len(demand.destinations) > 1
 
     def program(self, deadline: Deadline = NEVER) -> LinearProgram:
-        """Assembles the linear program; `capacity_rows` and `copy_rows` say which rows are what.
-
-        Raises:
-            OutOfTimeError: at the deadline.
-        """
+        """Assembles the linear program; `capacity_rows` and `copy_rows` say which rows are
+        what.  Raises `OutOfTimeError` at the deadline."""
         self.rows, self.capacity_rows, self.copy_rows = ProgramRows(), {}, []
         rounds = self.rows.columns(self.network.layers, 1.0)  # the rho_t come first
         copies: dict[int, IntArray] = {}

@@ -95,11 +95,8 @@ class Certificate:
         return self.bound.steps
 
     def check(self, topology: Topology) -> None:
-        """Passes when the proof proves exactly the stated bound.
-
-        Raises:
-            VerificationError: when it breaks a rule, or proves another number.
-        """
+        """Passes when the proof proves exactly the stated bound.  Raises `VerificationError`
+        when it breaks a rule, or proves another number."""
         try:
             proved = self._proved(topology)
         except ModelError as error:
@@ -129,11 +126,8 @@ class Certificate:
         return proof.check(topology, self.shape.classes)
 
     def inverse(self, chunks: int) -> Certificate:
-        """The same about the inverse collective on the reversed topology, whose C is `chunks`.
-
-        Raises:
-            ModelError: when chunks of it have several roots.
-        """
+        """The same about the inverse collective on the reversed topology, whose C is
+        `chunks`.  Raises `ModelError` when chunks of it have several roots."""
         turned = {DemandView.MOVING: DemandView.INVERSE, DemandView.INVERSE: DemandView.MOVING}
         proof, reading = self.bound.certificate, self.bound.reading
         if proof is not None and (proof.argument.of_sums or reading not in turned):

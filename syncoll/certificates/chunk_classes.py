@@ -193,11 +193,8 @@ class ChunkClasses:
         return self._common * chunks % self.chunks == 0
 
     def scaled(self, chunks: int) -> ChunkClasses:
-        """The classes in proportion to another C.
-
-        Raises:
-            ModelError: when that leaves parts of chunks.
-        """
+        """The classes in proportion to another C.  Raises `ModelError` when that leaves parts of
+        chunks."""
         if not self.allows(chunks):
             raise ModelError(f"C = {chunks} cannot have the shape of C = {self.chunks}")
         own = self.classes

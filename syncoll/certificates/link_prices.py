@@ -145,11 +145,7 @@ class LinkPrices:
         return {at: known[value] for at, value in zip(places, values, strict=True)}
 
     def require_room(self) -> None:
-        """Passes when no round costs more than 1.
-
-        Raises:
-            VerificationError: otherwise.
-        """
+        """Raises `VerificationError` unless no round costs more than 1."""
         for step, total in enumerate(self.rooms):
             if total > 1:
                 raise VerificationError(f"a round of step {step} costs {total}, more than 1")
@@ -166,22 +162,16 @@ class LinkPrices:
         return Fraction(self.wholes[step : step + 1, link].tolist()[0]) / self.units
 
     def require_parts(self, parts: Prices) -> None:
-        """Passes when parts of prices are at least 0, and of links and steps that exist.
-
-        Raises:
-            VerificationError: otherwise.
-        """
+        """Raises `VerificationError` unless parts of prices are at least 0, and of links and
+        steps that exist."""
         steps, links = self.wholes.shape
         for (link, step), part in parts.items():
             if not 0 <= link < links or not 0 <= step < steps or part < 0:
                 raise VerificationError(f"a share of {part} of link {link}, step {step}")
 
     def parts(self, parts: Prices) -> LinkPrices:
-        """Parts of these prices of links as prices.
-
-        Raises:
-            VerificationError: when one is below 0, or of a link or step that does not exist.
-        """
+        """Parts of these prices of links as prices.  Raises `VerificationError` when one is
+        below 0, or of a link or step that does not exist."""
         self.require_parts(parts)
         units, amounts = in_units(parts.values())
         wholes: Table = np.zeros(self.wholes.shape, dtype=_kind(sum(amounts)))

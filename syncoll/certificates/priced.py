@@ -79,11 +79,8 @@ class SumsArgument(Argument):
 
     @abstractmethod
     def costs(self, prices: LinkPrices, classes: Sequence[ChunkClass]) -> dict[int, Fraction]:
-        """Position of a class to what a chunk of it pays at least; others pay nothing.
-
-        Raises:
-            VerificationError: when a witness breaks a rule.
-        """
+        """Position of a class to what a chunk of it pays at least; others pay nothing.  Raises
+        `VerificationError` when a witness breaks a rule."""
 
 
 @dataclass(frozen=True)

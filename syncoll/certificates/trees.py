@@ -62,11 +62,8 @@ class GossipTree:
     prices: Prices
 
     def demand(self, classes: Sequence[ChunkClass]) -> Demand:
-        """What its trees connect; on the reversed topology where they end at the node.
-
-        Raises:
-            VerificationError: when the node has nothing to send or to get.
-        """
+        """What its trees connect; on the reversed topology where they end at the node.  Raises
+        `VerificationError` when the node has nothing to send or to get."""
         if not 0 <= self.chunks < len(classes):
             raise VerificationError(f"a tree of chunks {self.chunks}: there are none")
         one = classes[self.chunks]

@@ -24,11 +24,7 @@ __all__ = [
 
 
 def write_document(path: Path, document: Mapping[str, object]) -> None:
-    """Writes a document as JSON.
-
-    Raises:
-        UsageError: when the file cannot be written there.
-    """
+    """Writes a document as JSON.  Raises `UsageError` when the file cannot be written there."""
     write_atomically(path, to_text(dict(document)) + "\n")
 
 
@@ -82,11 +78,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def require_new_folder(folder: Path) -> None:
-    """Checks that a folder of this name can be made, or exists and is empty.
-
-    Raises:
-        UsageError: when it cannot, with the reason.
-    """
+    """Raises `UsageError` unless a folder of this name can be made, or exists and is empty."""
     with _writing(folder):
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
             raise UsageError(f"cannot write {folder}: it is not a folder; name a new one")
@@ -99,11 +91,8 @@ def require_new_folder(folder: Path) -> None:
 
 
 def write_new_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Writes files, whose names may have folders, into a new folder, all or none of them.
-
-    Raises:
-        UsageError: when they cannot be written there.
-    """
+    """Writes files, whose names may have folders, into a new folder, all or none of
+    them.  Raises `UsageError` when they cannot be written there."""
     require_new_folder(folder)
     target = folder.absolute()
     temporary = target.with_name(f".{secrets.token_hex(8)}.part")
@@ -126,11 +115,8 @@ def remove_empty(folder: Path) -> None:
 
 
 def require_writable(path: Path) -> None:
-    """Checks before hours of work that a file can be written there.
-
-    Raises:
-        UsageError: when it cannot, with the reason.
-    """
+    """Checks before hours of work that a file can be written there.  Raises `UsageError` when it
+    cannot, with the reason."""
     with _writing(path):
         if not _is_stream(path):
             with _beside(_target(path)) as (_, handle):

@@ -187,11 +187,8 @@ def _written(value: Any) -> Any:
 
 
 def bound_of(record: CertificateRecord) -> RoundsBound:
-    """The bound and the proof of a record.
-
-    Raises:
-        FileFormatError: when it states a price twice.
-    """
+    """The bound and the proof of a record.  Raises `FileFormatError` when it states a price
+    twice."""
     proof, method = None, record.__struct_config__.tag
     if isinstance(method, str) and method in _METHODS:
         rows = [(i, 0, Fraction(1)) for i in getattr(record, "cover", ())]

@@ -92,12 +92,8 @@ def family_record(family: Family) -> FamilyRecord:
 
 
 def family_of(record: FamilyRecord, topology: Topology, collective: str) -> Family:
-    """The family of a record, not yet verified.
-
-    Raises:
-        FileFormatError: when the closed form is not that of its parts.
-        ModelError: when it makes no sense.
-    """
+    """The family of a record, not yet verified.  Raises `FileFormatError` when the closed form
+    is not that of its parts, and `ModelError` when it makes no sense."""
 
     def part(one: PartRecord) -> Part:
         instance = instance_of(one, topology, collective)

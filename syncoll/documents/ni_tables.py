@@ -80,11 +80,8 @@ class ScheduleTable:
 
 
 def ni_tables(instance: Instance, algorithm: Algorithm) -> tuple[ScheduleTable, ...]:
-    """The schedule table of every node; within a step fewer children, then smaller flows, first.
-
-    Raises:
-        ExportError: when the sends of a chunk are not a tree, saying where.
-    """
+    """The schedule table of every node; within a step fewer children, then smaller flows,
+    first.  Raises `ExportError` when the sends of a chunk are not a tree, saying where."""
     reduces, gathers = _split(instance, algorithm)
     children, tops = _upward(reduces)
     parents = _downward(gathers, tops, instance)

@@ -193,11 +193,8 @@ def outcome_document(solution: Solution) -> dict[str, Any]:
 
 
 def algorithm_document(instance: Instance, algorithm: Algorithm) -> dict[str, Any]:
-    """An algorithm with its problem as a document ``syncoll/algorithm/N``.
-
-    Raises:
-        VerificationError: when the algorithm does not solve the instance.
-    """
+    """An algorithm with its problem as a document ``syncoll/algorithm/N``.  Raises
+    `VerificationError` when the algorithm does not solve the instance."""
     require_valid(instance, algorithm)
     return versioned(
         "algorithm",

@@ -217,12 +217,8 @@ class ProblemFileRecord(ProblemRecord, frozen=True, kw_only=True):
 
 
 def topology_of(record: FileRecord | ProblemFileRecord) -> Topology:
-    """The topology of a file.
-
-    Raises:
-        FileFormatError: when it is too large to be verified.
-        ModelError: when it makes no sense.
-    """
+    """The topology of a file.  Raises `FileFormatError` when it is too large to be verified, and
+    `ModelError` when it makes no sense."""
     nodes, written = record.nodes, record.interconnect
     if nodes > _MOST_NODES:
         raise FileFormatError(f"{nodes} nodes are more than syncoll can verify")
@@ -257,13 +253,9 @@ def topology_of(record: FileRecord | ProblemFileRecord) -> Topology:
 
 
 def instance_of(record: ProblemRecord, topology: Topology, collective: str) -> Instance:
-    """The instance of a record.
-
-    Raises:
-        FileFormatError: when chunk classes overlap, have gaps or name unknown nodes, or the
-            bandwidth is not R/C.
-        ModelError: when the instance makes no sense.
-    """
+    """The instance of a record.  Raises `FileFormatError` when chunk classes overlap, have gaps
+    or name unknown nodes, or the bandwidth is not R/C, and `ModelError` when the instance makes
+    no sense."""
     nodes = topology.num_nodes
     named = [entry for one in record.chunk_classes for entry in one.chunks]
     numbers, lengths = spread(named, MOST_DENSE_CELLS // nodes, f"chunks on {nodes} nodes")
@@ -290,12 +282,9 @@ def instance_of(record: ProblemRecord, topology: Topology, collective: str) -> I
 
 
 def algorithm_of(record: AlgorithmRecord, nodes: int) -> Algorithm:
-    """The algorithm of a record, on P nodes, not yet verified.
-
-    Raises:
-        FileFormatError: when its contributions do not fit its sends, or the nodes.
-        ModelError: when it makes no sense.
-    """
+    """The algorithm of a record, on P nodes, not yet verified.  Raises `FileFormatError` when
+    its contributions do not fit its sends, or the nodes, and `ModelError` when it makes no
+    sense."""
     own = _listed(record, nodes)
     if record.carriers is UNSET:
         return own
@@ -332,11 +321,8 @@ def _listed(record: AlgorithmRecord, nodes: int) -> Algorithm:
 
 
 def spread(entries: Sequence[ChunkEntry], most: int, what: str) -> tuple[IntArray, IntArray]:
-    """The numbers of entries, and how many each entry has.
-
-    Raises:
-        FileFormatError: on a run that ends before it begins, and on more than `most` numbers.
-    """
+    """The numbers of entries, and how many each entry has.  Raises `FileFormatError` on a run
+    that ends before it begins, and on more than `most` numbers."""
     pairs = [(one, one) if type(one) is int else one for one in entries]
     ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     lengths = ends[:, 1] - ends[:, 0] + 1

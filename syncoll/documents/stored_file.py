@@ -45,11 +45,8 @@ class StoredFile:
     frontier: Frontier | None = None
 
     def claims(self) -> Frontier:
-        """The frontier, whose claims `syncoll.trust.claims.check_claims` checks.
-
-        Raises:
-            VerificationError: when the file is no frontier, or was changed by accident.
-        """
+        """The frontier, whose claims `syncoll.trust.claims.check_claims` checks.  Raises
+        `VerificationError` when the file is no frontier, or was changed by accident."""
         if self.frontier is None:
             raise VerificationError(
                 f"this is not a frontier but an {self.kind}; it makes no claim to check"

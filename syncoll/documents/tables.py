@@ -14,11 +14,8 @@ __all__ = ["table_content", "table_format"]
 
 
 def table_format(path: Path) -> str:
-    """``csv`` or ``parquet``, by the name of a file.
-
-    Raises:
-        UsageError: on another name, and where pyarrow is missing.
-    """
+    """``csv`` or ``parquet``, by the name of a file.  Raises `UsageError` on another name, and
+    where pyarrow is missing."""
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".parquet"):
         raise UsageError(f"cannot write {path}: expected a name that ends in .csv or .parquet")

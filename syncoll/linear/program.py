@@ -170,11 +170,8 @@ class GrowingProgram:
         return columns, [i for i, status in enumerate(found.row_status) if status != basic]
 
     def minimise(self, seconds: float | None = None) -> Optimum | None:
-        """An optimum, or None when HiGHS finds none, within this time if one is given.
-
-        Raises:
-            OutOfTimeError: when the deadline of the whole computation is over.
-        """
+        """An optimum, or None when HiGHS finds none, within this time if one is given.  Raises
+        `OutOfTimeError` when the deadline of the whole computation is over."""
         around = enclosing()
         if self.run(around.sooner(seconds).seconds):
             return self.optimum()
@@ -250,11 +247,8 @@ class LinearProgram:
         return reduction.expand(optimum)
 
     def reduced(self, deadline: Deadline = NEVER) -> Reduction | None:
-        """A smaller program with the same optimum, or None when it would not be much smaller.
-
-        Raises:
-            OutOfTimeError: at the deadline.
-        """
+        """A smaller program with the same optimum, or None when it would not be much
+        smaller.  Raises `OutOfTimeError` at the deadline."""
         colours = self.colours(WORTHWHILE, deadline)
         if colours is None:
             return None

@@ -135,14 +135,10 @@ class CheckedRefutation:
 def to_clauses(
     manager: PluginManager, instance: Instance, encoding: str, options: Mapping[str, object]
 ) -> Clauses:
-    """An instance as clauses; imports no solver.
-
-    Raises:
-        UsageError: when the encoding does not take instances of this kind, or the rounds of each
-            step are given, which proves nothing about others.
-        FormulaTooLargeError: when the formula would not fit in memory.
-        PluginError: on an unknown encoding or option.
-    """
+    """An instance as clauses; imports no solver.  Raises `UsageError` when the encoding does not
+    take instances of this kind, or the rounds of each step are given, which proves nothing about
+    others, and `FormulaTooLargeError` when the formula would not fit in memory, and
+    `PluginError` on an unknown encoding or option."""
     if instance.rounds_per_step is not None:
         raise UsageError("the rounds of each step are given, so nothing follows about all of them")
     record = manager.encodings[encoding]
@@ -166,11 +162,8 @@ def to_clauses(
 
 
 def clause_lists(formula: Formula) -> list[list[int]]:
-    """The clauses, each with the negation of its enforcer as its last literal.
-
-    Raises:
-        UsageError: when the formula has rows of another kind, or integers.
-    """
+    """The clauses, each with the negation of its enforcer as its last literal.  Raises
+    `UsageError` when the formula has rows of another kind, or integers."""
     others = formula.size().features - {Feature.CLAUSE}
     if others:
         raise UsageError(f"a formula with {', '.join(sorted(others))} is not of clauses alone")
@@ -323,12 +316,8 @@ def _compare_formula(record: RefutationRecord, clauses: Clauses) -> None:
 
 
 def read_proof(folder: Path, stated: RefutationProofRecord) -> bytes:
-    """The proof, unzipped.
-
-    Raises:
-        FileFormatError: when it cannot be read.
-        VerificationError: when its size or hash differs.
-    """
+    """The proof, unzipped.  Raises `FileFormatError` when it cannot be read, and
+    `VerificationError` when its size or hash differs."""
     path = folder / stated.file
     if stated.bytes > LARGEST_PROOF:
         raise FileFormatError(f"{path}: a proof of more than {LARGEST_PROOF >> 20} MiB is not read")
@@ -354,12 +343,9 @@ class FileWitness:
         self.folder, self.manager = folder, manager
 
     def __call__(self, refuted: Refuted, frontier: Frontier) -> None:
-        """Checks that the file proves that the refuted algorithm does not exist.
-
-        Raises:
-            VerificationError: when it does not, or is about another algorithm.
-            FileFormatError: when it cannot be read.
-        """
+        """Checks that the file proves that the refuted algorithm does not exist.  Raises
+        `VerificationError` when it does not, or is about another algorithm, and
+        `FileFormatError` when it cannot be read."""
         assert refuted.file is not None
         assert frontier.evidence is not None
         if Path(refuted.file).name != refuted.file:

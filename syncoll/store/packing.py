@@ -81,11 +81,8 @@ def pack_algorithm(algorithm: Algorithm) -> bytes:
 
 
 def unpack_algorithm(data: bytes) -> Algorithm:
-    """The algorithm of `pack_algorithm`; still to be verified.
-
-    Raises:
-        FileFormatError: when the bytes are no algorithm.
-    """
+    """The algorithm of `pack_algorithm`; still to be verified.  Raises `FileFormatError` when
+    the bytes are no algorithm."""
     try:
         head, _, body = _unpacked(data, _COLUMNS).partition(b"\n")
         shape = json.loads(head)
@@ -118,11 +115,8 @@ def pack_certificate(certificate: Priced) -> bytes:
 
 
 def unpack_certificate(data: bytes) -> Priced:
-    """The certificate of `pack_certificate`; still to be checked.
-
-    Raises:
-        FileFormatError: when the bytes are no certificate.
-    """
+    """The certificate of `pack_certificate`; still to be checked.  Raises `FileFormatError` when
+    the bytes are no certificate."""
     try:
         document = json.loads(_unpacked(data, _RECORD))
     except _DAMAGE as error:
@@ -140,11 +134,7 @@ def pack_question(text: bytes) -> bytes:
 
 
 def unpack_question(data: bytes) -> bytes:
-    """The text of `pack_question`.
-
-    Raises:
-        FileFormatError: when the bytes are no text.
-    """
+    """The text of `pack_question`.  Raises `FileFormatError` when the bytes are no text."""
     try:
         return _unpacked(data, _TEXT)
     except _DAMAGE as error:
@@ -180,11 +170,8 @@ def answer_details(answer: StoredAnswer) -> str:
 
 
 def answer_from_row(verdict: str, algorithm: Algorithm | None, details: str) -> StoredAnswer:
-    """The answer of a row.
-
-    Raises:
-        FileFormatError: when the details are no JSON of `answer_details`.
-    """
+    """The answer of a row.  Raises `FileFormatError` when the details are no JSON of
+    `answer_details`."""
     try:
         entries = asdict(msgspec.convert(json.loads(details), _DetailsRecord))
         limits = Limits(**asdict(entries.pop("limits")))

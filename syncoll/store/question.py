@@ -59,11 +59,8 @@ class Numbering:
         )
 
     def algorithm(self, algorithm: Algorithm) -> Algorithm:
-        """An algorithm renumbered, not yet verified.
-
-        Raises:
-            FileFormatError: when a chunk or a node of it does not exist.
-        """
+        """An algorithm renumbered, not yet verified.  Raises `FileFormatError` when a chunk or a
+        node of it does not exist."""
         sends, carried = algorithm.sends, algorithm.contributions
         most = np.array((len(self.members), len(self.nodes), len(self.nodes)))
         if (sends[:, :3] < 0).any() or (sends[:, :3] >= most).any():
@@ -80,11 +77,8 @@ class Numbering:
         )
 
     def certificate(self, certificate: Priced) -> Priced:
-        """A certificate renumbered, not yet checked.
-
-        Raises:
-            FileFormatError: when a bound, link, node or demand of it does not exist.
-        """
+        """A certificate renumbered, not yet checked.  Raises `FileFormatError` when a bound,
+        link, node or demand of it does not exist."""
         argument: Argument = certificate.argument
         try:
             if isinstance(argument, Cut):

@@ -253,12 +253,8 @@ class Store(Rows):
         return self._put_certificate(question, certificate, allowed, repeats=False)
 
     def describe(self) -> StoreDescription:
-        """The contents of the store.
-
-        Raises:
-            UsageError: when it cannot be read, or is closed.
-            FileFormatError: when it is damaged.
-        """
+        """The contents of the store.  Raises `UsageError` when it cannot be read, or is closed,
+        and `FileFormatError` when it is damaged."""
         with self.lock:
             connection = self.connection
             try:
@@ -280,12 +276,8 @@ class Store(Rows):
         )
 
     def clear(self) -> None:
-        """Deletes all rows, and frees the space on the disk.
-
-        Raises:
-            UsageError: when the store cannot be written, or is closed.
-            FileFormatError: when it is damaged.
-        """
+        """Deletes all rows, and frees the space on the disk.  Raises `UsageError` when the store
+        cannot be written, or is closed, and `FileFormatError` when it is damaged."""
         with self.lock:
             connection = self.connection
             try:

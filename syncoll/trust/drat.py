@@ -69,11 +69,8 @@ class ProofCheck:
 
 
 def trimmed(proof: Sequence[str], check: ProofCheck) -> list[str]:
-    """The lines of a proof on which its conflict rests: a proof by itself.
-
-    Raises:
-        VerificationError: when the check did not pass.
-    """
+    """The lines of a proof on which its conflict rests: a proof by itself.  Raises
+    `VerificationError` when the check did not pass."""
     if not check.proved:
         raise VerificationError(f"a proof that is {check.verdict} has no part that proves")
     lines = [" ".join(proof[line - 1].split()) for line in check.core_lines]

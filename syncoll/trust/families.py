@@ -29,11 +29,7 @@ _MOST_CELLS = 1 << 28
 
 
 def require_family(family: Family) -> None:
-    """Checks that all members of a family are valid algorithms.
-
-    Raises:
-        VerificationError: when one is not.
-    """
+    """Raises `VerificationError` unless all members of a family are valid algorithms."""
     parts = [family.wave, *family.fixed]
     of_wave = family.wave.instance
     shape = ChunkClasses.of(of_wave, family.wave.chunks, combining=of_wave.combining)
@@ -58,11 +54,8 @@ def require_family(family: Family) -> None:
 
 
 def require_consistent(frontier: Frontier) -> None:
-    """Checks that no family of a frontier beats a proved bound or a point.
-
-    Raises:
-        VerificationError: when one does, is not a family, or costs the same as another.
-    """
+    """Checks that no family of a frontier beats a proved bound or a point.  Raises
+    `VerificationError` when one does, is not a family, or costs the same as another."""
     evidence = frontier.evidence
     forms = [(one.first, one.steps, one.rounds_needed, one.chunks) for one in frontier.families]
     for i, family in enumerate(frontier.families):

@@ -185,11 +185,8 @@ def _can_form(wanted: int, held: list[int]) -> bool:
 
 
 def disjoint_parts(wanted: int, held: Sequence[int]) -> list[int] | None:
-    """The first exact cover of `wanted` by sets of the list, depth first; None without one.
-
-    Raises:
-        VerificationError: when the search takes too long.
-    """
+    """The first exact cover of `wanted` by sets of the list, depth first; None without
+    one.  Raises `VerificationError` when the search takes too long."""
     parts = [part for part in held if part and part & ~wanted == 0]
     dead: set[int] = set()  # remainders without a cover
 

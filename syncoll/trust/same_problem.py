@@ -16,11 +16,7 @@ __all__ = ["require_same_collective", "require_same_instance", "require_same_top
 
 
 def require_same_topology(stored: Topology, meant: Topology) -> None:
-    """Checks that two topologies have the same links and bandwidths.
-
-    Raises:
-        VerificationError: when they differ.
-    """
+    """Raises `VerificationError` unless two topologies have the same links and bandwidths."""
     if not meant.same_as(stored):
         raise VerificationError(
             f"the file's machine, {stored.name!r}, is not {meant.name}: its links or bandwidths "
@@ -59,11 +55,7 @@ def require_same_collective(
 
 
 def require_same_instance(one: Instance, collective: Collective) -> None:
-    """Checks that an instance of a file is one of the collective.
-
-    Raises:
-        VerificationError: when it is not.
-    """
+    """Raises `VerificationError` unless an instance of a file is one of the collective."""
     different = f"the file's collective, {one.collective!r}, is not {collective.name}"
     try:
         meant = collective.instantiate(

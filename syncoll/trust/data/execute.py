@@ -70,11 +70,8 @@ class Execution:
 
 
 def execute(instance: Instance, algorithm: Algorithm, workload: Workload) -> Execution:
-    """Runs an algorithm on data; stops at the first send that is impossible.
-
-    Raises:
-        UsageError: when the data does not fit in memory.
-    """
+    """Runs an algorithm on data; stops at the first send that is impossible.  Raises
+    `UsageError` when the data does not fit in memory."""
     if wrong := _senseless(instance, algorithm):
         return Execution(0, 0, 0.0, wrong)
     _require_memory(instance, algorithm, workload)
