@@ -18,6 +18,7 @@ import numpy as np
 from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.bounding.covers import Covers
 from syncoll.bounding.cuts import amounts_across
+from syncoll.bounding.network import CELLS
 from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.chunk_classes import ChunkClasses, Demand, DemandList, DemandView
 from syncoll.certificates.cut import Cut
@@ -29,12 +30,6 @@ __all__ = ["bound_at_once", "least_cut"]
 
 _MOST_WIDTHS = 3
 """Limit on the link widths from which boxes are made."""
-
-_MOST_CELLS = 1 << 27
-"""Limit on links times sets of nodes; sets of few nodes go first."""
-
-_MOST_COVERED = 1 << 20
-"""Limit on the links of all covers; the most promising cuts go first."""
 
 
 def bound_at_once(topology: Topology, shape: ChunkClasses) -> RoundsBound:
@@ -99,7 +94,7 @@ class _NodeSets:
             np.unique(np.packbits(sides, axis=1), axis=0), axis=1, count=nodes
         ).astype(bool)
         sides = sides[np.argsort(sides.sum(axis=1), kind="stable")]
-        return sides[: max(1, _MOST_CELLS // (1 + len(self.ends)))]
+        return sides[: max(1, 128 * CELLS // (1 + len(self.ends)))]  # those of few nodes first
 
     @cached_property
     def _boxes(self) -> list[IntArray]:
@@ -139,7 +134,7 @@ class _NodeSets:
             most = np.where((amount > 0) & (room > 0), amount / room, 0.0)
         covered, proved = 0, 0.0
         for i in np.argsort(-most, kind="stable").tolist():
-            if most[i] <= proved or covered > _MOST_COVERED:
+            if most[i] <= proved or covered > CELLS:
                 break
             inside = self._inside(i)
             links = np.flatnonzero(inside[tail] & ~inside[head])

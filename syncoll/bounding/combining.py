@@ -41,14 +41,13 @@ __all__ = ["Distribution", "combining_rounds_bound", "distributions"]
 
 _Found = tuple[Fraction, Priced] | None
 
-_SHARES = (0.5, 0.25, 0.5, 1.0)
-"""The parts of the time that is left for partitions; and, after flows, for gossip, completions and
-dividing their cases."""
+_SHARES = (0.5, 0.25, 0.7, 0.25, 0.5, 1.0)
+"""The parts of the time that is left for partitions, orbits of nodes, the larger relaxation of one
+node, gossip, completions and dividing their cases."""
 
-_SHARE_OF_LARGER, _LITTLE, _FALLS = 0.7, 0.02, 3
-"""The part of the time that is left for the larger relaxation of one node.  It is left out where,
-by what it proved for fewer steps, it would prove not even this part more than the smaller one, if
-its gain falls with this power of S."""
+_LITTLE, _FALLS = 0.02, 3
+"""The larger relaxation is left out where, by what it proved for fewer steps, it would prove not
+even this part more than the smaller one, if its gain falls with this power of S."""
 
 
 def combining_rounds_bound(
@@ -112,7 +111,7 @@ def combining_rounds_bound(
             leader = question
     if leader is not None and steps is not None and not (thorough or deadline.passed):
         # Of the others it proves less as a rule, and takes as long for each.
-        until = deadline.share(_SHARE_OF_LARGER)
+        until = deadline.share(_SHARES[2])
         fewer = memory.flows(leader.where, leader.demands).copies_prove(steps)
         if fewer is None or (fewer[1] - 1) * (fewer[0] / steps) ** _FALLS > _LITTLE:
             ask(leader, True, until)
@@ -211,7 +210,7 @@ def _of_whole_chunks(
         lambda until, more: find_completions(topology, shape, steps, until, more, thorough),
         divide,
     )
-    for share, find in zip(_SHARES[1:], finders, strict=True):
+    for share, find in zip(_SHARES[3:], finders, strict=True):
         until = deadline.share(share)
         found = in_time(until, partial(find, until, best.rounds))
         if found is not None:

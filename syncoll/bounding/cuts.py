@@ -16,19 +16,13 @@ import numpy.typing as npt
 
 from syncoll.arrays import BoolArray
 from syncoll.bounding.covers import Covers
+from syncoll.bounding.network import CELLS, SMALL
 from syncoll.certificates.chunk_classes import Demand, DemandList
 from syncoll.certificates.cut import Cut
 from syncoll.certificates.priced import Priced
 from syncoll.model import Topology
 
 __all__ = ["amounts_across", "find_cut"]
-
-ALL_SUBSETS = 12
-"""Up to this number of nodes every set is tried."""
-
-_MOST_CELLS = 1 << 19
-"""Limit on centres of balls and halves times nodes times nodes: all of up to 80 nodes, 8 of 256;
-there are two at least."""
 
 _MOST_COVERS = 2_000
 """This number of candidates get an exact cover before the search ends."""
@@ -42,7 +36,7 @@ def find_cut(
 ) -> Priced | None:
     """A cut that proves `at_least`, around as few nodes as possible.
 
-    With up to `ALL_SUBSETS` nodes every cut is tried; with more, single nodes, balls, halves (what
+    With up to 12 nodes every cut is tried; with more, single nodes, balls around some, halves (what
     is nearer to one node than to another), what free links connect, and all their complements.
 
     Args:
@@ -79,11 +73,11 @@ def find_cut(
 def _candidates(topology: Topology, prices: Priced | None) -> BoolArray:
     """Sets of nodes ``[candidate, node]``: neither empty nor everything, none twice."""
     nodes = topology.num_nodes
-    if nodes <= ALL_SUBSETS:
+    if nodes <= SMALL:
         numbers = np.arange(1, (1 << nodes) - 1)
         return (numbers[:, None] >> np.arange(nodes) & 1).astype(bool)
     distances = topology.distances
-    few = max(2, _MOST_CELLS // nodes**2)
+    few = max(2, CELLS // 2 // nodes**2)  # all of up to 80 nodes are centres, 8 of 256
     centres = np.arange(nodes)[:: -(-nodes // few)]
     found: list[BoolArray] = [np.eye(nodes, dtype=bool)]
     for matrix in (distances, distances.T):

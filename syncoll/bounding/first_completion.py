@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.arrays import BoolArray, FloatArray, IntArray
+from syncoll.bounding.network import QUICK
 from syncoll.bounding.orbit_model import OrbitModel
 from syncoll.bounding.rationals import WHOLE_SENDS, Rounding, excess, rationalise
 from syncoll.certificates.chunk_classes import ChunkClass, ChunkClasses
@@ -38,9 +39,6 @@ __all__ = ["CaseAt", "CaseProgram", "find_completions"]
 
 CaseAt = tuple[int, int, int]
 """Position of the class, v and t of a case."""
-
-_MOST_COLUMNS = 600_000
-"""Larger programs take too long to build."""
 
 _MOST_LEFT = (20_000, 60_000)
 """With this number of variables left after the reduction they take a second, or ten."""
@@ -70,8 +68,8 @@ def find_completions(
         return None
     model = OrbitModel.of(topology, shape, steps)
     cases = _cases(model)
-    if not cases or _about_columns(model, cases) > _MOST_COLUMNS:
-        return None
+    if not cases or _about_columns(model, cases) > 10 * QUICK[0]:
+        return None  # it would take too long to build
     program = CaseProgram(model, cases, deadline)
     optimum = program.rows.program().minimise(deadline.seconds, _MOST_LEFT[thorough])
     if optimum is None or optimum.value <= float(more_than) * (1 - WHOLE_SENDS):

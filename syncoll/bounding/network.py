@@ -10,10 +10,20 @@ import numpy as np
 from syncoll.arrays import IntArray
 from syncoll.model import Topology
 
-__all__ = ["TimeExpandedNetwork"]
+__all__ = ["CELLS", "QUICK", "SMALL", "THOROUGH", "TimeExpandedNetwork"]
 
-_CELLS_AT_ONCE = 1 << 20
-"""Pairs of nodes that are looked at together, in some 25 MB."""
+SMALL = 12
+"""Up to this number of nodes every set of nodes is looked at, and programs need no symmetry."""
+
+CELLS = 1 << 20
+"""Cells of arrays that are looked at together, in some 25 MB; other limits are multiples of it."""
+
+QUICK = (60_000, 3_000)
+"""A relaxation takes tenths of a second with at most this number of variables when it is built, and
+this number left for the solver after the reduction."""
+
+THOROUGH = (1_500_000, 40_000)
+"""With more variables than this it takes minutes, and more than a GiB of memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +115,7 @@ class TimeExpandedNetwork:
                 links = np.bincount(v[from_sources[u] == level], minlength=nodes)
                 links += from_sources == level
             heads = np.flatnonzero(links)
-            for part in np.array_split(heads, -(-len(heads) * nodes // _CELLS_AT_ONCE) or 1):
+            for part in np.array_split(heads, -(-len(heads) * nodes // CELLS) or 1):
                 far = self.topology.distances[part]
                 if self.steps is None:
                     result += links[part] @ (far < nodes)

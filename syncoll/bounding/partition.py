@@ -17,6 +17,7 @@ import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.bounding.covers import Covers
+from syncoll.bounding.network import CELLS
 from syncoll.bounding.rationals import TOLERANCE, Rounding, rationalise
 from syncoll.certificates.chunk_classes import ChunkClass, ClassList
 from syncoll.certificates.link_prices import LinkPrices
@@ -31,12 +32,6 @@ __all__ = ["find_partition"]
 
 _MOST_PROGRAMS = 12
 """This number of the most promising partitions gets exact prices."""
-
-_MOST_RATED = 1 << 22
-"""Limit on rated partitions times nodes: all on 64 nodes, 4,096 on 1024."""
-
-_MOST_WAYS = 1 << 17
-"""Nodes that something is moved from, times links, up to which ways of a sum are looked at."""
 
 
 def find_partition(
@@ -113,7 +108,8 @@ class _Search:
         moving = (own >= 0) & (to >= 0) & (own != to)
         sizes = np.array([len(one) for one in classes.sets])
         added = (sizes[classes.first] > 1) & (sizes[classes.second] > 0)
-        if added.any() and len(np.unique(own[moving])) * len(self._ends) <= _MOST_WAYS:
+        sources = len(np.unique(own[moving]))
+        if added.any() and sources * len(self._ends) <= CELLS // 8:
             ends = zip(own[moving].tolist(), to[moving].tolist(), strict=True)
             self.moved = dict(zip(ends, classes.counts[moving].tolist(), strict=True))
 
@@ -124,8 +120,8 @@ class _Search:
         return float(sends / room) if sends and room else 0.0
 
     def candidates(self, deadline: Deadline) -> Iterator[tuple[int, ...]]:
-        """Partitions that may prove much."""
-        nodes, share, left = self.topology.num_nodes, self._share, _MOST_RATED
+        """Partitions that may prove much, all on 64 nodes, some 4,096 on 1024."""
+        nodes, share, left = self.topology.num_nodes, self._share, 4 * CELLS
         wide = [share == np.inf, *(share > width for width in np.unique(share[share < np.inf]))]
         for links in wide:
             yield _numbered(connected_by(self.topology, links).tolist())

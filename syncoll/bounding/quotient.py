@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from syncoll.arrays import IntArray
+from syncoll.bounding.network import QUICK, SMALL
 from syncoll.certificates.chunk_classes import ClassList, Demand, DemandList
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import ProgramRows
@@ -25,13 +26,7 @@ from syncoll.model.topology import UNREACHABLE
 from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
 from syncoll.symmetry.structure import Structure
 
-__all__ = ["LEAST_NODES", "Capacities", "Quotient", "eager_rounds", "keeps_records"]
-
-LEAST_NODES = 12
-"""Smaller machines have small programs."""
-
-_MOST_COLUMNS = 30_000
-"""Larger programs of eager schedules take as long as the relaxation that they would spare."""
+__all__ = ["Capacities", "Quotient", "eager_rounds", "keeps_records"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +47,7 @@ class Quotient:
         cls, topology: Topology, demands: Sequence[Demand], until: Deadline = NEVER
     ) -> Quotient | None:
         """The largest that is found soon; None where nothing but the identity is."""
-        if topology.num_nodes < LEAST_NODES or not topology.links or not demands:
+        if topology.num_nodes < SMALL or not topology.links or not demands:
             return None
         demands = DemandList.of(demands)
         if (demands.first_node < 0).any():
@@ -172,7 +167,8 @@ def eager_rounds(
     In a breadth-first broadcast (Zhao et al., NSDI 2025, arXiv 2202.03356) every node receives all
     of what node v has in step dist(v, u), from in-neighbours that had it a step before.  It sends
     nothing twice, so its R, with parts of rounds, is at least the optimum of every flow relaxation,
-    for every number of steps from the diameter on.  One linear program over the receivers' orbits.
+    for every number of steps from the diameter on.  One linear program over the receivers' orbits;
+    a large one takes as long as the relaxation that it would spare.
 
     Args:
         demands: of one source each.
@@ -192,7 +188,7 @@ def eager_rounds(
     tails, heads = links[into].T
     last = distances[:, tails] + 1 == distances[:, heads]
     source, which = np.nonzero(last & (counts > 0)[:, None])
-    if not len(source) or len(source) > _MOST_COLUMNS:
+    if not len(source) or len(source) > QUICK[0] // 2:
         return None
     link, receiver = into[which], heads[which]
     step = distances[source, receiver] - 1

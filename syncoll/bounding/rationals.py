@@ -50,9 +50,6 @@ _LONGEST = (10**6, 10**15)
 """Of a price, and of a sum: longer denominators cannot be read; bandwidths without a small common
 denominator would make bounds of hundreds of digits."""
 
-_MOST_DUALS = 200
-"""This number of different duals shows which denominator they have."""
-
 
 @dataclass(frozen=True)
 class Rounding:
@@ -134,7 +131,7 @@ def rationalise(
 
 def _roundings(prices: FloatArray) -> Iterator[Rounding]:
     """From the first under which no price moves; last the grid."""
-    sizes = np.unique(np.round(np.abs(prices), 8))[:_MOST_DUALS]
+    sizes = np.unique(np.round(np.abs(prices), 8))
     first = 0
     for i, denominator in enumerate(_DENOMINATORS):
         rounded = [float(Fraction(x).limit_denominator(denominator)) for x in sizes.tolist()]

@@ -13,7 +13,7 @@ import numpy as np
 
 from syncoll.bounding.at_once import least_cut
 from syncoll.bounding.cuts import find_cut
-from syncoll.bounding.network import TimeExpandedNetwork
+from syncoll.bounding.network import QUICK, THOROUGH, TimeExpandedNetwork
 from syncoll.bounding.quotient import Quotient, eager_rounds
 from syncoll.bounding.rationals import NEAR, TOLERANCE
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
@@ -30,16 +30,6 @@ from syncoll.model import Algorithm, RelationTable, Topology
 __all__ = ["BoundsMemory", "in_time", "rounds_bound", "with_cut", "with_trees"]
 
 _Found = TypeVar("_Found")
-
-QUICK = (60_000, 3_000)
-"""The larger relaxation takes tenths of a second with at most this number of variables when it is
-built, and this number left for the solver after the reduction."""
-
-THOROUGH = (1_500_000, 40_000)
-"""With more variables than this it takes minutes, and more than a GiB of memory."""
-
-_MOST_ON_ORBITS = 120_000
-"""Variables of the larger relaxation where it is tried only because symmetry makes it small."""
 
 _FEW_FLOWS = (2_000, 20_000)
 """With more variables than this cuts take the place of flows to each destination: for one demand,
@@ -209,7 +199,7 @@ class FlowBounds:
             if self._quotient is not None and not Relaxation(
                 network, self.demands, RelaxationKind.COPIES
             ).fits(built, deadline):
-                built = min(built, _MOST_ON_ORBITS)
+                built = min(built, 2 * QUICK[0])  # only symmetry makes it small
         limits = (built, solved_columns) if self.several else (THOROUGH[0], inf)
         left = deadline.left()
         if steps is not None and any(

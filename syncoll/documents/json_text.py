@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from math import isfinite
 from typing import Any
 
 import msgspec
 
-__all__ = ["JsonTextError", "compact_text", "parse_json", "shown", "whole_numbers"]
+__all__ = [
+    "JsonTextError",
+    "collected_later",
+    "compact_text",
+    "parse_json",
+    "shown",
+    "whole_numbers",
+]
 
 _WIDEST = 60
 _LONG = 64
@@ -110,3 +119,15 @@ def whole_numbers(value: object) -> bytes | None:
     except _OTHERS:
         return None
     return None if text.translate(None, b"0123456789-,[]") else text
+
+
+@contextmanager
+def collected_later() -> Iterator[None]:
+    """Pauses the collection of reference cycles, which took two thirds of writing a large file."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

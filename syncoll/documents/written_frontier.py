@@ -17,7 +17,7 @@ from syncoll.documents.frontier import (
     OpenRecord,
     PointRecord,
 )
-from syncoll.documents.gc_pause import collected_later
+from syncoll.documents.json_text import collected_later
 from syncoll.documents.versions import versioned
 from syncoll.documents.written_problem import algorithm_record, file_entries, problem_entries
 from syncoll.results.frontier import Frontier, Point

@@ -88,10 +88,6 @@ class StoredCertificate:
     rounds: Fraction
     allowed: float | None = None
 
-    def answers(self, seconds: float | None) -> bool:
-        """Whether a run with this time limit (None: no limit) would not find more."""
-        return no_more_than(seconds, self.allowed)
-
 
 @dataclass(frozen=True)
 class StoreDescription:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.bounding.rounds import BoundsMemory, rounds_bound
+from syncoll.bounding.rounds import rounds_bound
 from syncoll.certificates import Demand, RoundsBound
 from syncoll.formula import Assignment, Limits, Outcome, Verdict
 from syncoll.memory import refusals
@@ -126,9 +126,7 @@ class CachedBounds:
         thorough: bool = True,
         seconds: float | None = 20.0,
         more_than: Fraction = Fraction(0),
-        left_out: Callable[[], None] = lambda: None,
-        memory: BoundsMemory | None = None,
-        **record: Any,
+        **options: Any,
     ) -> RoundsBound:
         """The best bound on R, as `syncoll.bounding.rounds_bound` has it.
 
@@ -138,22 +136,10 @@ class CachedBounds:
         Args:
             steps: S, or None for any number of steps.
             more_than: only a bound above this is used; a failure is remembered with it.
-            left_out: called when a program is skipped that more time would solve.
-            memory: results of bounds for other S.
-            record: further entries of the bound.
+            options: further ones of `syncoll.bounding.rounds_bound`.
         """
-        prove = partial(
-            rounds_bound,
-            topology,
-            demands,
-            steps,
-            thorough=thorough,
-            seconds=seconds,
-            left_out=left_out,
-            more_than=more_than,
-            memory=memory,
-            **record,
-        )
+        options |= {"thorough": thorough, "seconds": seconds, "more_than": more_than}
+        prove = partial(rounds_bound, topology, demands, steps, **options)
         cells = len(demands) * topology.num_nodes
         if seconds is not None and seconds < cells * _SECONDS_PER_CELL:
             self.on_miss()
@@ -165,7 +151,8 @@ class CachedBounds:
             if found is not None:
                 self.remembered += 1
                 proof = found.certificate
-                return RoundsBound(found.rounds, proof.steps, proof, **record)
+                about = {key: options[key] for key in ("reading", "node") if key in options}
+                return RoundsBound(found.rounds, proof.steps, proof, **about)
         self.on_miss()
         began, refused = time.perf_counter(), refusals()
         bound = prove()

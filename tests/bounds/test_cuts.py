@@ -14,7 +14,8 @@ import pytest
 from syncoll.bounding import at_once, rounds_bound
 from syncoll.bounding.at_once import least_cut
 from syncoll.bounding.covers import Covers
-from syncoll.bounding.cuts import ALL_SUBSETS, find_cut
+from syncoll.bounding.cuts import find_cut
+from syncoll.bounding.network import SMALL
 from syncoll.certificates import Cut, Demand, Priced, RoundsBound, demands
 from syncoll.documents.certificates import bound_of, certificate_record
 from syncoll.errors import FileFormatError, VerificationError
@@ -158,7 +159,7 @@ def test_prices_suggest_a_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     for a, b in ((0, 8), (8, 0)):
         links[order[a], order[b]] = F(1, 2)
     topology = Topology.from_links("two rings", 16, links)
-    assert topology.num_nodes > ALL_SUBSETS
+    assert topology.num_nodes > SMALL
     needs = demands(alltoall().tabulate(16, 16))
     assert least_cut(topology, needs).rounds == 128
     at_once._node_sets.cache_clear()
