@@ -44,15 +44,13 @@ def divided(
     deadline: Deadline,
     enough: Fraction,
 ) -> tuple[Fraction, Priced] | None:
-    """A better bound from the same prices, with its certificate.
+    """A better bound from the same prices, with its certificate; None where nothing better is
+    proved.
 
     Args:
         certificate: of whole cases, all of one class of chunks.
         deadline: when to be content with what is divided by then.
         enough: what is above this is of no use.
-
-    Returns:
-        None where nothing better is proved.
     """
     classes = list(shape.classes)
     whole = certificate.argument

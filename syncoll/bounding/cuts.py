@@ -34,7 +34,8 @@ def find_cut(
     at_least: Fraction,
     prices: Priced | None = None,
 ) -> Priced | None:
-    """A cut that proves `at_least`, around as few nodes as possible.
+    """A cut that proves `at_least`, around as few nodes as possible; None when none of these cuts
+    proves as much.
 
     With up to 12 nodes every cut is tried; with more, single nodes, balls around some, halves (what
     is nearer to one node than to another), what free links connect, and all their complements.
@@ -43,9 +44,6 @@ def find_cut(
         at_least: the bound to prove, above 0; what prices prove for any number of steps is a bound
             to try.
         prices: links without a price connect nodes on one side of a cut.
-
-    Returns:
-        None when none of these cuts proves as much.
     """
     if at_least <= 0 or not demands or topology.num_nodes < 2:
         return None

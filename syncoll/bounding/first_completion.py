@@ -52,17 +52,15 @@ def find_completions(
     more_than: Fraction = Fraction(0),
     thorough: bool = False,
 ) -> tuple[Fraction, Priced] | None:
-    """The best bound of this kind for at most S steps, with its certificate.
+    """The best bound of this kind for at most S steps, with its certificate; None where nothing is
+    combined, the linear program is too large or took too long, or nothing above `more_than` is
+    proved.
 
     Args:
         shape: what has to be combined.
         deadline: when the solver has to be done.
         more_than: a bound up to this is not returned.
         thorough: whether the program may take ten seconds.
-
-    Returns:
-        None where nothing is combined, the linear program is too large or took too long, or
-        nothing above `more_than` is proved.
     """
     if not any(_is_combined(one) for one in shape.classes):
         return None

@@ -37,16 +37,14 @@ _MOST_PROGRAMS = 12
 def find_partition(
     topology: Topology, classes: Sequence[ChunkClass], deadline: Deadline = NEVER
 ) -> tuple[Fraction, Priced] | None:
-    """The best bound of this kind that a search over partitions finds, with its certificate.
+    """The best bound of this kind that a search over partitions finds, with its certificate; None
+    when no partition proves more than 0.
 
     Candidates: every node alone; what links of more than some bandwidth connect; and what comes
     when the two parts are joined, again and again, that leave the best bound.
 
     Args:
         deadline: when it is half over no further partitions are looked at.
-
-    Returns:
-        None when no partition proves more than 0.
     """
     if not topology.links:
         return None

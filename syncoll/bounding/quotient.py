@@ -162,7 +162,8 @@ def eager_rounds(
     quotient: Quotient | None,
     seconds: float | None = None,
 ) -> tuple[int, float] | None:
-    """The steps and rounds of the best eager schedule: above it no bound needs to be looked for.
+    """The steps and rounds of the best eager schedule: above it no bound needs to be looked for;
+    None where no schedule was found.
 
     In a breadth-first broadcast (Zhao et al., NSDI 2025, arXiv 2202.03356) every node receives all
     of what node v has in step dist(v, u), from in-neighbours that had it a step before.  It sends
@@ -172,9 +173,6 @@ def eager_rounds(
 
     Args:
         demands: of one source each.
-
-    Returns:
-        None where no schedule was found.
     """
     nodes, links = topology.num_nodes, np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     demands = DemandList.of(demands)

@@ -257,15 +257,13 @@ class Relaxation:
         most_columns: int | None = None,
         at_least: float = -1.0,
     ) -> SolvedRelaxation | None:
-        """The optimum in floating point, and prices that prove about that much.
+        """The optimum in floating point, and prices that prove about that much; None when it was
+        given up, or no optimum was found within the time.
 
         Args:
             seconds: time limit of all of it; only the first check of the prices may take longer.
             most_columns: give up where more variables are left after the reduction.
             at_least: where the optimum is not above this, prices that prove nothing will do.
-
-        Returns:
-            None when it was given up, or no optimum was found within the time.
 
         Raises:
             OutOfTimeError: when the time was over before the solver had it.

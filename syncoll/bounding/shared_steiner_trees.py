@@ -55,16 +55,13 @@ def find_gossip(
     more_than: Fraction = Fraction(0),
     memory: GossipMemory | None = None,
 ) -> tuple[Fraction, Priced] | None:
-    """The best bound of this kind found in the time, with its certificate.
+    """The best bound of this kind found in the time, with its certificate; None where no tree is
+    affordable, or has as few steps, or nothing above `more_than` is proved.
 
     Args:
         shape: what has to be combined.
         more_than: a bound up to this is not returned.
         memory: keeps the least S for which there was no time.
-
-    Returns:
-        None where no tree is affordable, or has as few steps, or nothing above `more_than` is
-        proved.
     """
     late = None if memory is None else memory.late_gossip
     if late is not None and late[0] <= steps and late[1] * _LEAST_TURNS > deadline.left():

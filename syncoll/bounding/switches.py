@@ -32,16 +32,14 @@ def find_switch_prices(
     deadline: Deadline = NEVER,
     more_than: Fraction = Fraction(0),
 ) -> tuple[Fraction, Priced] | None:
-    """The best bound of this kind for at most S steps, with its certificate.
+    """The best bound of this kind for at most S steps, with its certificate; None where no nodes
+    contribute to what they need together, or no switch copies for all of the machine, or nothing
+    above `more_than` is proved.
 
     Args:
         shape: what has to be combined.
         deadline: when the prices found so far have to do.
         more_than: a bound up to this is not returned.
-
-    Returns:
-        None where no nodes contribute to what they need together, or no switch copies for all of
-        the machine, or nothing above `more_than` is proved.
     """
     sizes = summed(shape.classes)
     if not sizes:

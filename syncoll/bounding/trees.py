@@ -131,7 +131,8 @@ def find_prices(
     hopeless: Fraction | float | None = None,
     is_late: Callable[[int], bool] = lambda _: False,
 ) -> tuple[Fraction, Priced] | None:
-    """The best bound by columns of some oracles, and its proof.
+    """The best bound by columns of some oracles, and its proof; None where it was given up, or
+    nothing above `more_than` is proved.
 
     Args:
         master: with the columns that are known.
@@ -144,9 +145,6 @@ def find_prices(
         hopeless: give up where no prices prove more than this.
         is_late: whether to give up; asked in the first turn after each oracle, with the number of
             those asked.
-
-    Returns:
-        None where it was given up, or nothing above `more_than` is proved.
     """
     found = _best_prices(master, oracles, prices, until.share(_SHARE), hopeless, is_late)
     if found is None:
@@ -200,7 +198,8 @@ def find_tree_prices(
     more_than: Fraction | None = None,
     known: Iterable[tuple[int, Sends]] = (),
 ) -> tuple[Fraction, Priced] | None:
-    """The best bound of this kind found in the time, with its certificate.
+    """The best bound of this kind found in the time, with its certificate; None when a chunk starts
+    nowhere or has too many destinations, or nothing above `more_than` is proved.
 
     Args:
         demands: what must get where, within reach in S steps.
@@ -208,10 +207,6 @@ def find_tree_prices(
         more_than: a bound up to this, which flows prove for instance, is not returned; end early
             when no prices can prove more.
         known: trees to begin with, each with the position of its demand.
-
-    Returns:
-        None when a chunk starts nowhere or has too many destinations, or nothing above `more_than`
-        is proved.
     """
     if not demands or not all(affordable(topology, demand) for demand in demands):
         return None

@@ -25,15 +25,12 @@ _BITS, _MOST_DIGITS = 20, 1024
 def solve_exactly(
     matrix: npt.NDArray[np.int64 | np.object_], right: Sequence[int]
 ) -> list[Fraction] | None:
-    """The solution of ``matrix @ x == right``.
+    """The solution of ``matrix @ x == right``; None when the matrix is singular, so near to it that
+    floating point does not see a difference, or the solution has more than about ten thousand bits.
 
     Args:
         matrix: ``[n, n]``, of integers.
         right: n integers.
-
-    Returns:
-        None when the matrix is singular, so near to it that floating point does not see a
-        difference, or the solution has more than about ten thousand bits.
     """
     try:
         with np.errstate(over="ignore"):  # it diverges to infinity, which is no digit

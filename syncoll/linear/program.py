@@ -218,14 +218,12 @@ class LinearProgram:
     def minimise(
         self, seconds: float | None = None, most_columns: int | None = None
     ) -> Optimum | None:
-        """An optimum, from the reduced program where that is worth while.
+        """An optimum, from the reduced program where that is worth while; None when there is no
+        optimum, or it was not found within these limits.
 
         Args:
             seconds: time limit, of the reduction and the solver together.
             most_columns: do not even start where more variables than this are left to the solver.
-
-        Returns:
-            None when there is no optimum, or it was not found within these limits.
 
         Raises:
             OutOfTimeError: when even the reduction took longer.
@@ -281,14 +279,12 @@ class LinearProgram:
     def colours(
         self, worthwhile: float = 1.0, deadline: Deadline = NEVER
     ) -> tuple[IntArray, IntArray] | None:
-        """The coarsest equitable partition: numbers from 0 of the rows' colours and the columns'.
+        """The coarsest equitable partition: numbers from 0 of the rows' colours and the columns';
+        None when it was given up.
 
         Args:
             worthwhile: give up where more than this part of the columns is left.
             deadline: looked at in every round.
-
-        Returns:
-            None when it was given up.
 
         Raises:
             OutOfTimeError: at the deadline.

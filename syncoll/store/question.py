@@ -138,10 +138,8 @@ class CanonicalQuestion:
         return refinement_hash(details, topology, pre, post, counts)
 
     def renumbers(self, text: bytes) -> Numbering | None:
-        """The way from the order of another text to the numbers of this question.
-
-        Returns:
-            None unless that is this question with other numbers of nodes.
+        """The way from the order of another text to the numbers of this question; None unless that
+        is this question with other numbers of nodes.
 
         Raises:
             FileFormatError: when the text is no question.
