@@ -9,9 +9,10 @@ that something is moved from.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from types import MappingProxyType
 
 import numpy as np
 
@@ -72,7 +73,8 @@ def find_partition(
             keep(plain)
             if search.moved:
                 keep(plain and _moving(plain))
-                keep(search.price_of_sum(parts, deadline.seconds))
+                summed = search.price(parts, deadline.seconds, search.moved)
+                keep(summed and _moving(summed))
     except OutOfTimeError:
         if best is None:
             raise
@@ -144,38 +146,37 @@ class _Search:
         part = np.array(parts)[self._ends]
         return np.flatnonzero(part[:, 0] != part[:, 1])
 
-    def price(self, parts: Sequence[int], seconds: float | None) -> Priced | None:
-        """The prices for these parts that leave the least room."""
-        links, program = self._between(parts), ProgramRows()
-        if not len(links):
-            return None
-        prices = program.columns(len(self._rates), [float(rate) for rate in self._rates])
-        self._link_rows(program, links, prices, 1.0)
-        optimum = program.program().minimise(seconds)
-        return None if optimum is None else self._rounded(parts, optimum.columns)
-
-    def price_of_sum(self, parts: Sequence[int], seconds: float | None) -> Priced | None:
+    def price(
+        self,
+        parts: Sequence[int],
+        seconds: float | None,
+        moved: Mapping[tuple[int, int], int] = MappingProxyType({}),
+    ) -> Priced | None:
         """The prices for these parts at which what is added up and what is moved pay the most
         together.
 
         Columns are the prices, the least price of a link between parts, and for each node that
         something is moved from what the cheapest way costs to each node.  All of it together pays
         at least 1, and what a round has room for is to be as little as possible.
+
+        Args:
+            moved: counts by source and destination of what pays for its ways; all else, and
+                everything where that is empty, pays for sends between parts.
         """
         program, nodes = ProgramRows(), self.topology.num_nodes
         prices = program.columns(len(self._rates), [float(rate) for rate in self._rates])
         least = program.columns(1)
-        ways = {source: program.columns(nodes) for source in sorted({s for s, _ in self.moved})}
+        ways = {source: program.columns(nodes) for source in sorted({s for s, _ in moved})}
         paid = program.rows(1, 1.0, np.inf)
-        added = [one for one in self.classes if len(one.pre) > 1]
+        added = [one for one in self.classes if len(one.pre) > 1 or not moved]
         program.add(paid, least, float(sends_between(parts, added)))
-        for (source, destination), count in self.moved.items():
+        for (source, destination), count in moved.items():
             program.add(paid, ways[source][destination], float(count))
-        program.add(self._link_rows(program, self._between(parts), prices, 0.0), least, -1.0)
+        program.add(self._link_rows(program, self._between(parts), prices), least, -1.0)
         tails, heads = self._ends.T
         for source, cost in ways.items():
             links = np.flatnonzero(heads != source)
-            rows = self._link_rows(program, links, prices, 0.0)
+            rows = self._link_rows(program, links, prices)
             program.add(rows, cost[heads[links]], -1.0)
             onward = tails[links] != source
             program.add(rows[onward], cost[tails[links][onward]])
@@ -183,20 +184,11 @@ class _Search:
         if optimum is None:
             return None
         found, one = optimum.columns[prices], float(optimum.columns[least[0]])
-        if one <= TOLERANCE * found.max():
-            return None
-        rounded = self._rounded(parts, found / one)
-        return rounded and _moving(rounded)
+        return None if one <= TOLERANCE * found.max() else self._rounded(parts, found / one)
 
-    def _link_rows(
-        self, program: ProgramRows, links: IntArray, prices: IntArray, low: float
-    ) -> IntArray:
-        """Rows which say that these links cost at least so much.
-
-        Args:
-            prices: ``[B]``, the variables.
-        """
-        rows = program.rows(len(links), low, np.inf)
+    def _link_rows(self, program: ProgramRows, links: IntArray, prices: IntArray) -> IntArray:
+        """Rows of what these links cost, by the variables of prices, ``[B]``."""
+        rows = program.rows(len(links), 0.0, np.inf)
         place = np.full(len(self._ends), -1)
         place[links] = rows
         for i in self._counting:

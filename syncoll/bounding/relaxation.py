@@ -177,10 +177,6 @@ class Relaxation:
         first = np.unique(self.demands.first[np.array(commodity.demands, dtype=np.int64)])
         return tuple(sorted({n for i in first.tolist() for n in self.demands.sets[i]}))
 
-    def is_copied(self, demand: Demand) -> bool:
-        """Whether its flows share sends, and each destination has a flow of its own."""
-        return self.kind is RelaxationKind.COPIES and len(demand.destinations) > 1
-
     def program(self, deadline: Deadline = NEVER) -> LinearProgram:
         """Assembles the linear program; `capacity_rows` and `copy_rows` say which rows are
         what.  Raises `OutOfTimeError` at the deadline."""
@@ -194,7 +190,7 @@ class Relaxation:
             flow = self._flow(commodity, arcs)
             on_link = self.network.link[arcs] >= 0
             k = commodity.demands[0]
-            if self.is_copied(self.demands[k]):
+            if self.shares_capacity and len(self.demands[k].destinations) > 1:
                 if k not in copies:
                     copies[k] = self._copies()
                 self._cover(commodity, flow[on_link], arcs[on_link], copies[k])

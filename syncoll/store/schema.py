@@ -114,17 +114,13 @@ def prepare(
         # Answers survive the end of this process; a power cut may lose the last few.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("BEGIN IMMEDIATE")  # read again, now that no other can migrate
-        try:
+        with connection:
             version = _require_ours(connection, path, len(migrations))
             if version < len(migrations):
                 for migration in migrations[version:]:
                     migration(connection)
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {len(migrations)}")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-        connection.execute("COMMIT")
         _require_sound(connection, path)
     except sqlite3.Error as error:
         raise explained(error, path) from error

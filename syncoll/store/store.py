@@ -282,13 +282,9 @@ class Store(Rows):
             connection = self.connection
             try:
                 connection.execute("BEGIN IMMEDIATE")
-                try:
+                with connection:
                     connection.execute("DELETE FROM answers")
                     connection.execute("DELETE FROM certificates")
-                except BaseException:
-                    connection.execute("ROLLBACK")
-                    raise
-                connection.execute("COMMIT")
                 connection.execute("VACUUM")
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             except sqlite3.Error as error:

@@ -1,26 +1,18 @@
 """Whether carriers make a whole algorithm of the sends of some chunks.
 
-An `OrbitAlgorithm` has own sends and elements (p, q, d): a permutation p of the nodes, a
-permutation q of the chunks, and a delay of d steps.  Its sends are the images of the own sends
-under all elements.  It is valid when
+An `OrbitAlgorithm` has own sends and elements: a permutation of the nodes, one of the chunks, and a
+delay.  Its sends are the images of the own sends under all elements.  It is valid when
 
-1. every generator maps links to links, and every chunk c that starts, or must end, at node n to a
-   chunk q(c) that starts, or must end, at p(n), and at no other node;
+1. every generator maps links to links, and pre and post of each chunk to those of its image;
 2. no two pairs of an element and a chunk with own sends have the same image;
-3. the own sends take each of these chunks from its pre to its post, and each sender holds what it
-   sends;
-4. chunks that are no such image must go nowhere;
-5. no image lies before the first or after the last step, and all images together keep the bandwidth
-   of each set of links.
+3. the own sends are valid for their chunks, and chunks that are no such image must go nowhere;
+4. no image lies outside the steps, and all images together keep the bandwidth of each set of links.
 
-Proof: products inherit 1 from generators.  Whether a sender holds a chunk depends on the order of
-that chunk's sends alone, so an element maps a valid way of c to a valid way of q(c); contributions
-move with their contributors.  By 2 the sends of q(c) are exactly this image, each once, so 3 and 4
-speak of every chunk.  Chunks share nothing but loads, which 5 counts link by link over all images.
-The elements need not form a group, and no bound has to be mapped to another.
+For what a node holds of a chunk depends on that chunk's sends alone, and those of an image are the
+image of those of the chunk.  The elements need not form a group, nor keep the bounds.
 
-This module checks 1 and 2 and selects the chunks of 3 and 4; the replay does the rest.  Time grows
-with all sends, memory with the own sends.
+This module checks 1 and 2 and selects the chunks of 3; the replay does the rest.  Time grows with
+all sends, memory with the own sends.
 """
 
 from __future__ import annotations

@@ -1,21 +1,13 @@
 """Checks every claim of a frontier's file with exact arithmetic and shortest paths, no solver.
 
 Each number is computed anew from the file's topology, chunk classes, algorithms and certificates,
-and must equal the one stated:
-
-* the least number of steps, by distances;
-* each certificate, and the bound that they prove for each S;
-* for each S the best bandwidth cost of points and families, and whether bound and refutations leave
-  room for a better one: for each C the largest R that would be better must be ruled out;
-* the open regions.
-
-`syncoll.results.frontier`, which searches use too, derives claims from proofs; the package
+and must equal the one stated: docs/certificates.md, "What the check does", is the list.
+`syncoll.results.known`, which searches use too, derives claims from proofs; the package
 `syncoll_check` shares no code with either.
 
 A file alone cannot prove that its chunks are in proportion for every C, what a C without a point
 asks for, that the collective is undefined for a C (see `syncoll.trust.same_problem`), or a
-refutation by a solver: these are reported as unchecked.  No claim rests on the settings of the
-search or on whether it completed.
+refutation by a solver: these are reported as unchecked.
 """
 
 from __future__ import annotations

@@ -2,10 +2,8 @@
 
 Each part (wave, head, tail) is replayed by itself, since no chunk's sends depend on another's.
 Loads remain.  Take an m so large that II steps or more lie between the beginning (head, first
-waves, ramp up) and the end (tail, last waves, ramp down).  In a member of a larger m every step has
-the load and the rounds of a step of that member: the step as far from the first near the beginning,
-as far from the last near the end, and with the same remainder modulo II in between.  So it is
-enough to count the loads of the members up to that m.
+waves, ramp up) and the end.  In a member of a larger m every step has the load and the rounds of a
+step of that member, so it is enough to count the loads of the members up to that m.
 
 Loads are counted from the parts, not from `syncoll.results.Family.member`; the first two members
 are replayed as well.

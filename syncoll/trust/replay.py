@@ -1,14 +1,12 @@
 """Replays an algorithm step by step from pre (SCCL paper, section 3.3).
 
-Nodes start with pre.  In step s every send must carry a chunk (or a partial result) that its sender
-holds when the step begins; arrivals are held from the next step on.  At the end every node of post
-must hold its chunks, or be able to form their results.  In every step the sends over each link set
-L of the bandwidth relation are counted against b * r_s.  The only inputs are the instance and the
-algorithm, so an error of an encoding or a backend shows here.
+In step s every send must carry a chunk, or a partial result, that its sender holds when the step
+begins; at the end every node of post must hold its chunks, or be able to form their results.  In
+every step the sends over each link set L of the bandwidth relation are counted against b * r_s.
+The only inputs are the instance and the algorithm, so an error of an encoding or a backend shows.
 
-Of an algorithm with carriers the chunks with own sends are replayed, with the loads of all images
-(proof in `syncoll.trust.carriers`).  Chunks that `syncoll.trust.sums` accepts together are not
-replayed one by one.
+Of an algorithm with carriers the chunks with own sends are replayed, with the loads of all images.
+Chunks that `syncoll.trust.sums` accepts together are not replayed one by one.
 """
 
 from __future__ import annotations
