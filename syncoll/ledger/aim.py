@@ -38,7 +38,7 @@ class Aim:
     bandwidth: Fraction
     low: Fraction
     high: Fraction
-    cut: int = 1
+    cut: Fraction | int = 1
     least: Fraction | None = None
 
     def __post_init__(self) -> None:
@@ -63,7 +63,7 @@ class Aim:
         times = " to ".join(dict.fromkeys((format_time(self.of_more), format_time(self.alpha))))
         return f"{sizes} (alpha {times}, {format_bandwidth(self.bandwidth)})"
 
-    def for_dual(self, times: int) -> Aim:
+    def for_dual(self, times: Fraction | int) -> Aim:
         """The same for a dual of which a node has that part of the data."""
         return replace(self, cut=self.cut * times)
 

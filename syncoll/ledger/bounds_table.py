@@ -47,6 +47,7 @@ _NEAR_STEPS, _NEAR_MULTIPLES = (64, 24), (3, 5)
 """Each S has a bound of its own up to these limits, in steps and in multiples of the least S, for
 collectives that move data and for those that combine it: a matter of time and memory."""
 
+
 _FEWEST = 6
 """The first S are bounded in their order; a frontier has its most useful points there."""
 
@@ -134,10 +135,17 @@ class BoundsTable:
         """The instance for these numbers; raises `ModelError` where the collective makes none."""
         return self.collective.instantiate(self.topology, chunks=chunks, steps=steps, rounds=rounds)
 
+    def num_chunks(self, chunks: int) -> int:
+        """The number of chunks of all nodes together with C = `chunks`."""
+        return int(self.shape.classes.counts.sum()) * chunks // self.shape.chunks
+
+    def num_sends(self, chunks: int, steps: int) -> int:
+        """About how many sends an algorithm chooses from: a formula's variables."""
+        return self.num_chunks(chunks) * len(self.topology.links) * steps
+
     def is_writable(self, chunks: int) -> bool:
         """Whether the chunks are not too many for the tables of an instance."""
-        total = int(self.shape.classes.counts.sum()) * chunks // self.shape.chunks
-        return total * self.topology.num_nodes <= MOST_DENSE_CELLS
+        return self.num_chunks(chunks) * self.topology.num_nodes <= MOST_DENSE_CELLS
 
     @cached_property
     def shape(self) -> ChunkClasses:
@@ -157,13 +165,9 @@ class BoundsTable:
         """The distance bound on S."""
         return self.reach.least_steps
 
-    def until(self, deadline: Deadline) -> None:
-        """From now on bounds are begun until then."""
-        self.deadline = deadline
-
     def again(self, deadline: Deadline) -> None:
-        """The same for a search that begins again, with more time: what was late may prove more."""
-        self.until(deadline)
+        """Begins once more, with more time: what was late may prove more."""
+        self.deadline = deadline
         self._hurried |= self._late
         self._late.clear()
 
@@ -191,9 +195,9 @@ class BoundsTable:
             self._points[steps] = point
 
     @property
-    def is_met(self) -> bool:
-        """Whether a cut, found at once, proves that nothing beats an algorithm of fewest steps."""
-        return self._met(self._cut, self.least_steps)
+    def cut(self) -> Fraction:
+        """A lower bound on R/C for any number of steps that is found at once."""
+        return self._cut.rounds / self.shape.chunks
 
     def _met(self, bound: RoundsBound, steps: int | None) -> bool:
         """Whether an algorithm of at most `steps` steps costs no more than the bound."""

@@ -12,7 +12,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
@@ -57,6 +57,9 @@ class Kind(StrEnum):
     UNDECIDED = "undecided"
 
 
+_KINDS = dict(zip((Point, Family, Bound, Refuted, Undecided), Kind, strict=True))
+
+
 @dataclass(frozen=True)
 class Entry:
     """An event in the log of a search.
@@ -66,9 +69,9 @@ class Entry:
         engine: found or proved it: a seed, a solver, or a part of the search.
         collective: the one that was searched: that asked for, or a part of it.
         steps: S; for a family that of its first member; None for any number.
-        rounds: R, where the event is about one.
-        chunks: C, likewise.
         bandwidth: R/C; for a family what its members come near to.
+        rounds: R, as C where the event is about one.
+        chunks: C.
         gap: the least R/C found with at most S steps over the largest lower bound; 1 for what is
             optimal, None where either is missing.
         why: the reason, of an undecided candidate.
@@ -144,11 +147,6 @@ class Log:
         self._turns: Counter[str] = Counter()
         self._seconds: defaultdict[str, float] = defaultdict(float)
 
-    @classmethod
-    def of(cls, observer: Observer | Log | None) -> Log:
-        """An observer as a log, or one that tells it."""
-        return observer if isinstance(observer, Log) else cls(observer)
-
     @contextmanager
     def turn(self, engine: str) -> Iterator[None]:
         """A turn of an engine: its time is counted, and events are its own unless they say whose.
@@ -180,19 +178,40 @@ class Log:
             points: the frontier with it.
             gap: see `Entry`.
         """
-        entry = replace(
-            _entry(event, engine or ("" if isinstance(event, Bound) else self._engine)),
-            seconds=time.perf_counter() - self._began,
-            collective=collective,
-            gap=gap,
-        )
+        engine, kind, why = engine or self._engine, _KINDS[type(event)], ""
+        costs: Point | Candidate | None = None
+        match event:
+            case Point():
+                # Points of seeds may come in another one's turn, from the background.
+                engine = event.backend if event.encoding == "seed" else engine or event.backend
+                costs = event
+            case Family():
+                engine, steps = engine or event.found_by, event.steps.at(event.first)
+                bandwidth = event.limit
+            case Bound(steps, bandwidth):
+                engine = BOUNDS
+            case Refuted():
+                engine = engine or event.backend
+                costs = Candidate(event.steps, event.rounds, event.chunks)
+            case Undecided(costs, why):
+                pass
+        rounds = chunks = None
+        if costs is not None:
+            steps, bandwidth, rounds, chunks = (
+                costs.steps,
+                costs.bandwidth,
+                costs.rounds,
+                costs.chunks,
+            )
+        seconds = time.perf_counter() - self._began
+        entry = Entry(seconds, engine, collective, kind, steps, bandwidth, rounds, chunks, gap, why)
         self.entries.append(entry)
         self.observer.logged(entry)
         if entry.collective == self.collective:
-            if entry.kind is Kind.FOUND:
+            if kind is Kind.FOUND:
                 self.observer.found(points)
-            elif entry.kind is Kind.PROVED:
-                self.observer.bounded(entry.steps, entry.bandwidth)
+            elif kind is Kind.PROVED:
+                self.observer.bounded(steps, bandwidth)
 
     def end(self, frontier: Frontier) -> tuple[EngineRecord, ...]:
         """Ends the search: what each engine did, in the order in which they began.
@@ -205,8 +224,9 @@ class Log:
         ends = {(point.steps, point.bandwidth): point.backend for point in frontier.points}
         for entry in reversed(self.entries):  # whoever found a point first has the last word
             costs = entry.steps or 0, entry.bandwidth
-            if entry.kind is Kind.FOUND and entry.collective == frontier.collective:
-                ends |= {costs: entry.engine} if costs in ends else {}
+            found = entry.kind is Kind.FOUND and entry.collective == frontier.collective
+            if found and costs in ends:
+                ends[costs] = entry.engine
         kept = Counter(ends.values())
         engines = tuple(
             EngineRecord(
@@ -226,27 +246,3 @@ class Log:
         """The search for this collective begins, see `Observer.began`."""
         self.collective = collective.removesuffix(", directly")
         self.observer.began(collective)
-
-
-def _entry(event: Event, engine: str) -> Entry:
-    """The entry of an event, without its time, collective and gap."""
-    match event:
-        case Point():
-            costs = event.steps, event.bandwidth, event.rounds, event.chunks
-            # Points of seeds may come in another one's turn, from the background.
-            seed = event.encoding == "seed"
-            return Entry(
-                0.0, event.backend if seed else engine or event.backend, "", Kind.FOUND, *costs
-            )
-        case Family():
-            steps = event.steps.at(event.first)
-            return Entry(0.0, engine or event.found_by, "", Kind.FAMILY, steps, event.limit)
-        case Bound():
-            return Entry(0.0, engine or BOUNDS, "", Kind.PROVED, event.steps, event.bandwidth)
-        case Refuted():
-            cost = Fraction(event.rounds, event.chunks)
-            costs = event.steps, cost, event.rounds, event.chunks
-            return Entry(0.0, engine or event.backend, "", Kind.REFUTED, *costs)
-        case Undecided(one, why):
-            costs = one.steps, one.bandwidth, one.rounds, one.chunks
-            return Entry(0.0, engine, "", Kind.UNDECIDED, *costs, why=why)

@@ -73,24 +73,22 @@ class Ledger:
     Args:
         asked: the encoding and the backend that are asked, for the record; no encoding where seeds
             alone are.
-        bounds: of the collective on the topology.
-        log: of the whole search.
         on_points: is given the frontier whenever it is reported.
-        points: known before, as are the families and what solvers refuted.
-        limits: on the points that are kept, where these are wider than the solver's.
+        points: known before.
         composed: whether what is found is composed of parts: then only limits that a user set
             are limits.
-        losses: what could not be decided for want of memory or after a crash; it may grow.
 
     Attributes:
         source: the candidates within the limits.
         warm_starts: algorithms near which a solver may find better ones.
+        refuted: candidates by solvers.
         steps: the S that solvers were asked about, in order.
         current: the one that they are being asked about.
         stopped: why the search ended before its time, in words; empty when it did not.
         complete: whether nothing else was left out for want of time.
         scope: among what was searched, in words; empty for the candidates.
         late: what is said of that for which there was no time.
+        losses: what could not be decided for want of memory or after a crash.
 
     Raises:
         UsageError: when no C within the limits is defined for the collective.
@@ -103,55 +101,62 @@ class Ledger:
         asked: Mapping[str, str | None],
         bounds: BoundsTable,
         log: Log,
-        *,
         on_points: OnPoints | None = None,
+        *,
         points: Iterable[Point] = (),
-        families: Iterable[Family] = (),
-        refuted: Iterable[Refuted] = (),
-        limits: SearchRequest | None = None,
         composed: bool = False,
-        losses: Iterable[str] = (),
     ) -> None:
         self.request, self.asked, self.bounds, self.log = request, asked, bounds, log
-        self.on_points, self.limits, self.composed = on_points, limits or request, composed
+        self.on_points, self.composed = on_points, composed
         self.source = CandidateSource(request, bounds)
         self.k = request.k if composed else self.source.k
-        self.began = time.perf_counter()
         self.points = sorted(points, key=lambda point: point.steps)
         self.warm_starts = WarmStarts(self.points)
-        self.refuted = list(refuted)
-        self.steps: list[StepState] = []
-        self.current: StepState | None = None
-        self.stopped, self.complete, self.scope = "", True, ""
-        self.late, self.losses = limit_in_words(), losses
-        self._families, self._listed = list(families), 0
+        self.refuted: list[Refuted] = []
+        self.late = limit_in_words()
+        self.losses: Iterable[str] = ()
+        self._is_for_seeds = asked["encoding"] is None
+        self._families: list[Family] = []
         self._proved: dict[int | None, Fraction] = {}
         for point in self.points:
             bounds.found(point.steps, point.bandwidth, point)
+        self.begin_again()
 
-    @property
-    def is_for_seeds(self) -> bool:
-        """Whether no solver is asked."""
-        return self.asked["encoding"] is None
+    def begin_again(self) -> None:
+        """Begins a search that knows what is known so far."""
+        self.began = time.perf_counter()
+        self.steps: list[StepState] = []
+        self.current: StepState | None = None
+        self.stopped, self.complete, self.scope = "", True, ""
+        self._listed = 0
 
     @property
     def families(self) -> tuple[Family, ...]:
         """Those that belong on the frontier."""
         return belonging(self._families, self.request, self.points)
 
-    def record(self, event: Event, engine: str = "") -> bool:
+    def record(self, event: Event, engine: str = "", *, limited: bool = False) -> bool:
         """Enters what an engine found or proved; whether that is new and of use.
 
         Args:
             engine: empty for the one whose turn it is, or that the event names.
+            limited: whether a point beyond the limits of the search is a warm start alone.
         """
         new, steps = True, None
         match event:
             case Point():
-                before, self.points = self.points, self._points_with(event)
-                new, steps = self.points is not before, event.steps
+                self.warm_starts.add(event)
+                if limited and not self.keeps(event):
+                    return False
+                before, steps = self.points, event.steps
+                self.bounds.found(steps, event.bandwidth, event)
+                if unbeaten([event], self.families):
+                    self.points = merged(before, event)
+                new = self.points is not before
             case Family():
-                new, steps = self._record_family(event), event.steps.at(event.first)
+                new = not any(event is known for known in self._families)
+                self._families += [event] if new else []
+                steps = event.steps.at(event.first)
             case Bound():
                 steps = event.steps
                 if new := event.bandwidth > self._proved.get(steps, Fraction(-1)):
@@ -176,27 +181,17 @@ class Ledger:
         )
         return max(holding, default=Fraction(-1))
 
+    def cheapest(self) -> Fraction | None:
+        """The least R/C found, or that members of a family come near to."""
+        ends = [p.bandwidth for p in self.points] + [f.limit for f in self._families]
+        return min(ends, default=None)
+
     def _gap(self, steps: int | None) -> Fraction | None:
         """The least R/C found over the best bound for `steps` steps; None where one is missing."""
-        if steps is None:
-            ends = [p.bandwidth for p in self.points] + [f.limit for f in self._families]
-            found = min(ends, default=None)
-        else:
+        found, proved = self.cheapest(), self.proved(steps)
+        if steps is not None:
             found = known_cost(steps, self.points, self._families)
-        proved = self.proved(steps)
         return found / proved if found is not None and proved > 0 else None
-
-    def _record_family(self, family: Family) -> bool:
-        if any(family is known for known in self._families):
-            return False
-        self._families.append(family)
-        return True
-
-    def _points_with(self, point: Point) -> list[Point]:
-        """The points with one more; the same list where something known beats it."""
-        self.warm_starts.add(point)
-        self.bounds.found(point.steps, point.bandwidth, point)
-        return merged(self.points, point) if unbeaten([point], self.families) else self.points
 
     def list_members(self) -> bool:
         """Enters members of few steps of families that are new; whether one belongs.
@@ -211,7 +206,7 @@ class Ledger:
     def keeps(self, point: Point) -> bool:
         """Whether a point that no solver was asked for keeps the limits."""
         synchronous = self.k is None or point.rounds <= point.steps + self.k
-        return within(point, self.limits) and synchronous
+        return within(point, self.request) and synchronous
 
     def best(self, steps: int) -> Fraction | None:
         """The least R/C found with at most `steps` steps."""
@@ -240,33 +235,30 @@ class Ledger:
             self.record(Bound(steps, bandwidth))
         return bandwidth
 
-    def gaps_are_open(self) -> bool:
-        """Whether a point of any S may be better than what is known."""
+    def gaps_are_open(self, source: CandidateSource | None = None) -> bool:
+        """Whether a point of any S, within the limits, may be better than what is known."""
         families = self.families
-        return gaps_are_open(unbeaten(self.points, families), self.source, families)
+        return gaps_are_open(unbeaten(self.points, families), source or self.source, families)
 
     def bound(self, steps: int | None) -> Bound:
         """Bounds R/C for at most `steps` steps (None: any number), as far as there is time."""
         with self.log.turn(BOUNDS):
             return Bound(steps, self.bounds.bandwidth(steps))
 
-    def report(self) -> None:
+    def report(self) -> Frontier:
         """Shows and saves what is known so far."""
         frontier = self.frontier()
         if self.on_points is not None:
             self.on_points(frontier)
+        return frontier
 
     def frontier(self) -> Frontier:
         """Everything known so far, with what is proved about it and what is left open."""
-        with self.log.turn(BOUNDS):
-            return self._frontier()
-
-    def _frontier(self) -> Frontier:
         source, request, families = self.source, self.request, self.families
         points = unbeaten(self.points, families)
         steps = self._steps_of(points, families)
         scope = self.scope or source.scope
-        if self.is_for_seeds and not self.scope:
+        if self._is_for_seeds and not self.scope:
             scope = f"nothing, only what {self.asked['backend']} constructs"
         limit = source.max_chunks if source.limits_chunks else None
         found = Frontier(
@@ -275,29 +267,42 @@ class Ledger:
             points,
             (),
             scope,
-            request.settings(
-                self.asked,
-                k=self.k,
-                max_steps=source.max_steps,
-                max_chunks=request.max_chunks if self.composed else limit,
-            ),
+            {
+                "strategy": str(request.strategy),
+                **self.asked,
+                "k": self.k,
+                "max_steps": source.max_steps,
+                "max_rounds": request.max_rounds,
+                "max_chunks": request.max_chunks if self.composed else limit,
+                "time_limit": request.time_limit,
+                "point_limit": request.point_limit,
+                **({} if request.work is None else {"work": request.work}),
+                "symmetric": request.symmetric,
+            },
             complete=self.complete and not self.stopped,
             interrupted=self.stopped == INTERRUPTED,
             seconds=time.perf_counter() - self.began,
             refuted=tuple(self.refuted),
             families=families,
         )
-        if not self.composed:
-            return self._entered(with_claims(found, source, steps, self._why_open))
-        why = self.late if self.bounds.deadline.passed else _NOT_SEARCHED
-        if self.stopped != limit_in_words():
-            why = self.stopped or why
-        if not self.bounds.deadline.is_never:
-            for one in in_turn(steps):
-                if not self.bounds.deadline.passed:
-                    source.bounds.bandwidth(one)
-        reason = "; ".join(dict.fromkeys([why, *self.losses]))
-        return self._entered(with_claims(found, source, steps, lambda _: reason))
+        with self.log.turn(BOUNDS):
+            reason = ""
+            if self.composed:
+                why = self.late if self.bounds.deadline.passed else _NOT_SEARCHED
+                if self.stopped != limit_in_words():
+                    why = self.stopped or why
+                for one in () if self.bounds.deadline.is_never else in_turn(steps):
+                    if not self.bounds.deadline.passed:
+                        self.bounds.bandwidth(one)
+                reason = "; ".join(dict.fromkeys([why, *self.losses]))
+            why_open = (lambda _: reason) if self.composed else self._why_open
+            found = with_claims(found, source, steps, why_open)
+        proofs = () if found.evidence is None else found.evidence.proofs
+        bounds = [(None, found.least_bandwidth), *((one.steps, one.bound) for one in proofs)]
+        for s, bandwidth in bounds:  # those that say more than the ones before
+            if bandwidth > self.proved(s):
+                self.record(Bound(s, bandwidth))
+        return found
 
     def ruled_out(self) -> Frontier | None:
         """A frontier without points, where distances and cuts prove that no algorithm keeps the
@@ -311,21 +316,12 @@ class Ledger:
         claim = OpenClaim(found.least_steps, None, found.least_bandwidth, None, why)
         return replace(found, open=(claim,), impossible=why)
 
-    def _entered(self, frontier: Frontier) -> Frontier:
-        """The same, with those of its bounds entered that say more than the ones before."""
-        proofs = () if frontier.evidence is None else frontier.evidence.proofs
-        bounds = [(None, frontier.least_bandwidth), *((one.steps, one.bound) for one in proofs)]
-        for steps, bandwidth in bounds:
-            if bandwidth > self.proved(steps):
-                self.record(Bound(steps, bandwidth))
-        return frontier
-
     def _steps_of(self, points: Sequence[Point], families: Sequence[Family]) -> list[int]:
         """The S of which something is said: all that were searched, or that compositions may
         have and that are near enough for a bound of their own.
         """
         found, least = {point.steps for point in points}, self.source.least_steps
-        if self.composed and self.is_for_seeds:  # what was not searched needs no proofs in between
+        if self.composed and self._is_for_seeds:  # what was not searched needs no proofs in between
             return sorted({least, *found})
         if self.composed:
             every = range(least, max(found, default=least) + 1)
@@ -344,7 +340,7 @@ class Ledger:
             limited = steps is None and self.request.max_steps is not None
             if not limited and (self.current is not None or self.stopped):
                 return stopped
-            if self.is_for_seeds:
+            if self._is_for_seeds:
                 return "no solver was asked"
             most = self.request.max_steps or 0
             if limited and self._listed and most > MOST_LISTED:

@@ -65,7 +65,7 @@ def lower_bounds(
     if collective.combining and topology.num_nodes > _MOST_NODES_AT_LENGTH:
         most = _SECONDS_BEYOND
     late, interrupted = _prove(table, asked, most)
-    table.until(NEVER.sooner(0.0))  # from now on as far as it is known
+    table.deadline = NEVER.sooner(0.0)  # from now on as far as it is known
     source = CandidateSource(SearchRequest(topology, collective, max_chunks=chunks), table)
     steps = [s for s in asked if s is not None]
     nothing = Frontier(topology, collective.name, (), (), BOUNDS_ALONE)

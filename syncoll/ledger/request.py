@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -84,33 +84,6 @@ class SearchRequest:
             if value is not None and value < least:
                 raise UsageError(f"{name} is {value}; it must be at least {least}")
 
-    def settings(
-        self,
-        asked: Mapping[str, str | None],
-        *,
-        k: int | None,
-        max_steps: int | None,
-        max_chunks: int | None,
-    ) -> dict[str, object]:
-        """How a search is to go, for the record.
-
-        Args:
-            asked: the encoding and the backend.
-            k: the limits that hold, of which some have defaults.
-        """
-        return {
-            "strategy": str(self.strategy),
-            **asked,
-            "k": k,
-            "max_steps": max_steps,
-            "max_rounds": self.max_rounds,
-            "max_chunks": max_chunks,
-            "time_limit": self.time_limit,
-            "point_limit": self.point_limit,
-            **({} if self.work is None else {"work": self.work}),
-            "symmetric": self.symmetric,
-        }
-
 
 @dataclass(frozen=True)
 class Candidate:
@@ -119,6 +92,11 @@ class Candidate:
     steps: int
     rounds: int
     chunks: int
+
+    @property
+    def numbers(self) -> tuple[int, int, int]:
+        """S, R and C."""
+        return self.steps, self.rounds, self.chunks
 
     @property
     def bandwidth(self) -> Fraction:

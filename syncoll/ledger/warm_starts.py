@@ -1,8 +1,8 @@
-"""Hints: the known algorithm that is nearest to the one a solver is asked for.
+"""The known algorithm that is nearest to the one a solver is asked for.
 
 A solver that starts near an algorithm with a few rounds too many often needs few changes to find
-one without them.  The hint has the chunks of the question: an algorithm for fewer chunks serves in
-copies, where the chunks of the copies start and end as those of the question do.
+one without them.  An algorithm for fewer chunks serves in copies, where the chunks of the copies
+start and end as those of the question do.
 """
 
 from __future__ import annotations
@@ -17,24 +17,22 @@ __all__ = ["WarmStarts"]
 
 
 class WarmStarts:
-    """Algorithms for one collective on one topology, also those that others dominate."""
+    """Algorithms for one collective on one topology, also those that others dominate.
+
+    Attributes:
+        points: for each S and C that of the fewest rounds.
+    """
 
     def __init__(self, points: Iterable[Point]) -> None:
-        # For each S and C the one with the fewest rounds.
-        self._best: dict[tuple[int, int], Point] = {}
+        self.points: dict[tuple[int, int], Point] = {}
         for point in points:
             self.add(point)
 
     def add(self, point: Point) -> None:
         """From now on this point's algorithm is known too."""
-        key = point.steps, point.chunks
-        if key not in self._best or point.rounds < self._best[key].rounds:
-            self._best[key] = point
-
-    @property
-    def points(self) -> tuple[Point, ...]:
-        """For each S and C that of the fewest rounds."""
-        return tuple(self._best.values())
+        known = self.points.get((point.steps, point.chunks))
+        if known is None or point.rounds < known.rounds:
+            self.points[point.steps, point.chunks] = point
 
     def nearest(self, instance: Instance) -> Algorithm | None:
         """The one of the least R/C that has no more steps and can be cut into as many chunks.
@@ -45,7 +43,7 @@ class WarmStarts:
             return None
         fitting = [
             point
-            for (steps, chunks), point in self._best.items()
+            for (steps, chunks), point in self.points.items()
             if steps <= instance.steps and instance.chunks % chunks == 0
         ]
         for point in sorted(fitting, key=lambda p: (p.bandwidth, -p.steps)):

@@ -19,9 +19,9 @@ from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Instance
 from syncoll.model.derivation import tree_contributions
+from syncoll.plugins.turns import Turn
 from syncoll.repairing.budget import Budget
 from syncoll.repairing.delivery_trees import NEVER, Deliveries
-from syncoll.searching.known_algorithms import Clock
 
 __all__ = ["BrokenAlgorithm", "mended"]
 
@@ -49,7 +49,7 @@ class BrokenAlgorithm:
 
 
 def mended(
-    several: Sequence[BrokenAlgorithm], clock: Clock
+    several: Sequence[BrokenAlgorithm], turn: Turn
 ) -> Iterator[tuple[BrokenAlgorithm, Algorithm]]:
     """Candidates, with their originals; they may have idle steps, and rounds to spare.
 
@@ -57,14 +57,14 @@ def mended(
     before large ones.  Then rounds are saved, each candidate having a share of the time.
 
     Args:
-        clock: ends the work, with the candidate in progress left as it is.
+        turn: ends the work, with the candidate in progress left as it is.
     """
     made: list[tuple[BrokenAlgorithm, int, _Mended]] = []
     for broken in sorted(several, key=lambda one: one.algorithm.num_sends):
         for more in _STEPS_MORE[broken.instance.combining]:
-            if clock.until.passed:
+            if turn.until.passed:
                 return
-            best = _best(broken, more, clock.until)
+            best = _best(broken, more, turn.until)
             if best is not None:
                 yield broken, best.algorithm(broken)
                 made.append((broken, more, best))
@@ -76,10 +76,10 @@ def mended(
         if more > least
     ]
     for i, (broken, _, best) in enumerate(made):
-        best.save_rounds(clock.until.share(1 / (len(made) - i + len(waiting))))
+        best.save_rounds(turn.until.share(1 / (len(made) - i + len(waiting))))
         yield broken, best.algorithm(broken)
     for i, (broken, more) in enumerate(waiting):
-        share = clock.until.share(1 / (len(waiting) - i))
+        share = turn.until.share(1 / (len(waiting) - i))
         again = None if share.passed else _best(broken, more, share)
         if again is not None:
             again.save_rounds(share)

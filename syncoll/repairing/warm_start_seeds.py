@@ -27,12 +27,13 @@ from syncoll.model import (
 )
 from syncoll.model.fewer_nodes import rest_of
 from syncoll.plugins import Proposal
+from syncoll.plugins.turns import Turn
 from syncoll.repairing.rip_up_reroute import BrokenAlgorithm, mended
 from syncoll.results import Family, Part
 from syncoll.results.family import backwards
 from syncoll.results.frontier import Costs
 from syncoll.searching import ChosenSeed
-from syncoll.searching.known_algorithms import Clock, KnownAlgorithms, known_seed
+from syncoll.searching.known_algorithms import KnownAlgorithms, known_seed
 from syncoll.trust import violations
 from syncoll.trust.families import require_family
 
@@ -69,7 +70,7 @@ class _CarriedOver:
     broken: Sequence[BrokenAlgorithm]
     families: Sequence[Family]
 
-    def kept(self, _clock: Clock) -> Iterator[Proposal]:
+    def kept(self, _turn: Turn) -> Iterator[Proposal]:
         """Those that still work, as they are."""
         for one in self.broken:
             if _works(one):
@@ -78,9 +79,9 @@ class _CarriedOver:
             first = family.member(family.first)
             yield Proposal(first.chunks, first.algorithm, family=family)
 
-    def mended(self, clock: Clock) -> Iterator[Proposal]:
+    def mended(self, turn: Turn) -> Iterator[Proposal]:
         """The others, rerouted around what is broken."""
-        for broken, algorithm in mended([one for one in self.broken if not _works(one)], clock):
+        for broken, algorithm in mended([one for one in self.broken if not _works(one)], turn):
             yield Proposal(broken.instance.chunks, algorithm)
 
 
@@ -109,7 +110,7 @@ def warm_start_seeds(
         carried.append(_carried(turned, rest.dual, _inverted(listed, whole.dual), turned_round))
     carried = [one for one in carried if one.broken]
 
-    def known(make: Callable[[_CarriedOver, Clock], Iterator[Proposal]]) -> list[KnownAlgorithms]:
+    def known(make: Callable[[_CarriedOver, Turn], Iterator[Proposal]]) -> list[KnownAlgorithms]:
         return [
             KnownAlgorithms(one.topology, one.collective, partial(make, one)) for one in carried
         ]

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from syncoll.searching.agenda import OUT_OF_MEMORY as OUT_OF_MEMORY
     from syncoll.searching.answers import AnswerSource as AnswerSource
     from syncoll.searching.baseline import constructed as constructed
+    from syncoll.searching.chosen_seed import ChosenSeed as ChosenSeed
     from syncoll.searching.frontiers import search as search
-    from syncoll.searching.heuristic_state import ChosenSeed as ChosenSeed
     from syncoll.searching.heuristics import Seeding as Seeding
     from syncoll.searching.point import decided_as as decided_as, solve_one as solve_one
 else:  # a single question needs a part of it

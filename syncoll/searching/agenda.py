@@ -12,22 +12,22 @@ nothing that was found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from syncoll.clock import limit_in_words, now
 from syncoll.deadline import Deadline, OutOfTimeError
-from syncoll.ledger.events import Event
+from syncoll.ledger.events import BOUNDS, Event
 from syncoll.ledger.ledger import INTERRUPTED, Ledger
 from syncoll.results.frontier import Point
+from syncoll.searching.shares import SHORT_SECONDS
 
 __all__ = [
     "OUT_OF_MEMORY",
     "SAVE_SECONDS",
     "SEEDS",
     "SELDOM",
-    "STOPPING_SECONDS",
     "Agenda",
     "Engine",
     "Work",
@@ -38,10 +38,6 @@ OUT_OF_MEMORY = "out of memory"
 
 SEEDS = "seeds"
 """The name of their rows."""
-
-STOPPING_SECONDS = 3.0
-"""When a person stops the search of a composition, parts are composed and claims proved in so
-long."""
 
 SAVE_SECONDS, SELDOM = 5.0, 10.0
 """How often points are passed on while an engine with many of them has its turn, and how many times
@@ -59,9 +55,9 @@ class Work:
         name: of the engine, in the log.
         run: the engine; it may resume where its last turn ended.
         ready: whether it is to have a turn now.
-        share: the part of the time that is left which a turn may take at most.
+        share: the part of the time that is left which a turn may take at most; None for all.
         seconds: the most that a turn may take.
-        turns: how many turns it has at most; None for as many as it is ready for.
+        once: whether it has one turn at most, or as many as it is ready for.
         solves: whether its points answer candidates: they come one by one, each is reported at
             once, and they are within the limits as they are; those of others may exceed them.
         quiet: whether another row reports its points.
@@ -79,9 +75,9 @@ class Work:
     name: str
     run: Engine
     ready: Callable[[], bool] = lambda: True
-    share: float = 1.0
+    share: float | None = None
     seconds: float | None = None
-    turns: int | None = 1
+    once: bool = True
     solves: bool = False
     quiet: bool = False
     thorough: bool = False
@@ -94,7 +90,7 @@ class Work:
     @property
     def is_ready(self) -> bool:
         """Whether it is to have a turn now, and has one left."""
-        return (self.turns is None or self.had < self.turns) and self.ready()
+        return not (self.once and self.had) and self.ready()
 
 
 class Agenda:
@@ -168,21 +164,23 @@ class Agenda:
         """Ends the search: no engine has another turn, and no bound is begun that takes long."""
         self.ledger.stopped = why
         self._on_stop()
-        seconds = STOPPING_SECONDS if self.ledger.composed else 0.0
-        self.ledger.bounds.until(self.ledger.bounds.deadline.sooner(seconds))
+        # Parts are composed, and claims proved, when a person stops the search of a composition.
+        seconds = SHORT_SECONDS if self.ledger.composed else 0.0
+        self.ledger.bounds.deadline = self.ledger.bounds.deadline.sooner(seconds)
 
     def turn(self, work: Work) -> None:
         """One turn of an engine, suspended for those above it."""
         work.had += 1
-        ledger, until = self.ledger, self.deadline.share(work.share).sooner(work.seconds)
-        # Seeds have turns of their own in the log.
-        with nullcontext() if work.name == SEEDS else ledger.log.turn(work.name):
+        ledger, until = self.ledger, self.deadline.sooner(work.seconds)
+        if work.share is not None:
+            until = self.deadline.share(work.share).sooner(work.seconds)
+        with self._during(work, until):
             began = now()
             events = iter(work.run(ledger, until))
             try:
                 for event in events:
                     work.spent += now() - began
-                    new = self._admits(event, work) and ledger.record(event)
+                    new = ledger.record(event, limited=not work.solves)
                     over = new and self._is_enough(event, work)
                     while not ledger.stopped and (other := self.next(above=work)) is not None:
                         self.turn(other)
@@ -202,12 +200,20 @@ class Agenda:
         if self._unreported and not work.quiet:
             self.report(at_once=not work.thorough)
 
-    def _admits(self, event: Event, work: Work) -> bool:
-        """Whether an event is one of the search; points beyond its limits are warm starts alone."""
-        if not isinstance(event, Point) or work.solves or self.ledger.keeps(event):
-            return True
-        self.ledger.warm_starts.add(event)
-        return False
+    @contextmanager
+    def _during(self, work: Work, until: Deadline) -> Iterator[None]:
+        """A turn in the log; no bound of a shorter turn is begun after its end."""
+        bounds = self.ledger.bounds
+        usual, shorter = bounds.deadline, work.name == BOUNDS and work.share is not None
+        if shorter:
+            bounds.deadline = min(until, usual, key=Deadline.left)
+        try:
+            # Seeds have turns of their own in the log.
+            with nullcontext() if work.name == SEEDS else self.ledger.log.turn(work.name):
+                yield
+        finally:
+            if shorter:
+                bounds.deadline = usual
 
     def _is_enough(self, event: Event, work: Work) -> bool:
         """Reports an event that changed what is known, where it is time; whether it ends the

@@ -58,6 +58,9 @@ class AnswerSource:
         further: looks for better bounds where a gap is left, see `BoundsTable`.
 
     Attributes:
+        backend_name: the solver's name, or the seeds' where no solver is asked.
+        asked: the encoding for collectives that move data and the backend, as a ledger records
+            them; no encoding where no solver is asked.
         losses: what was not decided for want of memory or after a crash: in a few words, and the
             first time in detail.
     """
@@ -77,21 +80,9 @@ class AnswerSource:
         self.seeding = seeding or Seeding(())
         self.losses: dict[str, str] = {}
         self._has_begun, self._is_new = False, memory is None
-
-    @property
-    def encoding_name(self) -> str | None:
-        """The encoding for collectives that move data; None where no solver is asked."""
-        return None if self.solver is None else self.solver.encoding.name
-
-    @property
-    def backend_name(self) -> str:
-        """The solver's name, or the seeds' where no solver is asked."""
-        return self.seeding.name if self.solver is None else self.solver.backend_name
-
-    @property
-    def asked(self) -> dict[str, str | None]:
-        """The encoding and the backend, as a ledger records them."""
-        return {"encoding": self.encoding_name, "backend": self.backend_name}
+        self.backend_name = self.seeding.name if solver is None else solver.backend_name
+        encoding = None if solver is None else solver.encoding.name
+        self.asked = {"encoding": encoding, "backend": self.backend_name}
 
     @property
     def width(self) -> int:
@@ -103,20 +94,16 @@ class AnswerSource:
         where, what = request.topology, request.collective
         return BoundsTable(where, what, self.prove, further=self.further)
 
-    def begin(self) -> None:
+    def begin(self, *, lacking: bool = False) -> None:
         """Starts loading the solver in the background, once the store lacks something.
 
         It is called after the first point is found, since loading would delay that point.
+
+        Args:
+            lacking: it is the store that says so: it can hardly answer everything any more.
         """
-        self._has_begun = True
-        self._load()
-
-    def lacks(self) -> None:
-        """The store lacks something: it can hardly answer everything, as for a known question."""
-        self._is_new = True
-        self._load()
-
-    def _load(self) -> None:
+        self._has_begun |= not lacking
+        self._is_new |= lacking
         if self._has_begun and self._is_new and self.solver is not None and self.pool is None:
             self.solver.start()
 
@@ -153,9 +140,8 @@ class AnswerSource:
         answer: Future[Solution] = Future()
 
         def take(done: Future[Solution]) -> None:
-            """Called in some thread of the pool.
-
-            The answer is kept as it comes: the search may end before it looks at it.
+            """Keeps the answer as it comes, in some thread of the pool: the search may end before
+            it looks at it.
             """
             try:
                 answer.set_result(self._kept(done.result(), seconds))

@@ -17,8 +17,8 @@ from syncoll.ledger.incumbents import MOST_SENDS
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.plugins import SeedLimits
 from syncoll.results.frontier import Point
+from syncoll.searching.chosen_seed import ChosenSeed
 from syncoll.searching.decompose import Decomposition, composed, inverted
-from syncoll.searching.heuristic_state import ChosenSeed
 from syncoll.searching.heuristics import Heuristics
 
 __all__ = ["constructed"]

@@ -15,8 +15,7 @@ import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
-from itertools import takewhile
-from typing import NamedTuple
+from itertools import islice, takewhile
 
 from syncoll.clock import limit_in_words
 from syncoll.deadline import Deadline
@@ -26,13 +25,13 @@ from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.events import Event, Undecided
 from syncoll.ledger.ledger import Ledger, StepState
 from syncoll.ledger.request import Candidate, Strategy
-from syncoll.ledger.sizes import Size, size_of
+from syncoll.ledger.sizes import is_small
 from syncoll.results import Solution
 from syncoll.results.frontier import Point
 from syncoll.results.proof import Refuted, covers
 from syncoll.searching.answers import AnswerSource, PendingAnswer
 from syncoll.searching.heuristics import BUSY
-from syncoll.searching.time_schedule import Phase, phases
+from syncoll.searching.time_schedule import PHASES, Phase
 from syncoll.trust import require_valid
 from syncoll.trust.replay import as_counted
 
@@ -44,31 +43,26 @@ they have no end, and a backend that can decide none of them (for want of a lice
 it here for ever."""
 
 
-class _Trial(NamedTuple):
-    candidate: Candidate
-    answer: PendingAnswer | None
-    """None where a bound or an earlier answer rules the candidate out."""
-    began: float
-
-
 class CandidateSolver:
     """The solvers of one search.
 
     Args:
         source: the candidates.
         deadline: of the search.
-
-    Attributes:
-        is_stuck: whether the last answer left a candidate undecided that nothing else rules out.
     """
 
     def __init__(
         self, ledger: Ledger, source: CandidateSource, answers: AnswerSource, deadline: Deadline
     ) -> None:
         self._ledger, self._source, self._answers = ledger, source, answers
-        self._deadline = deadline
-        self._strategy, self._observer = source.request.strategy, ledger.log.observer
-        self.is_stuck = False
+        self._deadline, self._observer = deadline, ledger.log.observer
+        self._certified = source.request.strategy is Strategy.CERTIFIED
+        self._stuck: Candidate | None = None
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether the last answer left a candidate undecided that nothing else rules out."""
+        return self._stuck is not None and self._is_of_use(self._stuck)
 
     def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """All phases of all S.
@@ -76,31 +70,31 @@ class CandidateSolver:
         Raises:
             OutOfTimeError: when the deadline is over.
         """
-        source, certified = self._source, self._strategy is Strategy.CERTIFIED
-        first, *others = phases(self._strategy)
+        source = self._source
+        first, *others = PHASES[source.request.strategy]
         for steps in range(source.least_steps, source.max_steps + 1):
-            if certified:
+            if self._certified:
                 self._deadline.check()
                 yield ledger.bound(steps)
             ledger.steps.append(StepState(steps))
-            if ledger.may_serve(steps):
-                yield from self._phase(ledger.steps[-1], first)
+            yield from self._phase(ledger.steps[-1], first)
             best = ledger.best(steps)
             if best is not None and best <= source.least_bandwidth:
                 break
         # On a large network seeds soon have other points of more steps, and such bounds take long.
-        if certified and size_of(source.request.topology) <= Size.SMALL:
+        if self._certified and is_small(source.request.topology):
             for steps in sorted({point.steps for point in ledger.points}):
                 if steps > source.max_steps:
                     self._deadline.check()
                     yield ledger.bound(steps)
         for phase in others:
             for step in ledger.steps:
-                if ledger.may_serve(step.steps):
-                    yield from self._phase(step, phase)
+                yield from self._phase(step, phase)
 
     def _phase(self, step: StepState, phase: Phase) -> Iterator[Event]:
         ledger = self._ledger
+        if not ledger.may_serve(step.steps):
+            return
         ledger.current, step.best = step, ledger.best(step.steps)
         for candidates, seconds in phase(self._source, step):
             yield from self._pass(step, candidates, seconds)
@@ -126,14 +120,14 @@ class CandidateSolver:
                 if solution.verdict is Verdict.UNKNOWN:
                     undecided += 1
                     is_last = undecided >= _MOST_UNDECIDED
-                    self.is_stuck = not (is_last or self._rules_out(candidate, step))
+                    if not (is_last or self._rules_out(candidate, step)):
+                        self._stuck = candidate
                     yield Undecided(candidate, _why_undecided(solution))
-                    self.is_stuck = False
+                    self._stuck = None
                     if is_last:
                         break
                 elif candidate.chunks <= self._source.max_chunks:  # no claim goes further
-                    numbers = candidate.steps, candidate.rounds, candidate.chunks
-                    yield Refuted(*numbers, solution.encoding, solution.backend)
+                    yield Refuted(*candidate.numbers, solution.encoding, solution.backend)
         for candidate in [c for c in step.undecided if not self._is_of_use(c)]:
             del step.undecided[candidate]
 
@@ -166,43 +160,35 @@ class CandidateSolver:
             OutOfTimeError: when the deadline is over.
         """
         rest = iter(candidates)
-        asked: deque[_Trial] = deque()
+        asked: deque[tuple[Candidate, PendingAnswer | None, float]] = deque()
         try:
             while True:
-                while len(asked) < self._answers.width:
-                    candidate = next(rest, None)
-                    if candidate is None:
-                        break
-                    answer = None
-                    if not self._rules_out(candidate, step):
-                        answer = self._ask(candidate, step, seconds)
-                    asked.append(_Trial(candidate, answer, time.perf_counter()))
+                for candidate in islice(rest, self._answers.width - len(asked)):
+                    ruled_out = self._rules_out(candidate, step)
+                    answer = None if ruled_out else self._ask(candidate, step, seconds)
+                    asked.append((candidate, answer, time.perf_counter()))
                 if not asked:
                     return
                 candidate, answer, began = asked.popleft()
-                if answer is None:
-                    self._observer.settled(candidate, Verdict.UNSAT, 0.0)
-                    yield candidate, None
-                    continue
-                solution = answer.result()
-                self._observer.settled(candidate, solution.verdict, time.perf_counter() - began)
+                solution = None if answer is None else answer.result()
+                verdict = Verdict.UNSAT if solution is None else solution.verdict
+                spent = 0.0 if solution is None else time.perf_counter() - began
+                self._observer.settled(candidate, verdict, spent)
                 yield candidate, solution
         finally:
-            for trial in asked:
-                if trial.answer is not None:
-                    trial.answer.cancel()
+            for _, answer, _ in asked:
+                if answer is not None:
+                    answer.cancel()
 
     def _rules_out(self, candidate: Candidate, step: StepState) -> bool:
         """Whether an earlier answer rules a candidate out, or the larger relaxation does."""
-        numbers = candidate.steps, candidate.rounds, candidate.chunks
-        if any(covers(answer, *numbers) for answer in self._ledger.refuted):
+        if any(covers(answer, *candidate.numbers) for answer in self._ledger.refuted):
             return True
-        if self._strategy is Strategy.PAPER or not step.tried:
+        if not (self._certified and step.tried):
             return False
         self._deadline.check()
         seconds = min(THOROUGH_SECONDS, self._deadline.seconds or THOROUGH_SECONDS)
-        bound = self._ledger.tighten(candidate.steps, seconds)
-        return candidate.bandwidth < bound
+        return candidate.bandwidth < self._ledger.tighten(candidate.steps, seconds)
 
     def _ask(self, candidate: Candidate, step: StepState, seconds: float | None) -> PendingAnswer:
         self._deadline.check()

@@ -11,41 +11,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from fractions import Fraction
 
 from syncoll.clock import now
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.errors import LocatedError, SyncollError, UsageError
+from syncoll.ledger.bounds_table import BoundsTable
 from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.events import BOUNDS, Event
 from syncoll.ledger.incumbents import FEW_STEPS
 from syncoll.ledger.ledger import INTERRUPTED, Ledger
-from syncoll.ledger.proof_state import gaps_are_open
-from syncoll.ledger.request import Strategy
+from syncoll.ledger.request import SearchRequest, Strategy
 from syncoll.ledger.sizes import Size
 from syncoll.model import Collective
+from syncoll.model.chunk_lookup import part_chunks
 from syncoll.results.frontier import Frontier
 from syncoll.searching.agenda import (
     OUT_OF_MEMORY,
     SAVE_SECONDS,
     SEEDS,
     SELDOM,
-    STOPPING_SECONDS,
     Work,
 )
 from syncoll.searching.compositions import Compositions
 from syncoll.searching.heuristics import SOON_SECONDS
-from syncoll.searching.parts import Part, PartRequests, PartSearch, SearchTask, same_problem
-from syncoll.searching.search import Search, bounds_until
+from syncoll.searching.parts import Part, PartSearch, SearchTask, same_problem
+from syncoll.searching.search import Search
 from syncoll.searching.shares import FAR, SHORT_SECONDS
 
 __all__ = ["CompositionSearch"]
 
 COMPOSITIONS = "compositions"
 """The name of its row."""
-
-_DIRECT_MULTIPLES = 12
-"""The limit on C of the direct search, in multiples of the least C."""
 
 
 class CompositionSearch:
@@ -60,15 +56,13 @@ class CompositionSearch:
     def __init__(
         self, search: Search, frontiers: PartSearch, *, save_seconds: float = SAVE_SECONDS
     ) -> None:
-        self._search, self._frontiers = search, frontiers
-        self._ledger, self._deadline = search.ledger, search.deadline
-        self._answers, self._agenda = search.answers, search.agenda
-        ledger = search.ledger
-        self._parts = PartRequests(ledger.request, ledger.bounds)
+        self._search, self._frontiers, self._ledger = search, frontiers, search.ledger
+        self._deadline, self._agenda = search.deadline, search.agenda
+        ledger, self._whole = search.ledger, search.ledger.request
         self._compositions = Compositions(
-            ledger.request.collective, self._is_of_use, self._lost, ledger.keeps
+            self._whole.collective, ledger.is_of_use, self._lost, ledger.keeps
         )
-        self._ways = list(ledger.request.collective.ways)
+        self._ways = list(self._whole.collective.ways)
         self._done: list[str] = []
         self._refusal: SyncollError | None = None
         self._found: Frontier | None = None
@@ -89,14 +83,18 @@ class CompositionSearch:
 
     def rows(self) -> list[Work]:
         """The engines before the direct search."""
-        search, ledger, seeds = self._search, self._ledger, self._search.seeds
+        search, seeds, combining = (
+            self._search,
+            self._search.seeds,
+            self._whole.collective.combining,
+        )
         shares, timed = search.shares, not self._deadline.is_never
         turns, again = search.turns(), search.turns()
         look = shares.whole
         if self._is_wide:
             seconds = max(SHORT_SECONDS, self._deadline.left())
             look = min(look, max(shares.first_look, SHORT_SECONDS / seconds))
-        bound = Work(BOUNDS, self._bound, lambda: timed, share=shares.first_bound)
+        bound = Work(BOUNDS, search.any_steps, lambda: timed, share=shares.first_bound)
         first = [Work(SEEDS, turns.first, share=look, quiet=True)]
         if self._is_wide:  # in the background they go on by themselves
             first.append(
@@ -111,22 +109,22 @@ class CompositionSearch:
         if not search.small:
             first.append(Work(BOUNDS, search.bounds.run, lambda: timed, share=shares.bounds))
         # On a small network the first point comes sooner than a linear program.
-        rows = [*first, bound] if search.small else [bound, *first]
-        rows = search.background_rows(turns, lists=False) + rows
-        rows.append(Work(COMPOSITIONS, self.run, lambda: bool(self._ways), turns=None))
-        if search.alone or not ledger.request.collective.combining:
+        rows = [search.background_row(turns, lists=False)]
+        rows += [*first, bound] if search.small else [bound, *first]
+        rows.append(Work(COMPOSITIONS, self.run, lambda: bool(self._ways), once=False))
+        if search.alone or not combining:
             rows.append(Work(SEEDS, again.first, quiet=True))
         if search.alone:
-            rows.append(Work(BOUNDS, search.proofs))
+            rows.append(Work(BOUNDS, search.limit_bounds))
         rows.append(
             Work(
                 BOUNDS,
                 search.bounds.run,
                 lambda: seeds.in_background and search.bounds.is_ready,
-                turns=None,
+                once=False,
             )
         )
-        if ledger.request.collective.combining and not search.alone:
+        if combining and not search.alone:
             rows.append(Work(BOUNDS, self._claim))
         return rows
 
@@ -140,10 +138,8 @@ class CompositionSearch:
         way = self._ways.pop(0)
         if self._done and (self._deadline.passed or not self._may_gain(way)):
             return
-        share = self._share_again() if self._done else self._share_of_parts()
-        interrupted = False
         try:
-            parts, interrupted = self._searched(way, self._deadline.share(share))
+            parts, interrupted = self._searched(way, self._deadline.share(self._share()))
         except (UsageError, LocatedError) as error:
             self._refusal = error
         else:
@@ -151,39 +147,28 @@ class CompositionSearch:
             ledger.scope = self._scope(self._done)
             late = self._deadline.before(-SOON_SECONDS)  # for what came at the last moment
             if interrupted:
-                late = late.sooner(STOPPING_SECONDS)
+                late = late.sooner(SHORT_SECONDS)
             yield from self._composed(parts, late)
             if interrupted:
                 self._agenda.stop(INTERRUPTED)
-        combining = ledger.request.collective.combining
-        if not (self._done or self._ways or combining) and self._refusal is not None:
+        others = self._done or self._ways or self._whole.collective.combining
+        if not others and self._refusal is not None:
             raise self._refusal
-
-    def _bound(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
-        """The whole's bound for any number of steps, before the parts are searched.
-
-        Most claims rest on it, and the time may be over at the end.
-        """
-        with bounds_until(ledger.bounds, until):
-            bound = ledger.bound(None)
-        yield bound
 
     def _claim(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """Proves what can be proved about the compositions: where a gap is open, others follow."""
-        self._found = ledger.frontier()
-        if ledger.on_points is not None:
-            ledger.on_points(self._found)
+        self._found = ledger.report()
         return iter(())
 
     def _searched(self, way: Sequence[Collective], deadline: Deadline) -> tuple[list[Part], bool]:
         """A way's parts with what is found of them, and whether a person stopped the search."""
-        request, ledger = self._ledger.request, self._ledger
-        parts = [Part(self._parts.request(way, collective)) for collective in way]
-        interrupted = False
+        parts, interrupted = [Part(self._request(way, part)) for part in way], False
         for i, part in enumerate(parts):
-            # Each leaves as much time to those after it that are not the same over again.
-            questions = self._parts.questions(way[i:], self._frontiers.knows)
-            until = deadline.share(1 / max(1, questions))
+            left: list[SearchRequest] = []  # each leaves as much time to those after it
+            for asked in (other.asked for other in parts[i:]):
+                if not (self._frontiers.knows(asked) or any(same_problem(asked, x) for x in left)):
+                    left.append(asked)
+            until = deadline.share(1 / max(1, len(left)))
             same = [other for other in parts[i:] if same_problem(other.asked, part.asked)]
 
             def on_points(found: Frontier, same: Sequence[Part] = same) -> None:
@@ -195,12 +180,43 @@ class CompositionSearch:
             frontier = self._frontiers.search(SearchTask(asked, until, on_points, proving=False))
             for other in same:
                 other.points = frontier.points
-            ledger.complete &= frontier.complete
+            self._ledger.complete &= frontier.complete
             interrupted = frontier.interrupted
             if interrupted:
                 break
-        ledger.log.began(request.collective.name)
+        self._ledger.log.began(self._whole.collective.name)
         return parts, interrupted
+
+    def _request(self, way: Sequence[Collective], part: Collective) -> SearchRequest:
+        """The request for one part, within what the whole leaves it."""
+        whole = self._whole
+        max_steps, max_chunks = whole.max_steps, whole.max_chunks
+        if max_steps is not None:
+            max_steps = max(0, max_steps - self._least_steps([x for x in way if x is not part]))
+        if max_chunks is not None and part is not way[0]:
+            max_chunks = self._most_chunks(part, max_chunks)
+        # How fast the whole is, each part does not tell by itself.
+        return replace(
+            whole,
+            collective=part,
+            max_steps=max_steps,
+            max_chunks=max_chunks,
+            aim=None,
+            is_part=True,
+        )
+
+    def _most_chunks(self, part: Collective, most: int) -> int:
+        """The largest C of a part that goes with a C of the whole up to a limit; else the limit."""
+        nodes, whole = self._whole.topology.num_nodes, self._whole.collective
+        for chunks in filter(self._ledger.bounds.admits, range(most, 0, -1)):
+            found = part_chunks(part, nodes, len(whole.tabulate(nodes, chunks).pre))
+            if found is not None:
+                return found
+        return most
+
+    def _least_steps(self, parts: Sequence[Collective]) -> int:
+        """The fewest steps that parts can have, one after the other."""
+        return sum(BoundsTable(self._whole.topology, part).least_steps for part in parts)
 
     def _compose_meanwhile(self, way: Sequence[Collective], parts: Sequence[Part]) -> None:
         """Passes on what can be composed while parts are searched, now and then."""
@@ -209,9 +225,9 @@ class CompositionSearch:
             return
         began, points = now(), ledger.points
         complete, ledger.complete = ledger.complete, False
-        for row in self._search.background_rows(self._search.turns(), lists=False):
-            if row.is_ready:
-                self._agenda.turn(row)
+        arrived = self._search.background_row(self._search.turns(), lists=False)
+        if arrived.is_ready:
+            self._agenda.turn(arrived)
         for point in self._composed(parts, self._deadline.sooner(SAVE_SECONDS)):
             ledger.record(point, COMPOSITIONS)
         if ledger.points is not points:
@@ -219,15 +235,10 @@ class CompositionSearch:
             self._agenda.report(at_once=True)
             ledger.scope = scope
         ledger.complete = complete
-        spent = now() - began
-        self._again = Deadline.after(max(self._save_seconds, SELDOM * spent))
+        self._again = Deadline.after(max(self._save_seconds, SELDOM * (now() - began)))
 
     def _composed(self, parts: Sequence[Part], deadline: Deadline) -> Iterator[Event]:
-        """The points that can be composed of what is known of the parts.
-
-        Args:
-            deadline: after it no more are composed.
-        """
+        """The points that can be composed of what is known of the parts until then."""
         try:
             yield from self._compositions.points(parts, deadline)
         except OutOfTimeError:
@@ -239,7 +250,7 @@ class CompositionSearch:
         """The engines for algorithms that are no compositions, where these leave room; seeds of the
         whole go on beside them.
         """
-        ledger, request = self._ledger, self._ledger.request
+        ledger, request = self._ledger, self._whole
         if self._deadline.passed:
             ledger.complete = False
             return []
@@ -253,7 +264,7 @@ class CompositionSearch:
             request,
             strategy=Strategy.CERTIFIED,
             max_steps=last if request.max_steps is None else min(last, request.max_steps),
-            max_chunks=request.max_chunks or _DIRECT_MULTIPLES * source.least_chunks,
+            max_chunks=request.max_chunks or source.max_chunks // 2,  # compositions have more
             time_limit=self._deadline.seconds,
         )
         candidates = CandidateSource(direct, ledger.bounds)
@@ -262,53 +273,41 @@ class CompositionSearch:
 
     def _is_far(self) -> bool:
         """Whether what is known is far from what is proved."""
-        ledger = self._ledger
-        ends = [p.bandwidth for p in ledger.points] + [f.limit for f in ledger.families]
-        best = min(ends, default=None)
-        return best is None or best > FAR * ledger.source.least_bandwidth
+        best = self._ledger.cheapest()
+        return best is None or best > FAR * self._ledger.source.least_bandwidth
 
     @property
     def _is_wide(self) -> bool:
         """Whether seeds of the whole have a first look only."""
         return self._search.size > Size.MEDIUM
 
-    def _share_of_parts(self) -> float:
-        """The less, the more seeds of the whole have found: what they go on with has the rest."""
-        shares = self._search.shares
-        by_themselves = self._is_wide and self._search.seeds.in_background
-        return shares.parts_far if by_themselves or self._is_far() else shares.parts
-
-    def _share_again(self) -> float:
-        """Little, where seeds of the whole leave other ways little to find."""
-        shares = self._search.shares
-        return shares.other_ways if self._is_far() else shares.other_ways_near
+    def _share(self) -> float:
+        """The share of the parts of a way: the less, the more seeds of the whole have found."""
+        shares, far = self._search.shares, self._is_far()
+        if self._done:
+            return shares.other_ways if far else shares.other_ways_near
+        far = far or (self._is_wide and self._search.seeds.in_background)
+        return shares.parts_far if far else shares.parts
 
     def _may_gain(self, way: Sequence[Collective]) -> bool:
         """Whether another way may find something better: it has the steps of its parts at least."""
-        least, ledger = sum(map(self._parts.least_steps, way)), self._ledger
-        bound = ledger.source.least_bandwidth
-        if any(p.steps <= least and p.bandwidth <= bound for p in ledger.points):
-            return False
-        return gaps_are_open(ledger.points, ledger.source)
-
-    def _is_of_use(self, steps: int, bandwidth: Fraction) -> bool:
-        """Whether a point of these costs is beaten by none that is known."""
-        points = self._ledger.points
-        return not any(p.steps <= steps and p.bandwidth <= bandwidth for p in points)
+        best = self._ledger.best(self._least_steps(way))
+        meets = best is not None and best <= self._ledger.source.least_bandwidth
+        return not meets and self._ledger.gaps_are_open()
 
     def _lost(self, why: str) -> None:
         self._ledger.complete = False
-        self._answers.lost(why)
+        self._search.answers.lost(why)
 
     def _scope(self, ways: Sequence[str]) -> str:
         """Among what was searched, in words."""
-        listed = "; ".join(ways) or "none within the limits"
+        listed, answers = "; ".join(ways) or "none within the limits", self._search.answers
         if self._search.alone:
             return (
-                f"nothing, only what {self._answers.backend_name} constructs of the whole and of "
-                f"the parts of compositions ({listed})"
+                f"nothing, only what {answers.backend_name} constructs of the whole and of the "
+                f"parts of compositions ({listed})"
             )
-        seeds = " and what seeds construct" if self._answers.seeding.seeds else ""
+        seeds = " and what seeds construct" if answers.seeding.seeds else ""
         return f"compositions ({listed}){seeds}"
 
 

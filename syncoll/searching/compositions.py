@@ -21,7 +21,7 @@ from syncoll.errors import ModelError, UsageError
 from syncoll.model import Algorithm, Collective, Instance, OrbitAlgorithm
 from syncoll.results.frontier import Point
 from syncoll.searching.decompose import composed
-from syncoll.searching.parts import Part
+from syncoll.searching.parts import Part, joint_point
 from syncoll.searching.shares import NEAR
 
 __all__ = ["Compositions", "Room"]
@@ -69,7 +69,7 @@ class Compositions:
     ) -> None:
         self._collective, self._is_of_use, self._lost = collective, is_of_use, lost
         self._admits, self._room = admits, room or Room()
-        self._tried: dict[tuple[int, ...], Choice] = {}
+        self._tried: set[tuple[Algorithm, ...]] = set()
         self._made: list[tuple[int, Fraction]] = []
         self._per_chunk: Fraction | None = None
         self._seconds_per_send = 0.0
@@ -90,18 +90,13 @@ class Compositions:
             began = now()
             with interrupted_at(deadline):
                 solved = self._solved(parts, choice)
-            self._tried[_numbers(choice)] = choice  # which keeps the algorithms, and their numbers
+            self._tried.add(_algorithms(choice))
             if solved is None:
                 continue
             self._seconds_per_send = (now() - began) / max(1, self._listed(choice))
             instance = solved[0]
             self._per_chunk = Fraction(instance.num_chunks, instance.chunks)
-            point = Point(
-                *solved,
-                "+".join(dict.fromkeys(p.encoding for p in choice)),
-                "+".join(dict.fromkeys(p.backend for p in choice)),
-                sum(p.seconds for p in choice),
-            )
+            point = joint_point(solved, choice)
             if not self._admits(point):
                 continue
             share, promised = Fraction(point.rounds, instance.num_chunks), _share_of_rounds(choice)
@@ -114,16 +109,13 @@ class Compositions:
         """What is worth making: another choice that promises no more than one that was made is
         not, and comes only where that could not be made.
         """
-        left = [c for c in product(*(p.points for p in parts)) if _numbers(c) not in self._tried]
+        left = [c for c in product(*(p.points for p in parts)) if _algorithms(c) not in self._tried]
         while left := [choice for choice in left if self._promises(choice)]:
             first: list[Choice] = []
-            for choice in sorted(
-                left, key=lambda c: (_steps(c), _share_of_rounds(c), self._listed(c))
-            ):
+            for choice in sorted(left, key=self._order):
                 if not first or _share_of_rounds(choice) < _share_of_rounds(first[-1]):
                     first.append(choice)
-            taken = set(map(_numbers, first))
-            left = [choice for choice in left if _numbers(choice) not in taken]
+            left = [choice for choice in left if choice not in first]
             for choice in sorted(first, key=self._listed):
                 if self._promises(choice):  # another may have come meanwhile
                     yield choice
@@ -142,22 +134,17 @@ class Compositions:
         self, parts: Sequence[Part], choice: Sequence[Point]
     ) -> tuple[Instance, Algorithm] | None:
         """One point of each part, one after the other, verified; None where that cannot be."""
-        sizes = self._sizes(choice)
         try:
-            solved = []
-            for part, point, size in zip(parts, choice, sizes or (), strict=False):
-                one = part.solved(point, size)
-                if one is not None:
-                    solved.append(one)
-            if len(solved) == len(parts):
-                return composed(solved, self._collective)
+            made = zip(parts, choice, self._sizes(choice) or (), strict=False)
+            solved = [part.solved(point, size) for part, point, size in made]
+            if solved and None not in solved:
+                return composed([one for one in solved if one], self._collective)
             self._lost("a composition was not made whose parts could not be cut alike")
-            return None
         except ModelError:  # refined, these parts do not tile the collective's chunks
-            return None
+            pass
         except UsageError as error:  # its sends would have to be listed
             self._lost(str(error))
-            return None
+        return None
 
     def _sizes(self, choice: Sequence[Point]) -> list[int] | None:
         """Into how many chunks each part cuts what all nodes have; None for too many sends."""
@@ -195,8 +182,8 @@ def _sends_per_chunk(choice: Sequence[Point]) -> Fraction:
     return sum((Fraction(sends, p.instance.num_chunks) for sends, p in listed), Fraction(0))
 
 
-def _numbers(choice: Choice) -> tuple[int, ...]:
-    return tuple(id(point.algorithm) for point in choice)
+def _algorithms(choice: Choice) -> tuple[Algorithm, ...]:
+    return tuple(point.algorithm for point in choice)
 
 
 def _steps(choice: Choice) -> int:

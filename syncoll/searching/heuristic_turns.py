@@ -24,17 +24,10 @@ from syncoll.ledger.ledger import Ledger
 from syncoll.ledger.request import SearchRequest
 from syncoll.ledger.sizes import Size, size_of
 from syncoll.plugins import SeedLimits
-from syncoll.searching.heuristics import BUSY, Found, Heuristics
+from syncoll.searching.heuristics import BUSY, Heuristics
 from syncoll.searching.shares import LONG_SECONDS, SHORT_SECONDS, shares_of
 
 __all__ = ["HeuristicTurns"]
-
-_PROCESS_SECONDS = 4.0
-"""With less time no seed works in the background: its process needs most of that to begin."""
-
-_LATE_SECONDS = 1.5
-"""The last proposals come so long before the deadline, and what is left is for the proof of claims.
-"""
 
 _IDLE = 0.1
 """When seeds use only this part of a turn, and find nothing, they have come to their end."""
@@ -44,7 +37,6 @@ class HeuristicTurns:
     """The engine of the seeds in one search.
 
     Args:
-        seeds: at work on the collective.
         request: the limits of what they construct.
         deadline: of the whole search.
         alone: whether no solver is asked.
@@ -54,6 +46,7 @@ class HeuristicTurns:
 
     Attributes:
         exhausted: whether they find nothing more in the time that there is.
+        waited: whether the solver's turn has come, see `wait`.
     """
 
     def __init__(
@@ -69,9 +62,8 @@ class HeuristicTurns:
         self.seeds, self._request, self._deadline = seeds, request, deadline
         self._alone, self._proving, self._asked = alone, proving, asked
         self._shares = shares_of(request.topology)
-        self._claims = deadline.before(min(_LATE_SECONDS, deadline.left() * self._shares.claims))
-        self._asked_before = 0.0
-        self._round_seconds = LONG_SECONDS
+        self._claims = deadline.before(min(SHORT_SECONDS, deadline.left() * self._shares.claims))
+        self._asked_before, self._round_seconds = 0.0, LONG_SECONDS
         self.exhausted = self.waited = False
         seeds.shows_families = shows_families(request)
 
@@ -82,8 +74,40 @@ class HeuristicTurns:
 
     def first(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """Their points before any solver is asked."""
+        request, ends, shares, seeds = self._request, self._deadline, self._shares, self.seeds
+        alone, size, combining = (
+            self._alone,
+            size_of(request.topology),
+            request.collective.combining,
+        )
+        small, left = size <= Size.SMALL, max(0.0, until.left())
+        begins = 2 * SHORT_SECONDS  # with less time a process would come too late
+        timed = begins < ends.left() < math.inf
+        part = shares.alone if alone else shares.before_solver
+        within = until.share(part if self._proving else shares.unproved)
+        work, slowest = within.seconds, math.inf
+        if not alone and (self._proving or until.is_never):
+            work = shares.seed_seconds
+            if small:
+                slowest = shares.seed_seconds  # a solver is sooner
+            if not until.is_never:
+                low, high = shares.seeds_combining if combining else shares.seeds
+                work = min(max(work, low * left), high * left)
+        soon = not alone and small
+        most = shares.seed_seconds if soon else LONG_SECONDS
+        patience = min(most, left * shares.patience)
+        hard = (combining or size > Size.TINY) and LONG_SECONDS <= ends.left() < math.inf
+        background, wait = None, 0.0
+        possible = seeds.in_background or ends.left() >= begins
+        useful = not soon or hard or (bool(seeds.warm_starts) and timed)
+        if not alone and self._proving and possible and useful:
+            background = ends.before(SHORT_SECONDS)
+            if not seeds.in_background and (hard or not soon):
+                most = shares.seed_seconds if soon and not combining else LONG_SECONDS
+                wait = min(most, until.left(), ends.left() * shares.waiting)
+        limits = self._limits(work, within)
         self._announce(ledger)
-        return self._first(until)
+        return seeds.turn(limits, patience, slowest, background=background, wait=wait)
 
     def again(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """A turn as long as the solver had.
@@ -93,12 +117,12 @@ class HeuristicTurns:
         seconds = self._asked() - self._asked_before
         self._asked_before += seconds
         self._announce(ledger)
-        return self._next(seconds, until.sooner(BUSY * seconds), 0.0)
+        return self._next(seconds, until.sooner(BUSY * seconds))
 
     def more(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """Another turn with all the time until then."""
         self._announce(ledger)
-        return self._next(until.left(), until, 0.0)
+        return self._next(until.left(), until)
 
     def arrivals(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """The proposals that have come from the background by now."""
@@ -143,42 +167,10 @@ class HeuristicTurns:
         idle = now() - began < _IDLE * min(seconds, until.seconds or seconds)
         self.exhausted = self._deadline.is_never or idle
 
-    def _first(self, within: Deadline) -> Iterator[Found]:
-        request, ends, shares = self._request, self._deadline, self._shares
-        alone, small = self._alone, size_of(request.topology) <= Size.SMALL
-        combining, seeds = request.collective.combining, self.seeds
-        left = max(0.0, within.left())
-        part = shares.alone if alone else shares.before_solver
-        until = within.share(part if self._proving else shares.unproved)
-        work, slowest = until.seconds, math.inf
-        if not alone and (self._proving or within.is_never):
-            work = shares.seed_seconds
-            if small:
-                slowest = shares.seed_seconds  # a solver is sooner
-            if not within.is_never:
-                low, high = shares.seeds_combining if combining else shares.seeds
-                work = min(max(work, low * left), high * left)
+    def _next(self, work: float, until: Deadline, wait: float = 0.0) -> Iterator[Event]:
+        """Another turn of so many seconds of work, in the background where that is possible."""
         limits = self._limits(work, until)
-        soon = not alone and small
-        most = shares.seed_seconds if soon else LONG_SECONDS
-        patience = min(most, left * shares.patience)
-        hard = combining or size_of(request.topology) > Size.TINY
-        hard = hard and LONG_SECONDS <= ends.left() < math.inf
-        warm = bool(seeds.warm_starts) and _PROCESS_SECONDS < ends.left() < math.inf
-        short = not seeds.in_background and ends.left() < _PROCESS_SECONDS
-        if alone or not self._proving or short or (soon and not (hard or warm)):
-            return seeds.turn(limits, patience, slowest)
-        wait = 0.0
-        if not seeds.in_background and (hard or not soon):
-            most = shares.seed_seconds if soon and not combining else LONG_SECONDS
-            wait = min(most, within.left(), ends.left() * shares.waiting)
-        background = ends.before(_LATE_SECONDS)
-        return seeds.turn(limits, patience, slowest, background=background, wait=wait)
-
-    def _next(self, work: float, until: Deadline, wait: float) -> Iterator[Found]:
-        """Another turn, of so many seconds of work for all together."""
-        limits = self._limits(work, until)
-        self.seeds.go_to_background(limits, self._deadline.before(_LATE_SECONDS))
+        self.seeds.go_to_background(limits, self._deadline.before(SHORT_SECONDS))
         return self.seeds.turn(limits, wait=wait)
 
     def _limits(self, seconds: float | None = None, until: Deadline = NEVER) -> SeedLimits:

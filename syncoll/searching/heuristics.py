@@ -25,23 +25,22 @@ from syncoll.clock import is_counted, took
 from syncoll.deadline import Deadline, interrupted_at
 from syncoll.errors import OutOfTimeError, PluginError, SyncollError, VerificationError
 from syncoll.ledger.incumbents import within
-from syncoll.model import Algorithm, Collective, Instance, Topology
+from syncoll.model import Collective, Topology
 from syncoll.plugins import Proposal, SeedLimits, SeedRecord
 from syncoll.plugins.guard import calling
 from syncoll.results.family import Family
 from syncoll.results.frontier import Point
-from syncoll.searching.heuristic_state import ChosenSeed, HeuristicState, Proposals
-from syncoll.searching.seed_process import SeedProcess
-from syncoll.searching.shares import SHORT_SECONDS
-from syncoll.searching.worker_messages import (
-    Failed,
-    FamilyFound,
+from syncoll.searching.chosen_seed import ChosenSeed, HeuristicState, Proposals
+from syncoll.searching.seed_process import (
+    Failure,
     Finished,
-    Message,
     Proposed,
     Refused,
+    SeedProcess,
     SeedRequest,
 )
+from syncoll.searching.shares import SHORT_SECONDS
+from syncoll.solving.worker import Failed
 from syncoll.trust import require_valid
 from syncoll.trust.families import require_family
 from syncoll.trust.replay import as_counted
@@ -176,7 +175,7 @@ class Heuristics:
                 for state in self._states
                 if not (state.ended or state.in_background)
                 and (state.seed.named or state.seed.record.first_seconds <= slowest)
-                and self._seconds >= state.stopped_after
+                and self._seconds >= (state.stopped_after or 0)
             ]
             for i, state in enumerate(states):
                 record = state.seed.record
@@ -242,9 +241,7 @@ class Heuristics:
                             self._proposes(message.seed)
                             yield found
                             until = until.sooner(SOON_SECONDS)
-                case FamilyFound():
-                    self._sent.append(message.family)
-                case Message():
+                case Failure():
                     self._report(message.text)
                 case Refused():
                     self._refuses(message.seed, message.why)
@@ -258,10 +255,13 @@ class Heuristics:
 
     def _verified(self, message: Proposed) -> list[Found]:
         """A proposal from the background; nothing where it is wrong or a family beats it."""
-        name, found = message.seed, list[Found]()
+        name, found, family = message.seed, list[Found](), message.family
         state = next(state for state in self._states if state.seed.record.name == name)
+        if isinstance(family, Family):
+            self._sent.append(family)
+        elif family is not None:
+            family = self._sent[family]
         with self._guarded(state), calling(f"seed {name}"):
-            family = None if message.family is None else self._sent[message.family]
             proposal = replace(message.proposal, family=family)
             found += self._accepted(name, proposal, message.seconds)
         return found
@@ -427,26 +427,24 @@ class Heuristics:
         self.families = (*self.families, kept)
         return kept
 
-    def _asked(self, chunks: int, algorithm: Algorithm) -> Instance:
-        return self.collective.instantiate(
-            self.topology, chunks=chunks, steps=algorithm.steps, rounds=algorithm.rounds
-        )
-
     def _point(self, name: str, proposal: Proposal, seconds: float) -> Point:
         """A proposal as a point, at its tightest and verified."""
-        algorithm = proposal.algorithm.tightened(self.topology)
-        took(_UNITS_PER_SEND * algorithm.num_listed)
-        instance = self._asked(proposal.chunks, algorithm)
-        try:
-            require_valid(instance, algorithm)
-        except VerificationError:
-            where = as_counted(instance, algorithm)
-            if where is self.topology:
-                raise
+        took(_UNITS_PER_SEND * proposal.algorithm.num_listed)
+        where = self.topology
+        while True:
             algorithm = proposal.algorithm.tightened(where)
-            instance = self._asked(proposal.chunks, algorithm)
-            require_valid(instance, algorithm)
-        return Point(instance, algorithm, "seed", name, seconds)
+            steps, rounds = algorithm.steps, algorithm.rounds
+            instance = self.collective.instantiate(
+                self.topology, chunks=proposal.chunks, steps=steps, rounds=rounds
+            )
+            try:
+                require_valid(instance, algorithm)
+            except VerificationError:
+                before, where = where, as_counted(instance, algorithm)
+                if before is not self.topology or where is self.topology:
+                    raise
+            else:
+                return Point(instance, algorithm, "seed", name, seconds)
 
 
 class Seeding:

@@ -11,20 +11,14 @@ from dataclasses import dataclass
 from syncoll.deadline import Deadline
 from syncoll.model import Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecord
+from syncoll.plugins.turns import Turn
 from syncoll.results import Frontier
-from syncoll.searching.heuristic_state import ChosenSeed
+from syncoll.searching.chosen_seed import ChosenSeed
 
-__all__ = ["Clock", "KnownAlgorithms", "Search", "known_seed"]
+__all__ = ["KnownAlgorithms", "Search", "known_seed"]
 
 Search = Callable[[Topology, Collective, Deadline, Sequence[ChosenSeed]], Frontier]
 """Finds a frontier by a deadline, with known algorithms as seeds; it says if it was interrupted."""
-
-
-@dataclass
-class Clock:
-    """The deadline of a seed's turn; each later turn sets it anew."""
-
-    until: Deadline
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +27,12 @@ class KnownAlgorithms:
 
     Args:
         collective: its name.
-        proposals: algorithms of it there, verified or not, as far as the clock allows.
+        proposals: algorithms of it there, verified or not, as far as a turn allows.
     """
 
     topology: Topology
     collective: str
-    proposals: Callable[[Clock], Iterable[Proposal]]
+    proposals: Callable[[Turn], Iterable[Proposal]]
 
     def is_asked(self, topology: Topology, collective: Collective) -> bool:
         """Whether the question is about this collective on this topology."""
@@ -54,17 +48,12 @@ def known_seed(
     weight: float = 1.0,
 ) -> ChosenSeed:
     """The seed that proposes what is known of the question it is asked."""
-
-    def fits(topology: Topology, collective: Collective) -> Answer:
-        if any(one.is_asked(topology, collective) for one in known):
-            return Answer(True)
-        return Answer(False, "nothing is known of it")
-
+    seed = _Seed(known)
     record = SeedRecord(
         name,
         summary,
-        lambda: _Seed(known),
-        fits=fits,
+        lambda: seed,
+        fits=seed.fits,
         first_seconds=first_seconds,
         weight=weight,
         counts_copies=True,
@@ -72,9 +61,14 @@ def known_seed(
     return ChosenSeed(record, {})
 
 
+@dataclass(frozen=True)
 class _Seed:
-    def __init__(self, known: Sequence[KnownAlgorithms]) -> None:
-        self._known = known
+    known: Sequence[KnownAlgorithms]
+
+    def fits(self, topology: Topology, collective: Collective) -> Answer:
+        if any(one.is_asked(topology, collective) for one in self.known):
+            return Answer(True)
+        return Answer(False, "nothing is known of it")
 
     def propose(
         self,
@@ -82,12 +76,7 @@ class _Seed:
         collective: Collective,
         limits: SeedLimits,
         options: Mapping[str, OptionValue],
-    ) -> Generator[Proposal, SeedLimits | None, None]:
-        clock = Clock(limits.deadline())
-        for known in self._known:
-            if known.is_asked(topology, collective):
-                for proposal in known.proposals(clock):
-                    sent = yield proposal
-                    if sent is not None:
-                        clock.until = sent.deadline()
-                return
+    ) -> Generator[Proposal | None, SeedLimits | None]:
+        turn = Turn(limits)
+        asked = (one for one in self.known if one.is_asked(topology, collective))
+        yield from turn.run(proposal for one in asked for proposal in one.proposals(turn))

@@ -32,7 +32,8 @@ from syncoll.results import Solution
 from syncoll.results.frontier import Point
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.candidate_solver import solved_point
-from syncoll.searching.symmetric import found_group
+from syncoll.searching.shares import found_group
+from syncoll.searching.symmetric import LEVELS, MOST_SENDS
 from syncoll.searching.time_schedule import QUICK_SECONDS
 from syncoll.symmetry import Action, FreeGroup
 
@@ -40,10 +41,6 @@ __all__ = ["LargeNeighbourhoods", "Window"]
 
 _NARROWEST = 3
 """Steps; narrower windows have had next to nothing to give."""
-
-_MOST_SENDS, _MOST_WHOLE = 100_000, 1_000_000
-"""Chunks times links times steps of a window, counted by orbits, and without orbits: most of these
-come too early or too late to be variables."""
 
 _NEAR = Fraction(11, 10)
 """Algorithms that cost at most so many times the least known may become the best."""
@@ -124,6 +121,7 @@ class _Incumbent:
     tried: set[tuple[int, int]] = field(default_factory=set)
 
 
+@dataclass(eq=False)
 class LargeNeighbourhoods:
     """The engine that makes known algorithms shorter.
 
@@ -131,9 +129,10 @@ class LargeNeighbourhoods:
         source: the limits of the search.
     """
 
-    def __init__(self, ledger: Ledger, source: CandidateSource, answers: AnswerSource) -> None:
-        self._ledger, self._source, self._answers = ledger, source, answers
-        self._over: set[tuple[int, int, int]] = set()
+    ledger: Ledger
+    source: CandidateSource
+    answers: AnswerSource
+    _over: set[tuple[int, int, int]] = field(default_factory=set, init=False)
 
     def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """Points of shorter algorithms.
@@ -144,7 +143,9 @@ class LargeNeighbourhoods:
         Args:
             until: when nothing more is asked for.
         """
-        points = self._worth(point for point in ledger.warm_starts.points if ledger.keeps(point))
+        points = self._worth(
+            point for point in ledger.warm_starts.points.values() if ledger.keeps(point)
+        )
         if not points:
             return
         one = points[0].instance
@@ -178,10 +179,10 @@ class LargeNeighbourhoods:
     def _finer(self, incumbent: _Incumbent, group: FreeGroup) -> _Incumbent | None:
         """The same with every chunk cut in two, where a round less is a smaller part of all."""
         instance = incumbent.instance
-        fits = self._sends(instance, _NARROWEST) * 2 <= _MOST_WHOLE
-        most, chunks = self._source.most_rounds(instance.steps), 2 * instance.chunks
+        fits = self._sends(instance, _NARROWEST) * 2 <= MOST_SENDS
+        most, chunks = self.source.most_rounds(instance.steps), 2 * instance.chunks
         within = most is None or 2 * instance.rounds - 1 <= most
-        if not (fits and within and chunks <= self._source.max_chunks):
+        if not (fits and within and chunks <= self.source.max_chunks):
             return None
         return _incumbent(*refine(instance, incumbent.algorithm, 2), group)
 
@@ -189,12 +190,12 @@ class LargeNeighbourhoods:
         """For each S the cheapest algorithm, if it is not far from the best that is known."""
         found: dict[int, Point] = {}
         for point in sorted(points, key=lambda p: (p.bandwidth, p.chunks)):
-            best = self._ledger.best(point.steps)
+            best = self.ledger.best(point.steps)
             if (
                 _numbers(point.instance) not in self._over
                 and not point.instance.combining
                 and point.steps >= _NARROWEST
-                and self._sends(point.instance, _NARROWEST) <= _MOST_WHOLE
+                and self._sends(point.instance, _NARROWEST) <= MOST_SENDS
                 and (best is None or point.bandwidth <= best * _NEAR)
             ):
                 found.setdefault(point.steps, point)
@@ -204,8 +205,8 @@ class LargeNeighbourhoods:
         """Whether nothing is left to gain with so many steps, or with so many chunks."""
         instance = incumbent.instance
         low, best = (
-            self._ledger.bounds.known(instance.steps),
-            self._ledger.best(instance.steps),
+            self.ledger.bounds.known(instance.steps),
+            self.ledger.best(instance.steps),
         )
         if best is not None and best <= low:
             return True  # another one is
@@ -219,7 +220,7 @@ class LargeNeighbourhoods:
         while incumbent.width <= instance.steps:
             width = incumbent.width
             most = self._sends(instance, width)
-            if most > min(_MOST_SENDS * order, _MOST_WHOLE):
+            if most > min(LEVELS[-1].sends * order, MOST_SENDS):
                 return None
             places = [(a, a + width) for a in range(instance.steps - width + 1)]
             left = [place for place in places if place not in incumbent.tried]
@@ -234,9 +235,9 @@ class LargeNeighbourhoods:
     def _ask(self, incumbent: _Incumbent, window: Window, until: Deadline) -> Solution | None:
         instance = incumbent.instance
         candidate = Candidate(instance.steps, instance.rounds - 1, instance.chunks)
-        self._ledger.log.observer.trying(candidate)
+        self.ledger.log.observer.trying(candidate)
         assert window.instance is not None
-        pending = self._answers.ask(
+        pending = self.answers.ask(
             window.instance, QUICK_SECONDS, until=until, groups=incumbent.groups
         )
         try:
@@ -249,7 +250,7 @@ class LargeNeighbourhoods:
             raise
         # What is no algorithm for the window refutes nothing.
         found = Verdict.UNKNOWN if solution.algorithm is None else Verdict.SAT
-        self._ledger.log.observer.settled(candidate, found, solution.total_seconds)
+        self.ledger.log.observer.settled(candidate, found, solution.total_seconds)
         return solution
 
     @staticmethod

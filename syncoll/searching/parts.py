@@ -1,27 +1,31 @@
-"""Part: a part of a composition, what is asked for it, and how its points become algorithms of it.
+"""What is searched for a part of a composition, and how its points become algorithms of the part.
 
-Points of an inverse are those of its dual.  Few of them are ever composed, so that each is turned
-round when it is, and not before.
+An inverse is searched as its dual on the topology with every link reversed (SCCL paper, section
+3.5).  Few points of a part are ever composed; each is inverted when it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import Protocol
+from weakref import WeakKeyDictionary
 
 from syncoll.deadline import Deadline
 from syncoll.ledger.bounds_table import BoundsTable
 from syncoll.ledger.ledger import OnPoints
 from syncoll.ledger.request import SearchRequest
-from syncoll.model import Algorithm, Collective, Instance, recut
-from syncoll.model.chunk_lookup import part_chunks
+from syncoll.model import Algorithm, Instance, Topology, recut
+from syncoll.model.derived import dual_of
+from syncoll.results.family import Family, Part as FamilyPart, backwards
 from syncoll.results.frontier import Frontier, Point
 from syncoll.searching.decompose import inverted
-from syncoll.searching.duals import Dual
+from syncoll.trust.families import require_family
 
-__all__ = ["Part", "PartRequests", "PartSearch", "SearchTask", "same_problem", "underlying"]
+__all__ = ["Dual", "Part", "PartSearch", "SearchTask", "joint_point", "same_problem"]
 
 Solved = tuple[Instance, Algorithm]
 
@@ -49,7 +53,115 @@ class PartSearch(Protocol):
         """That of a part."""
 
     def knows(self, request: SearchRequest) -> bool:
-        """Whether a question, or that which it turns out to be, was asked before."""
+        """Whether it was searched before."""
+
+
+class Dual:
+    """The search of an inverse as that of its dual on the topology with every link reversed.
+
+    Where that is the topology itself the dual is searched on it, so that it makes no difference
+    which of the two was asked for.
+
+    Args:
+        request: for the inverse of a collective that moves data.
+
+    Attributes:
+        asked: the request for the dual.
+    """
+
+    def __init__(self, request: SearchRequest) -> None:
+        dual, nodes = request.collective.dual, request.topology.num_nodes
+        assert dual is not None
+        self._request, bounds = request, BoundsTable(request.topology, request.collective)
+        least, most = bounds.least_chunks(request.max_chunks), request.max_chunks
+        # C of the inverse divided by that of the dual is the same for each C.
+        self._per_dual = Fraction(least, dual_of(request.collective, dual, nodes, least))
+        self._admits = bounds.admits
+        reversed_topology = request.topology.reversed()
+        itself = reversed_topology.same_as(request.topology)
+        searched = request.topology if itself else reversed_topology
+        self._turned = _positions(searched, reversed_topology)
+        self.asked = replace(
+            request,
+            topology=searched,
+            collective=dual,
+            max_chunks=None if most is None else int(most / self._per_dual),
+            aim=None if request.aim is None else request.aim.for_dual(self._per_dual),
+        )
+        # A frontier is inverted as often as it is reported; its algorithms stay the same.
+        self._solved = cache(self.inverted)
+        self._family = cache(self._inverted_family)
+
+    @classmethod
+    def of(cls, request: SearchRequest) -> Dual | None:
+        """None where a collective is searched as it stands."""
+        dual = request.collective.dual
+        # What the inverse of a reduction asks for is moved, and needs no dual.
+        return None if dual is None or dual.combining else cls(request)
+
+    def inverted(self, instance: Instance, algorithm: Algorithm) -> Solved:
+        """An algorithm of the dual as one of the inverse, verified."""
+        request = self._request
+        return inverted((instance, algorithm), request.collective, request.topology)
+
+    def frontier(self, found: Frontier) -> Frontier:
+        """That of the dual as one of the inverse; points, bounds and open claims carry over."""
+        assert found.evidence is not None  # a search always leaves some
+        request, per_dual = self._request, self._per_dual
+        evidence = found.evidence.renumbered(self._turned).inverse(per_dual, self._admits)
+        limit, settings = evidence.max_chunks, {**found.settings, "inverse_of": found.collective}
+        if settings.get("max_chunks") is not None:
+            settings["max_chunks"] = limit
+        scope = re.sub(rf"C <= {found.evidence.max_chunks}\b", f"C <= {limit}", found.scope)
+        claims = (
+            replace(
+                claim,
+                low=claim.low / per_dual,
+                high=None if claim.high is None else claim.high / per_dual,
+            )
+            for claim in found.open
+        )
+        return replace(
+            found,
+            topology=request.topology,
+            collective=request.collective.name,
+            points=tuple(map(self._point, found.points)),
+            scope=f"inverses of {found.collective}: {scope}",
+            settings=settings,
+            refuted=(),
+            open=tuple(claims),
+            least_bandwidth=found.least_bandwidth / per_dual,
+            evidence=evidence,
+            families=tuple(map(self._family, found.families)),
+        )
+
+    def _point(self, point: Point) -> Point:
+        instance, algorithm = self._solved(point.instance, point.algorithm)
+        bound = None if point.bound is None else point.bound * point.chunks / instance.chunks
+        return replace(point, instance=instance, algorithm=algorithm, bound=bound)
+
+    def _inverted_family(self, family: Family) -> Family:
+        """A family of the dual as one of the inverse, verified.
+
+        Raises:
+            ModelError: when the inverse has other chunks.
+            VerificationError: when a member, run backwards, is wrong.
+        """
+
+        def invert(part: FamilyPart) -> FamilyPart:
+            return FamilyPart(*self.inverted(part.instance, part.algorithm))
+
+        turned = backwards(family, invert)
+        require_family(turned)
+        return turned
+
+
+def _positions(one: Topology, other: Topology) -> list[int]:
+    """For each bound of a topology its position in one that has the same in another order."""
+    there: dict[tuple[object, object], list[int]] = {}
+    for i, bound in enumerate(other.bounds):
+        there.setdefault((bound.links, bound.kind), []).append(i)
+    return [there[bound.links, bound.kind].pop(0) for bound in one.bounds]
 
 
 class Part:
@@ -59,27 +171,15 @@ class Part:
         request: for its frontier.
 
     Attributes:
-        asked: what is searched for it: the request, or that for its dual.
+        asked: the request that is searched for it: itself, or that for its dual.
         points: what was found of that.
     """
 
     def __init__(self, request: SearchRequest) -> None:
-        self.request = request
-        self._dual = Dual(request) if _is_turned(request.collective) else None
+        self.request, self._dual = request, Dual.of(request)
         self.asked = request if self._dual is None else self._dual.asked
-        self._points: tuple[Point, ...] = ()
-        self._solved: dict[tuple[int, int], Solved] = {}
-
-    @property
-    def points(self) -> tuple[Point, ...]:
-        """Those of what is asked for it: of its dual, where that is searched for it."""
-        return self._points
-
-    @points.setter
-    def points(self, points: Iterable[Point]) -> None:
-        self._points = tuple(points)
-        known = {id(point.algorithm) for point in self._points}
-        self._solved = {key: value for key, value in self._solved.items() if key[0] in known}
+        self.points: Sequence[Point] = ()
+        self._solved: WeakKeyDictionary[Algorithm, dict[int, Solved]] = WeakKeyDictionary()
 
     def solved(self, point: Point, chunks: int) -> Solved | None:
         """One of the points as an algorithm of the part.
@@ -93,72 +193,13 @@ class Part:
         Raises:
             ModelError: when the inverse has other chunks for its C.
         """
-        key = id(point.algorithm), chunks
-        if key not in self._solved:
+        known = self._solved.setdefault(point.algorithm, {})
+        if chunks not in known:
             found = _cut(point, chunks)
             if found is None:
                 return None
-            if self._dual is not None:
-                found = inverted(found, self.request.collective, self.request.topology)
-            self._solved[key] = found
-        return self._solved[key]
-
-
-class PartRequests:
-    """The requests for the parts of a composition.
-
-    Args:
-        whole: the request for the composition.
-        bounds: of the composition.
-    """
-
-    def __init__(self, whole: SearchRequest, bounds: BoundsTable) -> None:
-        self._whole, self._bounds = whole, bounds
-
-    def request(self, way: Sequence[Collective], part: Collective) -> SearchRequest:
-        """The request for one part, within what the whole leaves it."""
-        request = self._whole
-        max_steps, max_chunks = request.max_steps, request.max_chunks
-        if max_steps is not None:
-            others = sum(self.least_steps(other) for other in way if other is not part)
-            max_steps = max(0, max_steps - others)
-        if max_chunks is not None and part is not way[0]:
-            max_chunks = self._largest_size(part, max_chunks)
-        # How fast the whole is, each part does not tell by itself.
-        return replace(
-            request,
-            collective=part,
-            max_steps=max_steps,
-            max_chunks=max_chunks,
-            aim=None,
-            is_part=True,
-        )
-
-    def least_steps(self, part: Collective) -> int:
-        """The fewest steps that a part can have."""
-        return BoundsTable(self._whole.topology, part).least_steps
-
-    def questions(self, parts: Sequence[Collective], knows: Callable[[SearchRequest], bool]) -> int:
-        """How many searches these parts need.
-
-        Args:
-            knows: whether one was made before.
-        """
-        asked: list[SearchRequest] = []
-        for part in parts:
-            request = underlying(replace(self._whole, collective=part, aim=None))
-            if not knows(request) and not any(same_problem(request, other) for other in asked):
-                asked.append(request)
-        return len(asked)
-
-    def _largest_size(self, part: Collective, most: int) -> int:
-        """The largest C of a part that goes with a C of the whole up to a limit; else the limit."""
-        nodes, whole = self._whole.topology.num_nodes, self._whole.collective
-        for chunks in (c for c in range(most, 0, -1) if self._bounds.admits(c)):
-            found = part_chunks(part, nodes, len(whole.tabulate(nodes, chunks).pre))
-            if found is not None:
-                return found
-        return most
+            known[chunks] = found if self._dual is None else self._dual.inverted(*found)
+        return known[chunks]
 
 
 def _cut(point: Point, chunks: int) -> Solved | None:
@@ -169,24 +210,16 @@ def _cut(point: Point, chunks: int) -> Solved | None:
     return recut(point.instance, point.algorithm, int(own)) if own.denominator == 1 else None
 
 
-def underlying(request: SearchRequest) -> SearchRequest:
-    """The request for the dual by which an inverse is searched; others as they are."""
-    dual = request.collective.dual
-    if dual is None or not _is_turned(request.collective):
-        return request
-    aim, topology = request.aim, request.topology
-    if aim is not None:
-        ours, theirs = (x.least_chunks(topology.num_nodes) for x in (request.collective, dual))
-        aim = None if not ours or not theirs or ours % theirs else aim.for_dual(ours // theirs)
-    return replace(request, topology=topology.reversed(), collective=dual, aim=aim)
-
-
 def same_problem(one: SearchRequest, two: SearchRequest) -> bool:
     """Whether two requests are about the same collective on the same links."""
     return one.collective == two.collective and one.topology.same_as(two.topology)
 
 
-def _is_turned(collective: Collective) -> bool:
-    """Whether a collective is searched as its dual, whose points are turned round."""
-    dual = collective.dual
-    return dual is not None and not dual.combining
+def joint_point(solved: Solved, choice: Sequence[Point]) -> Point:
+    """The point of an algorithm that was made of one point of each part."""
+    return Point(
+        *solved,
+        "+".join(dict.fromkeys(point.encoding for point in choice)),
+        "+".join(dict.fromkeys(point.backend for point in choice)),
+        sum(point.seconds for point in choice),
+    )

@@ -16,12 +16,9 @@ from syncoll.deadline import OutOfTimeError
 from syncoll.ledger.ledger import OnPoints
 from syncoll.results.frontier import Frontier, known_cost
 from syncoll.searching.agenda import OUT_OF_MEMORY
+from syncoll.searching.shares import NEAR
 
 __all__ = ["in_passes"]
-
-_NEAR = 1.01
-"""So many times the bound is near enough, and a pass that comes nearer by no more is the last
-(`benchmarks/allreduce.py`: later passes gained less than 1 %)."""
 
 
 def in_passes(
@@ -51,8 +48,7 @@ def in_passes(
             if found is None:
                 raise
             found = replace(found, interrupted=True)
-        lost = found.interrupted or OUT_OF_MEMORY in losses
-        if lost or _is_near(found) or (before is not None and not _is_nearer(found, before)):
+        if found.interrupted or OUT_OF_MEMORY in losses or _is_last(found, before):
             break
     assert found is not None
     complete = not (found.interrupted or losses)
@@ -76,19 +72,14 @@ def _excess(frontier: Frontier, steps: Iterable[int]) -> tuple[int, float]:
     return missing, exp(sum(found) / len(found)) if found else 1.0
 
 
-def _steps_of(frontier: Frontier) -> list[int]:
-    """From the fewest possible to those of the last point."""
+def _is_last(frontier: Frontier, before: Frontier | None) -> bool:
+    """Whether little is open, or little more was found or proved than in the pass before."""
     last = max((point.steps for point in frontier.points), default=frontier.least_steps)
-    return list(range(frontier.least_steps, last + 1))
-
-
-def _is_near(frontier: Frontier) -> bool:
-    """Whether little is open."""
-    return not frontier.open or _excess(frontier, _steps_of(frontier)) <= (0, _NEAR)
-
-
-def _is_nearer(frontier: Frontier, before: Frontier) -> bool:
-    """Whether more was found or proved, by more than a little."""
-    steps = _steps_of(frontier)
-    (missing, gap), (missed, was) = _excess(frontier, steps), _excess(before, steps)
-    return missing < missed or gap * _NEAR < was
+    steps = range(frontier.least_steps, last + 1)
+    missing, gap = _excess(frontier, steps)
+    if not frontier.open or (missing, gap) <= (0, float(NEAR)):
+        return True
+    if before is None:
+        return False
+    missed, was = _excess(before, steps)
+    return missing >= missed and gap * float(NEAR) >= was

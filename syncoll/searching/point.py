@@ -23,16 +23,14 @@ from syncoll.model.derived import dual_instance
 from syncoll.results import Solution
 from syncoll.results.solution import NO_FORMULA
 from syncoll.searching.decompose import Decomposition, composed, inverted_solution
+from syncoll.searching.shares import found_group
 from syncoll.solving import Solver
-from syncoll.symmetry import Action, FreeGroup, free_symmetry
+from syncoll.symmetry import Action, FreeGroup
 
 if TYPE_CHECKING:  # what the bounds of parts need is loaded for compositions alone
     from syncoll.ledger.bounds_table import BoundsTable
 
 __all__ = ["decided_as", "solve_directly", "solve_one", "solve_symmetrically"]
-
-_SHARE_OF_GROUP = 0.2
-"""The part of a time limit that is spent on finding symmetry, at most."""
 
 
 def solve_one(
@@ -186,7 +184,7 @@ class _One(Decomposition[Instance, Solution]):
         """With the largest free group that is found soon, then with its subgroups."""
         began, until = time.perf_counter(), self._deadline
         table = question.table
-        group = free_symmetry(question.topology, table, until.share(_SHARE_OF_GROUP), thorough=True)
+        group = found_group(question.topology, table, until)
         found = time.perf_counter() - began
         groups = tuple(group.chain())
         solution = solve_symmetrically(

@@ -6,16 +6,16 @@ sums and compositions come before them (`sum_search`, `composition_search`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
 
 from syncoll.deadline import NEVER, Deadline
-from syncoll.ledger.bounds_table import BoundsTable, in_turn
+from syncoll.ledger.bounds_table import in_turn
 from syncoll.ledger.candidates import CandidateSource
-from syncoll.ledger.events import BOUNDS, Bound, Event
-from syncoll.ledger.incumbents import unbeaten
+from syncoll.ledger.events import BOUNDS, Event
 from syncoll.ledger.ledger import INTERRUPTED, Ledger
-from syncoll.ledger.proof_state import gaps_are_open
 from syncoll.ledger.request import Strategy
 from syncoll.ledger.sizes import Size, size_of
 from syncoll.results.frontier import Frontier, Point
@@ -25,10 +25,10 @@ from syncoll.searching.candidate_solver import CandidateSolver
 from syncoll.searching.heuristic_turns import HeuristicTurns
 from syncoll.searching.heuristics import Heuristics
 from syncoll.searching.large_neighbourhood import LargeNeighbourhoods
-from syncoll.searching.shares import LONG_SECONDS, NEAR, shares_of
-from syncoll.searching.symmetric import SymmetricSearch
+from syncoll.searching.shares import FAR, LONG_SECONDS, NEAR, shares_of
+from syncoll.searching.symmetric import MANY_SENDS, SymmetricSearch
 
-__all__ = ["PointBounds", "Search", "bounds_until"]
+__all__ = ["PointBounds", "Search"]
 
 NEIGHBOURHOODS, SYMMETRIC = "large neighbourhoods", "symmetric"
 """The names of their rows."""
@@ -63,8 +63,7 @@ class Search:
         self.alone, self.small = answers.solver is None, self.size <= Size.SMALL
         self.proving = proving or self.small
         self.agenda = Agenda(ledger, deadline, answers.begin, answers.cancel_all, answers.lost)
-        self.bounds = PointBounds(ledger)
-        self._claimed, self._limited = 0, False
+        self.bounds, self._claimed = PointBounds(ledger), 0
         ledger.bounds.again(deadline)
         seeds.log_turn = ledger.log.turn
 
@@ -89,25 +88,17 @@ class Search:
         names = self.answers.backend_name, SYMMETRIC, NEIGHBOURHOODS
         return HeuristicTurns(
             self.seeds,
-            self.ledger.limits,
+            self.ledger.request,
             self.deadline,
             alone=self.alone,
             proving=self.proving,
             asked=lambda: self.agenda.spent(*names),
         )
 
-    def background_rows(self, turns: HeuristicTurns, *, lists: bool) -> list[Work]:
+    def background_row(self, turns: HeuristicTurns, *, lists: bool) -> Work:
         """First of all: the seeds' proposals that have come meanwhile."""
-        return [
-            Work(
-                SEEDS,
-                turns.arrivals,
-                lambda: self.seeds.have_arrived,
-                turns=None,
-                lists=lists,
-                quiet=True,
-            )
-        ]
+        run, seeds = turns.arrivals, self.seeds
+        return Work(SEEDS, run, lambda: seeds.have_arrived, once=False, lists=lists, quiet=True)
 
     def rows(self, source: CandidateSource | None = None, *, begun: bool = False) -> list[Work]:
         """The table of engines for a collective as it stands.
@@ -118,83 +109,85 @@ class Search:
         """
         ledger, seeds = self.ledger, self.seeds
         source = source or ledger.source
-        turns, certified = self.turns(), source.request.strategy is Strategy.CERTIFIED
+        request, turns = source.request, self.turns()
+        certified = request.strategy is Strategy.CERTIFIED
         asks = self.proving and not self.alone
         solver = CandidateSolver(ledger, source, self.answers, self.deadline)
         solving = Work(self.answers.backend_name, solver.run, solves=True)
+        # There it decides most candidates before the slower seeds have made anything.
+        soon = asks and self.size is Size.TINY and self.deadline.is_never
+        soon = soon and not request.collective.combining
 
         def wanted() -> bool:
-            families = ledger.families
-            return gaps_are_open(unbeaten(ledger.points, families), source, families)
+            return ledger.gaps_are_open(source)
 
-        def enough(point: Point) -> bool:
-            """Whether nothing is better in either cost or within the limits."""
-            fewest = point.steps <= source.least_steps
-            if fewest and ledger.bounds.is_met:
+        def enough(_: Point) -> bool:
+            """Whether nothing is better in either cost or within the limits, or the solver soon
+            finds what is.
+            """
+            fewest, bounds = ledger.best(source.least_steps), ledger.bounds
+            if (
+                fewest is not None
+                and fewest <= (1 if solving.had or not soon else FAR) * bounds.cut
+            ):
                 return True
-            limited = certified and self.proving and source.request.max_steps is not None
+            limited = certified and self.proving and request.max_steps is not None
             return limited and self.small and not wanted()
 
-        rows = self.background_rows(turns, lists=True)
+        of_seeds = partial(Work, SEEDS, lists=True, quiet=True, enough=enough)
+        rows = [self.background_row(turns, lists=True)]
         if not self.small:  # claims rest on this slow bound; the end is too late
-            rows.append(Work(BOUNDS, lambda *_: [self.cut()]))
+            rows.append(Work(BOUNDS, _cut))
         # On a small network a solver may be as fast once they had their time.
         first = turns.arrivals if begun and self.small and not self.alone else turns.first
-        rows.append(Work(SEEDS, first, lists=True, quiet=True, enough=enough))
-
-        def before() -> bool:
-            return solving.had == 0
-
-        rows += self._claim_rows(lambda: before() and not self.small, before)
-        rows.append(Work(BOUNDS, self._any_steps))
+        rows.append(of_seeds(first))
+        if self.alone:
+            rows.append(Work(BOUNDS, self.limit_bounds))
+        rows += [*self._claim_rows(solving), Work(BOUNDS, self.any_steps)]
         if asks:
             for_seeds = self.size > (Size.TINY if seeds.warm_starts else Size.WIDE)
             rows.append(
-                Work(
-                    SEEDS,
+                of_seeds(
                     turns.wait,
                     lambda: for_seeds and seeds.in_background and not turns.waited and wanted(),
-                    turns=None,
-                    lists=True,
-                    quiet=True,
-                    enough=enough,
+                    once=False,
                 )
             )
+            if soon:  # the seeds that it was asked before
+                rows.append(of_seeds(turns.first, lambda: solver.is_stuck))
             if certified:
                 rows += self._stuck_rows(solver, source, turns)
             rows.append(solving)
         if certified:
-            rows += self._claim_rows(lambda: True, lambda: True)
+            rows += self._claim_rows()
             rows.append(
-                Work(
-                    SEEDS,
+                of_seeds(
                     turns.go_on,
                     lambda: bool(seeds.waiting) and not turns.exhausted and wanted(),
-                    turns=None,
-                    lists=True,
-                    quiet=True,
-                    enough=enough,
+                    once=False,
                 )
             )
         return rows
 
-    def _claim_rows(self, bounds: Callable[[], bool], claims: Callable[[], bool]) -> list[Work]:
+    def _claim_rows(self, solving: Work | None = None) -> list[Work]:
         """What follows a turn of seeds: bounds of their points while they go on in the background,
         and a report.
 
         Args:
-            bounds: whether such bounds are wanted now, and `claims` whether a report is.
+            solving: the row of the solver, where they come before it.
         """
 
-        def aside() -> bool:
-            return bounds() and self.seeds.in_background and self.proving and self.bounds.is_ready
-
         def due() -> bool:
-            return claims() and self.agenda.gained(SEEDS) > self._claimed
+            before = solving is None or solving.had == 0
+            return before and self.agenda.gained(SEEDS) > self._claimed
+
+        def aside() -> bool:
+            wanted = solving is None or (solving.had == 0 and not self.small)
+            return wanted and self.seeds.in_background and self.proving and self.bounds.is_ready
 
         return [
-            Work(BOUNDS, self.bounds.run, aside, turns=None),
-            Work(BOUNDS, self._claim, due, turns=None),
+            Work(BOUNDS, self.bounds.run, aside, once=False),
+            Work(BOUNDS, self._claim, due, once=False),
         ]
 
     def _claim(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
@@ -203,7 +196,6 @@ class Search:
         if self._claimed:
             soon = bool(self.seeds.warm_starts)
         self._claimed = self.agenda.gained(SEEDS)
-        self.proofs(ledger, until)
         self.agenda.report(at_once=soon)
         return iter(())
 
@@ -216,7 +208,7 @@ class Search:
             turns.again,
             lambda: solver.is_stuck and turns.are_due,
             share=self.shares.again,
-            turns=None,
+            once=False,
             lists=True,
             thorough=True,
         )
@@ -224,81 +216,68 @@ class Search:
             return [again]
         symmetric = SymmetricSearch(self.ledger, source, self.answers)
         neighbourhoods = LargeNeighbourhoods(self.ledger, source, self.answers)
+        large = source.bounds.num_sends(source.least_chunks, source.least_steps) >= MANY_SENDS
         shares, combining = self.shares, source.request.collective.combining
+        rows = [
+            (NEIGHBOURHOODS, neighbourhoods.run, shares.neighbourhoods),
+            (
+                SYMMETRIC,
+                symmetric.run,
+                shares.symmetric_combining if combining else shares.symmetric,
+            ),
+            (NEIGHBOURHOODS, neighbourhoods.run, shares.neighbourhoods),
+        ]
         return [
             Work(
                 name,
                 run,
-                lambda: symmetric.is_large or solver.is_stuck,
+                lambda: large or solver.is_stuck,
                 share=share,
                 seconds=_NEIGHBOUR_SECONDS,
                 solves=True,
             )
-            for name, run, share in (
-                (NEIGHBOURHOODS, neighbourhoods.run, shares.neighbourhoods),
-                (
-                    SYMMETRIC,
-                    symmetric.run,
-                    shares.symmetric_combining if combining else shares.symmetric,
-                ),
-                (NEIGHBOURHOODS, neighbourhoods.run, shares.neighbourhoods),
-            )
+            for name, run, share in rows
         ] + [again]
 
-    def cut(self) -> Bound:
-        """The bound for any number of steps that is found at once."""
-        with self.ledger.bounds.at_once():
-            return self.ledger.bound(None)
-
-    def _any_steps(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
-        self.proofs(ledger, until)
+    def any_steps(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
+        """The bound for any number of steps; others follow only where they matter."""
         yield ledger.bound(None)
         if not self.proving:
-            ledger.bounds.until(NEVER.sooner(0.0))
+            ledger.bounds.deadline = NEVER.sooner(0.0)
 
-    def proofs(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
-        """Limits the time of all further bounds, once, where no solver's time is saved by them."""
-        if self.alone and not self._limited:
-            self._limited = True
-            ledger.bounds.until(self.deadline.sooner(LONG_SECONDS))
+    def limit_bounds(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
+        """Limits the time of all further bounds: no solver's time is saved by them."""
+        ledger.bounds.deadline = self.deadline.sooner(LONG_SECONDS)
         return iter(())
 
 
-@contextmanager
-def bounds_until(bounds: BoundsTable, until: Deadline) -> Iterator[None]:
-    """While it lasts, no bound is begun later."""
-    usual = bounds.deadline
-    bounds.until(min(until, usual, key=Deadline.left))
-    try:
-        yield
-    finally:
-        bounds.until(usual)
+def _cut(ledger: Ledger, until: Deadline) -> Iterator[Event]:
+    """The bound for any number of steps that is found at once."""
+    with ledger.bounds.at_once():
+        bound = ledger.bound(None)
+    yield bound
 
 
+@dataclass
 class PointBounds:
     """The engine that bounds the S of the incumbents, those far from what is proved first."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self._bounded: set[int] = set()
+    ledger: Ledger
+    _bounded: set[int] = field(default_factory=set)
 
     @property
     def is_ready(self) -> bool:
         """Whether some S has no bound of its own yet, and there is time for it."""
-        left = any(point.steps not in self._bounded for point in self._ledger.points)
-        return left and not self._ledger.bounds.deadline.passed
+        left = any(point.steps not in self._bounded for point in self.ledger.points)
+        return left and not self.ledger.bounds.deadline.passed
 
     def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """Bounds for one S after the other."""
-        with bounds_until(ledger.bounds, until):
-            while self.is_ready:
-                steps = self._next(ledger)
-                self._bounded.add(steps)
-                yield ledger.bound(steps)
-
-    def _next(self, ledger: Ledger) -> int:
-        waiting = [point for point in ledger.points if point.steps not in self._bounded]
-        known = ledger.bounds.known
-        far = [p for p in waiting if p.bandwidth > known(p.steps) * NEAR]
-        among = {point.steps for point in far or waiting}
-        return next(s for s in in_turn(p.steps for p in ledger.points) if s in among)
+        while self.is_ready:
+            waiting = [point for point in ledger.points if point.steps not in self._bounded]
+            known = ledger.bounds.known
+            far = [p for p in waiting if p.bandwidth > known(p.steps) * NEAR]
+            among = {point.steps for point in far or waiting}
+            steps = next(s for s in in_turn(p.steps for p in ledger.points) if s in among)
+            self._bounded.add(steps)
+            yield ledger.bound(steps)

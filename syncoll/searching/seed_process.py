@@ -8,19 +8,62 @@ machine, so that a small machine has one only where its search takes long.
 from __future__ import annotations
 
 import pickle
+from typing import NamedTuple
 
+from syncoll.model import Collective, Topology
+from syncoll.plugins import Proposal, SeedLimits
 from syncoll.processes import available_cores
-from syncoll.searching.worker_messages import SeedRequest
+from syncoll.results.family import Family
+from syncoll.searching.chosen_seed import ChosenSeed
 from syncoll.solving.connection import RESTING, WorkerConnection
 
-__all__ = ["SeedProcess"]
+__all__ = ["Failure", "Finished", "Proposed", "Refused", "SeedProcess", "SeedRequest"]
+
+
+class SeedRequest(NamedTuple):
+    """To the process, once: what to construct, in the time of all seeds together."""
+
+    seeds: tuple[ChosenSeed, ...]
+    topology: Topology
+    collective: Collective
+    limits: SeedLimits
+
+
+class Proposed(NamedTuple):
+    """From it: a seed's proposal, after so many seconds.
+
+    Args:
+        proposal: without its family, which has many members.
+        family: it comes with the first proposal that has it; others have its number from 0.
+    """
+
+    seed: str
+    proposal: Proposal
+    seconds: float
+    family: Family | int | None = None
+
+
+class Failure(NamedTuple):
+    """From it: what went wrong, in words."""
+
+    text: str
+
+
+class Refused(NamedTuple):
+    """From it: why a seed that a user named has no idea."""
+
+    seed: str
+    why: str
+
+
+class Finished(NamedTuple):
+    """From it: these seeds have come to their end."""
+
+    seeds: tuple[str, ...]
 
 
 class SeedProcess(WorkerConnection):
     """Seeds at work.
-
-    Args:
-        request: what they construct.
 
     Raises:
         OSError: when no process can be started.

@@ -6,22 +6,15 @@ Nothing is verified here: the search verifies every proposal.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import cast
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 from syncoll.plugins import Proposal
 from syncoll.results.family import Family
-from syncoll.results.frontier import Point
 from syncoll.searching.heuristics import Heuristics
+from syncoll.searching.seed_process import Failure, Finished, Proposed, Refused, SeedRequest
 from syncoll.searching.shares import LONG_SECONDS
-from syncoll.searching.worker_messages import (
-    FamilyFound,
-    Finished,
-    Message,
-    Proposed,
-    Refused,
-    SeedRequest,
-)
 from syncoll.solving.worker import failure, opened, send
 
 __all__ = ["construct", "main"]
@@ -55,7 +48,6 @@ def construct(request: SeedRequest, tell: Send, turn: float = LONG_SECONDS) -> N
     stops a seed that resumes in the midst of its work.
 
     Args:
-        tell: sends a message.
         turn: seconds of the first turn of several seeds; each further one takes twice as long.
     """
     run, ends = _PassingOn(request, tell), request.limits.deadline()
@@ -67,21 +59,11 @@ def construct(request: SeedRequest, tell: Send, turn: float = LONG_SECONDS) -> N
         seconds = ends.seconds if alone else turn
         for _ in run.turn(replace(request.limits, seconds=seconds, until=ends)):
             pass
-        ended = tuple(name for name in working if name not in run.waiting)
-        if ended:
+        if ended := tuple(name for name in working if name not in run.waiting):
             tell(Finished(ended))
         working = run.waiting
         turn *= 2
     tell(Finished(working))
-
-
-@dataclass(frozen=True)
-class _Size:
-    """The least costs of a proposal that was not looked at."""
-
-    steps: int
-    rounds: int
-    chunks: int
 
 
 class _PassingOn(Heuristics):
@@ -92,24 +74,19 @@ class _PassingOn(Heuristics):
             request.seeds,
             request.topology,
             request.collective,
-            lambda text: tell(Message(text)),
+            lambda text: tell(Failure(text)),
             lambda name, why: tell(Refused(name, why)),
             warm_starts=request.limits.known,
         )
         self._tell = tell
 
-    def _accepted(self, name: str, proposal: Proposal, seconds: float) -> tuple[Point]:
-        number = self._number(proposal.family)
-        self._tell(Proposed(name, replace(proposal, family=None), seconds, number))
-        return (cast("Point", _Size(0, 0, proposal.chunks)),)
-
-    def _number(self, family: Family | None) -> int | None:
-        """The number of a family, which is sent when it comes up for the first time."""
-        if family is None:
-            return None
-        for i, known in enumerate(self._seen):
-            if known is family:
-                return i
-        self._tell(FamilyFound(family))
-        self._seen.append(family)
-        return len(self._seen) - 1
+    def _accepted(self, name: str, proposal: Proposal, seconds: float) -> tuple[Any]:
+        family: Family | int | None = proposal.family
+        known = [i for i, one in enumerate(self._seen) if one is family]
+        if isinstance(family, Family) and not known:
+            self._seen.append(family)
+        elif known:
+            family = known[0]
+        self._tell(Proposed(name, replace(proposal, family=None), seconds, family))
+        # The least costs that it may have: it is not looked at here.
+        return (SimpleNamespace(steps=0, rounds=0, chunks=proposal.chunks),)

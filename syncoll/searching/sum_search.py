@@ -23,7 +23,7 @@ from syncoll.model import Algorithm, Collective, Instance, recut
 from syncoll.model.derivation import overlay, refine, same_chunks
 from syncoll.results.frontier import Frontier, Point
 from syncoll.searching.agenda import Work
-from syncoll.searching.parts import PartSearch, SearchTask
+from syncoll.searching.parts import PartSearch, SearchTask, joint_point
 from syncoll.searching.search import Search
 from syncoll.searching.shares import LONG_SECONDS
 from syncoll.trust import require_valid
@@ -119,12 +119,7 @@ def _laid(choice: Sequence[Point], request: SearchRequest) -> Point | None:
     if found is None:
         return None
     require_valid(*found)
-    return Point(
-        *found,
-        "+".join(dict.fromkeys(point.encoding for point in choice)),
-        "+".join(dict.fromkeys(point.backend for point in choice)),
-        sum(point.seconds for point in choice),
-    )
+    return joint_point(found, choice)
 
 
 def _cut_alike(choice: Sequence[Point], whole: Collective, nodes: int) -> list[Solved] | None:

@@ -30,15 +30,13 @@ from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.events import Event
 from syncoll.ledger.ledger import Ledger
 from syncoll.ledger.request import Candidate
-from syncoll.model import Topology
-from syncoll.model.rows import RelationTable
 from syncoll.results.proof import Refuted
 from syncoll.searching.answers import AnswerSource, PendingAnswer
 from syncoll.searching.candidate_solver import solved_point
-from syncoll.searching.shares import shares_of
-from syncoll.symmetry import FreeGroup, free_symmetry
+from syncoll.searching.shares import FAR, found_group
+from syncoll.symmetry import FreeGroup
 
-__all__ = ["SymmetricSearch", "found_group"]
+__all__ = ["LEVELS", "MANY_SENDS", "MOST_SENDS", "SymmetricSearch"]
 
 
 class _Level(NamedTuple):
@@ -54,15 +52,12 @@ class _Level(NamedTuple):
 
 
 # From seconds for torus(4,4) alltoall to the largest formulas of `benchmarks/exchanges.py`.
-_LEVELS = (_Level(1.0, 5_000), _Level(4.0, 20_000), _Level(15.0, 60_000), _Level(40.0, 150_000))
+LEVELS = (_Level(1.0, 5_000), _Level(4.0, 20_000), _Level(15.0, 60_000), _Level(40.0, 150_000))
 
-_MANY_SENDS, _MOST_SENDS = 10_000, 1_500_000
+MANY_SENDS, MOST_SENDS = 10_000, 1_500_000
 """Chunks times links times steps: with fewer a solver is often quick with the whole formula, and
 symmetric algorithms are looked for only once it was not; with more the whole formula, which is
 built first, is too large for the memory."""
-
-_MOST_RATIO = 4
-"""Where nothing is known, R/C of so many times the bound is asked for at most."""
 
 
 @dataclass
@@ -86,6 +81,7 @@ class _Asked(NamedTuple):
     answer: PendingAnswer
 
 
+@dataclass(eq=False)
 class SymmetricSearch:
     """The engine that looks for better symmetric algorithms than are known.
 
@@ -93,16 +89,9 @@ class SymmetricSearch:
         source: the candidates.
     """
 
-    def __init__(self, ledger: Ledger, source: CandidateSource, answers: AnswerSource) -> None:
-        self._ledger, self._source, self._answers = ledger, source, answers
-        self._turns = [_Turn(s) for s in range(source.least_steps, source.max_steps + 1) if s]
-        nodes = source.bounds.topology.num_nodes
-        self._table = source.bounds.collective.tabulate(nodes, source.least_chunks)
-
-    @property
-    def is_large(self) -> bool:
-        """Whether a solver is unlikely to be quick with the whole formula of any candidate."""
-        return self._sends(self._source.least_chunks, self._source.least_steps) >= _MANY_SENDS
+    ledger: Ledger
+    source: CandidateSource
+    answers: AnswerSource
 
     def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """Points, and what solvers refute for all algorithms; nothing where there is no symmetry.
@@ -110,18 +99,22 @@ class SymmetricSearch:
         Args:
             until: when nothing more is asked for.
         """
-        source = self._source
-        if self._sends(source.least_chunks, source.least_steps) > _MOST_SENDS:
+        source, bounds = self.source, self.source.bounds
+        if bounds.num_sends(source.least_chunks, source.least_steps) > MOST_SENDS:
             return
-        topology = source.bounds.topology
-        groups = tuple(found_group(topology, self._table, until).chain())
+        turns = [_Turn(s) for s in range(source.least_steps, source.max_steps + 1) if s]
+        topology = bounds.topology
+        table = bounds.collective.tabulate(topology.num_nodes, source.least_chunks)
+        groups = tuple(found_group(topology, table, until).chain())
         if not groups:
             return
         asked: deque[_Asked] = deque()
         try:
             while True:
-                while len(asked) < self._answers.width and not until.passed:
-                    one = self._next({one.turn.steps for one in asked}, groups, until)
+                while len(asked) < self.answers.width and not until.passed:
+                    busy = {one.turn.steps for one in asked}
+                    free = [turn for turn in turns if turn.steps not in busy]
+                    one = self._next(free, groups, until)
                     if one is None:
                         break
                     asked.append(one)
@@ -139,17 +132,17 @@ class SymmetricSearch:
                 failed = turn.failed.get(candidate.chunks, 0)
                 turn.failed[candidate.chunks] = max(failed, candidate.rounds)
                 if solution.verdict is Verdict.UNSAT:
-                    numbers = candidate.steps, candidate.rounds, candidate.chunks
-                    yield Refuted(*numbers, solution.encoding, solution.backend)
+                    yield Refuted(*candidate.numbers, solution.encoding, solution.backend)
         finally:
             for one in asked:
                 one.answer.cancel()
 
-    def _next(self, busy: set[int], groups: Sequence[FreeGroup], until: Deadline) -> _Asked | None:
+    def _next(
+        self, free: Sequence[_Turn], groups: Sequence[FreeGroup], until: Deadline
+    ) -> _Asked | None:
         """The next question, about an S of which nothing is asked now."""
-        free = [turn for turn in self._turns if turn.steps not in busy]
         for turn in sorted(free, key=lambda turn: (turn.level, turn.asked, turn.steps)):
-            while turn.level < len(_LEVELS):
+            while turn.level < len(LEVELS):
                 left = self._left(turn, groups[0].order)
                 if left:
                     candidate = left[len(left) // 2 if turn.failed else 0]
@@ -163,17 +156,19 @@ class SymmetricSearch:
 
         Of those with the same R/C the one with the fewest chunks stands for all.
         """
-        source, steps, below = self._source, turn.steps, self._ledger.best(turn.steps)
+        source, steps, below = self.source, turn.steps, self.ledger.best(turn.steps)
         most = source.most_rounds(steps)
         rows = []
         for chunks in source.admitted():
-            if self._sends(chunks, steps) > min(_LEVELS[turn.level].sends * order, _MOST_SENDS):
+            if source.bounds.num_sends(chunks, steps) > min(
+                LEVELS[turn.level].sends * order, MOST_SENDS
+            ):
                 break
             if source.bounds.least_steps > steps:
                 continue
             bound = source.bounds.known(steps)
             low = max(steps, ceil(bound * chunks), turn.failed.get(chunks, 0) + 1)
-            limit = bound * _MOST_RATIO if below is None else below
+            limit = 2 * FAR * bound if below is None else below
             high = ceil(limit * chunks) - 1
             rounds = np.arange(low, (high if most is None else min(most, high)) + 1)
             rows.append(np.stack([rounds, np.full_like(rounds, chunks)], axis=1))
@@ -184,25 +179,14 @@ class SymmetricSearch:
         _, first = np.unique(pairs[:, 0] / pairs[:, 1], return_index=True)
         return [Candidate(steps, rounds, chunks) for rounds, chunks in pairs[first].tolist()]
 
-    def _sends(self, chunks: int, steps: int) -> int:
-        """About how many sends there are to choose from, which are the formula's variables."""
-        links, least = len(self._source.bounds.topology.links), self._source.least_chunks
-        return len(self._table) * chunks // least * links * steps
-
     def _ask(
         self, turn: _Turn, candidate: Candidate, groups: Sequence[FreeGroup], until: Deadline
     ) -> _Asked:
         turn.asked += 1
-        self._ledger.log.observer.trying(candidate)
-        bounds, seconds = self._source.bounds, _LEVELS[turn.level].seconds
-        if (limit := self._source.request.point_limit) is not None:
+        self.ledger.log.observer.trying(candidate)
+        bounds, seconds = self.source.bounds, LEVELS[turn.level].seconds
+        if (limit := self.source.request.point_limit) is not None:
             seconds = min(seconds, limit)
         instance = bounds.instance(candidate.chunks, candidate.steps, candidate.rounds)
-        hint = self._ledger.warm_starts.nearest(instance)
-        return _Asked(turn, candidate, self._answers.ask(instance, seconds, hint, until, groups))
-
-
-def found_group(topology: Topology, table: RelationTable, until: Deadline) -> FreeGroup:
-    """The largest free group that is found in an engine's share of the time for that."""
-    own = until.share(shares_of(topology).group)
-    return free_symmetry(topology, table, own, thorough=True)
+        hint = self.ledger.warm_starts.nearest(instance)
+        return _Asked(turn, candidate, self.answers.ask(instance, seconds, hint, until, groups))

@@ -7,7 +7,7 @@ must hide neither the points behind it nor those of other S.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import takewhile
 
@@ -16,7 +16,7 @@ from syncoll.ledger.ledger import StepState
 from syncoll.ledger.request import Candidate, Strategy
 from syncoll.searching.shares import SHORT_SECONDS
 
-__all__ = ["QUICK_SECONDS", "Phase", "phases"]
+__all__ = ["PHASES", "QUICK_SECONDS", "Phase"]
 
 QUICK_SECONDS, _THOROUGH_SECONDS = 5.0, 30.0
 """For each candidate in the second phase and the last two (dgx1 and a100(boxes=2) in
@@ -33,28 +33,27 @@ Phase = Callable[[CandidateSource, StepState], Passes]
 """The passes for one S, whose state the caller keeps up to date between two of them."""
 
 
+def _paper(source: CandidateSource, step: StepState) -> Passes:
+    yield source.candidates(step.steps, step.best), source.request.point_limit
+
+
 def _first(source: CandidateSource, step: StepState) -> Passes:
     """The cheapest candidate, then those with few chunks.
 
     Most often the cheapest one meets the bound, and nothing is left to do.  Otherwise a point with
     few chunks is found soon, and leaves less for more chunks to beat.
     """
-    limit = source.request.point_limit
-    if source.request.strategy is Strategy.PAPER:
-        yield source.candidates(step.steps, step.best), limit
-        return
+    seconds = source.request.point_limit or SHORT_SECONDS
     step.cheapest = next(source.candidates(step.steps, step.best), None)
-    yield [] if step.cheapest is None else [step.cheapest], limit or SHORT_SECONDS
-    yield _untried(source, step, _FEW_MULTIPLES), limit or SHORT_SECONDS
+    yield [] if step.cheapest is None else [step.cheapest], seconds
+    yield _untried(source, step, _FEW_MULTIPLES), seconds
 
 
 def _second(source: CandidateSource, step: StepState) -> Passes:
     """The cheapest candidate with more time, then those with any number of chunks."""
     limit = source.request.point_limit
-    if limit is None and step.cheapest is not None:
-        # A stronger bound may have ruled it out meanwhile.
-        again = _undecided(source, step)
-        yield [c for c in again if c == step.cheapest], 2 * QUICK_SECONDS
+    if limit is None:  # a stronger bound may have ruled it out meanwhile
+        yield [c for c in _undecided(source, step) if c == step.cheapest], 2 * QUICK_SECONDS
     yield _untried(source, step), limit or QUICK_SECONDS
 
 
@@ -63,27 +62,24 @@ def _few_chunks_again(source: CandidateSource, step: StepState) -> Passes:
 
     A larger limit on C adds many cheaper candidates, and still finds the points of a smaller one.
     """
-    if source.request.point_limit is None:
-        few = _FEW_MULTIPLES * source.least_chunks
-        yield [c for c in _undecided(source, step) if c.chunks <= few], _THOROUGH_SECONDS
+    yield _undecided(source, step, few=True), _THOROUGH_SECONDS
 
 
 def _last(source: CandidateSource, step: StepState) -> Passes:
     """The other undecided candidates, with much more time; then larger ones of the same costs."""
-    limit = source.request.point_limit
-    if limit is None:
-        few = _FEW_MULTIPLES * source.least_chunks
-        yield [c for c in _undecided(source, step) if c.chunks > few], _THOROUGH_SECONDS
+    yield _undecided(source, step, few=False), _THOROUGH_SECONDS
     # Without a limit on R candidates have no end, but none beyond these is a larger one.
     most = max((c.bandwidth for c in step.undecided), default=Fraction(0))
     rest = takewhile(lambda c: c.bandwidth <= most, source.candidates(step.steps, step.best))
-    larger = (c for c in rest if step.is_larger(c))
-    yield (c for c in larger if c not in step.tried), limit or QUICK_SECONDS
+    larger = (c for c in rest if step.is_larger(c) and c not in step.tried)
+    yield larger, source.request.point_limit or QUICK_SECONDS
 
 
-def phases(strategy: Strategy) -> tuple[Phase, ...]:
-    """Those of a strategy, each for every S before the next."""
-    return (_first,) if strategy is Strategy.PAPER else (_first, _second, _few_chunks_again, _last)
+PHASES: Mapping[Strategy, tuple[Phase, ...]] = {
+    Strategy.PAPER: (_paper,),
+    Strategy.CERTIFIED: (_first, _second, _few_chunks_again, _last),
+}
+"""Those of each strategy, each for every S before the next."""
 
 
 def _untried(
@@ -93,8 +89,18 @@ def _untried(
     return (c for c in candidates if c not in step.tried and not step.is_larger(c))
 
 
-def _undecided(source: CandidateSource, step: StepState) -> list[Candidate]:
-    """The undecided candidates in ascending order of R/C; those beyond the limit on C have one
-    chance."""
+def _undecided(
+    source: CandidateSource, step: StepState, few: bool | None = None
+) -> list[Candidate]:
+    """The undecided candidates in ascending order of R/C, none where each has its limit of time;
+    those beyond the limit on C have one chance.
+
+    Args:
+        few: those with few chunks, or the others.
+    """
+    if source.request.point_limit is not None:
+        return []
+    most = _FEW_MULTIPLES * source.least_chunks
     again = [c for c in step.undecided if c.chunks <= source.max_chunks]
+    again = [c for c in again if few is None or few == (c.chunks <= most)]
     return sorted(again, key=lambda c: (c.bandwidth, c.chunks))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 from syncoll.errors import PluginError
 from syncoll.plugins import PluginManager, resolve_options
@@ -60,7 +61,7 @@ def open_answers(
             seeding=seeding,
             further=further,
         )
-        bounds.on_miss = source.lacks
+        bounds.on_miss = partial(source.begin, lacking=True)
         yield source
 
 

@@ -16,13 +16,13 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Instance, Topology, invert
 from syncoll.plugins import SeedLimits, resolve_options
+from syncoll.plugins.turns import Turn
 from syncoll.repairing.fewer_nodes import collective_of_the_rest
 from syncoll.repairing.rip_up_reroute import BrokenAlgorithm, mended
 from syncoll.repairing.warm_start_seeds import KEPT, MENDED, carried_over, warm_start_seeds
 from syncoll.results.frontier import Costs, Point
 from syncoll.searching import ChosenSeed, constructed
 from syncoll.searching.heuristics import Heuristics
-from syncoll.searching.known_algorithms import Clock
 from syncoll.session import Session
 from syncoll.trust import require_valid, violations
 
@@ -52,7 +52,7 @@ def lose_node(topology: Topology, node: int) -> Damaged:
 
 
 def verified(machine: Damaged, rest: Collective, broken: BrokenAlgorithm) -> Iterator[Algorithm]:
-    for _, one in mended([broken], Clock(Deadline.after(20))):
+    for _, one in mended([broken], Turn(SeedLimits(until=Deadline.after(20)))):
         algorithm = one.tightened(machine.topology)
         instance = rest.instantiate(
             machine.topology,

@@ -100,9 +100,8 @@ def test_the_first_row_that_is_ready_has_a_turn() -> None:
 def test_a_turn_has_its_share_of_the_time_that_is_left() -> None:
     diary: list[str] = []
     one, two = Script(diary, "one", (50.0, SOON[1])), Script(diary, "two", SOON, SOON)
-    agenda(Counted()).run(
-        [Work("one", one.run, share=0.25), Work("two", two.run, share=0.8, seconds=30.0, turns=2)]
-    )
+    again = Work("two", two.run, lambda: again.had < 2, share=0.8, seconds=30.0, once=False)
+    agenda(Counted()).run([Work("one", one.run, share=0.25), again])
     assert one.given == [25.0]
     assert two.given == [30.0, 30.0]
 
@@ -110,7 +109,7 @@ def test_a_turn_has_its_share_of_the_time_that_is_left() -> None:
 def test_an_engine_resumes_as_often_as_it_is_ready() -> None:
     diary: list[str] = []
     script = Script(diary, "one", *[(10.0, SOON[1])] * 5)
-    row = Work("one", script.run, lambda: len(diary) < 5, seconds=5.0, turns=None)
+    row = Work("one", script.run, lambda: len(diary) < 5, seconds=5.0, once=False)
     agenda(Counted()).run([row])
     assert len(diary) == row.had == 5
 
@@ -158,7 +157,7 @@ def test_points_beyond_the_limits_are_warm_starts_alone() -> None:
     ledger = Ledger(request, {"encoding": None, "backend": "test"}, bounds, Log())
     agenda(ledger).run([Work("seeds", Script([], "seeds", (1.0, point())).run)])
     assert not ledger.points
-    assert [p.steps for p in ledger.warm_starts.points] == [3]
+    assert [p.steps for p in ledger.warm_starts.points.values()] == [3]
 
 
 def test_all_kinds_of_events_are_entered() -> None:

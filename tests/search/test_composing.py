@@ -21,12 +21,12 @@ from syncoll.ledger.ledger import Ledger
 from syncoll.model import Algorithm, Instance, Topology, inverse_of, sequence_of
 from syncoll.results import Frontier, OpenClaim, Point, Solution
 from syncoll.searching import AnswerSource, search
-from syncoll.searching.agenda import STOPPING_SECONDS
 from syncoll.searching.composition_search import CompositionSearch
 from syncoll.searching.compositions import Compositions, Room
 from syncoll.searching.parts import Part, SearchTask
 from syncoll.searching.passes import in_passes
 from syncoll.searching.search import Search
+from syncoll.searching.shares import SHORT_SECONDS
 from syncoll.solving import Solver
 from syncoll.trust import require_valid
 from tests.oracles.classics import allgather, broadcast, ring
@@ -213,7 +213,7 @@ def test_a_person_who_stops_the_search_does_not_wait_for_bounds(
         _stopped_at(solver, patch, 3, lambda: stopped.append(True))
         frontier = search(SearchRequest(ring(4), ALLREDUCE), AnswerSource(solver, prove=bound))
     assert frontier.interrupted
-    assert all(seconds <= STOPPING_SECONDS for seconds in given)
+    assert all(seconds <= SHORT_SECONDS for seconds in given)
 
 
 def _frontier(*shares: int) -> Frontier:

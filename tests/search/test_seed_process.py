@@ -13,10 +13,9 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import Answer, Proposal, SeedLimits, SeedRecord
 from syncoll.searching import Seeding, seed_worker
-from syncoll.searching.heuristic_state import ChosenSeed
+from syncoll.searching.chosen_seed import ChosenSeed
 from syncoll.searching.heuristics import Heuristics
-from syncoll.searching.seed_process import SeedProcess
-from syncoll.searching.worker_messages import Proposed, SeedRequest
+from syncoll.searching.seed_process import Proposed, SeedProcess, SeedRequest
 from tests.oracles import classics
 from tests.search import seeds_aside
 

@@ -1,9 +1,9 @@
-"""One seed of a search, and how far it has come."""
+"""ChosenSeed: a seed that a search starts from, and how far it has come."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from syncoll.model import Collective, Topology
 from syncoll.plugins import OptionValue, Proposal, SeedLimits, SeedRecord
@@ -38,19 +38,19 @@ class HeuristicState:
         turns: its proposals; None before its first turn.
         begun: whether it has been asked for the first of them.
         ended: whether it has come to its end, or failed.
-        stopped_after: seconds of the turn in which it was stopped; 0 where it was not.
+        stopped_after: seconds of the turn in which it was stopped; None where it was not.
         in_background: whether it works in a process of its own.
     """
 
     seed: ChosenSeed
-    turns: Proposals | None = field(default=None, init=False)
-    begun: bool = field(default=False, init=False)
-    ended: bool = field(default=False, init=False)
-    stopped_after: float = field(default=0.0, init=False)
-    in_background: bool = field(default=False, init=False)
+    turns: Proposals | None = None
+    begun: bool = False
+    ended: bool = False
+    stopped_after: float | None = None
+    in_background: bool = False
 
     def stop(self, seconds: float) -> None:
         """Ends its turn at once: its work is lost, and one that resumes may begin anew, once."""
         self.turns, self.begun = None, False
-        self.ended = not self.seed.record.resumes or self.stopped_after > 0
+        self.ended = not self.seed.record.resumes or self.stopped_after is not None
         self.stopped_after = seconds
