@@ -35,7 +35,9 @@ class DesignFolder(FrontierFolder):
             return
         asked = question.index()
         same = all(there.get(name) == asked[name] for name in ("schema", "where", "one_more_link"))
-        if not (same and all(_grew(there.get(n), asked[n]) for n in ("topologies", "collectives"))):
+        before = [(there.get(name), asked[name]) for name in ("topologies", "collectives")]
+        grew = all(isinstance(old, list) and all(x in now for x in old) for old, now in before)
+        if not (same and grew):
             words = ", ".join([*question.families, *question.conditions])
             self.refuse(f"a part of the design of {words}")
         if not isinstance(most := there.get("most"), int) or most > question.most:
@@ -69,11 +71,6 @@ class DesignFolder(FrontierFolder):
         proves = found.least_steps >= proved.steps and found.least_bandwidth >= proved.bandwidth
         file = self.file(candidate.name, found.collective)
         self.write(found, file if proves else file.with_stem(f"{file.stem}-found"))
-
-
-def _grew(before: object, now: list[str]) -> bool:
-    """Whether a list contains all former entries."""
-    return isinstance(before, list) and all(one in now for one in before)
 
 
 LEAST_SECONDS = 2.0

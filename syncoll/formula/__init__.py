@@ -7,17 +7,7 @@ from syncoll.lazy import lazily
 if TYPE_CHECKING:
     from syncoll.formula.builder import FormulaBuilder as FormulaBuilder
     from syncoll.formula.features import Feature as Feature, FormulaSize as FormulaSize
-    from syncoll.formula.formula import (
-        NO_HIGH as NO_HIGH,
-        NO_LOW as NO_LOW,
-        Assignment as Assignment,
-        CardinalityRow as CardinalityRow,
-        ClauseRow as ClauseRow,
-        DifferenceRow as DifferenceRow,
-        Formula as Formula,
-        Labels as Labels,
-        LinearRow as LinearRow,
-    )
+    from syncoll.formula.formula import *
     from syncoll.formula.outcome import *
 else:
     __getattr__ = lazily(__name__)

@@ -16,7 +16,7 @@ from syncoll.arrays import BoolArray, IntArray, frozen
 from syncoll.errors import ModelError
 from syncoll.wording import counted
 
-__all__ = ["MOST_DENSE_CELLS", "NodeSets", "common_numbers", "paired"]
+__all__ = ["MOST_DENSE_CELLS", "NodeSets", "by_first", "common_numbers", "paired"]
 
 ByteArray = npt.NDArray[np.uint8]
 
@@ -161,6 +161,11 @@ def _distinct(rows: ByteArray) -> tuple[IntArray, IntArray]:
     if not np.array_equal(words[first][number], words):  # two rows have one key
         whole = words.view(f"V{8 * words.shape[1]}").ravel()
         _, first, number = np.unique(whole, return_index=True, return_inverse=True)
+    return by_first(first, number)
+
+
+def by_first(first: IntArray, number: IntArray) -> tuple[IntArray, IntArray]:
+    """Kinds renumbered in the order of their first members: these, and ``[G]`` the new numbers."""
     order = np.argsort(first)
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))

@@ -85,23 +85,22 @@ class Survey:
     @property
     def worst(self) -> tuple[Surveyed, ...]:
         """The repaired ones, by R/C with any number of steps, the highest first."""
+
+        def badness(one: Surveyed) -> tuple[Any, ...]:
+            loss = one.any_steps
+            assert loss is not None
+            return loss.now is None, loss.now or 0, loss.bound or 0
+
         found = [one for one in self.surveyed if one.any_steps is not None]
-        return tuple(sorted(found, key=_badness, reverse=True))
+        return tuple(sorted(found, key=badness, reverse=True))
 
     @property
     def found(self) -> bool:
         """Whether an algorithm, or a proof that there is none, was found after a failure."""
-        return bool(self.fatal) or any(one.frontier.points for one in self._repairs)
-
-    @property
-    def _repairs(self) -> list[Repair]:
-        return [one.repair for one in self.surveyed if one.repair is not None]
-
-
-def _badness(one: Surveyed) -> tuple[Any, ...]:
-    loss = one.any_steps
-    assert loss is not None
-    return loss.now is None, loss.now or 0, loss.bound or 0
+        return any(
+            one.refused or (one.repair is not None and one.repair.frontier.points)
+            for one in self.surveyed
+        )
 
 
 @dataclass(frozen=True)

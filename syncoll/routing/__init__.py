@@ -18,11 +18,7 @@ from syncoll.model import Fabric, Topology
 
 if TYPE_CHECKING:
     from syncoll.routing.lowering import Routing as Routing, route as route
-    from syncoll.routing.optimality import (
-        Bottleneck as Bottleneck,
-        bottleneck as bottleneck,
-        cut_ratio as cut_ratio,
-    )
+    from syncoll.routing.optimality import *
     from syncoll.routing.routed_steps import routed as routed
 else:
     __getattr__ = lazily(__name__)

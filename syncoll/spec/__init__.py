@@ -9,21 +9,10 @@ from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
     from syncoll.spec.check import CheckReport as CheckReport, check_file as check_file
-    from syncoll.spec.families import (
-        Condition as Condition,
-        SingleTopology as SingleTopology,
-        TopologyFamily as TopologyFamily,
-        applying as applying,
-        conditions_of as conditions_of,
-        members as members,
-    )
+    from syncoll.spec.families import *
     from syncoll.spec.foreign import Reader as Reader
     from syncoll.spec.instantiate import SearchSpec as SearchSpec
-    from syncoll.spec.library import (
-        DefinitionSummary as DefinitionSummary,
-        Kind as Kind,
-        SpecLibrary as SpecLibrary,
-    )
+    from syncoll.spec.library import *
     from syncoll.spec.writer import topology_to_spec as topology_to_spec
 else:
     __getattr__ = lazily(__name__)

@@ -16,6 +16,7 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.errors import SpecError
+from syncoll.model.node_sets import by_first
 from syncoll.spec import syntax
 from syncoll.spec.arithmetic import is_boolean, is_number
 from syncoll.spec.limits import WORK_PER_SCALAR
@@ -59,10 +60,7 @@ def alike(
     except (_NoKeysError, NotVectorisable, SpecError):  # errors are raised where they count
         return every, every
     _, first, kind = np.unique(kind, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return first[order], place[kind]
+    return by_first(first, kind)
 
 
 def _of_relation(

@@ -256,17 +256,15 @@ class _Combiner:
             self._active.append(definition)
             self._calls.append(call)
             with blaming(*calls):
-                self._made[key] = self._make(calls, scope, name)
+                if isinstance(definition, syntax.CombinedDefinition):
+                    blamed = calls[-1].span.origin if call.found.module.shipped else None
+                    made = self.combined(definition.combination, scope, name, blamed)
+                else:
+                    made = build_collective(calls, scope, name), 1
+                self._made[key] = made
             self._active.pop()
             self._calls.pop()
         return self._made[key]
-
-    def _make(self, calls: list[BlamedCall], scope: NameScope, name: str) -> tuple[Collective, int]:
-        definition = calls[0].found.definition
-        if isinstance(definition, syntax.CombinedDefinition):
-            blamed = calls[-1].span.origin if calls[0].found.module.shipped else None
-            return self.combined(definition.combination, scope, name, blamed)
-        return build_collective(calls, scope, name), 1
 
     def combined(
         self, node: Combination, scope: NameScope, name: str | None, call: Origin | None

@@ -17,7 +17,7 @@ from syncoll.spec.keywords import list_words
 from syncoll.spec.limits import MAX_FILE_BYTES, MAX_IMPORTS
 from syncoll.spec.parser import parse_file
 from syncoll.spec.source import Source, Span, read_source
-from syncoll.spec.syntax import Definition, File, Import
+from syncoll.spec.syntax import Definition, File
 
 __all__ = [
     "Found",
@@ -235,18 +235,17 @@ class _Loader:
             )
         file = parse_once(source, parse_file) if self.shipped else parse_file(source)
         inner = {**chain, real: label}
-        imports = tuple(self._import(item, path, label, inner) for item in file.imports)
-        unique = tuple(dict.fromkeys(imports))
-        module = make_module(source, path, self.library, file, unique, self.shipped)
+        imports: dict[Module, None] = {}
+        for item in file.imports:
+            if not item.path or "\0" in item.path:
+                raise item.span.error(
+                    "an import without a file name", "the path of a .syncoll file"
+                )
+            below = str(Path(label).parent / item.path)
+            imports[self.load(path.parent / item.path, below, item.span, inner)] = None
+        module = make_module(source, path, self.library, file, tuple(imports), self.shipped)
         self.done[real] = module
         return module
-
-    def _import(self, item: Import, path: Path, label: str, chain: dict[Path, str]) -> Module:
-        if not item.path or "\0" in item.path:
-            raise item.span.error("an import without a file name", "the path of a .syncoll file")
-        return self.load(
-            path.parent / item.path, str(Path(label).parent / item.path), item.span, chain
-        )
 
 
 def load_module(

@@ -62,11 +62,6 @@ class TopologyBuilder:
         self.entering: dict[int, list[Link]] = defaultdict(list)
 
     @property
-    def is_fabric(self) -> bool:
-        """Whether the definition speaks of a physical network."""
-        return self.switches > 0 or self.unit is not None or self.in_gigabytes
-
-    @property
     def in_gigabytes(self) -> bool:
         """Whether bandwidths have units."""
         return self.measured is not None and self.measured[0]
@@ -96,7 +91,8 @@ class TopologyBuilder:
 
     def network(self) -> Topology | Fabric:
         """A physical network with switches or bandwidths in GB/s, else a topology."""
-        return self.fabric() if self.is_fabric else self.topology()
+        is_fabric = self.switches > 0 or self.unit is not None or self.in_gigabytes
+        return self.fabric() if is_fabric else self.topology()
 
     def fabric(self) -> Fabric:
         """The physical network that was read."""
@@ -158,30 +154,26 @@ class TopologyBuilder:
         return Topology(self.name, self.nodes, tuple(order), every, self.origin, fabric)
 
     def _set_nodes(self, expr: Expr, scope: NameScope) -> None:
-        count = self.evaluator.whole(expr, scope)
-        if count < 1:
-            raise expr.span.error(f"{self.name} has {counted(count, 'node')}", "at least 1 node")
-        if count > limits.MAX_NODES:
-            raise expr.span.error(
-                f"{self.name} has {counted(count, 'node')}, too many to expand",
-                f"at most {limits.MAX_NODES} nodes",
-            )
-        self.nodes = self.evaluator.ambient.nodes = count
+        self.nodes = self.evaluator.ambient.nodes = self._count(expr, scope, 1, "node")
 
     def _set_switches(self, statement: syntax.Statement, scope: NameScope) -> None:
         if self.evaluator.ambient.nodes is None:
             raise statement.span.error("`switches` before the number of nodes", "`nodes` above it")
         if self.links:
             raise statement.span.error("`switches` behind a link", "`switches` above all links")
-        count = self.evaluator.whole(statement.value, scope)
-        if count < 0:
-            raise statement.value.span.error(f"{self.name} has {count} switches", "at least 0")
-        if count > limits.MAX_NODES:
-            raise statement.value.span.error(
-                f"{self.name} has {counted(count, 'switch')}, too many to expand",
-                f"at most {limits.MAX_NODES} switches",
-            )
+        count = self._count(statement.value, scope, 0, "switch")
         self.switches = self.evaluator.ambient.switches = count
+
+    def _count(self, expr: Expr, scope: NameScope, least: int, noun: str) -> int:
+        count: int = self.evaluator.whole(expr, scope)
+        words = f"{self.name} has {counted(count, noun)}"
+        if count < least:
+            raise expr.span.error(words, f"at least {counted(least, noun)}")
+        if count > limits.MAX_NODES:
+            raise expr.span.error(
+                f"{words}, too many to expand", f"at most {counted(limits.MAX_NODES, noun)}"
+            )
+        return count
 
     def _add_switches(self, statement: syntax.SwitchStatement, scope: NameScope) -> None:
         for turn in each(self.evaluator, statement.clauses, scope):
@@ -275,13 +267,15 @@ class TopologyBuilder:
         evaluator = self.evaluator
         bandwidths: Any = None
         latencies: Any = None
+        latency = statement.latency
         try:
             ends = [evaluator.whole(part, scope) for part in (pair.first, pair.second)]
             self._check_pair(pair, ends)
             if statement.bandwidth is not None:
                 bandwidths = self._bandwidth(statement.bandwidth, scope, ends)
-            if statement.latency is not None:
-                latencies = self._latency(statement.latency, scope, ends)
+            if latency is not None:
+                latencies = evaluator.number(latency.value, scope)
+                self._refuse_where(latencies < 0, latencies, latency.value, ends)
         except NotVectorisable:
             turns = _single_turns(scope, size)
             return [row for turn in turns for row in self._batch(statement, pair, turn, 1)]
@@ -291,7 +285,6 @@ class TopologyBuilder:
             self._measure(where.span, in_gigabytes=statement.rate is not None)
             if statement.rate is not None:
                 factor = statement.rate.factor
-        latency = statement.latency
         self._time(pair.span if latency is None else latency.span, timed=latency is not None)
         evaluator.spend(size * 30, statement.span)
         sources, destinations = (_listed(end, size) for end in ends)
@@ -333,26 +326,25 @@ class TopologyBuilder:
 
     def _bandwidth(self, expr: Expr, scope: NameScope, ends: Iterable[Any] = ()) -> Any:
         value = self.evaluator.number(expr, scope)
-        cell = first_live(value <= 0, None, *ends)
+        self._refuse_where(value <= 0, value, expr, ends, bandwidth=True)
+        return value
+
+    def _refuse_where(
+        self, bad: Any, value: Any, expr: Expr, ends: Iterable[Any], *, bandwidth: bool = False
+    ) -> None:
+        """Refuses a bandwidth, or a latency, where it is bad, at its first link."""
+        cell = first_live(bad, None, *ends)
         if cell is not None:
             where = ""
             if is_column(value):
                 source, destination = (cell_of(end, *cell) for end in ends)
                 where = f" on link {self._pair((source, destination))}"
             raise expr.span.error(
-                f"bandwidth {cell_of(value, *cell)}{where}",
-                "a bandwidth above 0; leave out links that carry nothing",
+                f"{'bandwidth' if bandwidth else 'latency'} {cell_of(value, *cell)}{where}",
+                "a bandwidth above 0; leave out links that carry nothing"
+                if bandwidth
+                else "a latency of at least 0",
             )
-        return value
-
-    def _latency(self, latency: syntax.Latency, scope: NameScope, ends: Iterable[Any]) -> Any:
-        value = self.evaluator.number(latency.value, scope)
-        cell = first_live(value < 0, None, *ends)
-        if cell is not None:
-            raise latency.value.span.error(
-                f"latency {cell_of(value, *cell)}", "a latency of at least 0"
-            )
-        return value
 
     def _pair(self, link: Link) -> str:
         """A link as written in a spec: ``(0, switch(1))``."""
