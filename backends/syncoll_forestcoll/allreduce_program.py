@@ -35,7 +35,6 @@ from syncoll.routing.flow import FlowNetwork
 __all__ = ["AllreduceBounds", "allreduce_bounds"]
 
 _DENOMINATOR = 10**4
-_ROUNDS = 400
 
 Cut = frozenset[int]
 Direction = Literal["broadcast", "reduce"]
@@ -152,7 +151,7 @@ class _Program:
         costs = np.zeros(self.nodes + 2 * self.size)
         costs[: self.nodes] = -1
         program, known = GrowingProgram(costs), 0
-        for _ in range(_ROUNDS):
+        while True:
             for row in self.rows[known:]:
                 program.add(*row)
             known = len(self.rows)
@@ -168,9 +167,6 @@ class _Program:
                         self._add_cut(direction, cut)
             if len(self.rows) == known:
                 return solution
-        raise UsageError(
-            f"fabric {self.fabric.name}: the allreduce program needs more than {_ROUNDS} rounds"
-        )
 
     def _rounded(
         self, solution: Optimum, direction: Direction

@@ -26,7 +26,7 @@ from syncoll.plugins import Proposal, SeedLimits
 from syncoll.plugins.turns import Turn
 from syncoll.scheduling import StreamClass
 
-__all__ = ["FewSteps", "TimedForest"]
+__all__ = ["PART", "FewSteps", "TimedForest"]
 
 _TUNING = Tuning(kept=0.0, gain=1e-4, patience=6, complete=False)
 """Chosen by row dgx_h100(boxes=4) allgather of benchmarks/results/scale.md."""
@@ -34,8 +34,8 @@ _TUNING = Tuning(kept=0.0, gain=1e-4, patience=6, complete=False)
 _MORE_STEPS = 2
 """Steps beyond the fewest that are looked at; with more the trees of a forest do."""
 
-_PART = 0.25
-"""The part of the time that is left which each number of steps has."""
+PART = 0.25
+"""The part of the time that is left for each number of steps, each forest and each schedule."""
 
 _MOST_CELLS = 1 << 16
 """Links times nodes of the largest machine for which such trees are looked for; limits work."""
@@ -55,22 +55,11 @@ _SLACK = Fraction(2, 1000)
 class FewSteps:
     """Algorithms of the fewest steps, and of some more, which become better in turns.
 
-    Nothing is found for a collective whose chunks do not all start and end alike, nor on a machine
-    of a size.
-
-    Args:
-        collective: not combining.
-        limits: on S, R and C.
-        idle: whether to look for nothing at all.
+    There are none where chunks do not all start and end alike, on large machines, and if `idle`.
     """
 
     def __init__(
-        self,
-        topology: Topology,
-        collective: Collective,
-        limits: SeedLimits,
-        *,
-        idle: bool,
+        self, topology: Topology, collective: Collective, limits: SeedLimits, *, idle: bool
     ) -> None:
         self._topology, self._collective = topology, collective
         self._max_rounds = limits.max_rounds
@@ -101,7 +90,7 @@ class FewSteps:
         for forest in [forest for forest in self._forests if not forest.settled]:
             if turn.is_over:
                 return
-            dealt = forest.packed(turn.part(_PART), self._each, self._most)
+            dealt = forest.packed(turn.part(PART), self._each, self._most)
             if dealt is None:
                 continue
             chunks = self._unit * (dealt.chunks // self._each)
@@ -122,9 +111,6 @@ class FewSteps:
 
 class _CopyingNetwork:
     """A topology whose bounds may count a copied send once.
-
-    Args:
-        topology: P and B.
 
     Attributes:
         links: which columns number.

@@ -20,12 +20,12 @@ from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.results import Family
 from syncoll.routing import bottleneck
 from syncoll.routing.optimality import imbalance
-from syncoll.scheduling import StepTree, schedule_trees, waves_of_streams
+from syncoll.scheduling import MOST_SENDS, StepTree, schedule_trees, waves_of_streams
 from syncoll.scheduling.packing import TreePacking
 from syncoll.trust.forest import verify_forest
 from syncoll_forestcoll.branching import branching, with_direct_copies
 from syncoll_forestcoll.collectives import weighted_broadcast
-from syncoll_forestcoll.few_steps import FewSteps
+from syncoll_forestcoll.few_steps import PART, FewSteps
 from syncoll_forestcoll.shortening import shortened
 
 __all__ = ["ForestSeed", "best_waves", "fits"]
@@ -47,51 +47,40 @@ _MOST_SECONDS = 10.0
 _REASONABLE_SECONDS = 20.0
 """Without a time limit nothing more is begun after these, once there is an algorithm."""
 
-_PART = 0.25
-"""The part of the time that is left which one forest or one schedule may take."""
-
-_MOST_SENDS = 1 << 22
-"""Algorithms of more sends are not tried: they take GiBs of memory, and so do their trees."""
-
 _TIMES = (1, 2, 3, 4, 6, 8, 9)
 """The multiples of the trees that are tried."""
 
 _LATE = 64
-"""Families are compared by the member of so many waves."""
-
-_MOST_WAVE_SENDS = 1 << 16
-"""Waves of more are not made."""
+"""Families are compared by the member of so many waves, which must not be too large."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
     """Whether every chunk goes from one node to all, over links whose bandwidths are known."""
+    reason = _refusal(topology, collective)
+    return Answer(not reason, reason)
+
+
+def _refusal(topology: Topology, collective: Collective) -> str:
     if collective.combining:
-        return Answer(False, "it combines; trees move data, and the search turns them round")
+        return "it combines; trees move data, and the search turns them round"
     if topology.num_nodes < 2:
-        return Answer(False, "a single node has nobody to send to")
+        return "a single node has nobody to send to"
     fabric = _fabric(topology)
     if fabric is None:
-        return Answer(
-            False, "links share bandwidths; describe the network with its switches instead"
-        )
+        return "links share bandwidths; describe the network with its switches instead"
     uneven = imbalance(fabric, fabric.multicast)
     if uneven is not None:
-        return Answer(
-            False, f"{uneven}; its trees need as much bandwidth into each switch as out of it"
-        )
+        return f"{uneven}; its trees need as much bandwidth into each switch as out of it"
     shares = _shares(topology, collective)
     if shares is None:
-        return Answer(
-            False, "its trees lead from one node only to every node, so must every chunk go"
-        )
+        return "its trees lead from one node only to every node, so must every chunk go"
     sends = _least_sends(topology, shares)
-    if sends > _MOST_SENDS:
-        return Answer(
-            False,
-            f"its algorithms have {sends} sends and more, and it makes none above {_MOST_SENDS}; "
-            "`syncoll forest` packs the trees alone",
+    if sends > MOST_SENDS:
+        return (
+            f"its algorithms have {sends} sends and more, and it makes none above {MOST_SENDS}; "
+            "`syncoll forest` packs the trees alone"
         )
-    return Answer(True)
+    return ""
 
 
 class ForestSeed(ResumingSeed):
@@ -124,12 +113,12 @@ class ForestSeed(ResumingSeed):
             return
         forests = _Forests(topology, fabric, shares, turn)
         ks = [fixed_k] if fixed_k else forests.ks()
-        most = _MOST_SENDS // _least_sends(topology, shares)
+        most = MOST_SENDS // _least_sends(topology, shares)
         shapes = _shapes(ks, limits.max_chunks, most)
         if not shapes:
             raise ModelError(
                 f"{collective.name} on {topology.name}: with k = {min(ks)} its algorithms have "
-                f"more than {_MOST_SENDS} sends",
+                f"more than {MOST_SENDS} sends",
                 topology.origin,
                 f"a k of at most {most}",
             )
@@ -165,13 +154,13 @@ class ForestSeed(ResumingSeed):
                     continue
                 if k * segments > max(ks):
                     fruitless.add(k * segments)
-                until = turn.part(_PART) if found else everything
+                until = turn.part(PART) if found else everything
                 within = replace(limits, seconds=None, until=until)
                 for one in schedule_trees(topology, collective, trees, within, (segments,), found):
                     found.append((one.algorithm.steps, Fraction(one.algorithm.rounds, one.chunks)))
                     fruitless.clear()
                     yield Proposal(one.chunks, one.algorithm, f"k = {k}, {one.note}")
-                if until.passed or forests.is_unfinished(k):
+                if until.passed or k in forests.unfinished:
                     later.append((k, segments))
             shapes = later
             if shapes or not few.ended:
@@ -207,17 +196,14 @@ class _Forests:
         self._trees: dict[int, list[StepTree]] = {}
         self._below_best: set[int] = set()
         self._longest = 0.0
-        self._unfinished: set[int] = set()
+        self.unfinished: set[int] = set()
+        """The k whose trees could have been shorter, had there been time."""
 
     def go_on(self) -> None:
         """There is more time: what it was too short for is made anew when it is asked for."""
-        for k in self._unfinished:
+        for k in self.unfinished:
             del self._trees[k]
-        self._unfinished.clear()
-
-    def is_unfinished(self, k: int) -> bool:
-        """Whether the trees of one k could have been shorter, had there been time."""
-        return k in self._unfinished
+        self.unfinished.clear()
 
     def ks(self) -> list[int]:
         """Numbers of trees that are worth a try, up to the optimal one."""
@@ -240,10 +226,10 @@ class _Forests:
                     raise
                 self._trees[k] = []
                 return []
-            until = self._turn.part(_PART)
+            until = self._turn.part(PART)
             forest = shortened(forest, until.working(_MOST_SECONDS))
             if until.passed:
-                self._unfinished.add(k)
+                self.unfinished.add(k)
             verify_forest(forest)
             self._trees[k] = _trees(forest, self._topology)
             self._longest = max(self._longest, before - self._turn.until.left())
@@ -309,7 +295,7 @@ def best_waves(
     best: Family | None = None
     for times, chunks in packing.chunk_counts(collective, _TIMES, most_chunks):
         streams = packing.deal(collective.tabulate(topology.num_nodes, chunks))
-        if not times or not 0 < streams.num_sends <= _MOST_WAVE_SENDS:
+        if not times or not 0 < streams.num_sends * _LATE <= MOST_SENDS:
             break
         family = waves_of_streams(topology, collective, streams, chunks)
         if family is None or (

@@ -52,33 +52,34 @@ _SEGMENTS = (2, 4, 8, 16)
 
 def fits(topology: Topology, collective: Collective) -> Answer:
     """Whether each chunk starts at one node, is needed everywhere and can get everywhere."""
+    reason = _refusal(topology, collective)
+    return Answer(not reason, reason or "a spanning tree for every chunk")
+
+
+def _refusal(topology: Topology, collective: Collective) -> str:
     if collective.combining:
-        return Answer(False, f"{collective.name} combines, and MultiTree's trees distribute")
+        return f"{collective.name} combines, and MultiTree's trees distribute"
     if collective.ways:
-        return Answer(False, f"{collective.name} is composed; ask for its parts")
+        return f"{collective.name} is composed; ask for its parts"
     nodes = topology.num_nodes
     if nodes < 2:
-        return Answer(False, "there is nobody to send to")
+        return "there is nobody to send to"
     chunks = next((c for c in range(1, _MOST_TRIED + 1) if collective.admits(nodes, c)), None)
     if chunks is None:
-        return Answer(False, f"{collective.name} is not defined for any C up to {_MOST_TRIED}")
+        return f"{collective.name} is not defined for any C up to {_MOST_TRIED}"
     roots = collective.tabulate(nodes, chunks).roots
     if roots is None:
-        return Answer(
-            False,
+        return (
             f"a chunk of {collective.name} does not start at exactly one node, or not every node "
-            "needs it; MultiTree's trees span the network from one root",
+            "needs it; MultiTree's trees span the network from one root"
         )
-    lost = UnitNetwork.of(topology, _rounds_for_all(topology), "index").lost(
-        frozenset(roots.tolist())
-    )
-    if lost is not None:
-        return Answer(
-            False,
+    network = UnitNetwork.of(topology, _rounds_for_all(topology), "index")
+    if lost := network.lost(frozenset(roots.tolist())):
+        return (
             "MultiTree needs links that lead from every root to every node; none lead from node "
-            f"{lost[0]} to node {lost[1]}",
+            f"{lost[0]} to node {lost[1]}"
         )
-    return Answer(True, "a spanning tree for every chunk")
+    return ""
 
 
 class MultiTreeSeed(ResumingSeed):

@@ -58,7 +58,7 @@ class Routes:
 class CongestionRouter:
     """Routes amounts between pairs ``[N, 2]`` of different nodes."""
 
-    def __init__(self, topology: Topology, pairs: IntArray, seed: int = 0) -> None:
+    def __init__(self, topology: Topology, pairs: IntArray) -> None:
         self._pairs, self._nodes = pairs, topology.num_nodes
         self._sources, self._source = np.unique(pairs[:, 0], return_inverse=True)
         self._ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
@@ -69,7 +69,7 @@ class CongestionRouter:
         place = np.arange(len(order)) - np.repeat(np.cumsum(degree) - degree, degree)
         self._into = np.full((self._nodes, max(1, int(degree.max(initial=0)))), -1)
         self._into[self._ends[order, 1], place] = order
-        self._random = np.random.default_rng(seed)
+        self._random = np.random.default_rng(0)
 
     def routes(
         self,

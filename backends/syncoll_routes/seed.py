@@ -16,7 +16,7 @@ from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.scheduling import MOST_SENDS, PathSchedules, Streams, waves_of_streams
 from syncoll_routes.congestion import CongestionRouter, Routes
 from syncoll_routes.flows import MOST_COLUMNS, Flows
-from syncoll_routes.tiers import Tiers
+from syncoll_routes.tiers import NEAR, Tiers
 
 __all__ = ["RouteSeed", "fits"]
 
@@ -33,14 +33,6 @@ _FINE, _MANY_SENDS = 1000, 1 << 18
 
 _FEW_CHUNKS, _FEW_SENDS = (4, 16, 64), 1 << 15
 """Times the least C; where so few sends are made these are tried before, which takes no time."""
-
-_NEAR = 1.01
-"""So little more is nothing beside ways that are short."""
-
-_MANY = 1 << 62
-
-_LESS = 0.9999
-"""Waves of more chunks that are no better than this are not worth a second family."""
 
 _MOST_QUICK = 1 << 19
 """Of algorithms of more sends, which take seconds each, a third as many S are tried."""
@@ -115,7 +107,7 @@ class RouteSeed(ResumingSeed):
             note = f"{len(streams.chunks)} ways of at most {streams.height} links"
             waves = _waves(topology, collective, streams, chunks, limits, f"{note}, in waves")
             family = None if waves is None else waves.family
-            if family is not None and (limit is None or family.limit < limit * _LESS):
+            if family is not None and (limit is None or family.limit < limit):
                 limit = family.limit
                 yield waves
             every = 3 if streams.num_sends > _MOST_QUICK else 1
@@ -166,7 +158,7 @@ class _Ways:
             passes = 1 if quick else self._passes
             routing = CongestionRouter(self._topology, self._pairs)
             other = routing.routes(self._topology, amounts, self._parts, passes, until)
-        if found is not None and (other is None or found.rounds * _NEAR < other.rounds):
+        if found is not None and (other is None or found.rounds * NEAR < other.rounds):
             return found
         return other
 
@@ -176,17 +168,17 @@ def _chunks(
 ) -> list[int]:
     """Yields C with little rounding loss, given the routes of the least C."""
     sends = int((routes.amount * (routes.links >= 0).sum(axis=1)).sum())
-    allowed = _MANY if limits.max_chunks is None else limits.max_chunks // least
-    if sends > MOST_SENDS or not allowed:
+    most = max(1, min(ceil(_FINE / max(1.0, routes.rounds)), _MANY_SENDS // max(1, sends)))
+    if limits.max_chunks is not None:
+        most = min(most, limits.max_chunks // least)
+    if sends > MOST_SENDS or not most:
         return []
-    fine = ceil(_FINE / max(1.0, routes.rounds))
-    most = min(allowed, max(1, min(fine, _MANY_SENDS // max(1, sends))))
-    few = [c for c in _FEW_CHUNKS if c < most and c * sends <= _FEW_SENDS]
-    admitted = [c for c in range(most, 0, -1) if collective.admits(nodes, c * least)][:1]
-    return [
-        *(c * least for c in few if collective.admits(nodes, c * least)),
-        *(c * least for c in admitted or [1]),
-    ]
+
+    def admits(times: int) -> bool:
+        return collective.admits(nodes, times * least)
+
+    few = [c for c in _FEW_CHUNKS if c < most and c * sends <= _FEW_SENDS and admits(c)]
+    return [c * least for c in (*few, next(filter(admits, range(most, 0, -1)), 1))]
 
 
 def _pairs(table: RelationTable) -> tuple[IntArray, IntArray, IntArray]:

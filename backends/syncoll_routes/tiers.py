@@ -29,11 +29,11 @@ from syncoll_routes.congestion import CongestionRouter, Routes, merged
 from syncoll_routes.dealing import dealt, overlaps
 from syncoll_routes.flows import least_load
 
-__all__ = ["Tiers"]
+__all__ = ["NEAR", "Tiers"]
 
 _MOST_WIDTHS = 8
-_MET = 1.01
-"""Boxes that need only this part more inside than between them are as good as can be."""
+NEAR = 1.01
+"""Only this part more rounds do not matter where ways are short."""
 
 _SHORT = 3
 """A link inside a box, one between, and another inside."""
@@ -141,7 +141,7 @@ class Tiers:
         found = self._joined(sets, pairs, pair, amount, over, until, plain)
         if found is None:
             return None
-        return found, found.links.shape[1] <= _SHORT and found.rounds <= least * _MET
+        return found, found.links.shape[1] <= _SHORT and found.rounds <= least * NEAR
 
     def _shares(
         self,
