@@ -38,8 +38,7 @@ from syncoll.model import Fabric, Topology
 from syncoll.plugins import SeedLimits
 from syncoll.plugins.options import resolve_options
 from syncoll.routing import as_topology
-from syncoll_multitree.construction import TimedTrees
-from syncoll_multitree.multitree import multitree, places_of
+from syncoll_multitree.construction import TimedTrees, multitree, places_of
 from syncoll_multitree.quotient import TranslationQuotient, fewest_steps
 from syncoll_multitree.switched import SEARCHES
 from syncoll_multitree.translations import find_translations

@@ -24,8 +24,7 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
-from syncoll_bfb.receptions import Reception
-from syncoll_bfb.sharing import StepChunks
+from syncoll_bfb.sharing import Reception, StepChunks
 
 __all__ = ["NodeArrivals", "SeparateStep"]
 

@@ -22,8 +22,7 @@ from syncoll.plugins import Answer, OptionValue, Proposal
 from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
 from syncoll_bfb.arrivals import SeparateStep
-from syncoll_bfb.receptions import Reception, receptions
-from syncoll_bfb.sharing import LinkClasses, SharedStep, StepChunks
+from syncoll_bfb.sharing import LinkClasses, Reception, SharedStep, StepChunks, receptions
 
 __all__ = ["BreadthFirstSeed", "DealtSteps", "choices", "fits"]
 

@@ -16,7 +16,7 @@ largest remainders, and improved by moves and by CP-SAT (`syncoll.packing.whole_
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -26,19 +26,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.arrays import FloatArray, IntArray
+from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.clock import now
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.linear import GrowingProgram, Optimum
-from syncoll.model import Topology, ranges
+from syncoll.model import UNREACHABLE, Topology, ranges
 from syncoll.packing.local_search import ChunkMoves
 from syncoll.packing.remainders import grouped_remainders
 from syncoll.packing.whole_chunks import ColumnChoice, rounds_of
-from syncoll.symmetry import LinkOrbits
-from syncoll_bfb.receptions import Reception
+from syncoll.symmetry import FreeGroup, LinkOrbits
 
-__all__ = ["LinkClasses", "SharedStep", "StepChunks"]
+__all__ = ["LinkClasses", "Reception", "SharedStep", "StepChunks", "receptions"]
 
 Entries = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 """As `GrowingProgram` takes them: how many each variable has, in which rows, and their values."""
@@ -262,3 +261,51 @@ def _minimised(program: GrowingProgram, until: Deadline) -> Optimum | None:
         if limit is None or now() - began < limit / 2:
             raise ModelError("HiGHS found no optimum of a step's linear program")
     return None
+
+
+@dataclass(frozen=True, eq=False)
+class Reception:
+    """The arrivals at one node in one step.
+
+    Args:
+        step: from 0.
+        links: ``[d]``, positions of the links into the node.
+        senders: ``[d]``, their other ends.
+        sources: ``[n]``, whose chunks arrive.
+        usable: ``[n, d]``, whether the sender of a link has a source's chunks one step earlier.
+    """
+
+    node: int
+    step: int
+    links: IntArray
+    senders: IntArray
+    sources: IntArray
+    usable: BoolArray
+
+    @cached_property
+    def kinds(self) -> tuple[BoolArray, IntArray]:
+        """The different rows of `usable`, and ``[n]``, which of them each source has."""
+        packed = np.packbits(self.usable, axis=1)
+        _, first, kind = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+        return self.usable[first], kind.reshape(-1)
+
+
+def receptions(topology: Topology, group: FreeGroup, sources: IntArray) -> Iterator[Reception]:
+    """The receptions of each step at one node of each orbit of a group of permutations of nodes.
+
+    Raises:
+        ModelError: if a node is out of reach.
+    """
+    distances = topology.distances[sources]
+    for node in group.representatives.tolist():
+        into = np.array(topology.in_links[node], dtype=np.int64)
+        senders = np.array([topology.links[link][0] for link in into.tolist()], dtype=np.int64)
+        to_node = distances[:, node]
+        if (to_node == UNREACHABLE).any():
+            raise ModelError(f"node {node} cannot be reached from every node", topology.origin)
+        if not to_node.any():
+            continue  # chunks start here only; no link may lead to this node
+        nearer = distances[:, senders] == to_node[:, None] - 1
+        for step in range(int(to_node.max())):
+            there = to_node == step + 1
+            yield Reception(node, step, into, senders, sources[there], nearer[there])

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.arrays import IntArray
+from syncoll.model.distances import UNREACHABLE, distances
+from syncoll.routing.flow import FlowNetwork
 from syncoll.routing.network import Network
 from syncoll.routing.reduction import Groups, find_groups, is_tight, wide_parts
-from syncoll_forestcoll.packing import ForestPacking, on_paths
+from syncoll_forestcoll.packing import ArcBlock, ForestPacking, on_paths
 from syncoll_forestcoll.packing_by_groups import pack_by_groups
 from syncoll_forestcoll.packing_by_growth import pack_by_growth
-from syncoll_forestcoll.packing_by_order import pack_by_order
 
-__all__ = ["Packer"]
+__all__ = ["Packer", "pack_by_order"]
 
 _LARGE = 300_000
 """Nodes times entering links from which on groups are looked for before orders."""
@@ -76,3 +81,102 @@ class Packer:
 def _key(network: Network, links: Sequence[tuple[int, int]]) -> object:
     """A key that is equal for networks with the same packing."""
     return tuple(network.demand), tuple((u, v, network.out[u][v]) for u, v in links)
+
+
+def pack_by_order(network: Network, links: list[tuple[int, int]]) -> ForestPacking | None:
+    """A packing of lowest trees of a network without switches, or None; arcs number `links`.
+
+    If every node's parent is nearer to the root than itself, the parents form a tree.  So at each
+    node the trees only have to share the entering links' capacities, each tree choosing among its
+    nearer neighbours: a transport problem.  If all nodes solve theirs, the forest is optimal and of
+    least height.
+    """
+    nodes = network.terminals
+    place = {v: i for i, v in enumerate(nodes)}
+    roots = np.array([i for i, v in enumerate(nodes) if network.demand[v]], dtype=np.int64)
+    demand = np.array([network.demand[nodes[i]] for i in roots], dtype=np.int64)
+    start = np.cumsum(demand) - demand
+    number = {ends: i for i, ends in enumerate(links)}
+    entering = [sorted(place[u] for u in network.into[v]) for v in nodes]
+    linked = np.zeros((len(nodes), len(nodes)), dtype=bool)
+    for i, parents in enumerate(entering):
+        linked[parents, i] = True
+    distance = distances(len(nodes), np.argwhere(linked))[roots].T.copy()
+    if (distance == UNREACHABLE).any():
+        return None
+    blocks = []
+    for i, v in enumerate(nodes):
+        parents = entering[i]
+        nearer = distance[parents] < distance[i]
+        capacity = [network.into[v][nodes[u]] for u in parents]
+        line = _share(nearer, roots != i, demand, start, capacity)
+        if line is None:
+            return None
+        starts, chosen = line
+        numbers = np.array([number[nodes[u], v] for u in parents] + [-1], dtype=np.int32)
+        blocks.append(ArcBlock((v,), starts, numbers[chosen][:, None]))
+    root_start = {nodes[i]: int(s) for i, s in zip(roots, start, strict=True)}
+    return ForestPacking(network.total, root_start, [], blocks)
+
+
+def _share(
+    nearer: npt.NDArray[np.bool_],
+    wanted: npt.NDArray[np.bool_],
+    demand: IntArray,
+    start: IntArray,
+    capacity: list[int],
+) -> tuple[IntArray, IntArray] | None:
+    """Shares a node's entering links among the trees, or None; roots with the same choice are one.
+
+    Args:
+        nearer: ``[link, root]``: whether the link comes from nearer to the root.
+        wanted: ``[root]``: all roots but the node itself.
+        demand: ``[root]``: its trees.
+        start: ``[root]``: where they start on the line.
+        capacity: ``[link]``.
+
+    Returns:
+        Starts of the pieces of the line, and each piece's link, or -1 at the node's own trees.
+    """
+    if not wanted.any():
+        return start, np.full(len(start), -1, dtype=np.int64)
+    if not capacity:
+        return None
+    packed = np.packbits(nearer, axis=0).T
+    keys = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, sample, kind = np.unique(keys, return_index=True, return_inverse=True)
+    kind = np.where(wanted, kind.ravel(), -1)
+    need = np.bincount(kind[wanted], weights=demand[wanted], minlength=len(sample)).astype(np.int64)
+    kinds = np.nonzero(need)[0]
+    masks = nearer[:, sample[kinds]].T
+    a, b = np.nonzero(masks)
+    m, d = len(kinds), len(capacity)
+    if need.sum() > sum(capacity):
+        return None
+    flow = FlowNetwork(
+        m + d + 2,
+        np.concatenate([a, np.full(m, m + d), m + np.arange(d)]),
+        np.concatenate([m + b, np.arange(m), np.full(d, m + d + 1)]),
+        np.concatenate([need[kinds[a]], need[kinds], np.array(capacity, dtype=np.int64)]),
+    )
+    if flow.maximum(m + d, m + d + 1) < need.sum():
+        return None
+    amounts = flow.flows()[: len(a)]
+    # Both the roots, sorted by kind, and the flow on the arcs lie on one common line.
+    members = np.nonzero(wanted)[0]
+    members = members[np.argsort(kind[members], kind="stable")]
+    mine = np.nonzero(amounts)[0]
+    offsets = np.cumsum(demand[members]) - demand[members]
+    begins = np.cumsum(amounts[mine]) - amounts[mine]
+    cuts = np.union1d(offsets, begins)
+    at = np.searchsorted(offsets, cuts, side="right") - 1
+    own = start[~wanted]
+    starts = np.concatenate([own, start[members[at]] + cuts - offsets[at]])
+    chosen = np.concatenate(
+        [
+            np.full(len(own), -1, dtype=np.int64),
+            b[mine[np.searchsorted(begins, cuts, side="right") - 1]],
+        ]
+    )
+    order = np.argsort(starts)
+    return starts[order], chosen[order]

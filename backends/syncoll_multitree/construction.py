@@ -21,13 +21,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from syncoll.arrays import IntArray
+from syncoll.clock import remembering
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Link, Topology
 from syncoll.model.fabric import unreached
 from syncoll.scheduling import StepTree
+from syncoll.symmetry.products import find_products
 
-__all__ = ["ORDERS", "TURNS", "Additions", "Key", "TimedTrees", "Turns", "UnitNetwork", "grow"]
+__all__ = [
+    "ORDERS",
+    "TURNS",
+    "Additions",
+    "Key",
+    "TimedTrees",
+    "Turns",
+    "UnitNetwork",
+    "copies_of",
+    "grow",
+    "multitree",
+    "places_of",
+    "usual_turns",
+]
 
 Additions = list[tuple[int, int, int]]
 """(tree, link, time step from 0), in the order of allocation."""
@@ -35,6 +50,9 @@ Additions = list[tuple[int, int, int]]
 TURNS = ("root", "height", "missing")
 """``root``: in the order of the roots.  ``height``: first what lacks the nodes farthest from it.
 ``missing``: first what lacks most nodes."""
+
+_MOST_HEIGHTS = 1 << 17
+"""Trees x nodes up to which the remaining heights of trees are followed unless asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,3 +302,69 @@ ORDERS: dict[str, Callable[[Sequence[Link]], Key]] = {
 "Y dimension, then X dimension".  ``index``: by number.  ``scarce``: those with the fewest incoming
 links first, since they have the fewest chances to be reached.
 """
+
+
+def multitree(
+    topology: Topology,
+    roots: Sequence[int] | None = None,
+    *,
+    rounds: int = 1,
+    order: str = "far",
+    turns: str = "any",
+    places: IntArray | None = None,
+    until: Deadline = NEVER,
+) -> TimedTrees:
+    """Spanning trees that share the links of each time step (MultiTree paper, Algorithm 1).
+
+    Args:
+        roots: of each tree, in the order of turns; by default one tree at every node.
+        rounds: q, of a time step: a link of bandwidth b is used ``floor(b q)`` times.
+        order: of a node's neighbours, a name of `ORDERS`.
+        turns: one of `TURNS`, or ``any`` for those of `usual_turns`.
+        places: ``[P]``, the numbers of nodes in the order of neighbours; by default their own.
+        until: no time step begins after it.
+
+    Raises:
+        ModelError: if a tree cannot reach a node over links with room for a chunk in a time step.
+        OutOfTimeError: past `until`.
+    """
+    nodes = topology.num_nodes
+    roots = range(nodes) if roots is None else roots
+    if turns == "any":
+        turns = usual_turns(topology, roots)
+    counted = None if places is None else places.tolist()
+    network = UnitNetwork.of(topology, rounds, order, counted)
+    added = np.array(
+        grow(network, roots, turns, lambda: topology.distances, until), dtype=np.int64
+    ).reshape(-1, 3)
+    links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)[added[:, 1]]
+    edges = np.concatenate([added[:, :1], links, added[:, 2:]], axis=1)
+    return TimedTrees(np.array(roots, dtype=np.int64), edges)
+
+
+def copies_of(topology: Topology, roots: Sequence[int]) -> int | None:
+    """How many times over the roots are ``0 … P-1``; None if they are not."""
+    copies, rest = divmod(len(roots), topology.num_nodes)
+    return copies if not rest and list(roots) == list(range(topology.num_nodes)) * copies else None
+
+
+@remembering
+def places_of(topology: Topology) -> IntArray:
+    """``[P]``: numbers of nodes for orders: row by row on even grids, else their own.
+
+    On a grid with lines, the slowest dimension is the longest, which the order ``far`` has first.
+    """
+    products = find_products(topology)
+    return products[0].places if products and products[0].even else np.arange(topology.num_nodes)
+
+
+def usual_turns(topology: Topology, roots: Sequence[int]) -> str:
+    """``root`` on regular networks, else ``height``, or ``missing`` where heights take too long."""
+    kinds = Counter(
+        (len(out), len(into))
+        for out, into in zip(topology.out_links, topology.in_links, strict=True)
+    )
+    if len(roots) * topology.num_nodes > _MOST_HEIGHTS:
+        return "root" if len(kinds) == 1 else "missing"
+    regular = len(kinds) == 1 and len(set(topology.distances.max(axis=1).tolist())) == 1
+    return "root" if regular else "height"

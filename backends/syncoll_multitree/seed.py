@@ -29,8 +29,14 @@ from syncoll.model import UNREACHABLE, Algorithm, Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.scheduling import schedule_trees
-from syncoll_multitree.construction import TimedTrees, UnitNetwork
-from syncoll_multitree.multitree import copies_of, multitree, places_of, usual_turns
+from syncoll_multitree.construction import (
+    TimedTrees,
+    UnitNetwork,
+    copies_of,
+    multitree,
+    places_of,
+    usual_turns,
+)
 from syncoll_multitree.quotient import MOST_ORDERS, TranslationQuotient, fewest_steps
 from syncoll_multitree.switched import SEARCHES, multitree_on_fabric
 from syncoll_multitree.translations import find_translations

@@ -24,9 +24,8 @@ from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
 from syncoll.testing.instances import random_topology
 from syncoll.trust import require_valid
 from syncoll_bfb import RECORD
-from syncoll_bfb.receptions import receptions
 from syncoll_bfb.seed import choices
-from syncoll_bfb.sharing import LinkClasses, SharedStep
+from syncoll_bfb.sharing import LinkClasses, SharedStep, receptions
 from tests.oracles.fabrics import random_fabric
 
 _LIBRARIES = PluginManager.discover().spec_libraries.values()

@@ -22,8 +22,8 @@ from syncoll_classics import exchanges, grid
 from syncoll_classics.bigraph import numbered_bigraph, rank_mapping, recognise_bigraph
 from syncoll_classics.demand import read_demand
 from syncoll_classics.dissemination import Dissemination
+from syncoll_classics.exchanges import swing_peers, torus_shape
 from syncoll_classics.routing import Router
-from syncoll_classics.swinging import swing_peers, torus_shape
 
 Costs = Callable[..., list[tuple[int, int, int]]]
 

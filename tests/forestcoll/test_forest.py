@@ -18,8 +18,8 @@ from syncoll.routing.reduction import is_feasible
 from syncoll.routing.splitting import split_switch
 from syncoll.trust.forest import verify_forest
 from syncoll_forestcoll.collectives import weighted_broadcast
+from syncoll_forestcoll.pack import pack_by_order
 from syncoll_forestcoll.packing_by_growth import pack_by_growth
-from syncoll_forestcoll.packing_by_order import pack_by_order
 from tests.oracles.fabrics import a100, mi250, random_fabric, torus
 from tests.oracles.forests import allgather, broadcast, reduce, reducescatter
 

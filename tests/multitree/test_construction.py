@@ -17,8 +17,14 @@ from syncoll.errors import ModelError
 from syncoll.model import Fabric, Topology
 from syncoll.spec import SpecLibrary
 from syncoll.symmetry.products import find_products
-from syncoll_multitree.construction import ORDERS, TURNS, TimedTrees
-from syncoll_multitree.multitree import multitree, places_of, usual_turns
+from syncoll_multitree.construction import (
+    ORDERS,
+    TURNS,
+    TimedTrees,
+    multitree,
+    places_of,
+    usual_turns,
+)
 from syncoll_multitree.quotient import TranslationQuotient, fewest_steps, neighbour_orders
 from syncoll_multitree.switched import SEARCHES
 from syncoll_multitree.translations import find_translations

@@ -17,7 +17,6 @@ from math import lcm
 
 import numpy as np
 import numpy.typing as npt
-from syncoll_classics.rings import around
 
 from benchmarks.papers.multitree.machines import Machine, Path, specs
 from syncoll.model import Algorithm, Collective, Instance, Topology, ranges
@@ -30,7 +29,7 @@ from syncoll_classics.bigraph import BiGraph, rank_mapping
 from syncoll_classics.dissemination import Carrying, Dissemination, joined, up_and_down
 from syncoll_classics.exchanges import allreduce_trees, around, doubling_peers, exchange, rooted
 from syncoll_classics.grid import grid_allreduce
-from syncoll_multitree.multitree import multitree
+from syncoll_multitree.construction import multitree
 from syncoll_multitree.translations import find_translations
 from tests.oracles.multitrees import multitree_on_fabric, translated
 
