@@ -27,7 +27,7 @@ from itertools import combinations, product
 import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
-from syncoll.packing.master import Master
+from syncoll.linear import GrowingProgram
 from syncoll_inswitch.boxes import Boxes
 from syncoll_inswitch.waves import Moves
 
@@ -198,9 +198,14 @@ def _parts(loads: FloatArray, rates: FloatArray) -> FloatArray:
     """Of each kind how much takes the fewest rounds, in parts of all; of equal ones those that come
     first, which are few, so that less is lost by whole rounds."""
     steps, kinds = loads.shape[1:]
-    master = Master(rates, [1.0], steps)
-    for kind in range(kinds):
-        master.add(0, loads[:, :, kind], _LEAST_GAIN * kind / kinds)
-    solved = master.solve()
-    assert solved is not None  # it has an optimum
-    return master.shares
+    # Not the dual, as `packing.master` does: kinds are all known, and are many more than rows.
+    later = _LEAST_GAIN * np.arange(kinds) / kinds
+    program = GrowingProgram(np.concatenate([later, np.ones(steps)]))
+    program.add(dict.fromkeys(range(kinds), 1.0), 1.0, np.inf)
+    for load, rate in zip(loads, rates.tolist(), strict=True):
+        for step in range(steps):
+            row = {i: float(load[step, i]) for i in np.flatnonzero(load[step]).tolist()}
+            program.add(row | {kinds + step: -rate}, -np.inf, 0.0)
+    optimum = program.minimise()
+    assert optimum is not None  # it has one
+    return optimum.columns[:kinds]
