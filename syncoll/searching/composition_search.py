@@ -95,14 +95,20 @@ class CompositionSearch:
             seconds = max(SHORT_SECONDS, self._deadline.left())
             look = min(look, max(shares.first_look, SHORT_SECONDS / seconds))
         bound = Work(BOUNDS, search.any_steps, lambda: timed, share=shares.first_bound)
-        first = [Work(SEEDS, turns.first, share=look, quiet=True)]
+        whole = self._deadline  # of the seeds' two turns together
+
+        def begin(ledger: Ledger, until: Deadline) -> Iterator[Event]:
+            nonlocal whole
+            whole = self._deadline.share(shares.whole)
+            return turns.first(ledger, until)
+
+        first = [Work(SEEDS, begin, share=look, quiet=True)]
         if self._is_wide:  # in the background they go on by themselves
             first.append(
                 Work(
                     SEEDS,
-                    turns.more,
+                    lambda ledger, _: turns.more(ledger, whole),
                     lambda: timed and not (seeds.in_background or self._is_far()),
-                    share=shares.whole - look,
                     quiet=True,
                 )
             )
