@@ -14,7 +14,7 @@ from syncoll.symmetry import small_symmetry
 from syncoll.symmetry.candidates import automorphism_generators
 from syncoll.symmetry.orbits import least_of_orbits, link_orbits
 from syncoll.symmetry.structure import Structure
-from syncoll_treepairs.cores import Core, cores
+from syncoll_treepairs.exchange_groups import Core, cores
 from syncoll_treepairs.shortest_paths import exchanges
 
 __all__ = ["AllreduceNetwork"]

@@ -14,7 +14,7 @@ from syncoll.packing.arrivals import ArrivalSearch
 from syncoll.packing.column_generation import TINY, Packing, Tuning
 from syncoll.packing.network import Links
 from syncoll.packing.trees import TreeFinder
-from syncoll_treepairs.cores import Core
+from syncoll_treepairs.exchange_groups import Core
 from syncoll_treepairs.network import AllreduceNetwork
 
 __all__ = ["TIES", "AllreducePacking", "Pair", "PairFinder", "PairPacking", "whenever"]
@@ -208,33 +208,33 @@ class PairFinder:
         core, begin = chosen[0]
         end = begin + core.steps
         sources = [list(core.nodes) for core, _ in chosen]
-        again = self._turn % 2 == 1
-        back = np.ascontiguousarray(prices[:begin][::-1][:, network.back.number])
-        forth = np.ascontiguousarray(prices[end:][:, network.forth.number])
-        known_in = [self._into.get(i) if again else None for i in which.tolist()]
-        known_out = [self._out.get(i) if again else None for i in which.tolist()]
-        into = self._forests(network.back, back, sources, known_in, until)
-        out = self._forests(network.forth, forth, sources, known_out, until)
+        sides = (
+            (network.back, prices[:begin][::-1], self._into),
+            (network.forth, prices[end:], self._out),
+        )
+        forests = []
+        for links, part, memory in sides:
+            known = [memory.get(i) if self._turn % 2 else None for i in which.tolist()]
+            priced = np.ascontiguousarray(part[:, links.number])
+            forests.append(self._forests(links, priced, sources, known, until))
         found = []
-        for i, (core, _), one, two in zip(which.tolist(), chosen, into, out, strict=True):
-            if one is None or two is None:
+        for i, (core, _), into, out in zip(which.tolist(), chosen, *forests, strict=True):
+            if into is None or out is None:
                 self._costs[i] = np.inf
                 continue
-            cost = one[0] + two[0] + sum(prices[begin + t, link] for t, link in core.sends)
             sends = [(begin + t, link) for t, link in core.sends]
-            links, arrivals = one[1], one[2]
-            at = arrivals[network.back.target[links]]
-            sends += zip((begin - at).tolist(), network.back.number[links].tolist(), strict=True)
-            self._into[i] = arrivals
-            links, arrivals = two[1], two[2]
-            at = arrivals[network.forth.target[links]]
-            sends += zip((end + at - 1).tolist(), network.forth.number[links].tolist(), strict=True)
-            self._out[i] = arrivals
+            cost = into[0] + out[0] + sum(prices[t, link] for t, link in sends)
+            for (links, _, memory), forest, after, sign in zip(
+                sides, (into, out), (begin, end - 1), (-1, 1), strict=True
+            ):
+                _, used, arrivals = forest
+                steps = after + sign * arrivals[links.target[used]]
+                sends += zip(steps.tolist(), links.number[used].tolist(), strict=True)
+                memory[i] = arrivals
             found.append((float(cost), Pair(tuple(sorted(sends)), core, end)))
             self._costs[i] = cost
         least = min((cost for cost, _ in found), default=1.0)
-        for i in which.tolist():
-            self._costs[i] /= max(least, 1e-12)
+        self._costs[which] /= max(least, 1e-12)
         return found
 
     def _forests(

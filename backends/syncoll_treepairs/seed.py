@@ -205,16 +205,18 @@ class _Run:
 
     def _is_open(self, steps: int) -> bool:
         """Whether a packing may become better, or may be dealt better in more time."""
-        packing = self.packings[steps]
-        known = min((float(b) for s, b in self.best.items() if s <= steps), default=np.inf)
-        again = self._dealt.get(steps, 0) < _DEALS and packing.value < known * (1 - _WORTH)
-        return again or not packing.rested
+        packing, known = self.packings[steps], self._known(steps)
+        worth = known is None or packing.value < float(known) * (1 - _WORTH)
+        return (worth and self._dealt.get(steps, 0) < _DEALS) or not packing.rested
 
     def _left(self, steps: int) -> float:
-        known = min((float(b) for s, b in self.best.items() if s <= steps), default=np.inf)
-        value = self.packings[steps].value
-        gap = known / value if value < np.inf else np.inf
+        known, value = self._known(steps), self.packings[steps].value
+        gap = np.inf if known is None or np.isinf(value) else float(known) / value
         return gap / (1 + self._dealt.get(steps, 0))
+
+    def _known(self, steps: int) -> Fraction | None:
+        """The least R for each chunk of the collective that is known in so many steps."""
+        return min((b for s, b in self.best.items() if s <= steps), default=None)
 
     def _turn(self, steps: int) -> Proposals:
         packing = self.packings.get(steps)
@@ -231,7 +233,7 @@ class _Run:
         part = self.turn.part(_SHARE, _LEAST_SECONDS)
         while not packing.rested and not part.passed:
             packing.improve(self.turn.until)
-        known = min((b for s, b in self.best.items() if s <= steps), default=None)
+        known = self._known(steps)
         if not packing.shared() or (known is not None and packing.value >= known):
             return
         rounds = ROUNDS_OF_STEP // 2 * (4 + steps)
@@ -314,14 +316,11 @@ class _Run:
             return
         if least is not None and family.limit / self.per >= least * Fraction(_GAIN):
             return
-        m, limits = family.first, self.turn.limits
-        for value, most in (
-            (family.steps.at(m), limits.max_steps),
-            (family.rounds_needed.at(m), limits.max_rounds),
-            (family.chunks.at(m), limits.max_chunks),
+        m = family.first
+        if not self.turn.limits.allow(
+            steps=family.steps.at(m), rounds=family.rounds_needed.at(m), chunks=family.chunks.at(m)
         ):
-            if most is not None and value > most:
-                return
+            return
         self.families.append(family)
         note = f"{m} waves of pairs of {trees}"
         yield Proposal(family.chunks.at(m), family.member(m).algorithm, note, family)

@@ -31,8 +31,8 @@ from syncoll.model import Topology
 from syncoll.symmetry import free_symmetry
 from syncoll.symmetry.orbits import link_orbits
 from syncoll.symmetry.products import Product, find_products
-from syncoll_treepairs.cores import Core
 from syncoll_treepairs.dimension_ordered_trees import parents_along, parents_of_factor
+from syncoll_treepairs.exchange_groups import Core
 from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS
 
 __all__ = ["everywhere", "exchanges"]

@@ -21,9 +21,9 @@ from syncoll.deadline import Deadline
 from syncoll.packing.column_generation import TINY, Tuning
 from syncoll.packing.network import Links
 from syncoll.scheduling.arborescence import cheapest_arborescence
-from syncoll_treepairs.cores import Core
+from syncoll_treepairs.bounded_height_trees import cheap_tree
 from syncoll_treepairs.dimension_ordered_trees import combs
-from syncoll_treepairs.low_trees import cheap_tree
+from syncoll_treepairs.exchange_groups import Core
 from syncoll_treepairs.network import AllreduceNetwork
 from syncoll_treepairs.pairs import TIES, AllreducePacking, Pair
 

@@ -26,8 +26,8 @@ from syncoll.testing.instances import connected_topology, random_topology
 from syncoll.trust import require_valid
 from syncoll.trust.families import require_family
 from syncoll_treepairs import EXCHANGE, RECORD
+from syncoll_treepairs.bounded_height_trees import cheap_tree
 from syncoll_treepairs.dimension_ordered_trees import combs
-from syncoll_treepairs.low_trees import cheap_tree
 from syncoll_treepairs.network import AllreduceNetwork
 from syncoll_treepairs.pairs import PairPacking, whenever
 from syncoll_treepairs.wave_packing import WavePacking

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, permutations
+from itertools import combinations, islice, permutations
 
+import networkx as nx
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.model import Topology
 
 __all__ = ["Core", "cores"]
@@ -55,16 +56,11 @@ def cores(
         roots: nodes of which each symmetry class has one.
         kinds: ``[L]``, of the links; None where they are all alike.
     """
-    number = {link: i for i, link in enumerate(topology.links)}
-    nodes = topology.num_nodes
-    both = [
-        {b for b in range(nodes) if (a, b) in number and (b, a) in number} for a in range(nodes)
-    ]
-    found = [Core((v,), (), 0) for v in range(nodes)]
-    result = [one for one in found if one.nodes[0] in roots]
-    random = np.random.default_rng(nodes)
+    both, random = _both_ways(topology), np.random.default_rng(topology.num_nodes)
+    found = [Core((v,), (), 0) for v in range(topology.num_nodes)]
+    every = list(found)
     for steps in range(1, most_steps + 1):
-        if len(found[0].nodes) * 2 > _LARGEST:
+        if not found or len(found[0].nodes) * 2 > _LARGEST:
             break
         made: dict[tuple[tuple[int, int], ...], Core] = {}
         by_node: dict[int, list[Core]] = {}
@@ -75,30 +71,36 @@ def cores(
         if len(found) >= _MOST_OF_SIZE:
             order = random.permutation(order)
         for i in order.tolist():
-            for core in _doubled(found[i], by_node, both, number, steps):
+            for core in _doubled(topology, found[i], by_node, both, steps):
                 made.setdefault(core.sends, core)
             if len(made) >= _MOST_MADE:
                 break
         found = list(made.values())
-        if not found:
-            break
         if len(found) > _MOST_OF_SIZE:
             kept = random.permutation(len(found))[:_MOST_OF_SIZE]
             found = [found[i] for i in np.sort(kept).tolist()]
-        result += [one for one in found if set(one.nodes) & set(roots)]
+        every += found
     if most_steps >= 1:
-        result += [one for one in _cliques(both, number) if set(one.nodes) & set(roots)]
-    if kinds is not None:
-        every = _by_kinds(topology, kinds, most_steps)
-        result += [one for one in every if set(one.nodes) & set(roots)]
-    return result
+        every += islice(_cliques(topology, both), _MOST_OF_SIZE)
+        every += [] if kinds is None else _by_kinds(topology, kinds, most_steps)
+    return [one for one in every if set(one.nodes) & set(roots)]
+
+
+def _both_ways(topology: Topology) -> list[set[int]]:
+    """For each node those that it has links to and from."""
+    index = topology.link_index
+    both: list[set[int]] = [set() for _ in range(topology.num_nodes)]
+    for a, b in topology.links:
+        if (b, a) in index:
+            both[a].add(b)
+    return both
 
 
 def _by_kinds(topology: Topology, kinds: IntArray, most_steps: int) -> Iterator[Core]:
     """Cores of boxes that links of some kinds join, of a node of each box, and of all nodes."""
     nodes, ends = topology.num_nodes, np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     every = np.unique(kinds).tolist()
-    if len(every) > _MOST_KINDS or most_steps < 1:
+    if len(every) > _MOST_KINDS:
         return
     stages: dict[bytes, IntArray] = {}
     for count in range(1, len(every) + 1):
@@ -126,9 +128,7 @@ def _each_alone(nodes: int, links: IntArray, ends: IntArray) -> Iterator[Core]:
     Args:
         ends: ``[K, 2]``, of the links.
     """
-    near = np.eye(nodes, dtype=bool)
-    near[ends[:, 0], ends[:, 1]] = True
-    for row in np.unique(near, axis=0)[::-1]:
+    for row in np.unique(_near(nodes, ends), axis=0)[::-1]:
         size = int(row.sum())
         if 2 < size <= min(_LARGEST, nodes - 1):
             own = links[row[ends[:, 0]]]
@@ -143,12 +143,8 @@ def _across(topology: Topology, within: IntArray) -> IntArray | None:
         within: ``[K, 2]``, ends of the links within boxes.
     """
     nodes, number = topology.num_nodes, topology.link_index
-    near = np.eye(nodes, dtype=bool)
-    near[within[:, 0], within[:, 1]] = True
+    near, both = _near(nodes, within), _both_ways(topology)
     boxes = [np.flatnonzero(row).tolist() for row in np.unique(near, axis=0)[::-1]]
-    both = [
-        {b for b in range(nodes) if (a, b) in number and (b, a) in number} for a in range(nodes)
-    ]
     groups = [{node} for node in boxes[0]]
     for box in boxes[1:]:
         if len(box) != len(groups):
@@ -164,10 +160,16 @@ def _across(topology: Topology, within: IntArray) -> IntArray | None:
     return np.array(sorted(number[pair] for pair in pairs))
 
 
-def _are_cliques(nodes: int, ends: IntArray) -> bool:
-    """Whether whatever is joined over several of these links is joined by one of them."""
+def _near(nodes: int, ends: IntArray) -> BoolArray:
+    """``[P, P]``: which nodes links ``[K, 2]`` lead from and to, and each node itself."""
     near = np.eye(nodes, dtype=bool)
     near[ends[:, 0], ends[:, 1]] = True
+    return near
+
+
+def _are_cliques(nodes: int, ends: IntArray) -> bool:
+    """Whether whatever is joined over several of these links is joined by one of them."""
+    near = _near(nodes, ends)
     return bool(np.array_equal(near, near.T) and np.array_equal(near @ near, near))
 
 
@@ -181,22 +183,21 @@ def _sums_once(nodes: int, order: Sequence[IntArray]) -> bool:
 
 
 def _doubled(
+    topology: Topology,
     one: Core,
     by_node: dict[int, list[Core]],
     both: list[set[int]],
-    number: dict[tuple[int, int], int],
     steps: int,
 ) -> Iterator[Core]:
-    first = one.nodes[0]
-    for partner in both[first]:
+    number = topology.link_index
+    for partner in both[one.nodes[0]]:
         for other in by_node.get(partner, []):
             if set(one.nodes) & set(other.nodes):
                 continue
             matched = _matched(list(one.nodes), set(other.nodes), both)
             if matched is None:
                 continue
-            last = [(steps - 1, number[a, b]) for a, b in matched]
-            last += [(steps - 1, number[b, a]) for a, b in matched]
+            last = [(steps - 1, number[p]) for a, b in matched for p in ((a, b), (b, a))]
             nodes = tuple(sorted((*one.nodes, *other.nodes)))
             yield Core(nodes, tuple(sorted((*one.sends, *other.sends, *last))), steps)
 
@@ -214,15 +215,11 @@ def _matched(
     return None
 
 
-def _cliques(both: list[set[int]], number: dict[tuple[int, int], int]) -> Iterator[Core]:
-    count = 0
-    for size in range(3, _LARGEST_CLIQUE + 1):
-        for a in range(len(both)):
-            for rest in combinations(sorted(b for b in both[a] if b > a), size - 1):
-                if all(y in both[x] for x, y in combinations(rest, 2)):
-                    nodes = (a, *rest)
-                    sends = tuple((0, number[x, y]) for x in nodes for y in nodes if x != y)
-                    yield Core(nodes, sends, 1)
-                    count += 1
-                    if count >= _MOST_OF_SIZE:
-                        return
+def _cliques(topology: Topology, both: list[set[int]]) -> Iterator[Core]:
+    graph = nx.Graph((a, b) for a, near in enumerate(both) for b in sorted(near) if a < b)
+    for nodes in nx.enumerate_all_cliques(graph):  # the small ones first
+        if len(nodes) > _LARGEST_CLIQUE:
+            return
+        if len(nodes) > 2:
+            sends = (topology.link_index[pair] for pair in permutations(nodes, 2))
+            yield Core(tuple(nodes), tuple((0, link) for link in sends), 1)
