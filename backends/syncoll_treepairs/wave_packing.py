@@ -6,8 +6,8 @@ pair of a root is exact, for every node takes the cheapest link of those that le
 grid the combs (`dimension_ordered_trees`) are such pairs, and on an n x n mesh they alone meet the
 bound that counts sends, 2 n / (n + 1) link rates.  Where links differ, as within boxes and between
 them, shortest paths are not enough: the cheapest trees of all (`cheapest_arborescence`) pack up to
-the optimum of any roots and any shares (ForestColl paper, appendix E), and low ones (`cheap_tree`)
-nearly.
+the optimum of any roots and any shares (ForestColl paper, appendix E), and low ones
+(`syncoll.packing.arrivals`) nearly.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.deadline import Deadline
+from syncoll.packing.arrivals import ArrivalSearch
 from syncoll.packing.column_generation import TINY, Tuning
 from syncoll.packing.network import Links
 from syncoll.scheduling.arborescence import cheapest_arborescence
-from syncoll_treepairs.bounded_height_trees import cheap_tree
 from syncoll_treepairs.dimension_ordered_trees import combs
 from syncoll_treepairs.exchange_groups import Core
 from syncoll_treepairs.network import AllreduceNetwork
@@ -107,46 +107,50 @@ class _RootedPairs:
         roots = self._roots
         if len(roots) > _ROOTS:
             roots = self._random.choice(roots, _ROOTS, replace=False)
-        made = [self._cheapest(on_links, int(root)) for root in roots]
-        made.sort(key=lambda one: one[0])
-        found = [
-            (0, self.pair(root, into, out))
-            for cost, root, into, out in made[: _ROOTS // 2]
-            if cost < pays[0] * (1 - TINY)
-        ]
-        return found, np.array([made[0][0]])
-
-    def _cheapest(self, prices: FloatArray, root: int) -> tuple[float, int, IntArray, IntArray]:
-        """What a pair costs, and its links."""
-        network, far = self.network, self._far
         if self._most_links:
-            out, into = (self._tree(links, prices, root) for links in (network.forth, network.back))
-            return float(prices[into].sum() + prices[out].sum()), root, into, out
-        forth, back = network.forth, network.back
+            into = self._cheapest(self.network.back, on_links, roots, self._far.T[roots], until)
+            out = self._cheapest(self.network.forth, on_links, roots, self._far[roots], until)
+        else:
+            pairs = [self._shortest(on_links, root) for root in roots.tolist()]
+            into, out = (np.array(some) for some in zip(*pairs, strict=True))
+        costs = on_links[into].sum(axis=1) + on_links[out].sum(axis=1)
+        cheap = [i for i in np.argsort(costs)[: _ROOTS // 2] if costs[i] < pays[0] * (1 - TINY)]
+        found = [(0, self.pair(int(roots[i]), into[i], out[i])) for i in cheap]
+        return found, np.array([costs.min()])
+
+    def _shortest(self, prices: FloatArray, root: int) -> tuple[IntArray, IntArray]:
+        """The links of a cheapest pair along shortest paths: into the root, and out of it."""
+        forth, back, far = self.network.forth, self.network.back, self._far
         near = np.where(far[root][forth.source] + 1 == far[root][forth.target], 0.0, np.inf)
         out = forth.number[_least(near + prices[forth.number], forth.target, self._first_in, root)]
         near = np.where(far[back.source, root] + 1 == far[back.target, root], 0.0, np.inf)
         into = back.number[_least(near + prices[back.number], back.target, self._first_back, root)]
-        return float(prices[into].sum() + prices[out].sum()), root, into, out
+        return into, out
 
-    def _tree(self, links: Links, prices: FloatArray, root: int) -> IntArray:
-        """For every node but the root the link into it, in order, of a cheap tree."""
+    def _cheapest(
+        self, links: Links, prices: FloatArray, roots: IntArray, far: IntArray, until: Deadline
+    ) -> IntArray:
+        """``[K, P - 1]``: for each root the link into every other node of a cheap tree.
+
+        A tree of at most so many links from the root to a leaf is a timed tree of so many steps
+        under the same prices in all of them; without a limit the cheapest is found.
+
+        Args:
+            far: ``[K, P]``, the distances from the roots.
+        """
         assert self._most_links is not None
-        nodes = self.network.num_nodes
-        if self._most_links < nodes - 1:
-            costs = np.full((nodes, nodes), np.inf)
-            costs[links.source, links.target] = prices[links.number]
-            parents = cheap_tree(costs, root, self._most_links)
-            numbers = np.zeros((nodes, nodes), dtype=np.int64)
-            numbers[links.source, links.target] = links.number
-            others = np.delete(np.arange(nodes), root)
-            return np.asarray(numbers[parents[others], others], dtype=np.int64)
-        prized = prices[links.number].tolist()
-        ends = zip(links.source.tolist(), links.target.tolist(), prized, strict=True)
+        nodes, prized = links.num_nodes, prices[links.number]
+        height = max(self._most_links, int(far.max()))
+        if height < nodes - 1:
+            search, has = ArrivalSearch(links, height), np.eye(nodes, dtype=bool)[roots]
+            table = np.repeat(prized[None], height, axis=0)
+            into = search.descended(far, has, ~has, table, until)
+            return np.asarray(links.number[into[~has].reshape(len(roots), -1)])
+        ends = zip(links.source.tolist(), links.target.tolist(), prized.tolist(), strict=True)
         edges = [(a, b, cost, i) for i, (a, b, cost) in enumerate(ends)]
-        found = np.array(cheapest_arborescence(self.network.num_nodes, root, edges))
-        found.sort()  # links are in the order of the nodes that they lead into
-        return np.asarray(links.number[found], dtype=np.int64)
+        # Links are in the order of the nodes that they lead into.
+        trees = [sorted(cheapest_arborescence(nodes, root, edges)) for root in roots.tolist()]
+        return np.asarray(links.number[np.array(trees)])
 
     def pair(self, root: int, into: IntArray, out: IntArray) -> Pair:
         """Two trees, with the steps of a first wave.
