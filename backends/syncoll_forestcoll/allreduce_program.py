@@ -30,7 +30,7 @@ import numpy as np
 from syncoll.errors import UsageError
 from syncoll.linear import GrowingProgram, Optimum
 from syncoll.model.fabric import Fabric
-from syncoll.routing.flow import FlowNetwork
+from syncoll.routing.network import FlowNetwork
 
 __all__ = ["AllreduceBounds", "allreduce_bounds"]
 

@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from syncoll.arrays import IntArray
 from syncoll.model.distances import UNREACHABLE, distances
-from syncoll.routing.flow import FlowNetwork
-from syncoll.routing.network import Network
+from syncoll.routing.network import FlowNetwork, Network
 from syncoll.routing.reduction import Groups, find_groups, is_tight, wide_parts
 from syncoll_forestcoll.packing import ArcBlock, ForestPacking, on_paths
 from syncoll_forestcoll.packing_by_groups import pack_by_groups

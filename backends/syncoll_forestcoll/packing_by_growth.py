@@ -15,8 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from syncoll.routing.flow import FlowNetwork
-from syncoll.routing.network import Network
+from syncoll.routing.network import FlowNetwork, Network
 from syncoll_forestcoll.packing import ArcBlock, ForestPacking
 
 __all__ = ["pack_by_growth"]

@@ -35,6 +35,7 @@ __all__ = [
     "Formula",
     "Labels",
     "LinearRow",
+    "added_up",
     "row_sums",
 ]
 
@@ -49,6 +50,25 @@ def row_sums(cells: npt.NDArray[Any], starts: IntArray) -> npt.NDArray[Any]:
     sums = np.insert(np.cumsum(cells), 0, 0)
     result: npt.NDArray[Any] = sums[starts[1:]] - sums[starts[:-1]]
     return result
+
+
+def added_up(
+    rows: IntArray, count: int, names: IntArray, coefficients: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Starts, names and coefficients of rows in which no name stands twice, nor a coefficient 0.
+
+    Args:
+        rows: of each cell, with its name and coefficient.
+        count: the number of rows.
+    """
+    least = int(names.min(initial=0))
+    width = int(names.max(initial=0)) - least + 1
+    cells, inverse = np.unique(rows * width + names - least, return_inverse=True)
+    sums = np.zeros(len(cells), dtype=np.int64)
+    np.add.at(sums, inverse, coefficients)
+    cells, sums = cells[sums != 0], sums[sums != 0]
+    starts: IntArray = np.searchsorted(cells, np.arange(count + 1) * width)
+    return starts, cells % width + least, sums
 
 
 class ClauseRow(NamedTuple):

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.arrays import IntArray
-from syncoll.formula.formula import NO_HIGH, NO_LOW, Assignment, Formula, row_sums
+from syncoll.formula.formula import NO_HIGH, NO_LOW, Assignment, Formula, added_up, row_sums
 from syncoll.formula.outcome import Outcome, StopReason, Verdict
 
 __all__ = ["LinearMatrix", "columns_to_assignment", "judged", "linear_matrix"]
@@ -88,15 +88,10 @@ def linear_matrix(formula: Formula, *, cardinalities: bool = False) -> LinearMat
         [np.where(negated, -coefficients, coefficients), formula.linear_integer_coefficients]
     )
 
-    width = max(1, formula.num_booleans + formula.num_integers)
-    keys, inverse = np.unique(rows * width + columns, return_inverse=True)
-    sums = np.zeros(len(keys), dtype=np.int64)
-    np.add.at(sums, inverse, values)
-    keys, sums = keys[sums != 0], sums[sums != 0]
-    starts = np.searchsorted(keys, np.arange(count + 1) * width)
+    starts, columns, sums = added_up(rows, count, columns, values)
     return LinearMatrix(
-        starts=starts.astype(np.int64),
-        columns=keys % width,
+        starts=starts,
+        columns=columns,
         coefficients=sums,
         lows=np.where(lows <= NO_LOW, NO_LOW, lows - offsets),
         highs=np.where(highs >= NO_HIGH, NO_HIGH, highs - offsets),

@@ -176,6 +176,12 @@ def _downward(a: _Node, b: _Node, w: int) -> list[tuple[int, int]]:
     return pairs
 
 
+def _alone(pairs: list[tuple[int, int]]) -> tuple[int, int]:
+    """The largest sum of either node that a pair has without one of the other; 0 for none."""
+    first = max((i for i, j in pairs if j == 0), default=0)
+    return first, max((j for i, j in pairs if i == 0), default=0)
+
+
 class _Writer:
     """Writes the clauses of a tree, parents before children."""
 
@@ -262,22 +268,18 @@ class _Writer:
 
     def _inner(self, node: _Node, a: _Node, b: _Node) -> None:
         out = self._out
-        mixed: list[tuple[int, int]] = []
-        if node.forbidden:
-            pairs = _upward(a, b, node.forbidden)
-            a.forbidden = max((i for i, j in pairs if j == 0), default=0)
-            b.forbidden = max((j for i, j in pairs if i == 0), default=0)
-            mixed = [(i, j) for i, j in pairs if i and j]
-        for i, j in mixed:
-            out.enforce(-self._at_least(a, i, a.up), -self._at_least(b, j, b.up))
-        mixed = []
-        if node.required:
-            pairs = _downward(a, b, node.required)
-            a.required = max((i for i, j in pairs if j == 0), default=0)
-            b.required = max((j for i, j in pairs if i == 0), default=0)
-            mixed = [(i, j) for i, j in pairs if i and j]
-        for i, j in mixed:
-            out.enforce(self._at_least(a, i, a.down), self._at_least(b, j, b.down))
+        pairs = _upward(a, b, node.forbidden) if node.forbidden else []
+        if pairs:
+            a.forbidden, b.forbidden = _alone(pairs)
+        for i, j in pairs:
+            if i and j:
+                out.enforce(-self._at_least(a, i, a.up), -self._at_least(b, j, b.up))
+        pairs = _downward(a, b, node.required) if node.required else []
+        if pairs:
+            a.required, b.required = _alone(pairs)
+        for i, j in pairs:
+            if i and j:
+                out.enforce(self._at_least(a, i, a.down), self._at_least(b, j, b.down))
         # A pair with a part that breaks the row by itself need not be told what else follows.
         for w in sorted(node.up):
             for i, j in _upward(a, b, w):

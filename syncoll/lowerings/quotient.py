@@ -16,6 +16,7 @@ import numpy as np
 
 from syncoll.arrays import BoolArray, IntArray, KeyArray
 from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Formula
+from syncoll.formula.formula import added_up
 from syncoll.lowerings._arrays import add, ints, keep, offsets, row_of, row_sums
 from syncoll.lowerings.lowering import Applied
 
@@ -127,15 +128,17 @@ def _with_clauses_once(formula: Formula, keys: _Keys) -> Formula:
 
 def _with_linear_rows_once(formula: Formula, integers: IntArray, keys: _Keys) -> Formula:
     """Each linear row once, with merged integers, and divided by its common divisor."""
-    starts, literals, coefficients = _added_up(
-        formula.linear_starts, formula.linear_literals, formula.linear_coefficients
+    count = len(formula.linear_lows)
+    starts, literals, coefficients = added_up(
+        row_of(formula.linear_starts), count, formula.linear_literals, formula.linear_coefficients
     )
-    int_starts, numbers, int_coefficients = _added_up(
-        formula.linear_integer_starts,
+    int_starts, numbers, int_coefficients = added_up(
+        row_of(formula.linear_integer_starts),
+        count,
         integers[formula.linear_integers],
         formula.linear_integer_coefficients,
     )
-    divisor = np.zeros(len(formula.linear_lows), dtype=np.int64)
+    divisor = np.zeros(count, dtype=np.int64)
     np.gcd.at(divisor, row_of(starts), coefficients)
     np.gcd.at(divisor, row_of(int_starts), int_coefficients)
     divisor = np.maximum(divisor, 1)
@@ -158,21 +161,6 @@ def _with_linear_rows_once(formula: Formula, integers: IntArray, keys: _Keys) ->
         linear_highs=highs,
     )
     return keep(every, "linear", keys.distinct(sums, lows, highs, formula.linear_enforcers))
-
-
-def _added_up(
-    starts: IntArray, names: IntArray, coefficients: IntArray
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Rows with the coefficients of equal names in a row added up, without those that become 0."""
-    rows = row_of(starts)
-    least = int(names.min(initial=0))
-    width = int(names.max(initial=0)) - least + 1
-    cells, inverse = np.unique(rows * width + names - least, return_inverse=True)
-    sums = np.zeros(len(cells), dtype=np.int64)
-    np.add.at(sums, inverse, coefficients)
-    cells, sums = cells[sums != 0], sums[sums != 0]
-    found = np.searchsorted(cells, np.arange(len(starts)) * width)
-    return found, cells % width + least, sums
 
 
 def _hint(literals: IntArray) -> IntArray:

@@ -16,8 +16,7 @@ from math import gcd, lcm
 
 from syncoll.errors import ModelError, VerificationError
 from syncoll.model.fabric import Fabric
-from syncoll.routing.flow import require_small
-from syncoll.routing.network import Network
+from syncoll.routing.network import Network, require_small
 from syncoll.routing.reduction import bypass_two_port_switches, find_groups, wide_parts
 
 __all__ = [

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from syncoll.routing.flow import FlowNetwork
-from syncoll.routing.network import Network
+from syncoll.routing.network import FlowNetwork, Network
 
 __all__ = [
     "Bypass",

@@ -21,7 +21,7 @@ from math import inf
 import numpy as np
 
 from syncoll.linear import GrowingProgram
-from syncoll.routing.flow import FlowNetwork
+from syncoll.routing.network import FlowNetwork
 
 __all__ = ["MOST_PAIRS", "keeps_rate"]
 
@@ -57,22 +57,29 @@ def keeps_rate(
     cutter = _Cutter(num_nodes, sorted(paths))
     if not cutter.violated(_fair_division(users, widths)):
         return True
-    program = _Program(users, widths)
+    column = {pair: i for i, pair in enumerate(sorted(paths))}
+    # The shares, then the rate: as large as possible, but no larger than 1.
+    rate_at = len(column)
+    program = GrowingProgram(np.append(np.zeros(rate_at), -1.0))
+    program.add({rate_at: 1.0}, 0.0, 1.0)
+    for ends, used in users.items():
+        program.add({column[pair]: 1.0 for pair in used}, 0.0, widths[ends])
     everything = frozenset(range(num_nodes))
-    for v in range(num_nodes):
-        program.require(frozenset([v]))
-        program.require(everything - {v})
-    for cut in cuts:
-        program.require(cut & everything)
-    while True:
-        division = program.solve()
-        if division is None:
+    nodes = [frozenset([v]) for v in range(num_nodes)]
+    sets = [one for node in nodes for one in (node, everything - node)]
+    waiting: Iterable[frozenset[int]] = dict.fromkeys([*sets, *(cut & everything for cut in cuts)])
+    known: set[frozenset[int]] = set()
+    while waiting:
+        known.update(waiting)
+        for inside in waiting:
+            leaving = {i: 1.0 for (u, v), i in column.items() if u in inside and v not in inside}
+            program.add({**leaving, rate_at: -float(len(inside))}, 0.0, inf)
+        optimum = program.minimise()
+        if optimum is None or optimum.columns[rate_at] < 1 - _TOLERANCE:
             return False
-        found = cutter.violated(division) - program.known
-        if not found:
-            return True
-        for cut in found:
-            program.require(cut)
+        division = {pair: float(optimum.columns[i]) for pair, i in column.items()}
+        waiting = cutter.violated(division) - known
+    return True
 
 
 def _fair_division(
@@ -123,35 +130,3 @@ class _Cutter:
                 side = frozenset(v for v in self.flow.source_side() if v < self.num_nodes)
                 found.add(side)
         return found
-
-
-class _Program:
-    """The division that leaves the worst of some sets as wide as possible."""
-
-    def __init__(
-        self, users: Mapping[_Pair, Sequence[_Pair]], widths: Mapping[_Pair, float]
-    ) -> None:
-        self.pairs = sorted({pair for used in users.values() for pair in used})
-        self.column = {pair: i for i, pair in enumerate(self.pairs)}
-        # The shares, then the rate: as large as possible, but no larger than 1.
-        self.rate = len(self.pairs)
-        self.program = GrowingProgram(np.append(np.zeros(self.rate), -1.0))
-        self.program.add({self.rate: 1.0}, 0.0, 1.0)
-        for ends, used in users.items():
-            self.program.add({self.column[pair]: 1.0 for pair in used}, 0.0, widths[ends])
-        self.known: set[frozenset[int]] = set()
-
-    def require(self, inside: frozenset[int]) -> None:
-        """Adds the constraint of a set."""
-        if inside in self.known:
-            return
-        self.known.add(inside)
-        leaving = {self.column[u, v]: 1.0 for u, v in self.pairs if u in inside and v not in inside}
-        self.program.add({**leaving, self.rate: -float(len(inside))}, 0.0, inf)
-
-    def solve(self) -> dict[_Pair, float] | None:
-        """The best division; None when even that is too slow."""
-        optimum = self.program.minimise()
-        if optimum is None or optimum.columns[self.rate] < 1 - _TOLERANCE:
-            return None
-        return {pair: float(optimum.columns[i]) for pair, i in self.column.items()}

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from syncoll.routing.flow import FlowNetwork
-from syncoll.routing.network import Network, Pieces
+from syncoll.routing.network import FlowNetwork, Network, Pieces
 
 __all__ = ["split_switch", "split_transit"]
 

@@ -13,8 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from syncoll.arrays import BoolArray, FloatArray, IntArray
-from syncoll.routing.flow import FlowNetwork
-from syncoll.routing.network import Network, Pieces, join
+from syncoll.routing.network import FlowNetwork, Network, Pieces, join
 
 __all__ = ["Plan", "balanced_flow", "balanced_plan", "follow_plan"]
 

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from syncoll.model import Fabric
-from syncoll.routing.flow import FlowNetwork
+from syncoll.routing.network import FlowNetwork
 from syncoll_forestcoll import collectives
 from syncoll_forestcoll.collectives import ForestPlan
 from tests.oracles.forests import allgather
