@@ -17,7 +17,7 @@ from syncoll.packing.trees import TreeFinder
 from syncoll_treepairs.exchange_groups import Core
 from syncoll_treepairs.network import AllreduceNetwork
 
-__all__ = ["TIES", "AllreducePacking", "Pair", "PairFinder", "PairPacking", "whenever"]
+__all__ = ["TIES", "AllreducePacking", "Pair", "PairFinder", "PairPacking", "forests", "whenever"]
 
 TIES = 1e-6
 """Random prices, relative to the mean, that decide between equal ones: sends are never free."""
@@ -212,13 +212,13 @@ class PairFinder:
             (network.back, prices[:begin][::-1], self._into),
             (network.forth, prices[end:], self._out),
         )
-        forests = []
+        both = []
         for links, part, memory in sides:
             known = [memory.get(i) if self._turn % 2 else None for i in which.tolist()]
             priced = np.ascontiguousarray(part[:, links.number])
-            forests.append(self._forests(links, priced, sources, known, until))
+            both.append(forests(links, priced, sources, known, self._random, until))
         found = []
-        for i, (core, _), into, out in zip(which.tolist(), chosen, *forests, strict=True):
+        for i, (core, _), into, out in zip(which.tolist(), chosen, *both, strict=True):
             if into is None or out is None:
                 self._costs[i] = np.inf
                 continue
@@ -237,39 +237,41 @@ class PairFinder:
         self._costs[which] /= max(least, 1e-12)
         return found
 
-    def _forests(
-        self,
-        links: Links,
-        prices: FloatArray,
-        sources: Sequence[Sequence[int]],
-        known: Sequence[IntArray | None],
-        until: Deadline,
-    ) -> list[_Forest | None]:
-        """Cheap forests from sets of nodes to all others; None where the steps do not suffice.
 
-        Args:
-            links: sorted by target.
-            prices: ``[T, L]`` in the order of the links, above 0.
-            sources: the nodes of each forest that have the chunk.
-            known: arrivals to begin with, where there are some.
-            until: when to be content.
-        """
-        nodes, steps = links.num_nodes, len(prices)
-        search, finder = ArrivalSearch(links, steps), TreeFinder(links, steps, self._random)
-        has = np.zeros((len(sources), nodes), dtype=bool)
-        begun = []
-        for row, some, arrivals in zip(has, sources, known, strict=True):
-            row[some] = True
-            if arrivals is None:
-                arrivals = finder.arrivals(some, np.ones(nodes, dtype=bool), prices)
-            begun.append(np.where(row, 0, np.minimum(arrivals, steps)))
-        into = search.descended(np.stack(begun), has, ~has, prices, until)
-        costs, at = search.timed(into, prices)
-        found: list[_Forest | None] = []
-        for cost, row, steps_of in zip(costs.tolist(), into, at, strict=True):
-            done = cost, row[row >= 0], steps_of + 1
-            found.append(done if np.isfinite(cost) else None)
-        return found
+def forests(
+    links: Links,
+    prices: FloatArray,
+    sources: Sequence[Sequence[int]],
+    known: Sequence[IntArray | None],
+    random: np.random.Generator,
+    until: Deadline,
+) -> list[_Forest | None]:
+    """Cheap forests from sets of nodes to all others; None where the steps do not suffice.
+
+    Args:
+        links: sorted by target.
+        prices: ``[T, L]`` in the order of the links, above 0.
+        sources: the nodes of each forest that have the chunk.
+        known: arrivals to begin with, where there are some.
+        random: breaks ties.
+        until: when to be content.
+    """
+    nodes, steps = links.num_nodes, len(prices)
+    search, finder = ArrivalSearch(links, steps), TreeFinder(links, steps, random)
+    has = np.zeros((len(sources), nodes), dtype=bool)
+    begun = []
+    for row, some, arrivals in zip(has, sources, known, strict=True):
+        row[some] = True
+        if arrivals is None:
+            arrivals = finder.arrivals(some, np.ones(nodes, dtype=bool), prices)
+        begun.append(np.where(row, 0, np.minimum(arrivals, steps)))
+    into = search.descended(np.stack(begun), has, ~has, prices, until)
+    costs, at = search.timed(into, prices)
+    found: list[_Forest | None] = []
+    for cost, row, steps_of in zip(costs.tolist(), into, at, strict=True):
+        done = cost, row[row >= 0], steps_of + 1
+        found.append(done if np.isfinite(cost) else None)
+    return found
 
 
 class AllreducePacking(Packing[Pair]):

@@ -18,14 +18,13 @@ import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.deadline import Deadline
-from syncoll.packing.arrivals import ArrivalSearch
 from syncoll.packing.column_generation import TINY, Tuning
 from syncoll.packing.network import Links
 from syncoll.scheduling.arborescence import cheapest_arborescence
 from syncoll_treepairs.dimension_ordered_trees import combs
 from syncoll_treepairs.exchange_groups import Core
 from syncoll_treepairs.network import AllreduceNetwork
-from syncoll_treepairs.pairs import TIES, AllreducePacking, Pair
+from syncoll_treepairs.pairs import TIES, AllreducePacking, Pair, forests
 
 __all__ = ["WavePacking"]
 
@@ -142,10 +141,10 @@ class _RootedPairs:
         nodes, prized = links.num_nodes, prices[links.number]
         height = max(self._most_links, int(far.max()))
         if height < nodes - 1:
-            search, has = ArrivalSearch(links, height), np.eye(nodes, dtype=bool)[roots]
             table = np.repeat(prized[None], height, axis=0)
-            into = search.descended(far, has, ~has, table, until)
-            return np.asarray(links.number[into[~has].reshape(len(roots), -1)])
+            sources = [[root] for root in roots.tolist()]
+            found = forests(links, table, sources, [None] * len(roots), self._random, until)
+            return np.stack([links.number[one[1]] for one in found if one is not None])
         ends = zip(links.source.tolist(), links.target.tolist(), prized.tolist(), strict=True)
         edges = [(a, b, cost, i) for i, (a, b, cost) in enumerate(ends)]
         # Links are in the order of the nodes that they lead into.
