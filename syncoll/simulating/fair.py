@@ -1,8 +1,13 @@
 """Fair sharing: sends that meet on lanes all continue, each at its max-min fair rate.
 
 A connection takes its sends in the order of exports, and each send flows at one rate over all lanes
-of its way (`syncoll.simulating.rates`).  Rates change whenever a send begins or ends, so the
-simulation jumps from one such event to the next.
+of its way.  Rates change whenever a send begins or ends, so the simulation jumps from one such
+event to the next.
+
+No rate can grow without that of a flow that has no more being reduced.  That is so exactly when
+each flow has a bottleneck: a full lane on which no flow has more (Bertsekas, Gallager: Data
+Networks, section 6.5.2).  Rates are found by filling all lanes evenly until one is full, which
+fixes its flows, and so on.
 """
 
 from __future__ import annotations
@@ -15,16 +20,16 @@ import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.errors import UsageError
+from syncoll.simulating.asynchronous import asynchronous
 from syncoll.simulating.movements import Movements, Passages
-from syncoll.simulating.rates import FairRates
 from syncoll.simulating.semantics import Semantics
 from syncoll.simulating.workload import Workload
 
-__all__ = ["fair"]
+__all__ = ["fair", "max_min_rates"]
 
 _CLOSE = 1e-9
-"""Share of a send's bytes that is negligible, so that rounding does not separate simultaneous ends.
-"""
+"""Relative difference below which rooms of lanes are equal, and share of a send's bytes that is
+negligible, so that rounding does not separate simultaneous ends."""
 
 
 def fair(
@@ -36,6 +41,9 @@ def fair(
             f"fair sharing of bandwidth on {work.network.topology.name}, whose switches copy or "
             "add up: it knows of sends that count one by one; leave it out, and sends take turns"
         )
+    ways = work.network.strand_lanes
+    if ways.shape[1] == 1 and len(np.unique(ways)) == len(ways):  # no two sends meet
+        return asynchronous(work, semantics, sizes, in_detail=in_detail)
     runs = [_Run(work, semantics, size) for size in sizes]
     for run in runs:
         run.run()
@@ -46,19 +54,44 @@ def fair(
     )
 
 
+def max_min_rates(lanes: IntArray, capacities: FloatArray) -> FloatArray:
+    """The rate of each flow.
+
+    Args:
+        lanes: ``[F, H]``: the lanes of each flow, padded with the number of lanes.
+        capacities: ``[lanes + 1]``: of each lane; the last one's is infinite.
+    """
+    rates = np.zeros(len(lanes))
+    flows, room = np.arange(len(lanes)), capacities.copy()
+    count, hops = len(capacities), lanes.shape[1]
+    while len(flows):
+        mine = lanes[flows]
+        users = np.bincount(mine.ravel(), minlength=count)
+        parts = room / np.maximum(users, 1)
+        parts[-1] = np.inf
+        own = parts[mine].min(axis=1)
+        # A lane that is the narrowest of every flow on it is full, whatever the other lanes do.
+        here = mine[own[:, None] >= parts[mine] * (1 - _CLOSE)]
+        full = np.bincount(here, minlength=count) == users
+        full[-1] = False
+        fixed = full[mine].any(axis=1)
+        rates[flows[fixed]] = own[fixed]
+        used = np.bincount(mine[fixed].ravel(), np.repeat(own[fixed], hops), minlength=count)
+        room[:-1] = np.maximum(room[:-1] - used[:-1], 0.0)
+        flows = flows[~fixed]
+    return rates
+
+
 class _Run:
     """The simulation of one size."""
 
     def __init__(self, work: Workload, semantics: Semantics, size: Fraction) -> None:
-        self.work, self.network = work, work.network
-        network = work.network
-        wires = [float(semantics.wire_bytes(size * share)) for share in network.shares]
-        self.bytes: list[float] = np.array(wires)[network.strand_share].tolist()
-        rows = network.strand_lanes.tolist()
-        self.lanes = [tuple(lane for lane in row if lane >= 0) for row in rows]
-        self.rates = FairRates([float(lane.bandwidth) for lane in network.lanes])
-        latencies = np.append(network.latencies, 0.0)
-        self.latency = latencies[network.strand_lanes].sum(axis=1).tolist()
+        self.work, network = work, work.network
+        wires = np.array([float(semantics.wire_bytes(size * share)) for share in network.shares])
+        self.bytes, ways = wires[network.strand_share], network.strand_lanes
+        self.lanes = np.where(ways < 0, len(network.lanes), ways)
+        self.room = np.append([float(lane.bandwidth) for lane in network.lanes], np.inf)
+        self.latency = np.append(network.latencies, 0.0)[ways].sum(axis=1).tolist()
         adding = float(semantics.reduction * size)
         self.after = (float(network.alpha) + np.where(work.adds, adding, 0.0)).tolist()
         self.starts = [float(x) for x in semantics.starts(network.topology.num_nodes)]
@@ -77,12 +110,12 @@ class _Run:
         next_on_link[by[:-1][follows]] = by[1:][follows]
         self.next_on_link = next_on_link.tolist()
         self.at_head = (work.rank_on_connection == 0).tolist()
-        # What flows: of each flow its send, its strand, and when it ends if nothing changes.
-        self.flows: dict[int, tuple[int, int]] = {}
-        self.ends: dict[int, float] = {}
-        self.ending: list[tuple[float, int]] = []
-        self.flows_left = [0] * count
-        self.begun = 0
+        # What flows, at most one send on each strand, since connections take one after the other:
+        # the send, its rate, and when it ends if nothing changes; infinite where nothing flows.
+        self.sending = [-1] * len(ways)
+        self.rate, self.end = np.zeros(len(ways)), np.full(len(ways), np.inf)
+        self.flows_left, self.flows = [0] * count, np.zeros(0, dtype=np.int64)
+        self.flowing, self.rated, self.fresh = np.zeros((3, len(ways)), dtype=bool)
         # When a send arrives, so that those that wait for it have one need less; or, as
         # -1 - i, when the nodes of ``starters[i]`` begin.
         self.coming: list[tuple[float, int]] = []
@@ -98,30 +131,22 @@ class _Run:
         for starters in self.starters:
             for send in starters:
                 self.missing[send] += 1
-        coming, ending, ends = self.coming, self.ending, self.ends
-        now = 0.0
-        while coming or self.flows:
-            while ending and ends.get(ending[0][1]) != ending[0][0]:
-                heapq.heappop(ending)  # another end is known since
-            soonest = ending[0][0] if ending else np.inf
-            now = max(now, min(soonest, coming[0][0] if coming else np.inf))
+        coming, now = self.coming, 0.0
+        while coming or len(self.flows):
+            now = max(now, min(float(self.end.min()), coming[0][0] if coming else np.inf))
             new: list[int] = []
             while coming and coming[0][0] <= now * (1 + 1e-15):
                 new += self._arrive(heapq.heappop(coming)[1])
-            while ending:
-                end, flow = ending[0]
-                if ends.get(flow) == end:
-                    if end > now and end - now > self._slack(flow):
-                        break
-                    new += self._end(flow, now)
-                heapq.heappop(ending)
+            # Due to rounding, some end a little before others with which they end.
+            flows = self.flows
+            rest = (self.end[flows] - now) * self.rate[flows]
+            ended = flows[rest <= self.bytes[flows] * _CLOSE].tolist()
+            for strand in ended:
+                new += self._end(strand, now)
             for send in new:
                 self._begin(send, now)
-            self._settle(now)
-
-    def _slack(self, flow: int) -> float:
-        """How much earlier than its end a flow may end together with others, due to rounding."""
-        return self.bytes[self.flows[flow][1]] * _CLOSE / self.rates.rates[flow]
+            if new or ended:
+                self._settle(now)
 
     def _arrive(self, send: int) -> list[int]:
         """The sends that an arrival makes ready."""
@@ -138,25 +163,27 @@ class _Run:
         self.left[send] = now
         first, last = self.first_strand[self.links[send] : self.links[send] + 2]
         self.flows_left[send] = last - first
-        for strand in range(first, last):
-            flow = self.begun
-            self.begun += 1
-            self.flows[flow] = send, strand
-            self.rates.add(flow, self.lanes[strand])
+        self.sending[first:last] = [send] * (last - first)
+        self.flowing[first:last] = self.fresh[first:last] = True
+        self.end[first:last] = now  # until `_settle` knows better
 
     def _settle(self, now: float) -> None:
-        """Updates the ends of the flows whose rates changed."""
-        ends, rates = self.ends, self.rates.rates
-        for flow, before in self.rates.settle().items():
-            rest = (ends[flow] - now) * before if before else self.bytes[self.flows[flow][1]]
-            end = ends[flow] = now + max(rest, 0.0) / rates[flow]
-            heapq.heappush(self.ending, (end, flow))
+        """Updates the rates, and the ends of the flows that begin or whose rates change."""
+        flows = self.flows = np.flatnonzero(self.flowing)
+        before, fresh = self.rate[flows], self.fresh[flows]
+        rates = before
+        if not np.array_equal(self.flowing, self.rated):
+            rates = max_min_rates(self.lanes[flows], self.room)
+            self.rated = self.flowing.copy()
+        rest = np.where(fresh, self.bytes[flows], (self.end[flows] - now) * before)
+        ends = now + np.maximum(rest, 0.0) / rates
+        self.end[flows] = np.where(fresh | (rates != before), ends, self.end[flows])
+        self.rate[flows], self.fresh[:] = rates, False
 
-    def _end(self, flow: int, now: float) -> list[int]:
+    def _end(self, strand: int, now: float) -> list[int]:
         """Ends a flow; returns the sends that may follow on its connection."""
-        send, strand = self.flows.pop(flow)
-        del self.ends[flow]
-        self.rates.remove(flow)
+        send = self.sending[strand]
+        self.flowing[strand], self.end[strand] = False, np.inf
         self.log.append((send, strand, now))
         self.arrived[send] = max(self.arrived[send], now + self.latency[strand] + self.after[send])
         self.flows_left[send] -= 1
@@ -176,11 +203,11 @@ class _Run:
             return Passages.of([])
         send, strand = (np.array([one[i] for one in self.log]) for i in (0, 1))
         end = np.array([one[2] for one in self.log])
-        lanes = self.network.strand_lanes[strand]
+        lanes = self.work.network.strand_lanes[strand]
         lane = lanes.ravel()
         keep = lane >= 0
-        sizes = np.array(self.bytes)[strand]
-        send, end, size = (np.repeat(x, lanes.shape[1])[keep] for x in (send, end, sizes))
+        columns = (send, end, self.bytes[strand])
+        send, end, size = (np.repeat(x, lanes.shape[1])[keep] for x in columns)
         start, lane = np.array(self.left)[send], lane[keep]
         return Passages.of([(send, lane, _beside(lane, start, end), start, end, size)])
 

@@ -6,6 +6,7 @@ import os
 import random
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ from syncoll.simulating import (
     simulate_algorithm,
     simulated_seconds,
 )
-from syncoll.simulating.rates import FairRates, max_min_rates
+from syncoll.simulating.fair import max_min_rates
 from syncoll_classics.seed import HALVING_DOUBLING
 from tests.oracles.algorithms import connected_topology, random_algorithm
 from tests.oracles.fabrics import random_fabric
@@ -138,38 +139,22 @@ def test_fair_rates_are_those_of_the_definition(seed: int) -> None:
     assert found == pytest.approx([float(x) for x in filled(flows, room)])
 
 
-@pytest.mark.parametrize("most", [0, 3, 200])
-@pytest.mark.parametrize("seed", range(max(CASES // 6, 1)))
-def test_rates_stay_fair_while_flows_come_and_go(
-    seed: int, most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is filled anew beside the rest, one by one or by arrays, is what all anew would be."""
-    monkeypatch.setattr("syncoll.simulating.rates._MOST_ONE_BY_ONE", most)
-    rng = random.Random(seed)
-    count = rng.randint(2, 12)
-    room = [Fraction(rng.randint(1, 9)) for _ in range(count)]
-    shared = FairRates([float(x) for x in room])
-    there: dict[int, tuple[int, ...]] = {}
-    known: dict[int, float] = {}
-    for number in range(40):
-        for flow in rng.sample(sorted(there), min(len(there), rng.choice((0, 1, 1, 2)))):
-            shared.remove(flow)
-            lanes = there.pop(flow)
-            del known[flow]
-            if rng.random() < 0.4:  # the next on its connection
-                there[100 + flow + number * 1000] = lanes
-                shared.add(100 + flow + number * 1000, lanes)
-        for i in range(rng.choice((0, 1, 1, 3))):
-            lanes = tuple(rng.sample(range(count), rng.randint(1, min(3, count))))
-            there[number * 10 + i] = lanes
-            shared.add(number * 10 + i, lanes)
-        before = dict(known)
-        for flow, rate in shared.settle().items():
-            assert rate == before.get(flow, 0.0)
-            known[flow] = shared.rates[flow]
-        wanted = filled(list(map(list, there.values())), room)
-        assert [known[flow] for flow in there] == pytest.approx([float(x) for x in wanted])
-        assert known == shared.rates
+@pytest.mark.parametrize("seed", range(CASES // 3))
+def test_each_send_flows_at_its_fair_rate_all_the_time(seed: int) -> None:
+    _, stored, network, _ = case(seed)
+    found = simulate_algorithm(stored, network, Semantics(sharing=Sharing.FAIR), 1 << 20)
+    links = stored.instance.topology.links_of(found.sends[:, 1], found.sends[:, 2])
+    if any(len(network.routes[link]) > 1 for link in links.tolist()):
+        return  # the parts of a send end at times of their own
+    ways = [list(network.routes[link][0].lanes) for link in links.tolist()]
+    ends, sizes = np.zeros((2, len(ways)))
+    ends[found.passages.send], sizes[found.passages.send] = found.passages.end, found.passages.size
+    carried, room = np.zeros(len(ways)), [lane.bandwidth for lane in network.lanes]
+    for low, high in pairwise(sorted({*found.left.tolist(), *ends.tolist()})):
+        going = np.flatnonzero((found.left <= low) & (ends >= high))
+        rates = filled([ways[i] for i in going.tolist()], room)
+        carried[going] += np.array(list(map(float, rates))) * (high - low)
+    assert carried == pytest.approx(sizes, rel=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(CASES // 3))
