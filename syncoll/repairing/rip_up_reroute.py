@@ -17,11 +17,12 @@ import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.deadline import Deadline
-from syncoll.model import Algorithm, Instance
+from syncoll.model import Algorithm
 from syncoll.model.derivation import tree_contributions
 from syncoll.plugins.turns import Turn
 from syncoll.repairing.budget import Budget
 from syncoll.repairing.delivery_trees import NEVER, Deliveries
+from syncoll.results import Part
 
 __all__ = ["BrokenAlgorithm", "mended"]
 
@@ -29,17 +30,11 @@ _STEPS_MORE = {False: (0, 1, 2), True: (0, 1, 2, 4)}
 """Numbers of additional steps, for algorithms that move data and for combining ones."""
 
 
-@dataclass(frozen=True, eq=False)
-class BrokenAlgorithm:
+class BrokenAlgorithm(Part):
     """An algorithm of the whole machine on the damaged one, where it may no longer work.
 
-    Args:
-        instance: of the damaged one, with the S and R of the algorithm.
-        algorithm: with the sends whose ends and chunks are left, those over lost links included.
+    It has the sends whose ends and chunks are left, those over lost links included.
     """
-
-    instance: Instance
-    algorithm: Algorithm
 
     @property
     def uses_what_is_gone(self) -> bool:

@@ -6,8 +6,9 @@ both are verified like the proposals of any seed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from math import gcd
 
@@ -19,7 +20,6 @@ from syncoll.ledger.sizes import is_small
 from syncoll.model import (
     Algorithm,
     Collective,
-    Instance,
     RelationTable,
     Topology,
     invert,
@@ -55,34 +55,22 @@ _MOST_SENDS = 1 << 20
 """Larger algorithms are not carried over: it is done send by send."""
 
 
-@dataclass(frozen=True, eq=False)
-class _CarriedOver:
-    """Algorithms of a collective on the damaged machine, broken or not.
+def _kept(
+    broken: Sequence[BrokenAlgorithm], families: Sequence[Family], _turn: Turn
+) -> Iterator[Proposal]:
+    """The algorithms that still work, as they are, and families that do."""
+    for one in broken:
+        if _works(one):
+            yield Proposal(one.chunks, one.algorithm)
+    for family in families:
+        first = family.member(family.first)
+        yield Proposal(first.chunks, first.algorithm, family=family)
 
-    Args:
-        topology: the damaged one, or its reverse.
-        collective: the name of the collective there.
-        families: that still work.
-    """
 
-    topology: Topology
-    collective: str
-    broken: Sequence[BrokenAlgorithm]
-    families: Sequence[Family]
-
-    def kept(self, _turn: Turn) -> Iterator[Proposal]:
-        """Those that still work, as they are."""
-        for one in self.broken:
-            if _works(one):
-                yield Proposal(one.instance.chunks, one.algorithm)
-        for family in self.families:
-            first = family.member(family.first)
-            yield Proposal(first.chunks, first.algorithm, family=family)
-
-    def mended(self, turn: Turn) -> Iterator[Proposal]:
-        """The others, rerouted around what is broken."""
-        for broken, algorithm in mended([one for one in self.broken if not _works(one)], turn):
-            yield Proposal(broken.instance.chunks, algorithm)
+def _mended(broken: Sequence[BrokenAlgorithm], turn: Turn) -> Iterator[Proposal]:
+    """The others, rerouted around what is broken."""
+    for one, algorithm in mended([one for one in broken if not _works(one)], turn):
+        yield Proposal(one.chunks, algorithm)
 
 
 def warm_start_seeds(
@@ -99,37 +87,34 @@ def warm_start_seeds(
         rest: that on the damaged one.
         points: verified, on the whole machine.
     """
-    listed = sorted(points, key=lambda point: point.steps)
-    carried = [_carried(machine, rest, listed, families)]
+    listed: list[Costs] = sorted(points, key=lambda point: point.steps)
+    sides = [(machine, rest, listed, families)]
     if rest.dual is not None and whole.dual is not None:
         turned = replace(
             machine, whole=machine.whole.reversed(), topology=machine.topology.reversed()
         )
         dual = whole.dual.name
         turned_round = [backwards(one, lambda part: _turned(part, dual)) for one in families]
-        carried.append(_carried(turned, rest.dual, _inverted(listed, whole.dual), turned_round))
-    carried = [one for one in carried if one.broken]
-
-    def known(make: Callable[[_CarriedOver, Turn], Iterator[Proposal]]) -> list[KnownAlgorithms]:
-        return [
-            KnownAlgorithms(one.topology, one.collective, partial(make, one)) for one in carried
-        ]
-
-    kept = known(_CarriedOver.kept)
+        sides.append((turned, rest.dual, list(_inverted(listed, dual)), turned_round))
+    kept, around, starts = [], [], list[list[BrokenAlgorithm]]()
+    for there, asked, some, own in sides:
+        broken = [one for point in some if (one := carried_over(point, there, asked)) is not None]
+        if broken:
+            left = [kind for family in own if (kind := _carried_family(family, there))]
+            known = partial(KnownAlgorithms, there.topology, asked.name)
+            kept.append(known(partial(_kept, broken, left)))
+            around.append(known(partial(_mended, broken)))
+            starts.append(broken)
 
     def warm_starts(topology: Topology, collective: Collective) -> Sequence[Proposal]:
-        asked = zip(kept, carried, strict=True)
-        broken = [b for k, c in asked if k.is_asked(topology, collective) for b in c.broken]
-        return [Proposal(one.instance.chunks, one.algorithm) for one in broken]
+        pairs = zip(kept, starts, strict=True)
+        broken = [b for known, own in pairs if known.is_asked(topology, collective) for b in own]
+        return [Proposal(one.chunks, one.algorithm) for one in broken]
 
     weight = _WEIGHT if is_small(machine.topology) else _WEIGHT_OF_LARGE
     first = known_seed(KEPT, _SUMMARIES[KEPT], kept, weight=weight)
     second = known_seed(
-        MENDED,
-        _SUMMARIES[MENDED],
-        known(_CarriedOver.mended),
-        first_seconds=_FIRST_SECONDS,
-        weight=weight,
+        MENDED, _SUMMARIES[MENDED], around, first_seconds=_FIRST_SECONDS, weight=weight
     )
     return replace(first, known=warm_starts), second
 
@@ -180,19 +165,6 @@ def carried_over(point: Costs, machine: Damaged, rest: Collective) -> BrokenAlgo
     return BrokenAlgorithm(there, Algorithm(algorithm.rounds_per_step, moved, carried))
 
 
-def _carried(
-    machine: Damaged, rest: Collective, points: Iterable[Costs], families: Iterable[Family]
-) -> _CarriedOver:
-    broken = (carried_over(point, machine, rest) for point in points)
-    kept = (_carried_family(family, machine) for family in families)
-    return _CarriedOver(
-        machine.topology,
-        rest.name,
-        [one for one in broken if one is not None],
-        [one for one in kept if one is not None],
-    )
-
-
 def _carried_family(family: Family, machine: Damaged) -> Family | None:
     """A family on the damaged machine; None if it does not work there, or nodes are lost."""
 
@@ -214,24 +186,16 @@ def _carried_family(family: Family, machine: Damaged) -> Family | None:
     return kept
 
 
-def _turned(part: Part, dual: str) -> Part:
-    """A part as one of the dual, on the reversed machine."""
+def _turned(part: Costs, dual: str) -> Part:
+    """An algorithm as one of the dual, on the reversed machine."""
     return Part(*invert(part.instance, part.algorithm, dual))
 
 
-@dataclass(frozen=True, eq=False)
-class _Solved(Costs):
-    instance: Instance
-    algorithm: Algorithm
-
-
-def _inverted(points: Iterable[Costs], dual: Collective) -> Iterator[Costs]:
+def _inverted(points: Iterable[Costs], dual: str) -> Iterator[Part]:
     """The points as algorithms of the dual on the reversed machine."""
     for point in points:
-        try:
-            yield _Solved(*invert(point.instance, point.algorithm, dual.name))
-        except SyncollError:  # it does not run along trees
-            continue
+        with suppress(SyncollError):  # it does not run along trees
+            yield _turned(point, dual)
 
 
 def _works(broken: BrokenAlgorithm) -> bool:
