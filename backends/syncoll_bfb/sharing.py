@@ -30,17 +30,14 @@ from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.clock import now
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
-from syncoll.linear import GrowingProgram, Optimum
-from syncoll.model import UNREACHABLE, Topology, ranges
+from syncoll.linear import GrowingProgram, Optimum, ProgramRows
+from syncoll.model import UNREACHABLE, Topology
 from syncoll.packing.local_search import ChunkMoves
 from syncoll.packing.remainders import grouped_remainders
 from syncoll.packing.whole_chunks import ColumnChoice, rounds_of
 from syncoll.symmetry import FreeGroup, LinkOrbits
 
 __all__ = ["LinkClasses", "Reception", "SharedStep", "StepChunks", "receptions"]
-
-Entries = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
-"""As `GrowingProgram` takes them: how many each variable has, in which rows, and their values."""
 
 _MOST_ENTRIES = 1 << 19
 """Of a linear program, for which HiGHS takes some 400 bytes each."""
@@ -110,11 +107,7 @@ class SharedStep:
         self._sizes = np.array([len(some) for some in ways])
         self._row = np.repeat(np.arange(len(ways)), self._sizes)
         self._way = np.concatenate(ways)
-        # What a chunk on each way loads, row by row of `members`.
-        way, self._bound = np.nonzero(members)
-        self._loads = np.bincount(way, minlength=len(members))
-        self._begin = np.cumsum(self._loads) - self._loads
-        entries = int(self._loads[self._way].sum()) + len(self._way)
+        entries = int(np.count_nonzero(members, axis=1)[self._way].sum()) + len(self._way)
         if entries > _MOST_ENTRIES:
             raise ModelError(
                 f"{len(self._way)} ways of chunks into nodes in step {receptions[0].step} make a "
@@ -157,27 +150,16 @@ class SharedStep:
 
     def _program(self) -> GrowingProgram:
         """Minimises U, the first variable, by simplex, as interior points have failed here."""
-        program = GrowingProgram(solver="simplex")
-        bounds = len(self._rate)
-        count = self._count.astype(np.float64)
-        program.add_rows(
-            np.concatenate([count, np.zeros(bounds)]),
-            np.concatenate([count, np.full(bounds, np.inf)]),
-        )
-        program.add_columns([1.0], entries=([bounds], len(count) + np.arange(bounds), self._rate))
-        program.add_columns(np.zeros(len(self._way)), entries=self._entries())
-        return program
-
-    def _entries(self) -> Entries:
-        """Each variable's entries: 1 in its row, and less by how often it loads a bound."""
-        sizes = 1 + self._loads[self._way]
-        column = np.repeat(np.arange(len(self._way)), sizes)
-        place = ranges(np.zeros(len(sizes), dtype=np.int64), sizes)
-        own = place == 0
-        bound = self._bound[np.where(own, 0, self._begin[self._way[column]] + place - 1)]
-        rows = np.where(own, self._row[column], len(self._count) + bound)
-        values = np.where(own, 1.0, -self._members[self._way[column], bound])
-        return sizes, rows, values
+        program = ProgramRows()
+        rounds, shares = program.columns(1, 1.0), program.columns(len(self._way))
+        sent = program.rows(len(self._count), self._count, self._count)
+        within = program.rows(len(self._rates), 0.0, np.inf)
+        program.add(sent[self._row], shares)
+        program.add(within, rounds, self._rate)
+        for bound, load in enumerate(self._members.T):
+            loading = np.flatnonzero(load[self._way])
+            program.add(within[bound], shares[loading], -load[self._way[loading]])
+        return GrowingProgram.of(program.program(), solver="simplex")
 
     def _load(self, amounts: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """``[B]``: what amounts load one bound of each orbit with."""
