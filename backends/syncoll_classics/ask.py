@@ -65,18 +65,9 @@ class Ask:
         each = -(-self.least.num_chunks * self.nodes // self.least.chunks)
         return _MOST_CELLS // each
 
-    @property
-    def seconds_left(self) -> float | None:
-        """Until the deadline; None without one."""
-        return self.deadline.seconds
-
-    def check(self) -> None:
-        """Raises OutOfTimeError past the deadline."""
-        self.deadline.check()
-
     def _most(self, ever: int, a_second: int) -> int:
         """How much may be made in the time that is left."""
-        return ever if self.seconds_left is None else min(ever, int(self.seconds_left * a_second))
+        return int(min(ever, max(0.0, self.deadline.left()) * a_second))
 
     def _leave_out(self, what: str) -> None:
         self.too_large.append(
@@ -128,7 +119,7 @@ class Ask:
             return
         demand = read_demand(self.collective, self.nodes, base * used)
         logical = logical_sends(
-            demand, ways[:used], interval=int(segments > 1), late=late, check=self.check
+            demand, ways[:used], interval=int(segments > 1), late=late, check=self.deadline.check
         )
         words = note if isinstance(note, str) else note(used)
         yield from self._within(demand, self.router.algorithm(demand, logical), words)
@@ -153,7 +144,7 @@ class Ask:
         demand = read_demand(self.collective, self.nodes, total)
         parts = []
         for chunk in range(demand.num_chunks):
-            self.check()
+            self.deadline.check()
             parts.append(make(chunk))
         logical, carried = joined(parts)
         yield from self._within(demand, self.router.algorithm(demand, logical, carried), note)

@@ -62,13 +62,9 @@ def read_demand(collective: Collective, nodes: int, chunks: int) -> ClassicDeman
     sources = np.empty(0, dtype=np.int64)
     if not collective.combining:
         sources = table.pre.argmax(axis=1).astype(np.int64)
-    rows = np.packbits(np.concatenate([table.pre, table.post], axis=1), axis=1)
-    seen: dict[bytes, int] = {}
-    places = np.zeros(len(rows), dtype=np.int64)
-    for i, row in enumerate(rows):
-        key = row.tobytes()
-        places[i] = seen.get(key, 0)
-        seen[key] = int(places[i]) + 1
+    order = np.argsort(table.kind, kind="stable")
+    kinds, places = table.kind[order], np.empty(len(table), dtype=np.int64)
+    places[order] = np.arange(len(table)) - np.searchsorted(kinds, kinds)
     return ClassicDemand(collective, chunks, sources, table.post, places)
 
 

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.model import Topology
 from syncoll.symmetry.products import find_products
 from syncoll_classics.dissemination import Carrying, Dissemination, joined
@@ -60,41 +59,35 @@ def _is_side(kind: str, size: int, closed: bool) -> bool:
     return kind == ("ring" if closed else "line")
 
 
-def _cycles(grid: Grid, *, along_rows: bool, forth: bool, folded: bool) -> list[list[int]]:
-    """The ring over each row, or over each column."""
+def _cycles(grid: Grid, *, along_rows: bool, forth: bool, folded: bool) -> IntArray:
+    """``[cycle, place]``, the ring over each row, or over each column."""
     lines = grid.nodes if along_rows else grid.nodes.T
     order = list(range(lines.shape[1]))
     if folded and not grid.closed:
         order = order[::2] + order[1::2][::-1]
-    cycles: list[list[int]] = lines[:, order if forth else order[::-1]].tolist()
-    return cycles
+    return lines[:, order if forth else order[::-1]]
 
 
 def grid_disseminations(grid: Grid, *, folded: bool) -> list[Dissemination]:
     """Rows then columns and columns then rows, both ways round; lines may be folded to rings."""
     result = []
-    count = grid.nodes.size
     for rows_first, forth in _WAYS:
-        parents, steps = np.full((2, count, count), -1, dtype=np.int64)
         first, second = (
             _cycles(grid, along_rows=along, forth=forth, folded=folded)
             for along in (rows_first, not rows_first)
         )
-        column_of = {node: (cycle, at) for cycle in second for at, node in enumerate(cycle)}
-        for row in first:
-            length = len(row)
-            for at, source in enumerate(row):
-                for offset in range(length):
-                    node = row[(at + offset) % length]
-                    if offset:
-                        parents[source, node] = row[(at + offset - 1) % length]
-                        steps[source, node] = offset - 1
-                    column, start = column_of[node]
-                    height = len(column)
-                    for further in range(1, height):
-                        reached = column[(start + further) % height]
-                        parents[source, reached] = column[(start + further - 1) % height]
-                        steps[source, reached] = length - 1 + further - 1
+        # The cycle and the place of each node, and where two cycles meet.
+        (row, at), (column, height) = np.empty((2, 2, grid.nodes.size), dtype=np.int64)
+        row[first], at[first] = np.indices(first.shape)
+        column[second], height[second] = np.indices(second.shape)
+        meeting = np.empty((len(first), len(second)), dtype=np.int64)
+        meeting[row, column] = np.arange(grid.nodes.size)
+        entry = meeting[row[:, None], column]  # [source, node]
+        along = (at[entry] - at[:, None]) % first.shape[1]
+        across = (height - height[entry]) % second.shape[1]
+        before = np.where(along > 0, first[row, at - 1], -1)
+        parents = np.where(across > 0, second[column, height - 1], before)
+        steps = np.where(across > 0, first.shape[1] - 1 + across, along) - 1
         result.append(Dissemination(parents, steps))
     return result
 
@@ -116,20 +109,14 @@ def grid_allreduce(grid: Grid, chunk: int, *, folded: bool) -> Carrying:
 
 
 def _ring_allreduce(
-    chunk: int, cycle: list[int], members: npt.NDArray[np.bool_], turn: int, start: int
+    chunk: int, cycle: IntArray, members: BoolArray, turn: int, start: int
 ) -> Carrying:
     """One chunk round one ring twice: added up on the way to its owner, then spread."""
-    length = len(cycle)
-    order = [cycle[(turn + 1 + i) % length] for i in range(length)]  # the owner comes last
-    rows, carried = [], []
-    for i in range(length - 1):
-        rows.append((chunk, order[i], order[i + 1], start + i))
-        carried.append(members[order[: i + 1]].any(axis=0))
-    around = [order[-1], *order[:-1]]
-    whole = members[order].any(axis=0)
-    for i in range(length - 1):
-        rows.append((chunk, around[i], around[i + 1], start + length - 1 + i))
-        carried.append(whole)
-    return np.array(rows, dtype=np.int64).reshape(-1, 4), np.array(carried).reshape(
-        -1, len(members)
-    )
+    order = np.roll(cycle, -turn - 1)  # the owner comes last
+    around = np.roll(order, 1)
+    source = np.concatenate([order[:-1], around[:-1]])
+    target = np.concatenate([order[1:], around[1:]])
+    columns = [np.full_like(source, chunk), source, target, start + np.arange(len(source))]
+    sums = np.logical_or.accumulate(members[order], axis=0)
+    carried = np.concatenate([sums[:-1], np.repeat(sums[-1:], len(order) - 1, axis=0)])
+    return np.stack(columns, axis=1), carried

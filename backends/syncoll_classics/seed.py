@@ -79,11 +79,11 @@ class ClassicSeed:
         ask = Ask(topology, collective, limits, options, deadline)
         empty = True
         try:
-            ask.check()
+            deadline.check()
             for proposal in self.plan(ask):
                 empty = False
                 yield proposal
-                ask.check()
+                deadline.check()
         except OutOfTimeError:
             return
         if empty and deadline.is_never and ask.too_large:
@@ -92,9 +92,9 @@ class ClassicSeed:
 
 def _ring(ask: Ask) -> Iterator[Proposal]:
     seconds = float(ask.options["seconds"])
-    if ask.seconds_left is not None:
+    if ask.deadline.seconds is not None:
         # Rounded, so that what was found for one collective is found again for the next.
-        seconds = min(seconds, round(ask.seconds_left / 3, 1))
+        seconds = min(seconds, round(ask.deadline.seconds / 3, 1))
     for found in pack_rings(ask.topology, seconds):
         yield from _on_rings(ask, found)
 
