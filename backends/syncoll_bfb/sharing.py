@@ -176,12 +176,14 @@ class SharedStep:
         amounts = grouped_remainders(self.shares * each, self._row, self._count * each)
         rounds, least = self._rounds(amounts), self.least_rounds(each)
         if len(self._way) * len(self._rates) <= _MOST_CELLS:
-            for improved in (self._moved, self._solved):
-                if rounds > least and not until.passed:
-                    other = improved(amounts, least, until)
-                    if self._rounds(other) < rounds:
-                        amounts, rounds = other, self._rounds(other)
-        return StepChunks(amounts, rounds)
+            if rounds > least:
+                moves = ChunkMoves(self._choice.loads, self._rate, self._choice.sizes)
+                moved = moves.fitted(amounts, np.array([least]), until)
+                amounts = min(amounts, moved, key=self._rounds)
+            left = until.sooner(_INTEGER_SECONDS).left()
+            if self._rounds(amounts) > least and len(amounts) <= _MOST_INTEGERS and left > 0:
+                amounts = min(amounts, self._choice.solved(amounts, left), key=self._rounds)
+        return StepChunks(amounts, self._rounds(amounts))
 
     def _rounds(self, amounts: IntArray) -> int:
         return rounds_of(self._rates, self._load(amounts)[:, None])
@@ -192,18 +194,6 @@ class SharedStep:
         ways, counts, sizes = self._way.tolist(), self._count.tolist(), self._sizes.tolist()
         loads = self._members[self._way][:, :, None]
         return ColumnChoice(self._rates, counts, sizes, ways, self.shares, loads)
-
-    @cached_property
-    def _moves(self) -> ChunkMoves:
-        return ChunkMoves(self._choice.loads, self._rate, self._choice.sizes)
-
-    def _moved(self, amounts: IntArray, rounds: int, until: Deadline) -> IntArray:
-        return self._moves.fitted(amounts, np.array([rounds]), until)
-
-    def _solved(self, amounts: IntArray, _rounds: int, until: Deadline) -> IntArray:
-        if len(amounts) > _MOST_INTEGERS:
-            return amounts
-        return self._choice.solved(amounts, until.sooner(_INTEGER_SECONDS).left())
 
     def deal(self, chunks: StepChunks, each: int) -> list[IntArray]:
         """``[n, each]`` for each reception: the node that sends each chunk of each source."""

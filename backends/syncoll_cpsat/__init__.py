@@ -3,17 +3,8 @@
 It takes every kind of constraint as it is, so nothing is lowered for it.
 """
 
-from __future__ import annotations
-
-from syncoll.formula import Feature, FormulaSize
-from syncoll.plugins import Answer, BackendRecord, Option, Rank, installed_distribution
-
-
-def _should_run(size: FormulaSize) -> Answer:
-    if size.literals > 20_000_000:
-        return Answer(False, "CP-SAT's presolve needs minutes on more than 20 million literals")
-    return Answer(True, "takes every kind of constraint natively")
-
+from syncoll.formula import Feature
+from syncoll.plugins import BackendRecord, Option, Rank, installed_distribution, up_to
 
 RECORD = BackendRecord(
     name="cpsat",
@@ -29,7 +20,12 @@ RECORD = BackendRecord(
         Option("hints", True, "start near the best algorithm that is known for the same chunks"),
         Option("log", False, "let the solver write its log to standard error"),
     ),
-    should_run=_should_run,
+    should_run=up_to(
+        "literals",
+        20_000_000,
+        "keep CP-SAT's presolve busy for minutes",
+        "takes every kind of constraint natively",
+    ),
     counts_work=True,
     rank=Rank(moving=20, combining=10),
 )

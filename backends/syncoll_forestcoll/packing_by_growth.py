@@ -55,7 +55,7 @@ def pack_by_growth(network: Network, links: list[tuple[int, int]]) -> ForestPack
         if not size:
             continue
         root_start[root] = position
-        growth.start_root(root)
+        growth.unstarted[root] = 0
         waiting = [_Tree(position, size, {root: -1}, {root: 0}, set())]
         while waiting:
             done.append(growth.finish(waiting.pop(), waiting))
@@ -106,10 +106,6 @@ class _Growth:
         self.enter = {v: 1 + len(links) + i for i, v in enumerate(nodes)}
         self.others = sum(self.unstarted) + sum(tree.size for tree in self.behind)
         self.flow = FlowNetwork(n + 2 + len(self.behind), tails, heads, capacities)
-
-    def start_root(self, root: int) -> None:
-        """Its trees no longer wait."""
-        self.unstarted[root] = 0
 
     def finish(self, tree: _Tree, waiting: list[_Tree]) -> _Tree:
         """Grows a tree until it spans; what it leaves behind joins `waiting`, a stack."""

@@ -7,7 +7,7 @@ constraints.  That is enough for small instances, and the answers here say so wh
 from __future__ import annotations
 
 from syncoll.formula import Feature, FormulaSize
-from syncoll.plugins import Answer, BackendRecord, Option, installed_distribution
+from syncoll.plugins import Answer, BackendRecord, Option, installed_distribution, up_to
 
 RESTRICTED_SIZE = 2_000
 """The largest number of variables, and of constraints, under the restricted licence."""
@@ -43,16 +43,6 @@ def _can_run(size: FormulaSize) -> Answer:
     return licensed
 
 
-def _should_run(size: FormulaSize) -> Answer:
-    if size.variables > 50_000:
-        return Answer(
-            False,
-            f"{size.variables:,} variables without an objective are far beyond what "
-            "branch and bound decides in minutes; cpsat is made for them",
-        )
-    return Answer(True, "small enough for branch and bound")
-
-
 RECORD = BackendRecord(
     name="gurobi",
     summary="Gurobi mixed-integer programming: branch and cut on linear rows (own licence)",
@@ -69,7 +59,13 @@ RECORD = BackendRecord(
     ),
     licensed=_licensed,
     can_run=_can_run,
-    should_run=_should_run,
+    should_run=up_to(
+        "variables",
+        50_000,
+        "without an objective are far beyond what "
+        "branch and bound decides in minutes; cpsat is made for them",
+        "small enough for branch and bound",
+    ),
     counts_work=True,
 )
 RECORDS = (RECORD,)

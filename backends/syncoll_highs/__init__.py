@@ -4,21 +4,8 @@ It takes linear rows over Booleans and integers; clauses, cardinalities, differe
 are lowered to such rows for it.
 """
 
-from __future__ import annotations
-
-from syncoll.formula import Feature, FormulaSize
-from syncoll.plugins import Answer, BackendRecord, Option, Rank, installed_distribution
-
-
-def _should_run(size: FormulaSize) -> Answer:
-    if size.variables > 20_000:
-        return Answer(
-            False,
-            f"{size.variables:,} variables without an objective are far beyond what "
-            "branch and bound decides in minutes; cpsat is made for them",
-        )
-    return Answer(True, "small enough for branch and bound")
-
+from syncoll.formula import Feature
+from syncoll.plugins import BackendRecord, Option, Rank, installed_distribution, up_to
 
 RECORD = BackendRecord(
     name="highs",
@@ -33,7 +20,13 @@ RECORD = BackendRecord(
         Option("hints", False, "start near the best algorithm that is known for the same chunks"),
         Option("log", False, "let the solver write its log to standard error"),
     ),
-    should_run=_should_run,
+    should_run=up_to(
+        "variables",
+        20_000,
+        "without an objective are far beyond what "
+        "branch and bound decides in minutes; cpsat is made for them",
+        "small enough for branch and bound",
+    ),
     rank=Rank(moving=1, combining=1, spare=True),
 )
 RECORDS = (RECORD,)

@@ -278,22 +278,14 @@ Key = Callable[[Link], tuple[int, ...]]
 """By which the links that leave a vertex are sorted."""
 
 
-def _far(_: Sequence[Link]) -> Key:
-    return lambda link: (-abs(link[1] - link[0]), link[1])
-
-
-def _index(_: Sequence[Link]) -> Key:
-    return lambda link: (link[1],)
-
-
 def _scarce(links: Sequence[Link]) -> Key:
     arriving = Counter(end for _, end in links)
     return lambda link: (arriving[link[1]], link[1])
 
 
 ORDERS: dict[str, Callable[[Sequence[Link]], Key]] = {
-    "far": _far,
-    "index": _index,
+    "far": lambda _: lambda link: (-abs(link[1] - link[0]), link[1]),
+    "index": lambda _: lambda link: (link[1],),
     "scarce": _scarce,
 }
 """Orders of a node's neighbours, given all links.

@@ -5,19 +5,13 @@ They take clauses and nothing else; cardinalities, integers and the rest are low
 
 from __future__ import annotations
 
-from syncoll.formula import Feature, FormulaSize
-from syncoll.plugins import Answer, BackendRecord, Option, Rank, installed_distribution
+from syncoll.formula import Feature
+from syncoll.plugins import Answer, BackendRecord, Option, Rank, installed_distribution, up_to
 
 
 def _installed() -> Answer:
     # The distribution named `pysat` is another project.
     return installed_distribution("python-sat", "pysat")
-
-
-def _should_run(size: FormulaSize) -> Answer:
-    if size.clauses > 20_000_000:
-        return Answer(False, "passing more than 20 million clauses takes minutes")
-    return Answer(True, "clauses are what it is made for")
 
 
 RECORD = BackendRecord(
@@ -43,7 +37,9 @@ RECORD = BackendRecord(
         ),
         Option("hints", True, "guess first what the best algorithm known for these chunks does"),
     ),
-    should_run=_should_run,
+    should_run=up_to(
+        "clauses", 20_000_000, "take minutes to be passed on", "clauses are what it is made for"
+    ),
     counts_work=True,
     rank=Rank(moving=10, combining=20),
     writes_proofs=True,

@@ -132,28 +132,25 @@ class _Ways:
         self, topology: Topology, pairs: IntArray, options: Mapping[str, OptionValue]
     ) -> None:
         self._topology, self._pairs = topology, pairs
-        self._tiers, self._flows = Tiers.of(topology), Flows(topology, pairs)
+        self._tiers, flows = Tiers.of(topology), Flows(topology, pairs)
+        self._flows = flows if flows.num_columns <= MOST_COLUMNS else None
+        self.is_quick = self._tiers is not None or self._flows is not None
+        """Whether those made quickly are as good as others."""
         parts = max(int(options["parts"]), min(_MOST_PARTS, _PARTS_IN_ALL // len(pairs)))
         self._parts, self._passes = parts, int(options["passes"])
 
-    @property
-    def is_quick(self) -> bool:
-        """Whether those made quickly are as good as others."""
-        return self._tiers is not None or self._flows.num_columns <= MOST_COLUMNS
-
     def routes(self, amounts: IntArray, until: Deadline, *, quick: bool = False) -> Routes | None:
         """Ways of whole amounts, or None without time; with `quick` only the rounds count."""
-        flows = self._flows if self._flows.num_columns <= MOST_COLUMNS else None
         found: Routes | None = None
         if self._tiers is not None:
-            made = self._tiers.routes(self._pairs, amounts, until, plain=flows is not None)
+            made = self._tiers.routes(self._pairs, amounts, until, plain=self._flows is not None)
             if made is not None:
                 found, is_best = made
                 if is_best:
                     return found
         other: Routes | None = None
-        if flows is not None:
-            other = flows.routes(amounts, until)
+        if self._flows is not None:
+            other = self._flows.routes(amounts, until)
         elif found is None:
             passes = 1 if quick else self._passes
             routing = CongestionRouter(self._topology, self._pairs)

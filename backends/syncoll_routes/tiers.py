@@ -78,15 +78,9 @@ class Tiers:
                 if between[members].any():
                     near[members] = False
             found = cls(topology, box, between, near)
-            if found._connected:
+            if (found.inside.distances[box[:, None] == box] < topology.num_nodes).all():
                 return found
         return None
-
-    @property
-    def _connected(self) -> bool:
-        """Whether links inside a box lead from each of its nodes to each."""
-        within = self.inside.distances[self.box[:, None] == self.box[None, :]]
-        return bool((within < self.topology.num_nodes).all())
 
     @cached_property
     def ends(self) -> IntArray:

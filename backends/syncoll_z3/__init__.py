@@ -8,21 +8,8 @@ allgather (6, 3, 7) takes a median of 1.2 s over five seeds, and written as clau
 decided in 10 s.
 """
 
-from __future__ import annotations
-
-from syncoll.formula import Feature, FormulaSize
-from syncoll.plugins import Answer, BackendRecord, Option, Rank, installed_distribution
-
-
-def _should_run(size: FormulaSize) -> Answer:
-    if size.literals > 200_000:
-        return Answer(
-            False,
-            f"{size.literals:,} literals are more than Z3 usually decides in minutes; "
-            "cpsat and pysat go further",
-        )
-    return Answer(True, "small enough for Z3")
-
+from syncoll.formula import Feature
+from syncoll.plugins import BackendRecord, Option, Rank, installed_distribution, up_to
 
 RECORD = BackendRecord(
     name="z3",
@@ -40,7 +27,12 @@ RECORD = BackendRecord(
             choices=("smt", "fd"),
         ),
     ),
-    should_run=_should_run,
+    should_run=up_to(
+        "literals",
+        200_000,
+        "are more than Z3 usually decides in minutes; cpsat and pysat go further",
+        "small enough for Z3",
+    ),
     counts_work=True,
     rank=Rank(moving=2, combining=2, spare=True),
 )

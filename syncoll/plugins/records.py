@@ -56,7 +56,24 @@ __all__ = [
     "SpecLibraryRecord",
     "TakesHints",
     "installed_distribution",
+    "up_to",
 ]
+
+
+def up_to(measure: str, most: int, too_many: str, few: str) -> Callable[[FormulaSize], Answer]:
+    """Whether a formula is small enough to be worth a run, for `BackendRecord.should_run`.
+
+    Args:
+        measure: an attribute of `FormulaSize`.
+        too_many: the words that follow ``30,000 variables`` where there are more than `most`.
+        few: the words where there are not.
+    """
+
+    def should_run(size: FormulaSize) -> Answer:
+        number = getattr(size, measure)
+        return Answer(number <= most, few if number <= most else f"{number:,} {measure} {too_many}")
+
+    return should_run
 
 
 def installed_distribution(distribution: str, module: str, extra: str = "") -> Answer:
