@@ -13,9 +13,7 @@ min(n, s) different switches, n / s each if n is larger.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
@@ -55,47 +53,45 @@ def numbered_bigraph(text: str, nodes: int) -> BiGraph:
 
 def recognise_bigraph(topology: Topology) -> BiGraph | None:
     """The BiGraph that a topology was made from, or whose cables its bounds are; else None."""
-    if topology.fabric is not None:
-        return _of_fabric(topology.fabric)
-    return _of_cables(topology)
-
-
-def _of_fabric(fabric: Fabric) -> BiGraph | None:
-    """Reads the layers off the links between switches."""
-    nodes, ends = fabric.num_nodes, fabric.bandwidths
-    if fabric.num_switches < 2 or any((b, a) not in ends for a, b in ends):
+    fabric = topology.fabric
+    joined = _by_bounds(topology) if fabric is None else _by_switches(fabric)
+    if not joined or not all(joined):
         return None
-    below: dict[int, list[int]] = {switch: [] for switch in range(nodes, fabric.num_vertices)}
-    joined: dict[int, set[int]] = {switch: set() for switch in below}
-    for a, b in ends:
-        if a >= nodes and b >= nodes:
-            joined[a].add(b)
-        elif a >= nodes:
-            below[a].append(b)
-        elif b < nodes:
-            return None
-    if (layers := _layers(joined, joined[nodes])) is None:
-        return None
-    return _checked(*([below[s] for s in sorted(layer)] for layer in layers), nodes=nodes)
-
-
-_Group = TypeVar("_Group", int, frozenset[int])
-
-
-def _layers(
-    joined: Mapping[_Group, Set[_Group]], lower: Set[_Group]
-) -> tuple[Set[_Group], Set[_Group]] | None:
-    """Upper and lower groups, if each of either layer is joined to just those of the other."""
+    lower = joined[min(joined, key=min)]
     upper = joined.keys() - lower
-    layered = lower <= joined.keys() and all(
-        joined[one] == (upper if one in lower else lower) for one in joined
-    )
-    return (upper, lower) if layered else None
+    if any(joined.get(one) != (upper if one in lower else lower) for one in joined.keys() | lower):
+        return None
+    layers = [tuple(tuple(sorted(one)) for one in sorted(s, key=min)) for s in (upper, lower)]
+    groups = [*layers[0], *layers[1]]
+    covered = sorted(node for group in groups for node in group)
+    alike = len(layers[0]) == len(layers[1]) and len({len(group) for group in groups}) == 1
+    whole = covered == list(range(topology.num_nodes))
+    return BiGraph(*layers) if alike and whole else None
 
 
-def _of_cables(topology: Topology) -> BiGraph | None:
+_Joined = dict[frozenset[int], set[frozenset[int]]]
+"""The nodes under each switch, with those under the switches of the other layer."""
+
+
+def _by_switches(fabric: Fabric) -> _Joined:
+    """Reads the layers off the links between switches; nothing where others join nodes."""
+    nodes, ends = fabric.num_nodes, fabric.bandwidths
+    if any((b, a) not in ends or (a < nodes and b < nodes) for a, b in ends):
+        return {}
+    below = {
+        switch: frozenset(b for a, b in ends if a == switch and b < nodes)
+        for switch in range(nodes, fabric.num_vertices)
+    }
+    joined: _Joined = {group: set() for group in below.values()}
+    for a, b in ends:
+        if min(a, b) >= nodes:
+            joined[below[a]].add(below[b])
+    return joined
+
+
+def _by_bounds(topology: Topology) -> _Joined:
     """Reads the layers off the bounds, each over the links from one switch's nodes to another's."""
-    joined: dict[frozenset[int], set[frozenset[int]]] = {}
+    joined: _Joined = {}
     for bound in topology.bounds:
         sources = frozenset(a for a, _ in bound.links)
         destinations = frozenset(b for _, b in bound.links)
@@ -103,22 +99,7 @@ def _of_cables(topology: Topology) -> BiGraph | None:
             continue
         if len(bound.links) == len(sources) * len(destinations):
             joined.setdefault(sources, set()).add(destinations)
-    if not joined:
-        return None
-    if (layers := _layers(joined, joined[min(joined, key=min)])) is None:
-        return None
-    return _checked(*(sorted(layer, key=min) for layer in layers), nodes=topology.num_nodes)
-
-
-def _checked(
-    upper: Sequence[Iterable[int]], lower: Sequence[Iterable[int]], *, nodes: int
-) -> BiGraph | None:
-    """Two layers, if they are of one size and every node is under exactly one switch."""
-    layers = [tuple(tuple(sorted(group)) for group in layer) for layer in (upper, lower)]
-    groups = [*layers[0], *layers[1]]
-    covered = sorted(node for group in groups for node in group)
-    alike = len(layers[0]) == len(layers[1]) and len({len(group) for group in groups}) == 1
-    return BiGraph(*layers) if alike and covered == list(range(nodes)) else None
+    return joined
 
 
 def rank_mapping(graph: BiGraph) -> IntArray | None:

@@ -117,14 +117,11 @@ class Router:
                 self._deadline.check()
             source, destination = int(logical[row, 1]), int(logical[row, 2])
             away = int(distances[row])
-            if hasty:
-                starts = sorted({0, longest - away})
-                tried = [(*self._walk(source, destination, loads, at), at) for at in starts]
-            else:
-                tried = [
-                    (*self._path(source, destination, loads, at, away), at)
-                    for at in range(longest - away + 1)
-                ]
+            starts = sorted({0, longest - away}) if hasty else range(longest - away + 1)
+            tried = [
+                (*self._path(source, destination, loads[at : at + away], hasty=hasty), at)
+                for at in starts
+            ]
             _, links, start = min(tried, key=lambda found: found[0])
             for hop, link in enumerate(links):
                 for bound in self._bounds[link]:
@@ -133,33 +130,20 @@ class Router:
         return places
 
     def _path(
-        self, source: int, destination: int, loads: list[list[float]], start: int, away: int
+        self, source: int, destination: int, loads: list[list[float]], *, hasty: bool
     ) -> tuple[float, tuple[int, ...]]:
-        """The shortest path that adds least to the loads when it starts in that step."""
+        """The shortest path that adds least to the loads of these steps; hasty: link by link."""
         reached: dict[int, tuple[float, tuple[int, ...]]] = {source: (0.0, ())}
-        for hop in range(away):
-            now = loads[start + hop]
+        for now in loads:
             further: dict[int, tuple[float, tuple[int, ...]]] = {}
             for node, (cost, path) in reached.items():
                 for link, neighbour in self._next(node, destination):
                     added = cost + self._added(link, now)
                     if neighbour not in further or added < further[neighbour][0]:
                         further[neighbour] = (added, (*path, link))
-            reached = further
+            nearest = min(further, key=further.__getitem__) if hasty else None
+            reached = further if nearest is None else {nearest: further[nearest]}
         return reached[destination]
-
-    def _walk(
-        self, source: int, destination: int, loads: list[list[float]], start: int
-    ) -> tuple[float, tuple[int, ...]]:
-        """A shortest path that takes at each node the link that adds least."""
-        cost, path, node, hop = 0.0, [], source, start
-        while node != destination:
-            now = loads[hop]
-            onward = self._next(node, destination)
-            added, link, node = min((self._added(link, now), link, to) for link, to in onward)
-            cost, hop = cost + added, hop + 1
-            path.append(link)
-        return cost, tuple(path)
 
     def _added(self, link: int, loads: list[float]) -> float:
         """What a send over this link adds to the measure of a step's loads."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -115,8 +116,7 @@ def to_smtlib(formula: Formula) -> str:
     literals = ["", *names, *(f"(not {name})" for name in reversed(names))]
     parts = [f"(declare-const {name} Bool)" for name in names]
     parts += _clauses(formula, literals)
-    parts += _cardinalities(formula, literals)
-    parts += _linears(formula, literals)
+    parts += _sums(formula, literals)
     return "\n".join(parts)
 
 
@@ -129,35 +129,30 @@ def _clauses(formula: Formula, literals: list[str]) -> Iterator[str]:
         yield f"(assert (or {' '.join(row)}))" if row else "(assert false)"
 
 
-def _cardinalities(formula: Formula, literals: list[str]) -> Iterator[str]:
-    for row in formula.cardinalities():
-        cells = " ".join(literals[x] for x in row.literals)
-        if row.low > row.high or row.low > len(row.literals) or row.high < 0:
-            yield _enforced("false", row.enforcer, literals)
-            continue
-        if row.high < len(row.literals):
-            yield _enforced(f"((_ at-most {row.high}) {cells})", row.enforcer, literals)
-        if row.low > 0:
-            yield _enforced(f"((_ at-least {row.low}) {cells})", row.enforcer, literals)
-
-
-def _linears(formula: Formula, literals: list[str]) -> Iterator[str]:
-    for row in formula.linears():
-        coefficients, cells, low, high = _positive(row)
-        most = sum(coefficients)
-        if low > high or low > most or high < 0:
-            yield _enforced("false", row.enforcer, literals)
-            continue
+def _sums(formula: Formula, literals: list[str]) -> Iterator[str]:
+    """Cardinality rows, then linear ones."""
+    counts = ((None, *row) for row in formula.cardinalities())
+    for coefficients, cells, low, high, enforcer in chain(
+        counts, map(_positive, formula.linears())
+    ):
+        most = len(cells) if coefficients is None else sum(coefficients)
+        at_most, at_least, numbers = "at-most", "at-least", ""
+        if coefficients is not None:
+            at_most, at_least, numbers = "pble", "pbge", "".join(f" {c}" for c in coefficients)
         names = " ".join(literals[x] for x in cells)
-        numbers = " ".join(map(str, coefficients))
-        if high < most:
-            yield _enforced(f"((_ pble {high} {numbers}) {names})", row.enforcer, literals)
-        if low > 0:
-            yield _enforced(f"((_ pbge {low} {numbers}) {names})", row.enforcer, literals)
+        texts = [f"((_ {at_most} {high}{numbers}) {names})"] if high < most else []
+        texts += [f"((_ {at_least} {low}{numbers}) {names})"] if low > 0 else []
+        if low > high or low > most or high < 0:
+            texts = ["false"]
+        for text in texts:
+            yield f"(assert (or {literals[-enforcer]} {text}))" if enforcer else f"(assert {text})"
 
 
-def _positive(row: LinearRow) -> tuple[list[int], list[int], int, int]:
-    """The row with positive coefficients: ``-c * x`` is ``c * not x - c``."""
+def _positive(row: LinearRow) -> tuple[list[int], list[int], int, int, int]:
+    """The row with positive coefficients, its literals, bounds and enforcer.
+
+    ``-c * x`` is ``c * not x - c``.
+    """
     coefficients, cells, offset = [], [], 0
     for coefficient, literal in zip(row.coefficients, row.literals, strict=True):
         if coefficient:
@@ -166,13 +161,7 @@ def _positive(row: LinearRow) -> tuple[list[int], list[int], int, int]:
             offset -= min(0, coefficient)
     low = row.low + offset if row.low > NO_LOW else NO_LOW
     high = row.high + offset if row.high < NO_HIGH else NO_HIGH
-    return coefficients, cells, low, high
-
-
-def _enforced(text: str, enforcer: int, literals: list[str]) -> str:
-    if enforcer:
-        text = f"(or {literals[-enforcer]} {text})"
-    return f"(assert {text})"
+    return coefficients, cells, low, high, row.enforcer
 
 
 def _largest_sum(formula: Formula) -> int:
