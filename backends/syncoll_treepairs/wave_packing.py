@@ -89,6 +89,8 @@ class _RootedPairs:
         self._roots = np.array(roots, dtype=np.int64)
         self._into = 0 if most_links else int(into[self._roots].max())
         self._random = np.random.default_rng(network.num_nodes)
+        self._arrivals: tuple[dict[int, IntArray], ...] = ({}, {})  # into roots, and out of them
+        self._turn = 0
         nodes = np.arange(network.num_nodes)
         self._first_in = np.searchsorted(network.forth.target, nodes)
         self._first_back = np.searchsorted(network.back.target, nodes)
@@ -114,6 +116,7 @@ class _RootedPairs:
             into, out = (np.array(some) for some in zip(*pairs, strict=True))
         costs = on_links[into].sum(axis=1) + on_links[out].sum(axis=1)
         cheap = [i for i in np.argsort(costs)[: _ROOTS // 2] if costs[i] < pays[0] * (1 - TINY)]
+        self._turn += 1
         found = [(0, self.pair(int(roots[i]), into[i], out[i])) for i in cheap]
         return found, np.array([costs.min()])
 
@@ -138,13 +141,15 @@ class _RootedPairs:
             far: ``[K, P]``, the distances from the roots.
         """
         assert self._most_links is not None
-        nodes, prized = links.num_nodes, prices[links.number]
+        nodes, prized, out = links.num_nodes, prices[links.number], self.network.forth
         height = max(self._most_links, int(far.max()))
         if height < nodes - 1:
             table = np.repeat(prized[None], height, axis=0)
-            sources = [[root] for root in roots.tolist()]
-            found = forests(links, table, sources, [None] * len(roots), self._random, until)
-            return np.stack([links.number[one[1]] for one in found if one is not None])
+            sources, memory = [[root] for root in roots.tolist()], self._arrivals[links is out]
+            known = [memory.get(root) if self._turn % 2 else None for root in roots.tolist()]
+            found = [f for f in forests(links, table, sources, known, self._random, until) if f]
+            memory.update(zip(roots.tolist(), (arrivals for _, _, arrivals in found), strict=True))
+            return np.stack([links.number[used] for _, used, _ in found])
         ends = zip(links.source.tolist(), links.target.tolist(), prized.tolist(), strict=True)
         edges = [(a, b, cost, i) for i, (a, b, cost) in enumerate(ends)]
         # Links are in the order of the nodes that they lead into.
