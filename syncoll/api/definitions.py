@@ -205,7 +205,7 @@ class SymmetryResult(Displayable, Symmetry):
     """The symmetry of a topology, alone or with a collective."""
 
     page = symmetry_page
-    record = symmetry_record
+    document = record = symmetry_record
 
 
 @verb

@@ -12,23 +12,20 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 from syncoll import documents
 from syncoll.errors import SyncollError, UsageError
 from syncoll.pages.page import Page, visible
-from syncoll.wording import counted
 
 __all__ = [
-    "counted",
     "flush",
     "note",
     "picked",
     "print_json",
     "print_page",
     "print_result",
-    "print_table",
     "print_text",
     "print_value",
     "width",
@@ -67,11 +64,6 @@ def print_page(page: Page) -> None:
 def print_text(text: str = "") -> None:
     """A line, or several, on standard output; too long ones are wrapped between words."""
     print_page(Page().text(text))
-
-
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """A table on standard output, see `Page.table`."""
-    print_page(Page().table(columns, rows))
 
 
 def note(text: str) -> None:

@@ -141,9 +141,5 @@ def _show_symmetry(arguments: argparse.Namespace, kind: str) -> int:
     ):
         if given:
             raise UsageError(f"{name} means nothing to --symmetry")
-    found = syncoll.symmetry_of(what, arguments.collective)
-    if arguments.format == "json":
-        print_json(found.record())
-    else:
-        print_page(found.page())
+    print_value(arguments, syncoll.symmetry_of(what, arguments.collective))
     return Exit.OK

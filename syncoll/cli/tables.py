@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from syncoll.cli.output import note, picked, print_json, print_table, print_text
+from syncoll.cli.output import note, picked, print_json, print_page, print_text
 from syncoll.documents import StoredAlgorithm, StoredFile
 from syncoll.documents.ni_tables import HEAD, ScheduleTable, ni_tables
 from syncoll.errors import ExportError, UsageError
+from syncoll.pages import Page
 from syncoll.wording import counted
 
 __all__ = ["show_ni_tables"]
@@ -64,7 +65,7 @@ def _print(one: StoredAlgorithm, tables: tuple[ScheduleTable, ...]) -> None:
     columns = (op, f">{flow}", f">{parent}", f">{children}", *[">"] * (width - 1), f">{step}")
     for table in tables:
         print_text(f"node {table.node}")
-        print_table(columns, [entry.cells(width) for entry in table.entries])
+        print_page(Page().table(columns, [entry.cells(width) for entry in table.entries]))
 
 
 def _to_json(one: StoredAlgorithm, tables: tuple[ScheduleTable, ...]) -> dict[str, Any]:

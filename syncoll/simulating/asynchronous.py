@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.model import ranges
-from syncoll.simulating.lanes import LaneState
-from syncoll.simulating.movements import Movements, Passages
+from syncoll.simulating.lanes import LaneState, Movements, Passages
 from syncoll.simulating.semantics import Injection, Semantics, Switching
 from syncoll.simulating.workload import Workload, ranks_among
 

@@ -21,7 +21,7 @@ import numpy as np
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.errors import UsageError
 from syncoll.simulating.asynchronous import asynchronous
-from syncoll.simulating.movements import Movements, Passages
+from syncoll.simulating.lanes import Movements, Passages
 from syncoll.simulating.semantics import Semantics
 from syncoll.simulating.workload import Workload
 

@@ -18,8 +18,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from syncoll.simulating.lanes import LaneState
-from syncoll.simulating.movements import Movements, Passages
+from syncoll.simulating.lanes import LaneState, Movements, Passages
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.semantics import Semantics
 from syncoll.simulating.workload import Workload

@@ -22,8 +22,8 @@ import numpy.typing as npt
 from syncoll.documents import StoredAlgorithm
 from syncoll.simulating.asynchronous import asynchronous
 from syncoll.simulating.fair import fair
+from syncoll.simulating.lanes import Movements, Passages
 from syncoll.simulating.lockstep import lockstep, step_seconds
-from syncoll.simulating.movements import Movements, Passages
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.semantics import Injection, Semantics, Sharing, Timing
 from syncoll.simulating.workload import Workload, workload_of

@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 from syncoll.cli import output
-from syncoll.cli.output import counted, note, print_json, print_table, print_text
+from syncoll.cli.output import note, print_json, print_page, print_text
 from syncoll.errors import UsageError
+from syncoll.pages import Page
+from syncoll.wording import counted
 
 Run = Callable[..., Any]
 
@@ -33,7 +35,7 @@ class Narrow(io.StringIO):
 
 
 def shown(capsys: pytest.CaptureFixture[str], *table: Any) -> list[str]:
-    print_table(*table)
+    print_page(Page().table(*table))
     return capsys.readouterr().out.splitlines()
 
 
@@ -95,7 +97,7 @@ def test_closed_streams_are_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     print_text("x")
     note("x")
     print_json({"a": 1})
-    print_table(("a",), [(1,)])
+    print_page(Page().table(("a",), [(1,)]))
     output.flush()
 
 

@@ -8,8 +8,9 @@ from fractions import Fraction
 
 import pytest
 
-from syncoll.cli.output import print_table, print_text
+from syncoll.cli.output import print_page, print_text
 from syncoll.ledger.events import Entry, Kind
+from syncoll.pages import Page
 from syncoll.session.progress import _fitted, _Known
 from syncoll.wording import counted
 from tests.cli.conftest import Run
@@ -70,8 +71,8 @@ def test_tables_fit(
     names = (">steps S", ">rounds R", ">chunks C", ">R/C", ">proved >=", "optimal for")
     more = ("R by step", ">sends", "found by", ">seconds")
     row = (3, 7, 6, "7/6", "7/6", "every C", "2 2 3", 336, "step/cpsat", "0.13")
-    print_table((*names, *more), [row, row])
-    print_table(("kind", "what it is"), [("topology", "word " * 40), ("x", "y" * 90)])
+    print_page(Page().table((*names, *more), [row, row]))
+    print_page(Page().table(("kind", "what it is"), [("topology", "word " * 40), ("x", "y" * 90)]))
     print_text("  No algorithm has fewer than 2 steps or a bandwidth cost below 7/6, not one.")
     lines = capsys.readouterr().out.splitlines()
     widest = max(map(len, lines))
