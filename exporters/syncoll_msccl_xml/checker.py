@@ -172,8 +172,8 @@ class _Check:
         chunks = sum(step.cnt for step in steps)
         if chunks > _MOST_INSTRUCTIONS:
             raise UncheckedError(f"its steps move {chunks} chunks, too many to follow them all")
-        threads = threads_of(self.algorithm, spec, in_place, open_sends=open_sends)
-        return execute(threads.program, spec, threads.inputs, threads.outputs, pieces)
+        program, *where = threads_of(self.algorithm, spec, in_place, open_sends=open_sends)
+        return execute(program, spec, where[0], where[1], pieces)
 
 
 _NEVER_IN_PLACE = ("gather", "scatter")

@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 from syncoll.errors import VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
-from syncoll_sends.metadata import instance_of
-from syncoll_sends.table import NODES, NUMBERS, SendRow, checked, require_columns
+from syncoll_sends.table import NODES, NUMBERS, SendRow, checked, instance_of, require_columns
 
 __all__ = ["ParquetChecker"]
 

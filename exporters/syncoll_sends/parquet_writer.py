@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from syncoll.plugins import Exported, ExportRequest, OptionValue
-from syncoll_sends.metadata import metadata_of
-from syncoll_sends.table import NODES, NUMBERS
+from syncoll_sends.table import NODES, NUMBERS, metadata_of
 
 __all__ = ["ParquetExporter"]
 

@@ -22,8 +22,7 @@ from syncoll.importing import complaint, rate_option
 from syncoll.importing.json_text import foreign_text
 from syncoll.importing.xml_text import parse_xml
 from syncoll.plugins import Imported, OptionValue
-from syncoll_nccl_xml.cards import Cards
-from syncoll_nccl_xml.graph import NcclGraph, Vertex
+from syncoll_nccl_xml.graph import Cards, NcclGraph, Vertex
 from syncoll_nccl_xml.speeds import between_cpus, nvlink_bandwidth, xgmi_bandwidth
 from syncoll_nccl_xml.system import Cpu, Gpu, Place, System, read_system
 

@@ -22,7 +22,7 @@ from fractions import Fraction
 from xml.etree.ElementTree import Element
 
 from syncoll.errors import ImportFormatError
-from syncoll.importing.errors import complaint
+from syncoll.importing.description import complaint
 from syncoll.importing.json_text import shown
 from syncoll_nccl_xml.speeds import pcie_bandwidth
 

@@ -35,7 +35,7 @@ NVIDIA_SMI = ImporterRecord(
 ROCM_SMI = ImporterRecord(
     name="rocm-smi",
     summary="the matrices that `rocm-smi --showtopo` prints",
-    load="syncoll_smi.rocm:RocmSmiImporter",
+    load="syncoll_smi.xgmi:RocmSmiImporter",
     recognises=lambda text: _ROCM.search(text, 0, _GLANCE) is not None,
     options=AMD_OPTIONS,
 )

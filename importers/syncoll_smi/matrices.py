@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -138,7 +138,16 @@ def read_matrix(
             break
         name = line.words[0] if line.words else ""
         if name not in known and needed <= found.keys():
-            _refuse_rows_without_column(label, known, lines[i:], device, cell, ends, again)
+            for late in lines[i:]:  # rows of further devices behind a complete matrix
+                if late.words and ends(late):
+                    break
+                name, *further = late.words or ("",)
+                if name not in known and device.match(name) and further and cell(further[0]):
+                    raise late.wrong(
+                        label,
+                        f"a row of {name}, and no column of that name",
+                        f"a column for each row; run `{again}` again",
+                    )
             break
         if not name:
             continue
@@ -192,30 +201,6 @@ def read_matrix(
         header,
         tuple((name, tuple(words[i] for _, words in rows)) for i, name in beside),
     )
-
-
-def _refuse_rows_without_column(
-    label: str,
-    known: Container[str],
-    lines: Iterable[Line],
-    device: re.Pattern[str],
-    cell: Callable[[str], bool],
-    ends: Callable[[Line], bool],
-    again: str,
-) -> None:
-    """Refuses rows of further devices after a matrix that seems complete."""
-    for line in lines:
-        if not line.words:
-            continue
-        if ends(line):
-            return
-        name, *cells = line.words
-        if name not in known and device.match(name) and cells and cell(cells[0]):
-            raise line.wrong(
-                label,
-                f"a row of {name}, and no column of that name",
-                f"a column for each row; run `{again}` again",
-            )
 
 
 def _few(names: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from enum import IntEnum
 from networkx.utils import UnionFind
 
 from syncoll.importing import Cables, complaint
-from syncoll.importing.errors import shortened
+from syncoll.importing.description import shortened
 from syncoll_smi.matrices import DeviceMatrix
 from syncoll_smi.options import Pcie
 

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from syncoll.importing.clusters import used_cards as used_cards
     from syncoll.importing.description import (
         LARGEST_FILE as LARGEST_FILE,
+        complaint as complaint,
         read_description as read_description,
     )
-    from syncoll.importing.errors import complaint as complaint
     from syncoll.importing.fabric_builder import Cables as Cables
     from syncoll.importing.importing import *
     from syncoll.importing.rates import parse_rate as parse_rate, rate_option as rate_option

@@ -17,7 +17,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from syncoll.errors import ImportFormatError, OptionError, PluginError
-from syncoll.importing.errors import shortened
+from syncoll.importing.description import shortened
 from syncoll.importing.rates import parse_rate
 from syncoll.model import Fabric, FabricLink
 from syncoll.plugins import Imported, NetworkCard, OptionValue

@@ -8,8 +8,7 @@ from functools import partial
 
 from syncoll.errors import ImportFormatError, LocatedError, PluginError
 from syncoll.importing.clusters import join_boxes
-from syncoll.importing.description import LARGEST_FILE, read_description
-from syncoll.importing.errors import shortened
+from syncoll.importing.description import LARGEST_FILE, read_description, shortened
 from syncoll.importing.latencies import with_latencies
 from syncoll.importing.writer import spec_text, topology_name
 from syncoll.model import Fabric, Topology

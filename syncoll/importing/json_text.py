@@ -10,7 +10,7 @@ from typing import Any
 from syncoll.documents import json_text
 from syncoll.documents.json_text import JsonTextError, shown
 from syncoll.errors import ImportFormatError
-from syncoll.importing.errors import complaint
+from syncoll.importing.description import complaint
 
 __all__ = ["exact_number", "foreign_json", "foreign_text", "parse_json", "parse_topology", "shown"]
 

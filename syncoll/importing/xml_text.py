@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, ParseError
 import defusedxml.ElementTree
 from defusedxml import DefusedXmlException
 
-from syncoll.importing.errors import complaint
+from syncoll.importing.description import complaint
 
 __all__ = ["MOST_ELEMENTS", "parse_xml"]
 

@@ -161,9 +161,10 @@ def launch(job: Job, *, seconds: float) -> Result:
     with tempfile.TemporaryDirectory(prefix="syncoll-mpi-") as name:
         folder = Path(name)
         job_file(folder).write_bytes(pickle.dumps((job, ranks, LivingProcess.this(), seconds)))
-        process = _start(mpiexec, folder, ranks)
+        process, end = _start(mpiexec, folder, ranks), time.monotonic() + seconds + _GRACE_SECONDS
         try:
-            code = _wait(process, seconds + _GRACE_SECONDS)
+            while (code := process.poll()) is None and time.monotonic() <= end:
+                time.sleep(_POLL_SECONDS)
         finally:
             _end(process)
         if code == 0 and result_file(folder).exists():
@@ -189,16 +190,6 @@ def _start(mpiexec: Mpiexec, folder: Path, ranks: int) -> subprocess.Popen[bytes
             )
     except OSError as error:
         raise ExecutionError(f"cannot start {mpiexec.command[0]}: {error}") from error
-
-
-def _wait(process: subprocess.Popen[bytes], seconds: float) -> int | None:
-    """The exit code of mpiexec; None when the time is up."""
-    end = time.monotonic() + seconds
-    while process.poll() is None:
-        if time.monotonic() > end:
-            return None
-        time.sleep(_POLL_SECONDS)
-    return process.returncode
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -197,21 +197,17 @@ class Layout:
         In place the slot has one name only, so that equal slots are equal memory: for allgather,
         gather and broadcast the output's, for the others the input's.
         """
-        index, shift = int(self.inputs[chunk, node]), self.shift[node]
-        if index < 0:
-            return None
-        if shift is not None and self.collective.kind in _OUTPUT_HOLDS_BOTH:
-            return Slot(Buffer.OUTPUT, index + shift)
-        return Slot(Buffer.INPUT, index)
+        return self._slot(Buffer.INPUT, int(self.inputs[chunk, node]), node)
 
     def output_slot(self, chunk: int, node: int) -> Slot | None:
         """Where a chunk must end; in place by the name that `input_slot` says."""
-        index, shift = int(self.outputs[chunk, node]), self.shift[node]
-        if index < 0:
-            return None
-        if shift is not None and self.collective.kind not in _OUTPUT_HOLDS_BOTH:
-            return Slot(Buffer.INPUT, index - shift)
-        return Slot(Buffer.OUTPUT, index)
+        return self._slot(Buffer.OUTPUT, int(self.outputs[chunk, node]), node)
+
+    def _slot(self, buffer: Buffer, index: int, node: int) -> Slot | None:
+        shift, held = self.shift[node], self.collective.kind in _OUTPUT_HOLDS_BOTH
+        if shift is not None and index >= 0 and held is not (buffer is Buffer.OUTPUT):
+            return Slot(Buffer.OUTPUT, index + shift) if held else Slot(Buffer.INPUT, index - shift)
+        return Slot(buffer, index) if index >= 0 else None
 
 
 def layout_of(instance: Instance, *, in_place: bool) -> Layout:

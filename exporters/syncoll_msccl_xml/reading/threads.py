@@ -29,25 +29,16 @@ from syncoll_threadblocks import (
     ThreadConnection,
 )
 
-__all__ = ["XmlThreads", "threads_of"]
+__all__ = ["threads_of"]
 
 _DEPTHS = {"Simple": 2, "LL": 8, "LL128": 8}
 """Messages that fit into a connection: a queue of 8 places, of which Simple takes 4 at a time."""
 
 
-@dataclass(frozen=True)
-class XmlThreads:
-    """A file as a program, with the first slots of each rank's input and output."""
-
-    program: Program
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-
-
 def threads_of(
     algorithm: XmlAlgorithm, spec: Specification | None, in_place: bool, *, open_sends: bool = False
-) -> XmlThreads:
-    """The program of a file that `require_loadable` passed.
+) -> tuple[Program, list[int], list[int]]:
+    """The program of a file that `require_loadable` passed, and where inputs and outputs begin.
 
     Args:
         spec: the collective; None if unknown, then buffers have the declared sizes.
@@ -60,7 +51,7 @@ def threads_of(
     memory = AddressSpace()
     gpus = sorted(algorithm.gpus, key=lambda gpu: gpu.id)
     slots = {gpu.id: _buffers(memory, gpu, spec, in_place) for gpu in gpus}
-    inputs, outputs = (tuple(one[buffer] for one in slots.values()) for buffer in "io")
+    inputs, outputs = ([one[buffer] for one in slots.values()] for buffer in "io")
     depth = _DEPTHS[algorithm.proto]
     connections: dict[tuple[int, int, int], int] = {}
     for gpu in gpus:
@@ -92,7 +83,7 @@ def threads_of(
             if open_sends:
                 _require_sent(gpu.id, block, threads[-1].instructions)
     queues = [ThreadConnection(*ends, depth) for ends in connections]
-    return XmlThreads(Program(threads, queues, memory, counters), inputs, outputs)
+    return Program(threads, queues, memory, counters), inputs, outputs
 
 
 def _buffers(
