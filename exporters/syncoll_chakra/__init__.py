@@ -1,9 +1,8 @@
 """Chakra execution traces: one file per rank, which ASTRA-sim plays as a custom collective.
 
-The writer, `syncoll_chakra.writer`, has the part of Chakra's schema that it needs
-(`syncoll_chakra.writer`), and the checker, `syncoll_chakra.checker`, reads by a schema of its own
-(`syncoll_chakra.reading`).  Both make the protobuf library's classes of their schemas with
-`syncoll.protobuf` and share no other code.
+The writer, `syncoll_chakra.writer`, has the part of Chakra's schema that it needs, and the checker,
+`syncoll_chakra.checker`, reads by a schema of its own.  Both make the protobuf library's classes of
+their schemas with `syncoll.protobuf` and share no other code.
 """
 
 from __future__ import annotations

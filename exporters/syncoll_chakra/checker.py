@@ -1,5 +1,9 @@
 """Checks traces: reads all ranks' files, plays them together, and follows the data.
 
+The schema is that of ``schema/protobuf/et_def.proto`` of mlcommons/chakra, independent of the
+writer's.  The protobuf library drops all but the last of a repeated field, and keeps fields of
+another type or of an unknown schema; a checker must see that.
+
 Traces of other tools do not state the contents of their messages.  Everything else of them is
 checked, and the facts say that the data were not followed.
 """
@@ -7,15 +11,28 @@ checked, and the facts say that the data were not followed.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
 
 from syncoll.errors import VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
-from syncoll_chakra.reading import Trace, read_trace
-from syncoll_messages import Expected, checked, require_told
+from syncoll.protobuf import Fields, message_classes
+from syncoll_messages import Expected, MessageNode, NodeKind, RankGraph, checked, require_told
 
-__all__ = ["ChakraChecker", "expected_of_traces"]
+__all__ = [
+    "Attributes",
+    "ChakraChecker",
+    "Trace",
+    "expected_of_traces",
+    "read_message",
+    "read_trace",
+    "split",
+]
 
 _NAME = re.compile(r"(?P<prefix>.+)\.(?P<rank>0|[1-9][0-9]{0,8})\.et")
 
@@ -71,12 +88,7 @@ _MOST_CHUNKS = 1 << 31
 
 
 def expected_of_traces(traces: Sequence[Trace]) -> Expected | None:
-    """The demands that the files state; None if no file states any.
-
-    Raises:
-        VerificationError: if only some of them do, they contradict one another, or they give the
-            collective a wrong name.
-    """
+    """The demands that all files or none state; VerificationError if they contradict each other."""
     telling = [trace for trace in traces if "syncoll_chunks" in trace.metadata]
     if not telling:
         return None
@@ -107,3 +119,239 @@ def expected_of_traces(traces: Sequence[Trace]) -> Expected | None:
     expected = Expected(combining, chunks, tuple(starts), tuple(ends))
     require_told(expected, name, traces[0].where)
     return expected
+
+
+_SCALARS = "double float int32 int64 uint32 uint64 sint32 sint64 fixed32 fixed64 sfixed32 sfixed64"
+_SCALARS += " bool string bytes"
+_ATTRIBUTE = {"name": (1, "string", False), "doc_string": (2, "string", False)}
+_MESSAGES: dict[str, Fields] = {
+    "GlobalMetadata": {"version": (1, "string", False), "attr": (2, "Attribute", True)},
+    "Node": {
+        "id": (1, "uint64", False),
+        "name": (2, "string", False),
+        "type": (3, "int32", False),  # an enumeration, which is the same on the wire
+        "ctrl_deps": (4, "uint64", True),
+        "data_deps": (5, "uint64", True),
+        "start_time_micros": (6, "uint64", False),
+        "duration_micros": (7, "uint64", False),
+        "inputs": (8, "bytes", False),  # messages that nothing here asks for
+        "outputs": (9, "bytes", False),
+        "attr": (10, "Attribute", True),
+    },
+    "Attribute": _ATTRIBUTE,
+}
+for _i, _kind in enumerate(_SCALARS.split()):
+    _MESSAGES[f"List_{_kind}"] = {"values": (1, _kind, True)}
+    _ATTRIBUTE[f"{_kind}_val"] = (3 + 2 * _i, _kind, False)
+    _ATTRIBUTE[f"{_kind}_list"] = (4 + 2 * _i, f"List_{_kind}", False)
+
+
+_CLASSES = message_classes("read", _MESSAGES, union="Attribute", last_common=2)
+
+
+def split(content: bytes, where: str) -> Iterator[bytes]:
+    """The messages of a file, each after its length; VerificationError if one is cut off."""
+    position, number = 0, 0
+    while position < len(content):
+        place = f"{where}: message {number} at byte {position}"
+        size = next(
+            (i for i, byte in enumerate(content[position : position + 5], 1) if byte < 0x80), 0
+        )
+        if not size:
+            raise VerificationError(f"{place}: its length is cut off, or has more than five bytes")
+        length = sum(
+            (byte & 0x7F) << 7 * i for i, byte in enumerate(content[position : position + size])
+        )
+        start = position + size
+        if start + length > len(content):
+            raise VerificationError(
+                f"{place}: it should have {length} bytes, but the file ends after "
+                f"{len(content) - start}"
+            )
+        yield content[start : start + length]
+        position, number = start + length, number + 1
+
+
+def read_message(name: str, content: bytes, where: str) -> Any:
+    """A ``GlobalMetadata`` or ``Node``; VerificationError if it is cut off or has a field twice."""
+    message = _CLASSES[name]()
+    try:
+        message.ParseFromString(content)
+    except DecodeError as error:
+        raise VerificationError(f"{where}: it is not a {name} of Chakra: {error}") from None
+    if message.ByteSize() != len(content):
+        raise VerificationError(
+            f"{where}: it has {len(content)} bytes, and what it says takes {message.ByteSize()}; "
+            "expected each field once, as the protobuf library writes it"
+        )
+    for one in (message, *message.attr):
+        known = one.DESCRIPTOR.fields_by_number
+        unknown = UnknownFieldSet(one)
+        for number in (unknown[i].field_number for i in range(len(unknown))):
+            if number in known or name == "GlobalMetadata":
+                raise VerificationError(f"{where}: field {number} of a {name} is not of this type")
+    return message
+
+
+_Typed = TypeVar("_Typed", str, bool)
+Value = bool | int | float | str | bytes | list[Any] | None
+
+
+class Attributes:
+    """The attributes of one message; a name that occurs twice, or another type, is an error."""
+
+    def __init__(self, message: Any, where: str) -> None:
+        self._where = where
+        self._values: dict[str, Value] = {}
+        for attribute in message.attr:
+            if attribute.name in self._values:
+                raise VerificationError(f"{where}: attribute {attribute.name!r} is there twice")
+            kind = attribute.WhichOneof("value") or ""
+            value: Any = getattr(attribute, kind) if kind else None
+            self._values[attribute.name] = list(value.values) if kind.endswith("_list") else value
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def integer(self, name: str, *, low: int, high: int, default: int | None = None) -> int:
+        """An integer within bounds; an error if it is missing without a default."""
+        if name not in self._values:
+            if default is not None:
+                return default
+            raise self._wrong(f"attribute {name} is missing")
+        value = self._values[name]
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self._wrong(f"attribute {name} is not an integer")
+        if not low <= value <= high:
+            raise self._wrong(f"attribute {name} is {value}; expected {low} to {high}")
+        return value
+
+    def integers(self, name: str, *, below: int) -> list[int]:
+        """A list of different integers from 0 on; empty if missing."""
+        value = self._values.get(name, [])
+        if not isinstance(value, list) or any(type(one) is not int for one in value):
+            raise self._wrong(f"attribute {name} is not a list of integers")
+        for one in value:
+            if not 0 <= one < below:
+                raise self._wrong(f"attribute {name} has {one}; expected 0 to {below - 1}")
+        if len(set(value)) < len(value):
+            raise self._wrong(f"attribute {name} has a number twice")
+        return value
+
+    def typed(self, name: str, kind: type[_Typed], word: str) -> _Typed:
+        """A text or boolean; `word` names its type in the error."""
+        value = self._values.get(name)
+        if not isinstance(value, kind):
+            raise self._wrong(f"there is no {word} as attribute {name}")
+        return value
+
+    def _wrong(self, message: str) -> VerificationError:
+        return VerificationError(f"{self._where}: {message}")
+
+
+_MOST_BYTES = (1 << 63) - 1
+_LARGEST_TAG = (1 << 31) - 1
+
+_KINDS = {4: NodeKind.COMPUTE, 5: NodeKind.SEND, 6: NodeKind.RECEIVE}
+"""The types of nodes that a custom collective of ASTRA-sim executes."""
+
+_OTHER_KINDS = {
+    0: "INVALID_NODE",
+    1: "METADATA_NODE",
+    2: "MEM_LOAD_NODE",
+    3: "MEM_STORE_NODE",
+    7: "COMM_COLL_NODE",
+    8: "STORAGE_NODE",
+    9: "BATCH_NODE",
+    10: "CHECKPOINT_NODE",
+}
+
+
+@dataclass(frozen=True)
+class Trace(RankGraph):
+    """A rank's trace, with the metadata of its first message."""
+
+    metadata: Attributes
+
+
+def read_trace(content: bytes, where: str, rank: int, num_ranks: int) -> Trace:
+    """A trace; VerificationError if ASTRA-sim could not load it, or would play something else."""
+    parts = split(content, where)
+    first = next(parts, None)
+    if first is None:
+        raise VerificationError(f"{where}: the file is empty; expected metadata and nodes")
+    try:
+        message = read_message("GlobalMetadata", first, f"{where}: its metadata")
+    except VerificationError as error:
+        raise VerificationError(
+            f"{where}: its first message is not metadata, and would be lost; expected a "
+            f"GlobalMetadata before the nodes ({error})"
+        ) from None
+    metadata = Attributes(message, f"{where}: its metadata")
+    nodes: dict[int, MessageNode] = {}
+    for i, part in enumerate(parts):
+        node = _node(part, f"{where}: node number {i} in it", where, rank, num_ranks)
+        if node.number in nodes:
+            raise VerificationError(
+                f"{where}: two nodes have the id {node.number}; only the last would be played"
+            )
+        nodes[node.number] = node
+    trace = Trace(rank, where, nodes, metadata)
+    if not nodes:
+        raise VerificationError(
+            f"{where}: rank {rank} has no nodes, which ASTRA-sim takes for a deadlock; expected at "
+            "least a COMP_NODE that does nothing"
+        )
+    for number, node in nodes.items():
+        for other in (*node.waits, *node.reads):
+            if other not in nodes:
+                raise trace.wrong(number, f"it depends on node {other}, which is not there")
+            if other == number:
+                raise trace.wrong(number, "it depends on itself")
+    return trace
+
+
+def _node(content: bytes, place: str, where: str, rank: int, num_ranks: int) -> MessageNode:
+    message = read_message("Node", content, place)
+    number, kind = message.id, message.type
+    place = f"{where}: rank {rank}, node {number}"
+    if kind not in _KINDS:
+        name = _OTHER_KINDS.get(kind, "unknown")
+        raise VerificationError(
+            f"{place}: its type is {kind} ({name}), which a custom collective does not execute, so "
+            "that the rank would never end; expected COMP_NODE, COMM_SEND_NODE or COMM_RECV_NODE"
+        )
+    attributes = Attributes(message, place)
+    data = tuple(dict.fromkeys(message.data_deps))
+    peer, tag, size = -1, -1, 0
+    if _KINDS[kind] is not NodeKind.COMPUTE:
+        peer, tag, size = _message(attributes, _KINDS[kind], place, rank, num_ranks)
+    most = 1 << 63
+    return MessageNode(
+        number,
+        message.name,
+        _KINDS[kind],
+        tuple(dict.fromkeys((*data, *message.ctrl_deps))),
+        data,
+        peer,
+        tag,
+        size,
+        tuple(attributes.integers("syncoll_reads", below=most)),
+        tuple(attributes.integers("syncoll_inputs", below=most)),
+    )
+
+
+def _message(
+    attributes: Attributes, kind: NodeKind, place: str, rank: int, num_ranks: int
+) -> tuple[int, int, int]:
+    """Peer, tag and size of a send or receive."""
+    last = num_ranks - 1
+    mine, other = ("comm_src", "comm_dst") if kind is NodeKind.SEND else ("comm_dst", "comm_src")
+    if attributes.integer(mine, low=0, high=last, default=rank) != rank:
+        raise VerificationError(f"{place}: its {mine} is another rank than its own")
+    peer = attributes.integer(other, low=0, high=last)
+    if peer == rank:
+        raise VerificationError(f"{place}: rank {rank} exchanges a message with itself")
+    tag = attributes.integer("comm_tag", low=0, high=_LARGEST_TAG)
+    size = attributes.integer("comm_size", low=1, high=_MOST_BYTES)
+    return peer, tag, size

@@ -29,13 +29,7 @@ CUSTOM = "custom"
 
 @dataclass(frozen=True)
 class Expected:
-    """The demands on all ranks.
-
-    Args:
-        combining: whether a chunk that starts at several ranks is to be reduced.
-        starts: of each rank, the chunks of which it has data at the start.
-        ends: of each rank, the chunks that it must have at the end.
-    """
+    """The chunks with which ranks start, and that they must end with; reduced if combining."""
 
     combining: bool
     num_chunks: int
@@ -68,11 +62,7 @@ def expected_of_instance(instance: Instance) -> Expected:
 
 
 def require_told(expected: Expected, name: str, where: str) -> None:
-    """Passes if the collective has the name that files give it.
-
-    Raises:
-        VerificationError: with its name.
-    """
+    """Raises VerificationError unless the collective has the name that files give it."""
     if name != expected.name():
         raise VerificationError(
             f"{where}: it says that it is {name}, but by what starts and ends where it is "
@@ -83,14 +73,9 @@ def require_told(expected: Expected, name: str, where: str) -> None:
 def require_same(
     graphs: Sequence[RankGraph], expected: Expected | None, instance: Instance
 ) -> None:
-    """Passes if files are about an instance, and use only its links.
+    """Raises VerificationError unless files are about an instance and use only its links.
 
-    Args:
-        expected: the demands that the files state; None without such a statement.
-
-    Raises:
-        VerificationError: if they are about something else.
-        UncheckedError: if they do not state their demands.
+    It is an UncheckedError if they do not state their demands: `expected` is None.
     """
     topology = instance.topology
     if len(graphs) != topology.num_nodes:
@@ -125,13 +110,8 @@ def checked(
 ) -> CheckedExport:
     """Plays ranks, and follows their data if the files state their demands.
 
-    Args:
-        instance: that the files must be about; None for any.
-        rendezvous: whether sends wait for their receives in some runs.  Ranks that end with all
-            sends waiting end in all of them.
-
-    Raises:
-        VerificationError: see `play`, `require_achieved` and `require_same`.
+    With `rendezvous` sends may wait for their receives; ranks that end with all of them waiting end
+    in any case.  Raises as `play`, `require_achieved` and `require_same`.
     """
     if instance is not None:
         require_same(graphs, expected, instance)
@@ -184,14 +164,10 @@ Content = tuple[int, int]
 
 
 def require_achieved(graphs: Sequence[RankGraph], played: Played, expected: Expected) -> None:
-    """Passes if the ranks bring about the expected result, whatever the durations.
+    """Raises VerificationError unless the ranks bring about the result, whatever the durations.
 
     The result of a node is a chunk with the set of ranks whose contributions are in it.  A send and
     a computation state what they read; a receive gets what the message's sender read.
-
-    Raises:
-        VerificationError: on a node that reads missing data, messages that are exchanged by chance,
-            contributions that count twice, chunks of two sizes, and missing results.
     """
     _require_told_apart(graphs, played)
     contents: dict[Place, Content | None] = {}

@@ -86,9 +86,7 @@ Key = tuple[int, int, int, int]
 
 @dataclass
 class Played:
-    """All nodes, each after its predecessors; of each receive the send of its message; and the
-    sends and receives of messages that are alike in everything, in order.
-    """
+    """Nodes, each after its predecessors; senders of receives; and like messages in their order."""
 
     order: list[Place] = field(default_factory=list)
     senders: dict[Place, Place] = field(default_factory=dict)
@@ -96,16 +94,10 @@ class Played:
 
 
 def play(graphs: Sequence[RankGraph], *, rendezvous: bool = False) -> Played:
-    """Plays all ranks to the end.
+    """Plays all ranks to the end; by rendezvous a send is done when its message is received.
 
-    Args:
-        graphs: of all ranks, in order.
-        rendezvous: whether a send is done only when its message is received.  Ranks that end with
-            rendezvous end without it as well.
-
-    Raises:
-        VerificationError: on nodes that wait for each other, and on receives and messages without a
-            counterpart.
+    Ranks that end with rendezvous end without it as well.  Raises VerificationError on nodes that
+    wait for each other, and on receives and messages without a counterpart.
     """
     return _Run(graphs, rendezvous).to_the_end()
 

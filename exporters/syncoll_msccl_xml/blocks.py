@@ -23,9 +23,7 @@ __all__ = ["BlockStep", "ThreadBlock", "blocks_of"]
 
 @dataclass
 class BlockStep:
-    """A step, a nop without an instruction; the block and step it waits for; whether any waits for
-    it.
-    """
+    """A step, a nop without an instruction; what it waits for; whether any waits for it."""
 
     instruction: XmlInstruction | None
     waits: tuple[ThreadBlock, int] | None
@@ -34,9 +32,7 @@ class BlockStep:
 
 @dataclass(eq=False)
 class ThreadBlock:
-    """A thread block with its connections of one channel; `spare` is scratch for copies as
-    barriers.
-    """
+    """A thread block with its connections of one channel; `spare` is for copies as barriers."""
 
     incoming: Connection | None
     outgoing: Connection | None

@@ -31,11 +31,9 @@ Connection = tuple[int, int, int]
 def channels_of(
     messages: Sequence[Message], num_nodes: int, spread: int, most_per_channel: int
 ) -> list[int]:
-    """The channel of every message.
+    """The channel of every message; those of a link are spread over `spread` channels.
 
-    Args:
-        spread: the number of channels over which the messages of a link are spread.
-        most_per_channel: connections of one rank that may send, or receive, on one channel.
+    At most `most_per_channel` connections of a rank may send, or receive, on one channel.
     """
     loads: Counter[tuple[int, int, int]] = Counter()
     of_chunk: dict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -61,10 +59,8 @@ def pairs_of(
 ) -> dict[Connection, Connection]:
     """The incoming connections of a rank that share a block with an outgoing one.
 
-    Args:
-        gains: the number of messages of a pair that could be passed on as they come.
-        ends: pairs that may share a block without any gain; if there are any, as many pairs as
-            possible are made.
+    A pair gains the messages that could be passed on as they come; those of `ends` may share a
+    block without any gain, in as many pairs as possible.
     """
     graph: nx.Graph[tuple[str, Connection]] = nx.Graph()
     sharing = False

@@ -8,19 +8,59 @@ order of a rank's list stays right:
 * A chunk that is received in one step and sent on in the next, over the connection that the block
   also serves, goes on as it comes (``rcs``, ``rrcs``), and is not even stored if nothing else reads
   it (``rrs``).
+
+Both ends of a message should state the same source and destination.  The runtimes read only the
+ones that they use: of ``s`` the source, of ``r`` the destination, of ``rrs`` the slot that it adds.
+The others are for people, and for programs that compare the ends of every message: msccl-tools
+writes the sender's source and the receiver's destination on both, and a public verifier
+(*MSCCL-XML-Verifier* of dromniscience) refuses a file in which they differ, or in which an ``rcs``
+has two.
+
+A step that receives and sends has one pair for both of its messages.  So all messages of a *chain*,
+from an ``s`` over such steps to the step that keeps the chunk, have one source and one destination,
+and every slot that a step of the chain uses must be one of these two:
+
+======== ============================== ==============================
+step     its source is                  its destination is
+======== ============================== ==============================
+``s``    what it reads                  free
+``r``    free                           where it stores
+``rcs``  where it stores                where it stores
+``rrc``  what it adds                   where it stores
+``rrs``  what it adds                   free
+``rrcs`` what it adds                   where it stores
+======== ============================== ==============================
+
+If they do not fit, a step is not fused: a chunk is stored before it is sent on, or received before
+it is added.  Scratch of two ranks is never taken for the same slot.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import pairwise
 
-from syncoll.runtime import Action, Buffer, Hazard, Operation, Slot
+from syncoll.runtime import Action, Buffer, Hazard, LoweredAlgorithm, Message, Operation, Slot
 
-__all__ = ["Key", "Op", "XmlInstruction", "compact", "forward", "instructions_of", "waits"]
+__all__ = [
+    "Apart",
+    "Key",
+    "Op",
+    "XmlInstruction",
+    "alike",
+    "apart_of",
+    "compact",
+    "copied",
+    "forward",
+    "instructions_of",
+    "read_copies",
+    "stated_of",
+    "waits",
+]
 
 Key = tuple[int, int, int, int]
 """Step, phase and place in the rank's list: an order in which everything may be done."""
@@ -43,14 +83,9 @@ class Op(StrEnum):
 
 @dataclass(frozen=True)
 class XmlInstruction:
-    """A step without its thread block.
+    """A step without its thread block: what it sends, copies or reduces, and where it writes.
 
-    Args:
-        key: its place in the rank's order.
-        source: the slot that it sends, copies or reduces; None for r and rcs.
-        target: the slot that it writes; None for s and rrs.  ``re`` reads it too.
-        incoming: the message that it receives.
-        outgoing: the message that it sends.
+    The source is None for r and rcs, the target for s and rrs; ``re`` reads its target too.
     """
 
     op: Op
@@ -132,9 +167,7 @@ def _reductions(operations: Sequence[Operation]) -> dict[int, int]:
 def forward(
     instructions: Sequence[XmlInstruction], leads: Callable[[int, int], bool]
 ) -> list[XmlInstruction]:
-    """Fuses receives with the sends that pass on their chunks, if `leads` allows it for two
-    messages.
-    """
+    """Fuses receives with the sends that pass on their chunks, if `leads` allows it."""
     result: list[XmlInstruction | None] = list(instructions)
     uses: dict[Slot, list[int]] = {}
     for i, one in enumerate(instructions):
@@ -168,9 +201,7 @@ def forward(
 def _fate(
     instructions: Sequence[XmlInstruction], i: int, uses: Sequence[int]
 ) -> tuple[list[int], bool]:
-    """The readers of an instruction's result, and whether it is overwritten, by all uses of its
-    slot.
-    """
+    """The readers of an instruction's result, and whether it is overwritten later."""
     slot, readers = instructions[i].target, []
     for j in uses[bisect_right(uses, i) :]:
         if slot in instructions[j].reads:
@@ -208,3 +239,141 @@ def compact(instructions: Sequence[XmlInstruction]) -> tuple[list[XmlInstruction
         replace(one, source=renamed(one.source), target=renamed(one.target)) for one in instructions
     ]
     return result, len(number)
+
+
+_Name = Slot | tuple[int, Slot]
+"""A slot as it is called in the file; of scratch with its rank, as it is numbered later."""
+
+
+@dataclass
+class Apart:
+    """Messages at whose receiver steps are not fused: stored first, or unlike the ends' slots."""
+
+    stored: set[int] = field(default_factory=set)
+    added: set[int] = field(default_factory=set)
+    unlike: set[int] = field(default_factory=set)
+
+    def __bool__(self) -> bool:
+        return bool(self.stored or self.added)
+
+    def add(self, other: Apart) -> None:
+        """Adds the messages of another one."""
+        self.stored |= other.stored
+        self.added |= other.added
+
+
+def alike(one: Message, other: Message, source: Slot) -> bool:
+    """Whether the step that stores a message, read from `source`, can send it on."""
+    slot = one.target_slot
+    return slot.buffer is not Buffer.SCRATCH and source == slot == other.target_slot
+
+
+def apart_of(ranks: Sequence[Sequence[XmlInstruction]]) -> Apart:
+    """The first step of each chain whose ends differ; without it another one may not fit."""
+    result = Apart()
+    for chain in _chains(ranks):
+        source, target = _used(*chain[0])
+        for before, (rank, step) in pairwise(chain):
+            own, kept = _used(rank, step)
+            message = step.incoming
+            assert message is not None
+            if own is not None and own != source:
+                (result.stored if step.op is Op.RECEIVE_SEND else result.added).add(message)
+                break
+            if None not in (kept, target) and kept != target:
+                earlier = before[1].incoming
+                assert earlier is not None
+                result.stored.add(earlier)
+                break
+            target = target if kept is None else kept
+    return result
+
+
+def stated_of(ranks: Sequence[Sequence[XmlInstruction]], messages: int) -> list[tuple[Slot, Slot]]:
+    """The source and destination of each message that both ends state, scratch as in the file."""
+    nowhere = Slot(Buffer.INPUT, -1)
+    result = [(nowhere, nowhere)] * messages
+    for chain in _chains(ranks):
+        source, last = chain[0][1].source, chain[-1][1].target
+        assert source is not None
+        assert last is not None
+        for _, step in chain:
+            if step.incoming is not None:
+                result[step.incoming] = (source, last)
+    return result
+
+
+def copied(lowered: LoweredAlgorithm) -> dict[int, Slot]:
+    """Messages whose sender could read its own copy of a chunk in place of its input, by slot.
+
+    An input goes on from rank to rank by ``rcs`` only if all store it in one slot, the sender too;
+    out of place it has a copy there anyway.
+    """
+    result: dict[int, Slot] = {}
+    for rank in lowered.ranks:
+        touched: set[Slot] = set()
+        copies: dict[Slot, Slot] = {}
+        for operation in rank.operations:
+            if operation.action is Action.COPY and operation.target not in touched:
+                (source,) = operation.sources
+                if source.buffer is Buffer.INPUT and operation.target is not None:
+                    copies[source] = operation.target
+            touched.update(slot for slot in (*operation.sources, operation.target) if slot)
+        for operation in rank.operations:
+            if operation.message is not None and operation.action is Action.SEND:
+                copy = copies.get(operation.sources[0])
+                if copy == lowered.messages[operation.message].target_slot:
+                    result[operation.message] = copy
+    return result
+
+
+def read_copies(
+    instructions: Sequence[XmlInstruction], chosen: Mapping[int, Slot]
+) -> Sequence[XmlInstruction]:
+    """The instructions of a rank with some messages read from a copy, which is made first."""
+    wanted = {
+        (one.source, chosen[one.outgoing])
+        for one in instructions
+        if one.op is Op.SEND and one.outgoing is not None and one.outgoing in chosen
+    }
+    if not wanted:
+        return instructions
+    first, rest = [], []
+    for one in instructions:
+        if one.op is Op.COPY and (one.source, one.target) in wanted:
+            first.append(replace(one, key=(-1, *one.key[1:])))
+        elif one.op is Op.SEND and one.outgoing is not None and one.outgoing in chosen:
+            rest.append(replace(one, source=chosen[one.outgoing]))
+        else:
+            rest.append(one)
+    return [*first, *rest]
+
+
+def _chains(
+    ranks: Sequence[Sequence[XmlInstruction]],
+) -> Iterator[list[tuple[int, XmlInstruction]]]:
+    """From every ``s`` the steps that pass its chunk on, to the one that keeps it."""
+    receivers = {
+        one.incoming: (rank, one)
+        for rank, instructions in enumerate(ranks)
+        for one in instructions
+        if one.incoming is not None
+    }
+    for rank, instructions in enumerate(ranks):
+        for one in instructions:
+            if one.op is not Op.SEND:
+                continue
+            chain = [(rank, one)]
+            while (message := chain[-1][1].outgoing) is not None:
+                chain.append(receivers[message])
+            yield chain
+
+
+def _used(rank: int, step: XmlInstruction) -> tuple[_Name | None, _Name | None]:
+    """The source and the destination that a step needs; None if free."""
+    source = step.target if step.op is Op.RECEIVE_SEND else step.source
+    return _name(rank, source), _name(rank, step.target)
+
+
+def _name(rank: int, slot: Slot | None) -> _Name | None:
+    return (rank, slot) if slot is not None and slot.buffer is Buffer.SCRATCH else slot

@@ -16,15 +16,20 @@ from itertools import product
 from syncoll.errors import ExportError
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import LoweredAlgorithm, RankOperations, Slot, lower
-from syncoll_msccl_xml.agreement import Apart, alike, apart_of, copied, read_copies, stated_of
 from syncoll_msccl_xml.blocks import ThreadBlock, blocks_of
 from syncoll_msccl_xml.connections import Connection, Place, channels_of, order_of, pairs_of
 from syncoll_msccl_xml.instructions import (
+    Apart,
     Op,
     XmlInstruction,
+    alike,
+    apart_of,
     compact,
+    copied,
     forward,
     instructions_of,
+    read_copies,
+    stated_of,
     waits,
 )
 from syncoll_msccl_xml.limits import MOST_PER_CHANNEL, Runtime
@@ -36,12 +41,8 @@ __all__ = ["XmlProgram", "program_of"]
 class XmlProgram:
     """A program for the writer.
 
-    Args:
-        scratch: slots of every rank.
-        channels: used, from 0.
-        stated: of every message the source and destination that both ends state; empty if each end
-            states its own.
-        apart: the number of messages that are not fused at their receiver because of that.
+    Messages state the same source and destination at both ends, or each end its own; `apart` is the
+    number of messages that are not fused at their receiver because of that.
     """
 
     lowered: LoweredAlgorithm
@@ -81,14 +82,9 @@ _MOST_UNFUSED = 30
 def program_of(
     request: ExportRequest, runtime: Runtime, instances: int, proto: str, same_ends: bool
 ) -> XmlProgram:
-    """The program of an algorithm.
+    """The program of an algorithm, of which there are instances on channels of their own.
 
-    Args:
-        instances: copies of the program, each on channels of its own, that must fit together.
-        same_ends: whether both ends of a message are to state the same slots.
-
-    Raises:
-        ExportError: naming the limit that no plan keeps.
+    Raises ExportError naming the limit that no plan keeps.
     """
     open_sends = proto in runtime.open_sends
     plans = [*(_FUSING if runtime.fuses else ()), *_PLAIN]
@@ -197,9 +193,7 @@ def _assemble(
 
 
 class _Fusion:
-    """The instructions of all ranks, fused as a plan says:  `pairs` of connections share a block,
-    and at the receivers of the messages `apart` a step is not fused.
-    """
+    """The instructions of all ranks, fused as a plan says, but for the messages `apart`."""
 
     def __init__(
         self, lowered: LoweredAlgorithm, plan: _Plan, connections: Sequence[Connection]

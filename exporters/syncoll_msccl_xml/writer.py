@@ -124,9 +124,7 @@ class _Writing:
 
     @property
     def _loop_chunks(self) -> int:
-        """Chunks of the buffer whose size the runtime divides; one rank's share for gather and
-        scatter.
-        """
+        """Chunks of the buffer that the runtime divides; of gather and scatter one share."""
         return self._collective.loop_chunks // self._shares * self.instances
 
     @property

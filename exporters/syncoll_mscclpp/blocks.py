@@ -38,18 +38,14 @@ def streams_of(lowered: LoweredAlgorithm, others: Iterable[int] = ()) -> list[tu
 
 @dataclass
 class Division:
-    """Groups of streams, the same at every rank, and for a rank and a group the first steps of
-    parts.
-    """
+    """Groups of streams, the same at every rank, and the first steps of parts by rank and group."""
 
     groups: list[list[tuple[int, ...]]]
     cuts: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
     @staticmethod
     def of(lowered: LoweredAlgorithm, most: int, others: Sequence[int] = ()) -> Division:
-        """At most `most` groups of streams with about as many messages; `others` are chunks
-        without.
-        """
+        """At most `most` groups with about as many messages; `others` are chunks without."""
         streams = streams_of(lowered, others)
         weight = dict.fromkeys((chunk for stream in streams for chunk in stream), 0)
         for chunk in others:

@@ -11,15 +11,10 @@ __all__ = ["Channels"]
 
 
 class Channels:
-    """The kind of channel between two ranks.
+    """The kind of channel between two ranks: the chosen one, or by what joins them.
 
-    Args:
-        request: an algorithm; memory channels cannot carry its sends over a network.
-        chosen: auto, memory or port.
-
-    Raises:
-        ExportError: if memory channels would have to pass a network, or a gather in place would
-            need port channels.
+    Raises ExportError if memory channels would have to pass a network, or a gather in place would
+    need port channels.
     """
 
     def __init__(self, request: ExportRequest, chosen: str) -> None:
@@ -52,11 +47,7 @@ class Channels:
         return self.chosen
 
     def require_packets(self) -> None:
-        """Passes if packets can be used.
-
-        Raises:
-            ExportError: if they would have to go over port channels.
-        """
+        """Raises ExportError if packets would have to go over port channels."""
         if self.chosen == "port":
             raise ExportError("packets go over memory channels only; expected channel=memory")
         if self.between is not None:

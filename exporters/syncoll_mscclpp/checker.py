@@ -94,9 +94,7 @@ def _followed(
 
 
 def _assumed(plan: ExecutionPlan, instance: Instance) -> OwnSpecification:
-    """The collective of a plan that does not state it, if its chunks lie in the order of their
-    numbers.
-    """
+    """The collective of a plan without one, if its chunks lie in the order of their numbers."""
     asked = OwnSpecification.of_instance(instance)
     try:
         if asked.num_ranks != len(plan.gpus):

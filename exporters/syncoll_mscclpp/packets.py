@@ -21,15 +21,7 @@ __all__ = ["Packed", "Packets", "packets_of"]
 
 @dataclass(frozen=True)
 class Packed:
-    """One operation of a plan.
-
-    Args:
-        name: ``ppkt``, ``rppkt``, ``upkt``, ``repkt``, ``copy`` or ``re``.
-        data: the slots of data that it reads.
-        packets: the slots of packets that it reads.
-        target: the slot of data that it writes; None if it sends.
-        message: that it sends; else None.
-    """
+    """An operation: the slots of data and of packets that it reads, and its target or message."""
 
     name: str
     data: tuple[Slot, ...] = ()
@@ -40,9 +32,7 @@ class Packed:
 
 @dataclass(frozen=True)
 class Packets:
-    """An algorithm by packets: the operations in place of each operation of each rank, the slot of
-    packets of each message, and the slots of each rank.
-    """
+    """The operations by packets of each rank, and the slots of packets of messages and ranks."""
 
     operations: tuple[tuple[tuple[Packed, ...], ...], ...]
     arrivals: tuple[int, ...]

@@ -43,9 +43,7 @@ __all__ = ["PlanProgram", "RankPlan", "program_of"]
 
 @dataclass(frozen=True)
 class RankPlan:
-    """The program of one rank: the peers of its channels by kind, its number of semaphores, a
-    script for each thread block, and its multicast groups, each with the buffer that it binds.
-    """
+    """Peers of a rank's channels by kind, semaphores, scripts, and groups with their buffers."""
 
     peers: Mapping[str, Sequence[int]]
     semaphores: int
@@ -55,13 +53,9 @@ class RankPlan:
 
 @dataclass(frozen=True, eq=False)
 class PlanProgram:
-    """The programs of all ranks, and their chunks of scratch.
+    """The programs of all ranks, their chunks of scratch, and notes for the user.
 
-    Args:
-        split: whether limits made more thread blocks than wanted.
-        packets: whether messages are packets.
-        switches: whether switches copy and add up.
-        notes: for the user.
+    It is split if limits made more thread blocks than wanted.
     """
 
     layout: Layout
@@ -80,16 +74,10 @@ def program_of(
     packets: Packets | None = None,
     events: Sequence[Event] = (),
 ) -> PlanProgram:
-    """The program of an algorithm.
+    """The program of an algorithm, in packets or with signals, and with events through switches.
 
-    Args:
-        kind: of the channels between two ranks: memory or port.
-        most_blocks: thread blocks of a rank, unless limits need more.
-        packets: the operations by packets; None for data with signals.
-        events: operations through switches.
-
-    Raises:
-        ExportError: if a step of one chunk at one rank exceeds the limits of a thread block.
+    Ranks have at most `most_blocks` thread blocks unless limits need more.  Raises ExportError if a
+    step of one chunk at one rank exceeds those of a thread block.
     """
     division = Division.of(lowered, most_blocks, [event.chunk for event in events])
     split = False

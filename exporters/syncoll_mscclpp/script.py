@@ -74,9 +74,7 @@ LETTERS = {Buffer.INPUT: "i", Buffer.OUTPUT: "o", Buffer.SCRATCH: "s"}
 
 @dataclass(frozen=True)
 class Move:
-    """Neighbouring chunks that go to neighbouring slots of a rank over a channel; with peer -1 and
-    no channel, of the own rank.
-    """
+    """Neighbouring chunks that go to neighbouring slots of a rank; of the own one with peer -1."""
 
     peer: int
     channel: Channel | None
@@ -114,12 +112,9 @@ def merge(moves: Sequence[Move], rank: int, num_ranks: int) -> list[Move]:
 
 @dataclass
 class Script:
-    """The operations of one thread block as they are written.
+    """The operations of one thread block, with its channels, remote buffers and switch channels.
 
-    Args:
-        channels: of the rank that it uses; their places among those of their kind are written.
-        remotes: remote buffers that it reaches, by kind of channel; their places are written.
-        switches: the rank's switch channels that it uses; their places are written.
+    Their places among those of their kind are written.
     """
 
     channels: list[Channel]
@@ -144,9 +139,7 @@ class Script:
         self._used = set()
 
     def synchronise(self, name: str, channels: Sequence[Channel]) -> None:
-        """Signals or waits over channels, in as many operations as it takes; port channels never
-        relaxed.
-        """
+        """Signals or waits over channels, in as few operations as possible; ports never relaxed."""
         waits = name.endswith("wait")
         for kind in KINDS:
             table = self.table(kind)

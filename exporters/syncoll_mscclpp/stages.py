@@ -40,8 +40,7 @@ __all__ = ["staged"]
 def staged(request: ExportRequest, layout: Layout, most_blocks: int) -> PlanProgram:
     """The program of an algorithm in stages: switches within boxes, port channels between them.
 
-    Raises:
-        ExportError: if nothing of it goes through switches, or it is to be in place.
+    Raises ExportError if nothing of it goes through switches, or it is to be in place.
     """
     if request.in_place:
         raise ExportError(
@@ -204,10 +203,7 @@ class _Times:
                     self.writes[place] = max(self.writes.get(place, one.step), one.step)
 
     def first_use(self, event: Event) -> int:
-        """The last step in which an event is in time for the readers of its result.
-
-        The others of its group hear of it only after their puts of that step.
-        """
+        """The last step in which an event is in time for the readers of its result."""
         far = 1 << 62
         uses = [far]
         for rank in event.group:

@@ -40,9 +40,7 @@ Bound = tuple[Group, Buffer]
 
 @dataclass(frozen=True)
 class _Way:
-    """The way of a chunk: to the ranks of a group, by a root (None if all send it to all others),
-    added up first or not.
-    """
+    """The group of a chunk, its root (None if all send it to all others), and whether it sums."""
 
     group: Group
     root: int | None
@@ -50,12 +48,10 @@ class _Way:
 
 
 def switch_programs(request: ExportRequest, layout: Layout) -> tuple[list[RankPlan], int]:
-    """The program of each rank, and the number of chunks that all of a group would send to all
-    others.
+    """The program of each rank, and the number of chunks that all would send to all others.
 
-    Raises:
-        ExportError: if a chunk takes other ways than to one rank of a group and from there to all
-            of it, or does not lie at one place there.
+    Raises ExportError if a chunk takes other ways than to one rank of a group and from there to all
+    of it, or does not lie at one place there.
     """
     nodes = layout.collective.num_nodes
     ways = _ways(request.instance, request.algorithm)

@@ -22,7 +22,7 @@ import numpy as np
 
 from syncoll.model import Algorithm, Counting, Instance, Topology
 from syncoll.model.width_clusters import boxes_by_copies, shared_memory_boxes
-from syncoll.runtime import Buffer, Layout, Slot
+from syncoll.runtime import Buffer, Layout, Slot, bit_masks
 from syncoll_mscclpp.script import Event, Group
 
 __all__ = ["ChunkWay", "ChunkWays", "Exchange", "Send", "around_one_switch", "collected"]
@@ -44,8 +44,7 @@ class Send:
         if algorithm.contributions is None:
             masks = [1 << int(instance.pre[one[0]].argmax()) for one in sends]
         else:
-            packed = np.packbits(algorithm.contributions, axis=1, bitorder="little")
-            masks = [int.from_bytes(row.tobytes(), "little") for row in packed]
+            masks = bit_masks(algorithm.contributions)
         by_chunk: list[list[Send]] = [[] for _ in range(instance.num_chunks)]
         for (chunk, source, destination, step), mask in zip(sends, masks, strict=True):
             by_chunk[chunk].append(Send(source, destination, step, mask))
@@ -54,12 +53,9 @@ class Send:
 
 @dataclass
 class Exchange:
-    """Messages of a chunk among some ranks.
+    """Messages of a chunk among ranks: the contributions and slots with which each begins.
 
-    Args:
-        shares: the contributions with which each of them begins.
-        inputs: the slots of the shares; slots in scratch are those of events, numbered from 0.
-        outputs: the slots where the sum must end.
+    The sum ends in the outputs; input slots in scratch are those of events, numbered from 0.
     """
 
     shares: dict[int, int]
@@ -77,9 +73,7 @@ class Exchange:
 
 @dataclass
 class ChunkWay:
-    """The way of one chunk: events before its parts, its parts, and events after them, each with
-    its earliest step; and the number of slots of scratch of its events.
-    """
+    """The way of a chunk: events, parts, later events; and its slots of scratch for events."""
 
     first: list[Event] = field(default_factory=list)
     parts: list[Exchange] = field(default_factory=list)

@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from syncoll.errors import ExportError
 from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll.runtime import (
@@ -211,16 +209,13 @@ def _told(request: ExportRequest, layout: Layout) -> dict[str, Any]:
     """The places of chunks, for collectives without a name; the runtime ignores them."""
     if layout.collective.kind is not Kind.CUSTOM:
         return {}
-    tables = {}
-    for key, places in (("inputs", layout.inputs), ("outputs", layout.outputs)):
-        chunks = np.argsort(places, axis=0, kind="stable")  # -1, for none, comes first
-        none = np.count_nonzero(places < 0, axis=0)
-        tables[key] = [chunks[none[r] :, r].tolist() for r in range(places.shape[1])]
+    ranks = range(layout.collective.num_nodes)
     return {
         "syncoll": {
             "collective": request.instance.collective,
             "combining": request.instance.combining,
-            **tables,
+            "inputs": [layout.chunks_in(Buffer.INPUT, rank) for rank in ranks],
+            "outputs": [layout.chunks_in(Buffer.OUTPUT, rank) for rank in ranks],
         }
     }
 

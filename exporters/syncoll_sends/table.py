@@ -130,9 +130,7 @@ def _rounds_per_step(rounds: dict[int, int], instance: Instance) -> tuple[int, .
 def checked(rows: Sequence[SendRow], kind: str, instance: Instance | None) -> CheckedExport:
     """The facts about a table whose rows are sends, and solve the instance if there is one.
 
-    Raises:
-        VerificationError: on a send to itself or a repeated send, different rounds of a step,
-            contributors in some rows only, or rows that are no valid algorithm.
+    Raises VerificationError if the rows contradict each other, or are no valid algorithm.
     """
     _require_sane(rows)
     if instance is not None:
@@ -222,11 +220,7 @@ def metadata_of(instance: Instance) -> str:
 
 
 def instance_of(document: bytes) -> Instance:
-    """The instance that metadata describe.
-
-    Raises:
-        VerificationError: if they describe no instance.
-    """
+    """The instance that metadata describe; VerificationError if they describe none."""
     try:
         told: TableInstance = read_record(json.loads(document), TableInstance, "its metadata")
         nodes = told.topology.nodes

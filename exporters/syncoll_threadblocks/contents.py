@@ -45,14 +45,10 @@ def describe_value(value: Value | None) -> str:
 def contents(
     program: Program, schedule: Schedule, initial: Callable[[int], Value | None]
 ) -> Contents:
-    """Executes a program without races on symbolic values.
+    """Executes a program without races on symbolic values, from those of `initial`.
 
-    Args:
-        initial: the value of each slot before; None for garbage.
-
-    Raises:
-        VerificationError: if an instruction reads garbage, adds a contribution twice, or adds
-            different chunks.
+    Raises VerificationError if an instruction reads garbage, adds a contribution twice, or adds
+    different chunks.
     """
     held = Contents(initial, {})
     queues: list[deque[Value]] = [deque() for _ in program.connections]

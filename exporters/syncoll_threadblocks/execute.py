@@ -111,16 +111,11 @@ def _require_fulfilled(
 
 
 def require_matched(program: Program) -> None:
-    """Passes a program whose sends and receives, and waits and posts, fit together.
+    """Raises VerificationError unless sends and receives, and waits and posts, fit together.
 
     Programs have no branches, so a thread block sends over a connection equally often in every
     execution.  Each connection belongs to one sending and one receiving thread block; hence the
     n-th message is taken by the n-th receive, and no execution is needed.
-
-    Raises:
-        VerificationError: if two thread blocks share an end of a connection, the n-th send and
-            receive differ in their numbers of chunks, a message has no sender or receiver, or a
-            wait exceeds the posts.
     """
     sends: list[list[Place]] = [[] for _ in program.connections]
     receives: list[list[Place]] = [[] for _ in program.connections]

@@ -129,12 +129,7 @@ class AddressSpace:
     def add_in_place(
         self, rank: int, sizes: tuple[int, int], starts: tuple[int, int]
     ) -> tuple[int, int]:
-        """One new buffer for input and output; returns the first slot of each.
-
-        Args:
-            sizes: of input and output, in chunks.
-            starts: of input and output within the buffer, in chunks.
-        """
+        """One new buffer for input and output, of their sizes and starts in it; the first slots."""
         common = self.add(rank, "o" if sizes[1] > sizes[0] else "i", max(sizes)).start
         return common + starts[0], common + starts[1]
 

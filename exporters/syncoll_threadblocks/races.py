@@ -42,13 +42,9 @@ _MOST_THREADS = 32_768
 
 
 def require_race_free(program: Program, schedule: Schedule) -> None:
-    """Passes a program without data races.
+    """Passes a program without data races, by one of its executions.
 
-    Args:
-        schedule: one of its executions; the answer is the same for all.
-
-    Raises:
-        VerificationError: naming both accesses, or if the program is too large.
+    Raises VerificationError naming both accesses, or if the program is too large.
     """
     _require_disjoint_chunks(program)
     joins = sum(

@@ -51,14 +51,10 @@ def meeting(program: Program, order: Sequence[Place], at: int) -> Sequence[Place
 
 
 def schedule(program: Program, chunks_per_message: int = 1) -> Schedule:
-    """Runs a program that `require_matched` passed.
+    """Runs a program that `require_matched` passed, with limited chunks of a step in a message.
 
-    Args:
-        chunks_per_message: the most chunks of a step in one message.  A program that ends with few
-            ends with more.
-
-    Raises:
-        VerificationError: on a deadlock, with a cycle of instructions that wait for one another.
+    Raises VerificationError on a deadlock, with a cycle of instructions that wait.  A program that
+    ends with few chunks in a message ends with more.
     """
     return _Run(program, chunks_per_message).to_the_end()
 

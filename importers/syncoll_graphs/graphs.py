@@ -54,11 +54,7 @@ _MOST = 1 << 20
 
 
 def node_link_graph(data: Any, label: str) -> ImportedGraph:
-    """Parses a JSON value.
-
-    Raises:
-        ImportFormatError: if it is no node-link data, or names a missing node.
-    """
+    """Parses a JSON value; ImportFormatError if it is no node-link data, or a node is missing."""
     if not isinstance(data, dict):
         raise complaint(label, "it is no JSON object", expected=_EXPECTED)
     nodes = data.get("nodes")

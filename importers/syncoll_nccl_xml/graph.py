@@ -91,13 +91,8 @@ _SAME_CPU, _OTHER_CPU, _OTHER_HOST = 10_000, 20_000, 30_000
 class Cards:
     """The interfaces that are PCI devices; only if there are none, the others.
 
-    Args:
-        gpus: places of the compute nodes.
-        merged: for bridges that are one switch the vertex that stands for them.
-
-    Raises:
-        OptionError: if a cluster is asked for and a chosen card does not exist.
-        ImportFormatError: if a cluster is asked for and there are no cards.
+    For a cluster, raises OptionError if a chosen card is missing, ImportFormatError without any.
+    `merged` has for bridges that are one switch the vertex that stands for them.
     """
 
     def __init__(

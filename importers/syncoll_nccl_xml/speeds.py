@@ -61,10 +61,7 @@ def pcie_bandwidth(speed: str, width: int) -> Fraction:
 def between_cpus(arch: str, vendor: str, family: int, model: int) -> Fraction | None:
     """Between two sockets or NUMA nodes; None when nothing is known of such CPUs.
 
-    Args:
-        arch: ``x86_64``, ``arm64`` or ``ppc64``.
-        vendor, model: as in CPUID.
-        family: of CPUID, or the older numbers of injected files.
+    Vendor, family and model are as in CPUID; family also as older numbers of injected files.
     """
     if arch == "ppc64":
         return Fraction(32)

@@ -85,13 +85,9 @@ class Device:
 
 @dataclass(frozen=True)
 class GpuLink:
-    """The links of a GPU to one other device.
+    """The links of a GPU, NVLink, xGMI or C2C, to one other device: gpu, switch or cpu.
 
-    Args:
-        kind: ``NVLink``, ``xGMI`` or ``C2C``.
-        to: ``gpu``, ``switch`` or ``cpu``.
-        target: a GPU's place; of another device the file's text.
-        bandwidth: of all together, GB/s (C2C); None where the file has none.
+    The bandwidth is that of all together (C2C); None where the file has none.
     """
 
     kind: str
@@ -294,11 +290,7 @@ class _Reader:
 
 
 def read_system(root: Element, label: str) -> System:
-    """Reads an XML file from its root element, as returned by `parse_xml`.
-
-    Raises:
-        ImportFormatError: if it is no topology of NCCL or RCCL, or contradicts itself.
-    """
+    """Reads the root element; ImportFormatError if it is no topology, or contradicts itself."""
     if root.tag == "graphs":
         raise complaint(
             label,

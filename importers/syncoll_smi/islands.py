@@ -21,13 +21,7 @@ Counts = Mapping[tuple[int, int], int]
 
 @dataclass(frozen=True)
 class Island:
-    """GPUs that NVLinks join.
-
-    Args:
-        gpus: in order, at least two.
-        counts: NVLinks of each linked pair, the smaller number first.
-        ports: links from each GPU to NVSwitches; empty where pairs are joined directly.
-    """
+    """GPUs that NVLinks join: the NVLinks of each pair, or of each GPU to NVSwitches (ports)."""
 
     gpus: tuple[int, ...]
     counts: Counts
@@ -72,16 +66,10 @@ def _links(count: int) -> str:
 
 
 def islands(matrix: DeviceMatrix, counts: Counts, nvswitch: str, label: str) -> list[Island]:
-    """The islands of a machine.
+    """The islands of a machine, by the NVLinks of pairs; `nvswitch` is auto, yes or no.
 
-    Args:
-        matrix: for names and lines.
-        counts: NVLinks of each linked pair, the smaller number first.
-        nvswitch: ``auto``, ``yes`` or ``no``.
-
-    Raises:
-        ImportFormatError: if a GPU has more NVLinks than it can have without NVSwitches, or
-            NVSwitches are demanded and impossible.
+    Raises ImportFormatError if a GPU has more NVLinks than it can have without NVSwitches, or
+    NVSwitches are demanded and impossible.
     """
     near: dict[int, dict[int, int]] = {}
     for (a, b), count in counts.items():

@@ -45,16 +45,9 @@ def titled_matrices(
     ends: Callable[[Line], bool],
     command: str,
 ) -> dict[str, DeviceMatrix]:
-    """The matrices that stand below titles.
+    """The matrices below titles, by the key that `title_of` gives with a title's words.
 
-    Args:
-        title_of: key and words of a line that is a title; else None.
-        device: matches the names of GPUs.
-        ends: whether a line is behind a matrix.
-        command: prints all of them.
-
-    Raises:
-        ImportFormatError: if one is cut off, there twice, or has no title.
+    Raises ImportFormatError if one is cut off, there twice, or has no title; `command` prints all.
     """
     found: dict[str, DeviceMatrix] = {}
     for i, line in enumerate(lines):
@@ -102,11 +95,7 @@ def titled_matrices(
 
 
 def machine_of(report: SmiReport, speed: Speed, pcie: Pcie, label: str) -> Imported:
-    """The machine of a report.
-
-    Raises:
-        ImportFormatError: if a cell is malformed, or not all GPUs are joined.
-    """
+    """The machine of a report; ImportFormatError if a cell is malformed, or GPUs are not joined."""
     matrix = report.types
     for other in (report.hops, report.weights, report.bandwidths):
         if other is not None and other.names != matrix.names:

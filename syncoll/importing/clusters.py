@@ -39,12 +39,8 @@ def join_boxes(
 ) -> Imported:
     """The cluster of the options, or the machine alone with a note on its cards.
 
-    Args:
-        owner: the importer in words: ``importer nvidia-smi``.
-
-    Raises:
-        OptionError: if the speed of a card is invalid or missing, or a chosen card does not exist.
-        ImportFormatError: if the file names no cards, or the cluster would be too large.
+    Raises OptionError naming the importer `owner` if the speed of a card is invalid or missing, or
+    a chosen card does not exist; ImportFormatError without cards, or for too large a cluster.
     """
     boxes = int(options["boxes"])
     given = _given_rate(options, owner)
@@ -72,9 +68,7 @@ def used_cards(
 ) -> tuple[NetworkCard, ...]:
     """The chosen cards that are nearest to some node, in the order of the dump.
 
-    Raises:
-        OptionError: if a chosen card does not exist.
-        ImportFormatError: if there are no cards.
+    Raises OptionError if a chosen card does not exist, ImportFormatError without any.
     """
     if not cards:
         raise ImportFormatError(

@@ -55,11 +55,7 @@ _MARKS = (
 
 
 def read_description(file: str) -> str:
-    """The text of a file, or of standard input for ``-``.
-
-    Raises:
-        ImportFormatError: if it cannot be read, is too large, empty, or no text.
-    """
+    """The text of a file, or of standard input for ``-``; ImportFormatError if there is none."""
     label = "standard input" if file == "-" else file
     try:
         if file == "-":
@@ -88,11 +84,7 @@ def read_description(file: str) -> str:
 
 
 def decode(data: bytes, label: str) -> str:
-    """Decodes UTF-8, or UTF-16 with a byte order mark, as some shells write.
-
-    Raises:
-        ImportFormatError: if it is empty, or no text.
-    """
+    """Decodes UTF-8, or UTF-16 with a byte order mark; ImportFormatError if it is not text."""
     encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding)

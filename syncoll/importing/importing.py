@@ -30,14 +30,10 @@ def import_machine(
     *,
     others: Mapping[str, ImporterRecord] | None = None,
 ) -> Imported:
-    """Imports and checks the machine that a text describes.
+    """Imports and checks the machine of a text; errors name one of `others` that recognises it.
 
-    Args:
-        others: all importers; errors name one that recognises the text.
-
-    Raises:
-        OptionError: on an unknown option or a bad value.
-        ImportFormatError: if the text describes no machine that algorithms can be searched for.
+    Raises OptionError on an unknown option or a bad value; ImportFormatError if the text describes
+    no machine that algorithms can be searched for.
     """
     options = resolve_options(record.options, given or {}, f"importer {record.name}")
     try:

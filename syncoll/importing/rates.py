@@ -35,13 +35,9 @@ def format_rate(value: Fraction) -> str:
 
 
 def rate_option(options: Mapping[str, OptionValue], name: str, owner: str) -> Fraction:
-    """The value of an option that is a bandwidth, in GB/s.
+    """The value of an option that is a bandwidth, in GB/s; `owner` is the importer in words.
 
-    Args:
-        owner: the importer in words, for errors: ``importer nvidia-smi``.
-
-    Raises:
-        OptionError: if it is not a bandwidth above 0.
+    Raises OptionError if it is not a bandwidth above 0.
     """
     rate = parse_rate(str(options[name]))
     if rate is None:

@@ -36,11 +36,7 @@ class Buffers:
 
 
 def buffers_of(sendbuf: object, recvbuf: object) -> Buffers:
-    """Passes buffers that are contiguous arrays of one known type and do not overlap.
-
-    Raises:
-        UsageError: for others, with the reason.
-    """
+    """Buffers as contiguous arrays of one known type that do not overlap; UsageError for others."""
     send, receive = _flat(sendbuf, "sendbuf"), _flat(recvbuf, "recvbuf")
     given = [one for one in (send, receive) if one is not None]
     if not given:

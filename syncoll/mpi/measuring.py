@@ -132,14 +132,9 @@ _COPIES = 8
 def measure(
     comm: MPI.Intracomm, job: Job, tell: Callable[[str, MpiCollective], None] | None = None
 ) -> Result:
-    """Runs a job on the ranks of a communicator, all of which must call this; all get the result.
+    """Runs a job on the P ranks of a communicator, all of which call this and get the result.
 
-    Args:
-        comm: of as many ranks as the algorithms have nodes.
-        tell: called before each part with its name.
-
-    Raises:
-        UsageError: when the number of ranks is another.
+    Raises UsageError if the number of ranks is another; `tell` is called before each part.
     """
     comparisons = []
     for work in job.work:
@@ -173,11 +168,7 @@ def whole(collective: MpiCollective, elements: int) -> int:
 
 
 def require_memory(job: Job) -> None:
-    """Passes a job whose data fits in this machine's memory, with all ranks on it.
-
-    Raises:
-        UsageError: when it does not.
-    """
+    """Raises UsageError unless the data of all ranks fits in this machine's memory."""
     free = psutil.virtual_memory().available
     for work in job.work:
         collective = MpiCollective(work.algorithm, work.instance)

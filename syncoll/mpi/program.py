@@ -116,10 +116,7 @@ class Local:
 
 @dataclass(frozen=True)
 class RankStep:
-    """Concurrent transfers, and the reductions and copies that follow, in their order.
-
-    The number is that of the algorithm's step; -1 for reductions before the first.
-    """
+    """Concurrent transfers, then reductions and copies; of step -1 those before the first."""
 
     number: int
     receives: tuple[Transfer, ...]
@@ -187,7 +184,5 @@ def _regions(
 
 def chunk_at(layout: Layout, rank: int, shares: BufferShares, element: int) -> int:
     """The chunk of an element of a rank's output."""
-    places: IntArray = layout.outputs[:, rank]
-    chunks = np.argsort(places)[np.count_nonzero(places < 0) :]
-    ends = shares.chunks[chunks].cumsum()
-    return int(chunks[np.searchsorted(ends, element, side="right")])
+    chunks = layout.chunks_in(Buffer.OUTPUT, rank)
+    return chunks[np.searchsorted(shares.chunks[chunks].cumsum(), element, side="right")]

@@ -51,10 +51,7 @@ def read_failures(folder: Path) -> tuple[dict[int, str], dict[int, str]]:
 class Watch:
     """A thread that ends this process when the time is up, or its parent is gone.
 
-    Args:
-        parent: None for no parent.
-        say: called with the last activity of this rank.
-        clear: called before this process ends because its parent is gone.
+    It says the last activity of this rank, and clears up before it ends for want of a parent.
     """
 
     def __init__(

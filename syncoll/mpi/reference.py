@@ -28,7 +28,7 @@ from syncoll.mpi.buffers import message
 from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.communicators import mpi
 from syncoll.mpi.program import split
-from syncoll.runtime import Kind, StandardCollective
+from syncoll.runtime import Buffer, Kind, StandardCollective
 from syncoll.runtime.layout import kind_of_tables
 from syncoll.trust.data import ReduceOp, Workload
 from syncoll.trust.data.definition import DataDemand, reduction
@@ -65,13 +65,10 @@ _BY_END = (Kind.REDUCESCATTER, Kind.SCATTER, Kind.ALLTOALL)
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """Ranks that do a collective of MPI's among themselves.
+    """Ranks that do a collective of MPI's among themselves, in the order of MPI's numbers.
 
-    Args:
-        ranks: in the order in which MPI numbers them.
-        root: its place among them.
-        amounts: elements, ``[n]`` of each rank's share, of alltoall ``[n, n]`` from each to each.
-        even: whether MPI's function for equal shares does it.
+    Amounts are the elements of each rank's share, of alltoall from each to each; even ones suit
+    MPI's function for equal shares.
     """
 
     kind: Kind
@@ -183,11 +180,7 @@ def whole_reference(what: StandardCollective, total: int, operation: ReduceOp) -
 def split_reference(
     instance: Instance, lengths: IntArray, operation: ReduceOp
 ) -> MpiReference | None:
-    """The reference of a custom collective; None if MPI has none for it.
-
-    Args:
-        lengths: ``[G]``, elements of each chunk.
-    """
+    """The reference of a custom collective with chunks of lengths ``[G]``; None if MPI has none."""
     pre, post = instance.pre, instance.post
     if not instance.combining and (pre.sum(axis=1) == 1).all() and (post.sum(axis=1) == 1).all():
         whole = _group(Kind.ALLTOALL, pre, post, lengths, np.arange(pre.shape[1]))
@@ -272,12 +265,12 @@ class DefinitionReference:
     def demand(self, comm: MPI.Intracomm, send: Array, length: int) -> DataDemand:
         """The expected result at this rank, and its tolerance."""
         instance, lengths = self._instance, self._shares.chunks
-        wanted = _in_order(self._layout.outputs[:, comm.rank])
+        wanted = self._layout.chunks_in(Buffer.OUTPUT, comm.rank)
         pieces: dict[int, list[Array]] = {chunk: [] for chunk in wanted}
         for node in np.flatnonzero(instance.pre[wanted].any(axis=0)).tolist():
             drawn = self._workload.draw(int(self._shares.inputs[node]), node)
             start = 0
-            for chunk in _in_order(self._layout.inputs[:, node]):
+            for chunk in self._layout.chunks_in(Buffer.INPUT, node):
                 if chunk in pieces and (instance.combining or not pieces[chunk]):
                     pieces[chunk].append(drawn[start : start + int(lengths[chunk])])
                 start += int(lengths[chunk])
@@ -292,12 +285,6 @@ class DefinitionReference:
         value = np.concatenate([one.value for one in demands])
         tolerances = [one.tolerance for one in demands if one.tolerance is not None]
         return DataDemand(value, np.concatenate(tolerances) if tolerances else None)
-
-
-def _in_order(places: Array) -> list[int]:
-    """The chunks in a rank's buffer, in their order there."""
-    chunks: list[int] = np.argsort(places, kind="stable")[np.count_nonzero(places < 0) :].tolist()
-    return chunks
 
 
 Reference = MpiReference | DefinitionReference

@@ -43,11 +43,9 @@ def fastest(seconds: Sequence[Fraction]) -> int:
 
 @dataclass(frozen=True)
 class Nearest:
-    """The size at which an algorithm that is never the fastest comes nearest to the fastest.
+    """The size, in bytes of one node's data, at which an algorithm comes nearest to the fastest.
 
-    Args:
-        size: of one node's data, in bytes; None as sizes grow.
-        slower: its time there over the least, at least 1; None where that is 0.
+    The size is None as sizes grow; `slower`, its time over the least, is None where that is 0.
     """
 
     size: int | None
@@ -56,12 +54,7 @@ class Nearest:
 
 @dataclass(frozen=True)
 class Envelope:
-    """The fastest algorithm for each size.
-
-    Args:
-        starts: by size: the number of an algorithm, and the first size at which it is the fastest.
-        others: by number: algorithms that are never the fastest.
-    """
+    """By size the number of an algorithm and where it becomes the fastest; and the others."""
 
     starts: tuple[tuple[int, int], ...]
     others: Mapping[int, Nearest]
@@ -72,12 +65,9 @@ class Envelope:
 
 
 def envelope(algorithms: Sequence[StoredAlgorithm], seconds: Seconds) -> Envelope:
-    """The fastest for each size.
+    """The fastest for each size; the first counts among equally fast ones.
 
-    Args:
-        algorithms: at least one; the first counts among equally fast ones.
-        seconds: times of an algorithm; they never fall with the size, and the time per byte never
-            rises.
+    Times never fall with the size, and the time per byte never rises.
     """
     known: dict[int, dict[int, Fraction]] = {}
     best: dict[int, int] = {}

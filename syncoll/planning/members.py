@@ -7,6 +7,7 @@ that were asked for.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -24,48 +25,30 @@ MOST_MEMBER_SENDS = 1 << 16
 
 
 def stored_member(family: Family, number: int, m: int) -> StoredAlgorithm:
-    """A member as an algorithm of a file.
-
-    Args:
-        number: of the family in the frontier.
-    """
+    """Member m of a family, the one of that number in the frontier, as an algorithm of a file."""
     member = family.member(m)
     where = f"families[{number}].member({m})"
     return StoredAlgorithm(member.instance, member.algorithm, where)
 
 
 def fastest_member(family: Family, step: Fraction, size: Fraction) -> int:
-    """The m for which ``S * step + R/C * size`` is the least.
+    """The m for which ``S * step + R/C * size`` is the least; a step takes time.
 
     R/C is a constant and a multiple of 1/C, so the time is convex in m, and the first m after which
     it grows is the least.
-
-    Args:
-        step: the time of a step; above 0.
-        size: the factor of R/C.
     """
 
     def grows(m: int) -> bool:
         gain = family.bandwidth(m) - family.bandwidth(m + 1)
         return family.interval * step >= gain * size
 
-    low, width = family.first, 1
-    while not grows(low + width - 1):
-        low, width = low + width, 2 * width
-    high = low + width - 1  # the least m that grows is from low to high
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if grows(middle) else (middle + 1, high)
-    return low
+    return family.first + bisect_left(range(family.first, 1 << 62), True, key=grows)
 
 
 def members_for(
     frontier: Frontier, model: CostModel, sizes: Sequence[int]
 ) -> list[StoredAlgorithm]:
-    """The members of each family that are its fastest at sizes of one node's data.
-
-    Equal costs are listed once, and not if a point has them.
-    """
+    """The members of families that are fastest at some sizes; equal costs are listed once."""
     found = []
     for number, family in enumerate(frontier.families):
         sends = family.wave.algorithm.num_sends

@@ -241,11 +241,7 @@ class Plan:
         return tuple(one.low for one in self.ranges[1:])
 
     def best(self, size: Fraction | int) -> SizeRange:
-        """The range of a size of one node's data.
-
-        Raises:
-            UsageError: when it is negative.
-        """
+        """The range of a size of one node's data; UsageError if it is negative."""
         if size < 0:
             raise UsageError(f"a size of {size} bytes is negative")
         return self.ranges[bisect_right([one.low for one in self.ranges], size) - 1]

@@ -85,11 +85,7 @@ class Picture:
         return self.content("svg").decode()
 
     def save(self, path: str | Path) -> None:
-        """Writes it to a file whose name ends in ``.png`` or ``.svg``.
-
-        Raises:
-            UsageError: on another name, or when it cannot be written.
-        """
+        """Writes it to a file; UsageError if its name does not end in ``.png`` or ``.svg``."""
         style = picture_format(Path(path))
         write_atomically(Path(path), self.content(style))
 
@@ -146,11 +142,7 @@ _MOST_NAMED = 12
 
 
 def draw_frontier(frontier: Frontier) -> Picture:
-    """The picture: found points, proved bounds, and the gap between them.
-
-    Raises:
-        UsageError: when there are no points, or matplotlib is not installed.
-    """
+    """Points, bounds and their gap; UsageError without points, or if matplotlib is missing."""
     if not frontier.points:
         raise UsageError(
             f"the frontier of {frontier.collective} on {frontier.topology.name} has no points; "

@@ -47,4 +47,8 @@ from syncoll.runtime.graphs import *
 from syncoll.runtime.groups import *
 from syncoll.runtime.layout import *
 from syncoll.runtime.lowering import *
-from syncoll.runtime.values import distance as distance, in_turn as in_turn
+from syncoll.runtime.values import (
+    bit_masks as bit_masks,
+    distance as distance,
+    in_turn as in_turn,
+)

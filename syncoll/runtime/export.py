@@ -130,15 +130,10 @@ def label(one: StoredAlgorithm, collective: str, *, in_place: bool = False) -> s
 
 
 def save(out: Path, files: Mapping[str, bytes], *, folder: bool) -> list[Path]:
-    """Writes the files of one algorithm and returns their paths; nothing appears if it fails.
+    """Writes the files of one algorithm, by name, and returns their paths; all or none.
 
-    Args:
-        out: the file to write, or a folder for it; for a format of several files the folder.
-        files: content by name; one unless it is a folder.
-        folder: whether the format is one of several files.
-
-    Raises:
-        UsageError: when they cannot be written.
+    A format of several files takes the folder `out`, others the file, or a folder for it.  Raises
+    UsageError if they cannot be written.
     """
     if folder:
         others = sorted({p.name for p in out.iterdir()} - set(files)) if out.is_dir() else []

@@ -120,13 +120,9 @@ def verify_exports(
 def exporter_of(
     path: Path, plugins: PluginManager, tell: Callable[[str], None]
 ) -> ExporterRecord | None:
-    """The exporter that recognises a file, or any file of a folder; None if there is none.
+    """The exporter that recognises a file, or any of a folder; None if there is none.
 
-    Args:
-        tell: called with a message for each broken exporter.
-
-    Raises:
-        FileFormatError: when it cannot be read.
+    Raises FileFormatError if it cannot be read; `tell` gets a message for each broken exporter.
     """
     told: set[str] = set()
     for file in _files_in(path):
@@ -194,11 +190,7 @@ def _require_links(found: CheckedExport, topology: Topology) -> None:
 
 
 def require_in_boxes(found: CheckedExport, topology: Topology) -> None:
-    """Passes an export whose `within_boxes` connections join only ranks of one box.
-
-    Raises:
-        VerificationError: naming the first two ranks of different boxes.
-    """
+    """Raises VerificationError if `within_boxes` connections join ranks of different boxes."""
     box = shared_memory_boxes(topology)
     between = sorted(one for one in found.within_boxes if box[one[1]] != box[one[2]])
     if between:

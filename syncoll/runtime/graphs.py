@@ -22,13 +22,7 @@ _DEFAULT_CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class GraphNode:
-    """A send, receive or reduction of a rank.
-
-    Args:
-        number: its position among the nodes of its rank.
-        reads: the nodes whose results it reads.
-        inputs: the chunks of the rank's own data that it reads.
-    """
+    """A send, receive or reduction of a rank, and the nodes and own chunks that it reads."""
 
     number: int
     operation: Operation
@@ -72,13 +66,7 @@ def message_tags(lowered: LoweredAlgorithm) -> list[int]:
 
 @dataclass(frozen=True)
 class MessageSizes:
-    """The sizes of chunks, in bytes.
-
-    Args:
-        size: of the whole message.
-        numbers: of each chunk, its number within the message.
-        count: chunks of the message.
-    """
+    """The size of the message in bytes, of each chunk its number in it, and its chunks."""
 
     size: int
     numbers: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
@@ -86,14 +74,9 @@ class MessageSizes:
 
     @staticmethod
     def of(layout: Layout, request: ExportRequest, wanted: int) -> MessageSizes:
-        """The sizes of the chunks of a message.
+        """Sizes of the chunks of a message of `wanted` bytes; ExportError if it has more chunks.
 
-        Args:
-            request: gives the range of sizes of the algorithm.
-            wanted: bytes of the message; 0 for 1 MiB a chunk, as far as that is in its range.
-
-        Raises:
-            ExportError: when the message has fewer bytes than chunks.
+        For 0 bytes it has 1 MiB a chunk, as far as that is in the range of the request.
         """
         kind = layout.collective.kind
         count = layout.collective.loop_chunks

@@ -25,8 +25,7 @@ __all__ = ["request_within"]
 def request_within(request: ExportRequest, number: int) -> ExportRequest:
     """The part of a request for one group; sizes become those of the group's messages.
 
-    Raises:
-        ExportError: when there is no such group, or another node relays one of its chunks.
+    Raises ExportError if there is no such group, or another node relays one of its chunks.
     """
     instance = request.instance
     try:

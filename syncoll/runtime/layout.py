@@ -203,6 +203,12 @@ class Layout:
         """Where a chunk must end; in place by the name that `input_slot` says."""
         return self._slot(Buffer.OUTPUT, int(self.outputs[chunk, node]), node)
 
+    def chunks_in(self, buffer: Buffer, node: int) -> list[int]:
+        """The chunks of a node's input or output, in their order there."""
+        places = (self.inputs if buffer is Buffer.INPUT else self.outputs)[:, node]
+        chunks: list[int] = np.argsort(places, kind="stable")[(places < 0).sum() :].tolist()
+        return chunks
+
     def _slot(self, buffer: Buffer, index: int, node: int) -> Slot | None:
         shift, held = self.shift[node], self.collective.kind in _OUTPUT_HOLDS_BOTH
         if shift is not None and index >= 0 and held is not (buffer is Buffer.OUTPUT):
@@ -211,11 +217,7 @@ class Layout:
 
 
 def layout_of(instance: Instance, *, in_place: bool) -> Layout:
-    """The layout of an instance's chunks.
-
-    Raises:
-        ExportError: for a custom collective in place, for which that is not defined.
-    """
+    """The layout of an instance's chunks; ExportError for a custom collective in place."""
     collective = kind_of(instance)
     kind, nodes = collective.kind, collective.num_nodes
     if in_place and kind is Kind.CUSTOM:

@@ -84,12 +84,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Message:
-    """One send of the algorithm that is needed, from one rank to another.
-
-    Args:
-        send: index of the send in the source's list.
-        receive: index of the receive in the destination's list.
-    """
+    """A needed send from one rank to another, with the indices of its send and receive there."""
 
     chunk: int
     source: int
@@ -103,13 +98,9 @@ class Message:
 
 @dataclass(frozen=True)
 class RankOperations:
-    """All operations of one rank.
+    """All operations of one rank, in a valid order, and the chunks of its buffers.
 
-    Args:
-        operations: in a valid order: by step, and within one sends, receives, reduces, copies.
-        input_chunks: of the caller's input.
-        output_chunks: of the caller's output.
-        scratch_chunks: slots of scratch.
+    The order is by step, and within one sends, receives, reduces, copies.
     """
 
     rank: int

@@ -82,12 +82,9 @@ class _Occupancy:
 
 
 def store(rank: int, lifetimes: Sequence[Lifetime], layout: Layout, *, zero_copy: bool) -> Storage:
-    """Assigns slots to the values of a rank.
+    """Assigns slots to the values of a rank, given in order of their creation.
 
-    Args:
-        lifetimes: of its values, in order of their creation.
-        zero_copy: whether received data is written by its sender, so that its slot must be free
-            before the step begins.
+    For zero copy, received data is written by its sender: its slot must be free before the step.
     """
     storage, occupancy = Storage(), _Occupancy(zero_copy)
     for life in lifetimes:

@@ -23,12 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.arrays import IntArray
+from syncoll.arrays import BoolArray, IntArray
 from syncoll.errors import ExportError, VerificationError
 from syncoll.model import Algorithm, Instance
 from syncoll.trust.holdings import disjoint_parts
 
-__all__ = ["Sent", "Value", "Values", "distance", "in_turn", "values_of"]
+__all__ = ["Sent", "Value", "Values", "bit_masks", "distance", "in_turn", "values_of"]
 
 
 def distance(source: int, destination: int, num_nodes: int) -> int:
@@ -91,13 +91,7 @@ class Sent:
 
 @dataclass
 class Values:
-    """All needed values and messages.
-
-    Args:
-        values: in order of creation.
-        messages: in order of steps, and within one as `in_turn` has them.
-        finals: the output, by chunk and rank.
-    """
+    """All needed values and messages, in their orders; and the output by chunk and rank."""
 
     values: list[Value] = field(default_factory=list)
     messages: list[Sent] = field(default_factory=list)
@@ -105,11 +99,7 @@ class Values:
 
 
 def values_of(instance: Instance, algorithm: Algorithm) -> Values:
-    """The needed values and messages of a verified algorithm.
-
-    Raises:
-        ExportError: when the search for partial results that add up would take too long.
-    """
+    """Needed values and messages of a verified algorithm; ExportError if that takes too long."""
     result = Values()
     held: dict[tuple[int, int], dict[int, Value]] = {}
 
@@ -137,11 +127,9 @@ def values_of(instance: Instance, algorithm: Algorithm) -> Values:
     for chunk, node in np.argwhere(instance.pre).tolist():
         make(node, chunk, 1 << node if instance.combining else 0, 0)
     sends = algorithm.sends.tolist()
-    masks = [0] * len(sends)
-    if algorithm.contributions is not None:
-        packed = np.packbits(algorithm.contributions, axis=1, bitorder="little")
-        masks = [int.from_bytes(row.tobytes(), "little") for row in packed]
-    everyone = [sum(1 << n for n in np.flatnonzero(row).tolist()) for row in instance.pre]
+    carried = algorithm.contributions
+    masks = [0] * len(sends) if carried is None else bit_masks(carried)
+    everyone = bit_masks(instance.pre)
     for i in in_turn(algorithm.sends, instance.topology.num_nodes).tolist():
         chunk, source, destination, step = sends[i]
         there = held.get((chunk, destination), {}).get(masks[i])
@@ -167,6 +155,12 @@ def values_of(instance: Instance, algorithm: Algorithm) -> Values:
     ]
     result.values = [value for value in result.values if value.needed]
     return result
+
+
+def bit_masks(rows: BoolArray) -> list[int]:
+    """Each row as a number whose bits are its entries."""
+    packed = np.packbits(rows, axis=1, bitorder="little")
+    return [int.from_bytes(row.tobytes(), "little") for row in packed]
 
 
 def _disjoint(wanted: int, held: Sequence[int]) -> list[int]:

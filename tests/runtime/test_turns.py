@@ -17,7 +17,7 @@ from syncoll.runtime import Action, export_verified, lower
 from syncoll.runtime.values import in_turn
 from syncoll.spec import SpecLibrary
 from syncoll.testing.instances import random_case
-from syncoll_chakra.reading import read_trace
+from syncoll_chakra.checker import read_trace
 from syncoll_messages import NodeKind
 
 MANAGER = PluginManager.discover()

@@ -211,10 +211,5 @@ class _Reader:
 
 
 def read_algorithm(content: bytes) -> XmlAlgorithm:
-    """Reads a file.
-
-    Raises:
-        VerificationError: if a runtime's scanner refuses or misreads it, or a required attribute is
-            missing or no number.
-    """
+    """Reads a file; VerificationError if a scanner refuses it, or an attribute is missing."""
     return _Reader(content).algorithm()

@@ -47,11 +47,7 @@ _MOST_BYTES = 1 << 27
 
 
 def require_loadable(algorithm: XmlAlgorithm, dialect: Runtime) -> None:
-    """Passes a file that a runtime loads, launches, and reads as it was meant.
-
-    Raises:
-        VerificationError: naming the rule that is broken, and where.
-    """
+    """Raises VerificationError unless a runtime loads and reads a file as it was meant."""
     for wrong in _wrong(algorithm, dialect):
         raise VerificationError(wrong)
 
@@ -59,8 +55,7 @@ def require_loadable(algorithm: XmlAlgorithm, dialect: Runtime) -> None:
 def specification_of(algorithm: XmlAlgorithm, dialect: Runtime) -> Specification | None:
     """The collective of a file, its root unknown; None if the file does not define it.
 
-    Raises:
-        VerificationError: if nchunksperloop or the sizes of buffers do not suit it.
+    Raises VerificationError if nchunksperloop or the sizes of buffers do not suit it.
     """
     name = dialect.collectives[algorithm.coll]
     if name not in STANDARD:

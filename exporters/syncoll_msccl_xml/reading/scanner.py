@@ -32,15 +32,7 @@ _VALUE = re.compile(r'[^"]*')
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """One tag.
-
-    Args:
-        line: from 1.
-        opens: whether it begins an element.
-        closes: whether it ends one; ``<a/>`` does both.
-        attributes: the ones that count.
-        dropped: whether there were more.
-    """
+    """A tag that opens or closes an element, or both; and whether attributes were dropped."""
 
     line: int
     name: str
@@ -51,11 +43,7 @@ class Tag:
 
 
 def scan(content: bytes) -> Iterator[Tag]:
-    """The tags of a file, in order.
-
-    Raises:
-        VerificationError: at the first input that the runtimes' scanners refuse or misread.
-    """
+    """The tags of a file; VerificationError at the first that runtimes refuse or misread."""
     if len(content) > MOST_BYTES:
         raise VerificationError(f"{len(content)} bytes are more than an algorithm ever has")
     if content.startswith(b"\xef\xbb\xbf"):

@@ -40,13 +40,8 @@ def threads_of(
 ) -> tuple[Program, list[int], list[int]]:
     """The program of a file that `require_loadable` passed, and where inputs and outputs begin.
 
-    Args:
-        spec: the collective; None if unknown, then buffers have the declared sizes.
-        in_place: whether the caller gives one buffer for both.
-        open_sends: whether a send ends without a barrier.
-
-    Raises:
-        VerificationError: if a step overwrites data that the send before it may still read.
+    Without `spec` buffers have the declared sizes.  Raises VerificationError if a step overwrites
+    data that the send before it may still read.
     """
     memory = AddressSpace()
     gpus = sorted(algorithm.gpus, key=lambda gpu: gpu.id)

@@ -37,8 +37,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import UncheckedError, VerificationError
-from syncoll_mscclpp.reading.effects import Effect, EffectKind
-from syncoll_mscclpp.reading.threads import PACKET_BUFFER, PlanThreads
+from syncoll_mscclpp.reading.threads import PACKET_BUFFER, Effect, EffectKind, PlanThreads
 from syncoll_threadblocks import Place, Schedule, meeting
 
 __all__ = ["require_ordered"]
@@ -50,18 +49,10 @@ _MOST_WORK = 20_000_000_000
 def require_ordered(
     threads: PlanThreads, schedule: Schedule, *, double_scratch: bool
 ) -> str | None:
-    """Passes a plan whose accesses to the same memory are in order.
+    """Passes a plan whose accesses to the same memory are in order, by one of its executions.
 
-    Args:
-        schedule: one of its executions; the answer is the same for all.
-        double_scratch: whether calls take turns with two halves of scratch.
-
-    Returns:
-        The doubt that remains, in words; None if everything could be judged.
-
-    Raises:
-        VerificationError: naming both accesses.
-        UncheckedError: if the plan is too large.
+    Returns the doubt that remains, in words; None if everything could be judged.  Raises
+    VerificationError naming both accesses; UncheckedError if the plan is too large.
     """
     agents = len(threads.effects) + len(threads.starts) + len(threads.proxies)
     if agents * len(schedule.order) > _MOST_WORK:
@@ -221,9 +212,7 @@ class _Detector:
             self.known[thread.rank] |= self.blocks[t].known
 
     def follow(self, at: int) -> int:
-        """Follows the next instruction, or all that meet at a barrier; returns the index of the
-        next one.
-        """
+        """Follows an instruction, or all that meet at a barrier; the index of the next one."""
         t, position = self.order[at]
         effect = self.threads.effects[t][position]
         if effect.kind is not EffectKind.BARRIER:

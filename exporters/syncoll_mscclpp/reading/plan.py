@@ -235,9 +235,7 @@ class PlanGpu(Record, frozen=True, dict=True):
 
 
 class StatedPlaces(Record, frozen=True):
-    """Which chunks a plan says that each rank's input holds, and its output must hold in the end,
-    one after the other; the runtime passes over that.
-    """
+    """The chunks in each rank's input and output, as far as the plan states them."""
 
     collective: str
     combining: bool
@@ -286,11 +284,7 @@ class ExecutionPlan(Record, frozen=True):
 
 
 def read_plan(content: bytes) -> ExecutionPlan:
-    """Reads a file.
-
-    Raises:
-        VerificationError: if it is no JSON, or not of the schema of v0.8 and later.
-    """
+    """Reads a file; VerificationError if it is not JSON of the schema of v0.8 and later."""
     try:
         value = json.loads(content.decode("utf-8"), parse_constant=_no_constant)
     except RecursionError:

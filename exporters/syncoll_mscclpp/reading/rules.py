@@ -45,11 +45,9 @@ _NOT_FOLLOWED = ("gstorepkt",)
 
 
 def require_loadable(plan: ExecutionPlan) -> None:
-    """Passes a plan that the runtime loads, and reads as it was meant.
+    """Raises VerificationError unless the runtime loads a plan and reads it as it was meant.
 
-    Raises:
-        VerificationError: naming the rule that is broken, and where.
-        UncheckedError: naming the unsupported feature.
+    It is an UncheckedError for a feature that is not followed here.
     """
     for wrong in _wrong_header(plan):
         raise VerificationError(wrong)
@@ -70,8 +68,7 @@ def require_loadable(plan: ExecutionPlan) -> None:
 def specification_of(plan: ExecutionPlan) -> OwnSpecification | None:
     """The collective of a plan, its root unknown; None if the plan does not define it.
 
-    Raises:
-        VerificationError: if the sizes of buffers do not suit it.
+    Raises VerificationError if the sizes of buffers do not suit it.
     """
     name, stated, ranks = plan.collective, plan.stated, len(plan.gpus)
     if name not in STANDARD:
@@ -100,11 +97,7 @@ def specification_of(plan: ExecutionPlan) -> OwnSpecification | None:
 
 
 def require_sizes(plan: ExecutionPlan, spec: OwnSpecification) -> None:
-    """Passes a plan whose buffers are those of a collective that is stated by its chunks.
-
-    Raises:
-        VerificationError: if the sizes of buffers do not suit it, or the plan is in place.
-    """
+    """Raises VerificationError unless buffers suit a collective that is stated by its chunks."""
     if plan.inplace:
         raise VerificationError(
             f"inplace is true; for {spec.collective}, which is none of the standard collectives, "
@@ -153,10 +146,8 @@ def units_of(plan: ExecutionPlan) -> tuple[int, ...]:
     """The numbers of equal pieces into which chunks are cut, one for each execution of the plan.
 
     One, unless groups of thread blocks share operations, or a pipeline goes over chunks in pieces:
-    then the pieces' borders depend on the size of a chunk, and two sizes are checked.
-
-    Raises:
-        UncheckedError: if the groups are too large.
+    then the pieces' borders depend on the size of a chunk, and two sizes are checked, if not too
+    large (UncheckedError).
     """
     most, pipelined = 1, False
     for _, block in plan.blocks:

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Any
 
 from syncoll.errors import VerificationError
-from syncoll_mscclpp.reading.effects import Effect, EffectKind
 from syncoll_mscclpp.reading.operations import MULTICAST, SIGNATURES, in_packets
 from syncoll_mscclpp.reading.plan import (
     ExecutionPlan,
@@ -37,7 +37,49 @@ from syncoll_threadblocks import (
     Thread,
 )
 
-__all__ = ["PACKET_BUFFER", "PlanThreads", "threads_of"]
+__all__ = ["PACKET_BUFFER", "Effect", "EffectKind", "PlanThreads", "threads_of"]
+
+
+class EffectKind(Enum):
+    """The kind of an instruction, as far as order is concerned."""
+
+    MOVE = auto()
+    """All threads touch memory."""
+    PUSH = auto()
+    """One thread tells the proxy of a channel to move data."""
+    SIGNAL = auto()
+    WAIT = auto()
+    ACQUIRE = auto()
+    RELEASE = auto()
+    SYNC = auto()
+    """The threads of the block meet."""
+    BARRIER = auto()
+    """Thread blocks of the rank meet."""
+    NOTHING = auto()
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The execution of an instruction.
+
+    Args:
+        operation: a number that the instructions of one operation share.
+        thread: of the block, for a push.
+        counters: the signalled or awaited counters, or the semaphores; the n-th by thread n.  Of a
+            push, the proxy's channel.
+        relaxed: whether a signal or wait does not order memory.
+        signals: the counter that the proxy raises, of a push that only signals; else -1.
+        multicast: whether it goes through a switch.
+    """
+
+    kind: EffectKind
+    operation: int
+    thread: int = 0
+    counters: tuple[int, ...] = ()
+    relaxed: bool = False
+    signals: int = -1
+    multicast: bool = False
+
 
 PACKET_BUFFER = "packet s"
 """Scratch as a place of packets."""
@@ -159,9 +201,7 @@ class PlanThreads:
         self.effects.append(maker.effects)
 
     def require_even(self) -> None:
-        """Passes if every signal is awaited: a signal too many would be taken for one of the next
-        call.
-        """
+        """Passes if every signal is awaited: the next call would take a further one for its own."""
         for counter, name in enumerate(self.names):
             posted, taken = self.posted[counter], self.taken[counter]
             if posted != taken:
@@ -177,14 +217,9 @@ class PlanThreads:
 
 
 def threads_of(plan: ExecutionPlan, spec: OwnSpecification | None, units: int) -> PlanThreads:
-    """The program of a plan that `require_loadable` passed.
+    """The program of a plan that `require_loadable` passed, with each chunk in `units` pieces.
 
-    Args:
-        spec: the collective; None if unknown.
-        units: the number of pieces of each chunk.
-
-    Raises:
-        VerificationError: if signals and waits of a channel do not come out even.
+    Raises VerificationError if signals and waits of a channel do not come out even.
     """
     result = PlanThreads(plan, units)
     for gpu in plan.gpus:
