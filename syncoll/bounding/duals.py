@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -91,7 +92,7 @@ def _copy_shares(
     order = 1 if quotient is None else quotient.group.order  # flows of an orbit divide the price
     times = {part: part * order for part in set(price.values()) if part > 0}
     whole = {key: times[part] for key, part in price.items() if part > 0}
-    rational: dict[float, Fraction] = {}  # symmetric programs have few different duals
+    rational = cache(rounding)  # symmetric programs have few different duals
     raw: list[tuple[Commodity, dict[Place, Fraction]]] = []
     spent: dict[int, dict[Place, Fraction]] = defaultdict(dict)
     for commodity, arcs, rows in relaxation.copy_rows:
@@ -102,13 +103,10 @@ def _copy_shares(
         parts: dict[Place, Fraction] = {}
         sums = spent[commodity.demands[0]]
         for value, link, step in zip(block[positive].tolist(), links, steps, strict=True):
-            part = rational.get(value)
-            if part is None:
-                part = rational[value] = rounding(value)
-            key = link, step
+            part, key = rational(value), (link, step)
             if part > 0 and key in whole:
                 parts[key] = part
-                sums[key] = sums[key] + part if key in sums else part
+                sums[key] = sums.get(key, Fraction(0)) + part
         raw.append((commodity, parts))
     cuts = {k: excess(sums, whole.__getitem__) for k, sums in spent.items()}
     shares = []
@@ -129,14 +127,10 @@ def _images(
 ) -> Iterator[Share]:
     """A share of an orbit's flow, divided among the flows of the orbit."""
     order = quotient.group.order
-    divided: dict[Fraction, Fraction] = {}
     links = np.array([link for link, _ in prices], dtype=np.int64)
     steps = [step for _, step in prices]
-    values = []
-    for price in prices.values():
-        if price not in divided:
-            divided[price] = price / order
-        values.append(divided[price])
+    divided = {price: price / order for price in set(prices.values())}
+    values = [divided[price] for price in prices.values()]
     demand = quotient.demands[commodity.demands[0]]
     for element in range(order):
         moved = quotient.link_images[element, links].tolist()

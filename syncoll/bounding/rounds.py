@@ -238,35 +238,35 @@ class FlowBounds:
             for s, value in self._together.items()
         ):
             return  # more steps do not need more rounds
-        if self.topology.counts_copies:
-            yield from self._flows_of_payers(network, best, deadline)
-            return
-        # Without time each destination has its own program.
-        parts = [[d] for d in destinations] if steps is None else [destinations]
-        relaxations = [
-            Relaxation(
-                network, self.demands, RelaxationKind.TOGETHER, self._quotient, frozenset(part)
+        asked: Iterable[tuple[Relaxation, Callable[[Priced], Priced]]]
+        if self.topology.counts_copies:  # one node pays for each demand
+            asked = (
+                (Relaxation(network, one.demands, RelaxationKind.COPIES), one.of_all)
+                for one in payers(self.topology, self.demands)
             )
-            for part in parts
-        ]
-        few = _FEW_FLOWS[len(self.demands) > 1]
-        if (
-            self.single
-            and self.separate
-            and not all(one.fits(few, deadline) for one in relaxations)
-        ):
-            yield from self._by_cuts(network, destinations, best, deadline)
-            return
+        else:
+            # Without time each destination has its own program.
+            parts = [[d] for d in destinations] if steps is None else [destinations]
+            whole = self.demands, RelaxationKind.TOGETHER, self._quotient
+            relaxations = [Relaxation(network, *whole, frozenset(part)) for part in parts]
+            few = _FEW_FLOWS[len(self.demands) > 1]
+            alone = self.single and self.separate
+            if alone and not all(one.fits(few, deadline) for one in relaxations):
+                yield from self._by_cuts(network, destinations, best, deadline)
+                return
+            asked = ((one, lambda proof: proof) for one in relaxations)
         values = []
-        for relaxation in relaxations:
+        for relaxation, of_all in asked:
+            deadline.check()
             solved = self._solved(relaxation, (THOROUGH[0], inf), best, deadline)
-            if solved is not None:
-                values.append(solved[0])
-                if solved[1].rounds > best.rounds:
-                    best = solved[1]
-                    yield best
-        if steps is not None and len(values) == len(relaxations):
-            self._together[steps] = max(values)
+            values.append(None if solved is None else solved[0])
+            if solved is not None and solved[1].rounds > best.rounds:
+                assert solved[1].certificate is not None
+                best = replace(solved[1], certificate=of_all(solved[1].certificate))
+                yield best
+        known = [value for value in values if value is not None]
+        if steps is not None and known and len(known) == len(values):
+            self._together[steps] = max(known)
 
     def _by_cuts(
         self,
@@ -287,24 +287,6 @@ class FlowBounds:
             self._cuts[steps] = cuts.tight
         if found is not None:
             yield RoundsBound(found.check(self.topology, self.demands), steps, found)
-
-    def _flows_of_payers(
-        self, network: TimeExpandedNetwork, best: RoundsBound, deadline: Deadline
-    ) -> Iterator[RoundsBound]:
-        """With one node for each demand, since copies to several may count as one."""
-        values = []
-        for one in payers(self.topology, self.demands):
-            deadline.check()
-            relaxation = Relaxation(network, one.demands, RelaxationKind.COPIES)
-            solved = self._solved(relaxation, (THOROUGH[0], inf), best, deadline)
-            values.append(None if solved is None else solved[0])
-            if solved is not None and solved[1].rounds > best.rounds:
-                assert solved[1].certificate is not None
-                best = replace(solved[1], certificate=one.of_all(solved[1].certificate))
-                yield best
-        known = [value for value in values if value is not None]
-        if network.steps is not None and known and len(known) == len(values):
-            self._together[network.steps] = max(known)
 
     def _solved(
         self,
