@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.arrays import BoolArray, FloatArray, IntArray
-from syncoll.bounding.network import QUICK
+from syncoll.bounding.network import QUICK, TimeExpandedNetwork
 from syncoll.bounding.orbit_model import OrbitModel
 from syncoll.bounding.rationals import WHOLE_SENDS, Rounding, excess, rationalise
 from syncoll.certificates.chunk_classes import ChunkClass, ChunkClasses
@@ -171,8 +171,7 @@ class CaseProgram:
         """Rows of a case: its ways, and those to its node."""
         rows, model, step = self.rows, self.model, self._step
         k, v, after = case
-        one, distances = model.classes[k], model.topology.distances
-        source, target = self._ends.T
+        one, target = model.classes[k], self._ends[:, 1]
         weight = rows.columns(1)
         rows.add(weights, weight)
         tree, completing = self._sends(step < after), self._sends(step >= after - 1)
@@ -182,18 +181,10 @@ class CaseProgram:
                 row = rows.rows(1, 0.0, np.inf)
                 rows.add(row, weight, -1.0)
                 rows.add(row, completing[after - 1 :, target == d])
-        ways, collects = [], []
-        for u in one.pre:
-            come = distances[u, source] <= step
-            if u != v:
-                useful = come & (distances[target, v] < after - step)
-                collects.append(self._flow(useful, weight, u, (after, v), [tree]))
-            for d in one.post:
-                if d != u:
-                    useful = come & (distances[target, d] < model.steps - step)
-                    kinds = [tree, completing, others]
-                    ways.append(self._flow(useful, weight, u, (model.steps, d), kinds))
-        return ways, collects
+        kinds = [tree, completing, others]
+        collects = [self._flow(after, weight, u, v, [tree]) for u in one.pre if u != v]
+        pairs = ((u, d) for u in one.pre for d in one.post if u != d)
+        return [self._flow(model.steps, weight, *ends, kinds) for ends in pairs], collects
 
     def _sends(self, steps: BoolArray) -> IntArray:
         """``[S, L]``: columns for sends over each link in these steps, counted in the capacities;
@@ -212,35 +203,21 @@ class CaseProgram:
         return columns
 
     def _flow(
-        self,
-        useful: BoolArray,
-        weight: IntArray,
-        source: int,
-        goal: tuple[int, int],
-        sends: list[IntArray],
+        self, steps: int, weight: IntArray, source: int, goal: int, sends: list[IntArray]
     ) -> _WayRows:
-        """A flow as large as the case weighs, over links in steps, below some sends.
-
-        Args:
-            goal: after how many steps it ends, and where.
-        """
-        rows, steps, nodes = self.rows, self.model.steps, self.model.topology.num_nodes
-        step, link = np.nonzero(useful)
-        place = rows.rows((steps + 1) * nodes, 0.0, 0.0).reshape(steps + 1, nodes)
-        flow = rows.columns(len(step))
-        rows.add(place[step, self._ends[link, 0]], flow, -1.0)
-        rows.add(place[step + 1, self._ends[link, 1]], flow)
-        wait = rows.columns(steps * nodes)
-        rows.add(place[:-1].ravel(), wait, -1.0)
-        rows.add(place[1:].ravel(), wait)
-        rows.add(place[0, source], weight)
-        rows.add(place[goal], weight, -1.0)
-        below = rows.rows(len(step), -np.inf, 0.0)
-        rows.add(below, flow)
+        """A flow in some steps as large as the case weighs, below some sends."""
+        network = TimeExpandedNetwork.of(self.model.topology, steps)
+        arcs = network.useful((source,), goal)
+        flow, row = network.flow(self.rows, arcs, goal, {source: 0.0})
+        self.rows.add(row[source], weight, -1.0)
+        moving = network.link[arcs] >= 0
+        link, step = network.link[arcs[moving]], network.step[arcs[moving]]
+        below = self.rows.rows(len(link), -np.inf, 0.0)
+        self.rows.add(below, flow[moving])
         for columns in sends:
             there = columns[step, link] >= 0
-            rows.add(below[there], columns[step, link][there], -1.0)
-        return _WayRows(source, goal[1], link, step, below)
+            self.rows.add(below[there], columns[step, link][there], -1.0)
+        return _WayRows(source, goal, link, step, below)
 
     def certificate(self, duals: FloatArray, rounding: Rounding) -> Priced:
         """The prices and shares of a dual solution."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from syncoll.arrays import IntArray
+from syncoll.linear import ProgramRows
 from syncoll.model import Topology
 
 __all__ = ["CELLS", "QUICK", "SMALL", "THOROUGH", "TimeExpandedNetwork"]
@@ -84,6 +86,27 @@ class TimeExpandedNetwork:
     def goal(self, node: int) -> int:
         """The place where a flow to the node ends."""
         return node if self.steps is None else self.steps * self.topology.num_nodes + node
+
+    def flow(
+        self, program: ProgramRows, arcs: IntArray, goal: int, supply: Mapping[int, float]
+    ) -> tuple[IntArray, IntArray]:
+        """Variables of a flow over some arcs, and for each place the row that conserves it; -1 for
+        the goal, and where nothing comes by.
+
+        Args:
+            goal: the node to which it flows.
+            supply: for places what begins there; more may be added to their rows.
+        """
+        columns, end = program.columns(len(arcs)), self.goal(goal)
+        tail, head = self.tail[arcs], self.head[arcs]
+        places = np.unique(np.concatenate([tail, head, np.array(sorted(supply), dtype=np.int64)]))
+        places = places[places != end]
+        begins = np.array([supply.get(place, 0.0) for place in places.tolist()])
+        row = np.full(self.num_places, -1)
+        row[places] = program.rows(len(places), begins, begins)
+        program.add(row[tail][tail != end], columns[tail != end])
+        program.add(row[head][head != end], columns[head != end], -1.0)
+        return columns, row
 
     def useful(self, sources: tuple[int, ...], destination: int) -> IntArray:
         """The arcs on some way from the sources to the destination, by distances."""

@@ -208,21 +208,13 @@ class Relaxation:
 
     def _flow(self, commodity: Commodity, arcs: IntArray) -> IntArray:
         """Columns of a flow over the arcs, with the rows that conserve it; the columns."""
-        rows, columns = self.rows, self.rows.columns(len(arcs))
-        goal = self.network.goal(commodity.destination)
-        tail, head = self.network.tail[arcs], self.network.head[arcs]
         demands = [self.demands[k] for k in commodity.demands]
-        starts = {n for demand in demands for n in demand.sources}
-        places = np.unique(np.concatenate([tail, head, np.array(sorted(starts), dtype=np.int64)]))
-        places = places[places != goal]
-        supply = np.zeros(self.network.num_places)
+        supply: dict[int, float] = defaultdict(float)
         for demand in demands:
-            if len(demand.sources) == 1:
-                supply[demand.sources[0]] += demand.count
-        row = np.full(self.network.num_places, -1)
-        row[places] = rows.rows(len(places), supply[places], supply[places])
-        rows.add(row[tail][tail != goal], columns[tail != goal])
-        rows.add(row[head][head != goal], columns[head != goal], -1.0)
+            for node in demand.sources:
+                supply[node] += demand.count if len(demand.sources) == 1 else 0
+        rows = self.rows
+        columns, row = self.network.flow(rows, arcs, commodity.destination, supply)
         for demand in demands:
             if len(demand.sources) > 1:  # the flow chooses where it starts
                 choice = rows.columns(len(demand.sources))
