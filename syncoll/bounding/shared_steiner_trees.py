@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.bounding.orbit_model import OrbitModel
 from syncoll.bounding.rationals import NEAR, WHOLE_SENDS, Rounding, excess
+from syncoll.bounding.rounds import BoundsMemory
 from syncoll.bounding.trees import Sends, TreeOracle, find_prices, orbits_of_sets
 from syncoll.certificates.chunk_classes import ChunkClasses, Demand
 from syncoll.certificates.link_prices import LinkPrices, Place
@@ -28,7 +28,7 @@ from syncoll.model import Topology
 from syncoll.packing.master import Master
 from syncoll.symmetry.orbits import automorphisms_fixing, link_orbits
 
-__all__ = ["GossipMemory", "find_gossip"]
+__all__ = ["find_gossip"]
 
 _LEAST_TURNS = 15
 """Bounds of fewer turns seldom prove more than flows: without time for them none is begun."""
@@ -37,23 +37,13 @@ _BEGUN_WITH = 60
 """Random trees of each kind in the first program: without any its prices are of no use."""
 
 
-class GossipMemory(Protocol):
-    """What searches for other S found.
-
-    Attributes:
-        late_gossip: the least S for which there was no time, and the seconds of a turn.
-    """
-
-    late_gossip: tuple[int, float] | None
-
-
 def find_gossip(
     topology: Topology,
     shape: ChunkClasses,
     steps: int,
     deadline: Deadline = NEVER,
     more_than: Fraction = Fraction(0),
-    memory: GossipMemory | None = None,
+    memory: BoundsMemory | None = None,
 ) -> tuple[Fraction, Priced] | None:
     """The best bound of this kind found in the time, with its certificate; None where no tree is
     affordable, or has as few steps, or nothing above `more_than` is proved.

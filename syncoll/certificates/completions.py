@@ -85,7 +85,7 @@ class Completions(SumsArgument):
     def costs(self, prices: LinkPrices, classes: Sequence[ChunkClass]) -> dict[int, Fraction]:
         """What a chunk costs in its cheapest case."""
         topology, steps = prices.topology, len(prices.wholes)
-        orbit = prices.orbits(classes, self.automorphisms).nodes
+        orbit, _ = prices.orbits(classes, self.automorphisms)
         least: dict[int, Fraction] = {}
         covered: dict[tuple[int, int, int], dict[int, list[tuple[Send, ...]]]] = {}
         for case in self.cases:

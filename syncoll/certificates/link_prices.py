@@ -26,7 +26,6 @@ from syncoll.model import Topology
 __all__ = [
     "LARGEST",
     "LinkPrices",
-    "Orbits",
     "Place",
     "Prices",
     "Table",
@@ -75,19 +74,6 @@ def _kind(most: Any) -> type:
 def total(amounts: Iterable[Any]) -> int | Fraction:
     """The exact sum of machine words, whole numbers or fractions."""
     return sum(one if isinstance(one, Fraction) else int(one) for one in amounts)
-
-
-@dataclass(frozen=True)
-class Orbits:
-    """What some automorphisms exchange.
-
-    Args:
-        nodes: for each node the least of its orbit.
-        links: for each link the position of the first of its orbit.
-    """
-
-    nodes: list[int]
-    links: list[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,8 +179,9 @@ class LinkPrices:
 
     def orbits(
         self, classes: Sequence[ChunkClass], automorphisms: Sequence[Sequence[int]]
-    ) -> Orbits:
-        """What permutations of the nodes exchange that keep the prices of bounds, and the chunks.
+    ) -> tuple[list[int], list[int]]:
+        """For each node the least of its orbit, and for each link the position of the first of
+        its orbit, under permutations of the nodes that keep the prices of bounds, and the chunks.
 
         Args:
             automorphisms: for each of some the node to which each node goes.
@@ -233,7 +220,7 @@ class LinkPrices:
             for orbit, image in ((nodes, images), (links, goes)):
                 for place, other in enumerate(image):
                     _join(orbit, place, other)
-        return Orbits(nodes, links)
+        return nodes, links
 
 
 def _join(orbit: list[int], one: int, other: int) -> None:

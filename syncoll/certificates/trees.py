@@ -90,25 +90,25 @@ class Gossip(SumsArgument):
 
     def costs(self, prices: LinkPrices, classes: Sequence[ChunkClass]) -> dict[int, Fraction]:
         """What a chunk of each class costs."""
-        orbits = prices.orbits(classes, self.automorphisms)
+        nodes, links = prices.orbits(classes, self.automorphisms)
         seen: set[tuple[int, int, bool]] = set()
         cost: dict[int, Fraction] = {}
         sums: dict[tuple[int, int, int], Fraction] = {}
         for tree in self.trees:
             demand, prices_of_tree = tree.demand(classes), prices.parts(tree.prices)
-            key = tree.chunks, orbits.nodes[tree.node], tree.into
+            key = tree.chunks, nodes[tree.node], tree.into
             if key in seen:
                 raise VerificationError(f"trees of node {tree.node} or of one like it twice")
             seen.add(key)
-            alike = orbits.nodes.count(orbits.nodes[tree.node])
+            alike = nodes.count(nodes[tree.node])
             paid = alike * tree_cost(prices_of_tree, demand, into=tree.into)
             cost[tree.chunks] = cost.get(tree.chunks, Fraction(0)) + paid
             for (link, step), share in tree.prices.items():
-                at = tree.chunks, orbits.links[link], step
+                at = tree.chunks, links[link], step
                 sums[at] = sums.get(at, Fraction(0)) + alike * share
         for (_, link, step), total in sums.items():
             # The automorphisms keep the prices: all links of an orbit have the same.
-            if total > orbits.links.count(link) * prices.price(link, step):
+            if total > links.count(link) * prices.price(link, step):
                 raise VerificationError(
                     f"shares exceed the price of link {link}, or of those like it, in step {step}"
                 )

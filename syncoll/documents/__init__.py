@@ -12,7 +12,7 @@ if TYPE_CHECKING:
         WITH_ALGORITHMS as WITH_ALGORITHMS,
         schema as schema,
     )
-    from syncoll.documents.indented import to_text as to_text
+    from syncoll.documents.json_text import to_text as to_text
     from syncoll.documents.outcome import (
         algorithm_document as algorithm_document,
         outcome_document as outcome_document,

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from syncoll.documents.indented import to_text
+from syncoll.documents.json_text import to_text
 from syncoll.errors import UsageError
 
 __all__ = [

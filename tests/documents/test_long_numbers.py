@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from syncoll.documents.indented import to_text
-from syncoll.documents.json_text import compact_text
+from syncoll.documents.json_text import compact_text, to_text
 
 LONG: list[Any] = [
     list(range(100)),
