@@ -28,7 +28,6 @@ from syncoll.cli.options import FORMAT, add, progress, time_limit
 from syncoll.cli.output import print_result
 from syncoll.documents import require_writable
 from syncoll.errors import UsageError
-from syncoll.session.progress import counting
 from syncoll.wording import counted
 
 __all__ = ["add_arguments", "run"]
@@ -63,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
     from syncoll.session.forests import forest_collective  # with numpy, once names are known
+    from syncoll.session.progress import counting
 
     json_for_dash(arguments)
     collective = arguments.collective or arguments.named or "allgather"
