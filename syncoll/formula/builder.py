@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 
 import numpy as np
 
@@ -14,6 +13,11 @@ from syncoll.formula.formula import NO_HIGH, NO_LOW, Formula
 from syncoll.model import BandwidthBound, Instance
 
 __all__ = ["FormulaBuilder", "StepRounds"]
+
+
+def _lists(names: str) -> list[list[int]]:
+    """An empty list for each name; the starts of rows begin with 0."""
+    return [[0] * name.endswith("starts") for name in names.split()]
 
 
 class FormulaBuilder:
@@ -29,19 +33,13 @@ class FormulaBuilder:
         keep = base is not None and keep_integers
         self._integer_low: list[int] = base.integer_low.tolist() if base and keep else []
         self._integer_high: list[int] = base.integer_high.tolist() if base and keep else []
-        self._clause_starts, self._clause_literals = [0], list[int]()
-        self._clause_enforcers: list[int] = []
-        self._cardinality_starts, self._cardinality_literals = [0], list[int]()
-        self._cardinality_lows: list[int] = []
-        self._cardinality_highs: list[int] = []
-        self._cardinality_enforcers: list[int] = []
-        self._linear_starts, self._linear_literals = [0], list[int]()
-        self._linear_coefficients: list[int] = []
-        self._linear_integer_starts, self._linear_integers = [0], list[int]()
-        self._linear_integer_coefficients: list[int] = []
-        self._linear_lows: list[int] = []
-        self._linear_highs: list[int] = []
-        self._linear_enforcers: list[int] = []
+        # The arrays of `Formula`, in their order there.
+        self._clauses = _lists("starts literals enforcers")
+        self._cardinalities = _lists("starts literals lows highs enforcers")
+        self._linears = _lists(
+            "starts literals coefficients integer_starts integers integer_coefficients lows highs "
+            "enforcers"
+        )
         self._difference_rows: list[tuple[int, int, int, int]] = []
 
     def boolean(self) -> int:
@@ -69,17 +67,19 @@ class FormulaBuilder:
 
     def clause(self, literals: Sequence[int], enforcer: int = 0) -> None:
         """At least one of the literals is true.  No literals: false."""
-        self._clause_literals.extend(literals)
-        self._clause_starts.append(len(self._clause_literals))
-        self._clause_enforcers.append(enforcer)
+        starts, cells, enforcers = self._clauses
+        cells.extend(literals)
+        starts.append(len(cells))
+        enforcers.append(enforcer)
 
     def cardinality(self, literals: Sequence[int], low: int, high: int, enforcer: int = 0) -> None:
         """Between `low` and `high` of the literals are true."""
-        self._cardinality_literals.extend(literals)
-        self._cardinality_starts.append(len(self._cardinality_literals))
-        self._cardinality_lows.append(low)
-        self._cardinality_highs.append(high)
-        self._cardinality_enforcers.append(enforcer)
+        starts, cells, lows, highs, enforcers = self._cardinalities
+        cells.extend(literals)
+        starts.append(len(cells))
+        lows.append(low)
+        highs.append(high)
+        enforcers.append(enforcer)
 
     def at_most(self, literals: Sequence[int], k: int, enforcer: int = 0) -> None:
         """At most k of the literals are true."""
@@ -106,15 +106,16 @@ class FormulaBuilder:
         """``low <= sum(coefficients * literals) + sum(…) <= high``; a literal counts 1 if true."""
         if len(coefficients) != len(literals) or len(integer_coefficients) != len(integers):
             raise ValueError("a linear row needs one coefficient for every variable")
-        self._linear_literals.extend(literals)
-        self._linear_coefficients.extend(coefficients)
-        self._linear_starts.append(len(self._linear_literals))
-        self._linear_integers.extend(integers)
-        self._linear_integer_coefficients.extend(integer_coefficients)
-        self._linear_integer_starts.append(len(self._linear_integers))
-        self._linear_lows.append(low)
-        self._linear_highs.append(high)
-        self._linear_enforcers.append(enforcer)
+        starts, cells, factors, int_starts, int_cells, int_factors, *bounds = self._linears
+        cells.extend(literals)
+        factors.extend(coefficients)
+        starts.append(len(cells))
+        int_cells.extend(integers)
+        int_factors.extend(integer_coefficients)
+        int_starts.append(len(int_cells))
+        bounds[0].append(low)
+        bounds[1].append(high)
+        bounds[2].append(enforcer)
 
     def difference(self, x: int, distance: int, y: int, enforcer: int = 0) -> None:
         """``x + distance <= y`` for integer variables x and y."""
@@ -122,14 +123,11 @@ class FormulaBuilder:
 
     def build(self) -> Formula:
         """The formula so far; the builder may go on."""
-        # Between these two every field of a formula is an array of a list here.
-        names = [field.name for field in fields(Formula)]
-        names = names[1 : names.index("difference_rows")]
-        return Formula(
-            self._num_booleans,
-            **{name: np.array(getattr(self, f"_{name}"), dtype=np.int64) for name in names},
-            difference_rows=np.array(self._difference_rows, dtype=np.int64).reshape(-1, 4),
-        )
+        integers = self._integer_low, self._integer_high
+        lists = (*integers, *self._clauses, *self._cardinalities, *self._linears)
+        arrays = [np.array(values, dtype=np.int64) for values in lists]
+        arrays.append(np.array(self._difference_rows, dtype=np.int64).reshape(-1, 4))
+        return Formula(self._num_booleans, *arrays)
 
 
 class StepRounds:

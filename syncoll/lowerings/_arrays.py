@@ -93,7 +93,8 @@ def keep(formula: Formula, kind: str, chosen: BoolArray) -> Formula:
 def add(formula: Formula, kind: str, **given: IntArray) -> Formula:
     """The formula with rows of a kind added: arrays as in `Formula`, without the kind's name.
 
-    Without enforcers the rows always hold; without integers they have none.
+    Arrays that the kind does not have are left out.  Without enforcers the rows always hold;
+    without integers they have none.
     """
     count = len(given["starts"]) - 1
     made: dict[str, Any] = {}

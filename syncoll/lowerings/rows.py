@@ -80,15 +80,7 @@ def pseudo_boolean_to_cardinality(formula: Formula) -> Formula:
     kept[bare[counting]] = False
     breakable = (sums.lows > 0) | (sums.highs < sums.totals())
     counts = sums.chosen(np.flatnonzero(counting & breakable))
-    return add(
-        keep(formula, "linear", kept),
-        "cardinality",
-        starts=counts.starts,
-        literals=counts.literals,
-        lows=counts.lows,
-        highs=counts.highs,
-        enforcers=counts.enforcers,
-    )
+    return add(keep(formula, "linear", kept), "cardinality", **vars(counts))
 
 
 @registered(
@@ -102,16 +94,10 @@ def cardinality_to_pseudo_boolean(formula: Formula) -> Formula:
     above = formula.cardinality_highs < np.diff(formula.cardinality_starts)
     rows = np.flatnonzero(below | above)
     sums = sums_of(formula, "cardinality", rows)
-    return add(
-        _no_rows(formula, "cardinality"),
-        "linear",
-        starts=sums.starts,
-        literals=sums.literals,
-        coefficients=sums.coefficients,
-        lows=np.where(below[rows], sums.lows, NO_LOW),
-        highs=np.where(above[rows], sums.highs, NO_HIGH),
-        enforcers=sums.enforcers,
-    )
+    lows = np.where(below[rows], sums.lows, NO_LOW)
+    highs = np.where(above[rows], sums.highs, NO_HIGH)
+    made = replace(sums, lows=lows, highs=highs)
+    return add(_no_rows(formula, "cardinality"), "linear", **vars(made))
 
 
 @registered(

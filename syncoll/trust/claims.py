@@ -2,7 +2,7 @@
 
 Each number is computed anew from the file's topology, chunk classes, algorithms and certificates,
 and must equal the one stated: docs/certificates.md, "What the check does", is the list.
-`syncoll.results.known`, which searches use too, derives claims from proofs; the package
+`syncoll.results.frontier`, which searches use too, derives claims from proofs; the package
 `syncoll_check` shares no code with either.
 
 A file alone cannot prove that its chunks are in proportion for every C, what a C without a point
