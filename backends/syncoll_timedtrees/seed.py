@@ -226,11 +226,11 @@ class _Run:
         # Where hardly anything is left but what whole numbers cost, they may be larger.
         near = packing.value <= self.schedule.least * NEAR_LEAST
         finer = (FINE // 2 if self.turn.limits.is_part else FINE) if near else 1
-        choice = promising(packing, self.most_chunks, known, finer=finer)
-        if small:
+        choice = promised = promising(packing, self.most_chunks, known, finer=finer)
+        if small or not promised:
             yield choice[:1]
             return
-        if not thorough and choice:
+        if not thorough:
             # A value with a small denominator is met by few C, and by the small ones with luck.
             exact = min(choice, key=lambda c: (ceil(packing.value * c - WHOLE) / c, c))
             met = ceil(packing.value * exact - WHOLE) <= packing.value * exact + WHOLE
@@ -238,4 +238,4 @@ class _Run:
             choice = [chunks for chunks in choice if chunks <= self.most_chunks]
         for chunks in choice:
             yield [chunks]
-        yield kindest(packing, self.most_chunks, known, finer=finer)
+        yield kindest(packing, max(promised))

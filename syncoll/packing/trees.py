@@ -107,7 +107,7 @@ class TreeFinder:
         for demand in demands:
             if until.passed:
                 return
-            two = self._nearest_first(demand, prices), self._central_first(demand, prices, onward)
+            two = self.grown(demand, prices), self._central_first(demand, prices, onward)
             yield [tree for tree in two if tree is not None]
 
     def untied(self, prices: FloatArray) -> FloatArray:
@@ -169,9 +169,6 @@ class TreeFinder:
             node = int(self._source[link])
         return way[::-1]
 
-    def _nearest_first(self, demand: TreeDemand, prices: FloatArray) -> TimedTree | None:
-        return self._completed(demand, prices, [], self._reached(demand.sources))
-
     def arrivals(self, sources: Sequence[int], wanted: BoolArray, prices: FloatArray) -> IntArray:
         """``[P]``: after how many steps nodes have the chunk, the nearest being reached first.
 
@@ -185,15 +182,14 @@ class TreeFinder:
         self,
         demand: TreeDemand,
         prices: FloatArray,
-        begun: Iterable[Send],
-        taken: Callable[[Send], None],
+        begun: Iterable[Send] = (),
+        taken: Callable[[Send], None] = lambda send: None,
         *,
         shuffled: bool = False,
     ) -> TimedTree | None:
         """A tree that begins with some sends, as far as they follow; None if steps do not suffice.
 
         Args:
-            demand: where from, where to.
             prices: ``[S, L]``, above 0; `taken` may change them.
             begun: sends in the order of their steps.
             taken: called for each send of the tree.
@@ -205,19 +201,23 @@ class TreeFinder:
             if reached[self._source[link]] <= step:
                 self._take([(link, step)], sends, reached)
                 taken((link, step))
+        return self._completed(demand, prices, sends, reached, taken, shuffled=shuffled)
+
+    def _completed(
+        self,
+        demand: TreeDemand,
+        prices: FloatArray,
+        sends: list[Send],
+        reached: IntArray,
+        taken: Callable[[Send], None] = lambda send: None,
+        *,
+        shuffled: bool = False,
+    ) -> TimedTree | None:
+        """A tree that also reaches the destinations that are missing."""
         wanted = np.zeros(self.num_nodes, dtype=bool)
         wanted[list(demand.destinations)] = True
         missing = wanted & (reached > self.steps)
         done = self._reach(missing, prices, sends, reached, taken, shuffled=shuffled)
-        return self._tree(demand, sends) if done else None
-
-    def _completed(
-        self, demand: TreeDemand, prices: FloatArray, sends: list[Send], reached: IntArray
-    ) -> TimedTree | None:
-        """A tree that also reaches what is missing, the nearest first."""
-        wanted = np.zeros(self.num_nodes, dtype=bool)
-        wanted[list(demand.destinations)] = True
-        done = self._reach(wanted & (reached > self.steps), prices, sends, reached)
         return self._tree(demand, sends) if done else None
 
     def _reach(
@@ -226,7 +226,7 @@ class TreeFinder:
         prices: FloatArray,
         sends: list[Send],
         reached: IntArray,
-        taken: Callable[[Send], None] | None = None,
+        taken: Callable[[Send], None] = lambda send: None,
         *,
         shuffled: bool = False,
     ) -> bool:
@@ -241,9 +241,8 @@ class TreeFinder:
                 return False
             way = self._way(costs, prices, node, self.steps, reached)
             self._take(way, sends, reached)
-            if taken is not None:
-                for send in way:
-                    taken(send)
+            for send in way:
+                taken(send)
             missing &= reached > self.steps
         return True
 

@@ -288,21 +288,9 @@ def promising(
     return list(dict.fromkeys((small, exact, large)))
 
 
-def kindest(
-    packing: TimedPacking, most_chunks: int, below: Fraction | None, *, finer: int = 1
-) -> list[int]:
-    """Large C for which little is lost when the shares are rounded, the least loss first.
-
-    Args:
-        packing: an optimum.
-        most_chunks: C at most.
-        below: only what promises a R/C less than this.
-        finer: C may be so many times as large as elsewhere.
-    """
-    promised = promising(packing, most_chunks, below, finer=finer)
-    if not promised:
-        return []
-    least, largest = packing.problem.least_chunks, max(promised) // packing.problem.least_chunks
+def kindest(packing: TimedPacking, most_chunks: int) -> list[int]:
+    """Large C for which little is lost when the shares are rounded, the least loss first."""
+    least, largest = packing.problem.least_chunks, most_chunks // packing.problem.least_chunks
     losses = _choice(packing, 0).losses(range(max(1, largest - KIND + 1), largest + 1))
     return [units * least for units in sorted(losses, key=lambda one: losses[one])[:KINDEST]]
 
