@@ -14,7 +14,7 @@ from syncoll.model import Counting, Topology
 __all__ = ["Boxes", "boxes_of", "neighbours"]
 
 _MOST_WEIGHT = 64
-"""Chunks of a rail for each one of the slowest."""
+"""Chunks of a rail for each one of the slowest at most; limits memory."""
 
 
 @dataclass(frozen=True)

@@ -12,19 +12,17 @@ import numpy as np
 from syncoll.arrays import BoolArray
 from syncoll.model import Algorithm, Collective, Counting, RelationTable, Topology
 from syncoll.results import Part
+from syncoll.scheduling import MOST_SENDS
 from syncoll_inswitch.boxes import Boxes, boxes_of, neighbours
-from syncoll_inswitch.waves import Moves, algorithm_of, at_once, parts_of
+from syncoll_inswitch.waves import MOST_CHUNKS, Moves, algorithm_of, at_once, parts_of
 
-__all__ = ["MOST_CHUNKS", "Group", "Problem", "groups_of", "kinds_of", "least_chunks"]
+__all__ = ["Group", "Problem", "groups_of", "kinds_of", "least_chunks"]
 
 Group = tuple[Boxes, int]
 """The boxes of the nodes that contribute to some chunks, and how many these are for C = 1."""
 
-MOST_CHUNKS = 1 << 11
-"""C of a wave."""
-
-_MOST_SENDS = 1 << 17
-"""Of a wave in which several chunks stand for one."""
+_MOST_SENDS = MOST_SENDS >> 5
+"""Of a wave in which several chunks stand for one; limits memory."""
 
 
 def kinds_of(table: RelationTable) -> Iterator[tuple[tuple[BoolArray, BoolArray], int]]:

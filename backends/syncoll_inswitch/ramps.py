@@ -28,8 +28,10 @@ import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
 from syncoll.linear import GrowingProgram
+from syncoll.packing.column_generation import TINY
+from syncoll.scheduling import MOST_SENDS
 from syncoll_inswitch.boxes import Boxes
-from syncoll_inswitch.waves import Moves
+from syncoll_inswitch.waves import MOST_CHUNKS, Moves
 
 __all__ = ["Ramp", "ramp"]
 
@@ -41,15 +43,15 @@ _GATHERED_BY_ALL = ("g s P C", "g s Pc D", "S G c p", "T sG c p", "g s c p", "g 
 _Kind = tuple[tuple[str, ...], tuple[int, ...]]
 """Words, and the step of each."""
 
-_MOST_CHUNKS = 1 << 11
-_MOST_SENDS = 1 << 18
 _LEAST_GAIN = 1e-5
-_NEAR = 1e-9
+"""The last kind of chunks costs more by this part, so that the first of equal ones are taken."""
+
 _HOPELESS = 1.2
-"""So many times the best that is known does not get below it by what still fits."""
+"""So many times the best that is known does not get below it by what still fits; limits work."""
 
 _SLACK = 0.002
-"""Twice as many chunks are not worth so small a part."""
+"""Twice as many chunks are not worth so small a part; row dgx_h100(boxes=4,nvls=true) of
+benchmarks/results/switches.md."""
 
 
 @dataclass(frozen=True)
@@ -133,11 +135,12 @@ def ramp(
     )
     parts = _parts(loads, rates)
     sends = sum(2 * each * boxes.chunks * sum(map(len, boxes.nodes)) for boxes, each in groups)
-    most = min(min(_MOST_CHUNKS, most_chunks or _MOST_CHUNKS) // chunks, _MOST_SENDS // sends)
+    most_chunks = min(MOST_CHUNKS, most_chunks or MOST_CHUNKS)
+    most = min(most_chunks // chunks, MOST_SENDS // 16 // sends)
     best: tuple[float, IntArray] | None = None
     for total in range(1, most + 1):
         times = np.rint(parts * total).astype(np.int64)
-        rounds = np.ceil((loads @ times) / rates[:, None] - _NEAR).max(axis=0)
+        rounds = np.ceil((loads @ times) / rates[:, None] - TINY).max(axis=0)
         cost = rounds.sum() / (times.sum() * chunks) if times.any() else np.inf
         if best is not None and cost >= best[0] * _HOPELESS:
             continue
@@ -162,7 +165,7 @@ def _fill(times: IntArray, loads: FloatArray, room: FloatArray, most: int) -> No
     """
     left = room - loads @ times
     while times.sum() < most:
-        (fit,) = np.nonzero((loads <= left[:, :, None] + _NEAR).all(axis=(0, 1)))
+        (fit,) = np.nonzero((loads <= left[:, :, None] + TINY).all(axis=(0, 1)))
         if not len(fit):
             return
         times[fit[0]] += 1

@@ -11,15 +11,15 @@ from syncoll.model import Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.results import Family, Part
-from syncoll.scheduling import family_of_waves
-from syncoll_inswitch.problem import MOST_CHUNKS, Problem, groups_of, kinds_of, least_chunks
+from syncoll.scheduling import MOST_SENDS, family_of_waves
+from syncoll_inswitch.problem import Problem, groups_of, kinds_of, least_chunks
 from syncoll_inswitch.ramps import ramp
-from syncoll_inswitch.waves import copied_at_once, wave
+from syncoll_inswitch.waves import MOST_CHUNKS, copied_at_once, wave
 
 __all__ = ["InSwitchSeed", "fits"]
 
-_MOST_LINKS = 1 << 14
-"""A wave has as many sends, and more of them where bandwidths are not whole."""
+_MOST_LINKS = MOST_SENDS >> 8
+"""A wave has as many sends, and more of them where bandwidths are not whole; limits memory."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:

@@ -13,20 +13,21 @@ import numpy as np
 
 from syncoll.arrays import BoolArray
 from syncoll.deadline import Deadline
+from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.packing.problem import PackingProblem, TreeDemand
 from syncoll.packing.trees import Send, TimedTree, of_use
 from syncoll.plugins import Proposal
 
 __all__ = ["known_trees"]
 
-_MOST_CELLS = 1 << 23
-"""Chunks times nodes of an algorithm that is looked at."""
+_MOST_CELLS = 4 * MOST_CELLS
+"""Chunks times nodes of an algorithm that is looked at; limits memory."""
 
 _MOST_TREES = 160
-"""So many trees of a demand are kept, those that most chunks take first."""
+"""So many trees of a demand are kept, those that most chunks take first; limits work."""
 
 _WAYS = 3
-"""In so many ways a tree is completed, each with another first link."""
+"""In so many ways a tree is completed, each with another first link; limits work."""
 
 
 def known_trees(

@@ -15,6 +15,7 @@ from math import ceil, isinf
 
 from syncoll.deadline import Deadline
 from syncoll.model import Collective, Topology
+from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.packing.expand_orbits import algorithm_of
 from syncoll.packing.problem import PackingProblem
 from syncoll.packing.step_order import NEAR_LEAST, NEARLY_THERE, STRIDES, StepOrder
@@ -30,23 +31,24 @@ from syncoll.packing.whole_chunks import (
 )
 from syncoll.plugins import Answer, OptionValue, Proposal
 from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
+from syncoll.scheduling import MOST_SENDS
 from syncoll_timedtrees.known import known_trees
 
 __all__ = ["TimedTreeSeed", "fits"]
 
-_MOST_SENDS, _MOST_IMAGES = 1 << 22, 4
-"""Algorithms of more sends are not made, or up to four times as many where they are images."""
+_MOST_IMAGES = 4
+"""Algorithms have at most so many times `MOST_SENDS` where these are images; limits memory."""
 
-_MOST_CELLS = 1 << 27
+_MOST_CELLS = MOST_CELLS << 6
 """The largest tables that the search for trees makes: links times nodes, and steps times pairs of
-nodes."""
+nodes; limits memory."""
 
 _FIRST_SECONDS = 0.3
-"""Seconds for the first packing, and again to round it: an answer comes soon."""
+"""Seconds for the first packing, and again to round it: an answer comes soon.  Limits work."""
 
 _LEAST_SECONDS = 1.0
 """Seconds for an S, if there is time; rounding takes twice as long when it is quick, as reading
-known algorithms, and six times when it is thorough."""
+known algorithms, and six times when it is thorough.  Limits work."""
 
 _SHARE, _SMALL_SHARE = 0.25, 0.1
 """The part of the time that is left for the next S, and of that for whole chunks; and for trees
@@ -54,13 +56,14 @@ without steps, and at most for whole chunks the first time.  Row torus(8,8) allg
 benchmarks/results/scale.md."""
 
 _LINKS_MORE = 6
-"""So many links more than the fewest steps, from end to end, trees without steps may have."""
+"""So many links more than the fewest steps, from end to end, trees without steps may have; limits
+work."""
 
 _MULTIPLES = 4
-"""Of a C that can bring what a packing promises, so many multiples are dealt soon."""
+"""Of a C that can bring what a packing promises, so many multiples are dealt soon; limits work."""
 
 _BEGUN_WITH = 200
-"""Trees of other S that a packing begins with, beyond those with a share."""
+"""Trees of other S that a packing begins with, beyond those with a share; limits work."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
@@ -96,7 +99,7 @@ class TimedTreeSeed(ResumingSeed):
             return
         least = problem.least_chunks
         fewest = problem.group.order * sum(d.count * len(d.destinations) for d in problem.demands)
-        sends = _MOST_SENDS * min(_MOST_IMAGES, problem.group.order)
+        sends = MOST_SENDS * min(_MOST_IMAGES, problem.group.order)
         most = least * min(int(options["chunks"]), max(1, sends // fewest))
         most = min(most, limits.max_chunks or most)
         known = known_trees(problem, limits.known, turn.until.working(2 * _LEAST_SECONDS))

@@ -20,12 +20,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from syncoll.model import Algorithm, Collective, Topology
+from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.plugins import Proposal, SeedLimits
 from syncoll.scheduling import MOST_SENDS, StepTree
 
 __all__ = ["aggregations"]
 
-_MOST_CONTRIBUTIONS = 1 << 28
+_MOST_CONTRIBUTIONS = MOST_CELLS << 7
 """Sends times nodes: algorithms of more are not made; they would take GiBs of memory."""
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from syncoll.errors import ModelError
 from syncoll.model import Collective, RelationTable, Topology
+from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.plugins import Answer
 from syncoll_treepacking.links import LinkSystem
 from syncoll_treepacking.oracle import ArborescenceOracle, Oracle, SpanningTreeOracle
@@ -24,7 +25,7 @@ __all__ = ["Demand", "fits"]
 _MOST_TRIED = 4096
 """C up to which one that is admitted is looked for; limits work."""
 
-_MOST_ENTRIES = 1 << 22
+_MOST_ENTRIES = 2 * MOST_CELLS
 """Roots times links of a program with a tree for each root; limits memory."""
 
 

@@ -23,25 +23,25 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.packing.whole_chunks import ColumnChoice
 from syncoll.scheduling import StepTree
 from syncoll_treepacking.oracle import Oracle, TreeColumn
-from syncoll_treepacking.search import ExactPacking, packing_cost
+from syncoll_treepacking.search import MOST_TREES, ExactPacking, packing_cost
 
 __all__ = ["IntegralPacking", "integral_packings", "low_packings", "oriented"]
 
 _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Numbers of parts of low trees, which are not chosen; row hypercube(6) of scale_seeds.md."""
 
-_FEW_PARTS, _MORE_PARTS = 8, (12, 24, 48)
-"""Up to the first trees are chosen, for the others shares are rounded: table "Allreduce" of
-benchmarks/results/treepacking.md."""
+_FEW_PARTS = 8
+"""Up to so many trees are chosen; for 3/2, 3 and 6 times as many shares are rounded.  Table
+"Allreduce" of benchmarks/results/treepacking.md."""
 
-_MOST_POOL, _SECONDS_EACH = 600, 1.0
-"""Trees to choose from, and for how long; limits work."""
+_SECONDS_EACH = 1.0
+"""For how long whole trees are chosen; limits work."""
 
 _MOST_PARTS = 400
 """A denominator beyond it makes no useful schedule; rounded weights do then."""
 
 _GRAIN = 1 << 12
-"""The cost of whole trees is told in parts of so many of its unit."""
+"""The cost of whole trees is counted in parts of so many of its unit, which keeps numbers small."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _integral(
 ) -> Iterator[IntegralPacking]:
     oracle = packing.oracle
     share = dict(packing.trees)
-    trees = list(dict.fromkeys((*share, *pool)))[: max(_MOST_POOL, len(share))]
+    trees = list(dict.fromkeys((*share, *pool)))[: max(MOST_TREES, len(share))]
     height = {tree: oriented(tree, oracle.roots[tree.group]).height for tree in trees}
     lowest = max(
         min(h for tree, h in height.items() if tree.group == group)
@@ -130,7 +130,7 @@ def _integral(
             cost = one.cost if cost is None else min(cost, one.cost)
             yield one
     own = _choice(packing, list(share))
-    for parts in _MORE_PARTS:
+    for parts in (_FEW_PARTS * 3 // 2 << k for k in range(3)):
         yield _chosen(oracle, own, own.rounded(parts), parts)
     weights = {tree: weight / oracle.shares[tree.group] for tree, weight in packing.trees}
     parts = lcm(*(weight.denominator for weight in weights.values()))

@@ -61,7 +61,7 @@ class LinkSystem:
         directed: bool,
         ends: Sequence[tuple[int, int]],
         rows: Iterable[tuple[Iterable[tuple[int, int]], Fraction]],
-        roots: Iterable[int] = (0,),
+        roots: Iterable[int],
     ) -> None:
         if num_nodes < 2:
             raise ModelError(f"{name} has {num_nodes} node", None, "at least 2 nodes to connect")
@@ -101,7 +101,7 @@ class LinkSystem:
             ([(min(link), max(link)) for link in bound.links], bound.chunks_per_round)
             for bound in topology.bounds
         ]
-        return cls(topology.name, nodes, nodes, False, pairs, rows)
+        return cls(topology.name, nodes, nodes, False, pairs, rows, [0])
 
     @classmethod
     def rooted(cls, topology: Topology, roots: Iterable[int]) -> LinkSystem:
@@ -116,7 +116,7 @@ class LinkSystem:
         b, nodes = fabric.bandwidths, fabric.num_nodes
         pairs = [(u, v) for u, v in sorted(b) if u < v and (v, u) in b]
         rows = [([(u, v)], min(b[u, v], b[v, u])) for u, v in pairs]
-        return cls(fabric.name, nodes, nodes + fabric.num_switches, False, pairs, rows)
+        return cls(fabric.name, nodes, nodes + fabric.num_switches, False, pairs, rows, [0])
 
     @cached_property
     def rate(self) -> FloatArray:

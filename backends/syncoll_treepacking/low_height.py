@@ -11,13 +11,17 @@ from random import Random
 
 import networkx as nx
 
+from syncoll.packing.arrivals import MOST_CELLS
 from syncoll_treepacking.links import LinkSystem
 from syncoll_treepacking.oracle import Oracle, TreeColumn
 
 __all__ = ["low_trees"]
 
-_MOST_EDGES = 1 << 14
+_MOST_EDGES = MOST_CELLS >> 7
+"""Edges of all trees that are made; limits work."""
+
 _MOST_ROOTS = 64
+"""Nodes that are tried as centres; limits work."""
 
 
 def low_trees(oracle: Oracle, count: int, chance: Random | None = None) -> list[list[TreeColumn]]:

@@ -27,16 +27,15 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.packing.column_generation import TINY, Packing, Tuning
 from syncoll_treepacking.oracle import Oracle, TreeColumn
 
-__all__ = ["ExactPacking", "pack", "packing_cost"]
+__all__ = ["MOST_TREES", "ExactPacking", "pack", "packing_cost"]
 
 _TUNING = Tuning(kept=0.0, gain=0.0, patience=40, near=TINY)
 """Chosen by the tables of benchmarks/results/treepacking.md: optima to the last digit."""
 
-_TREES_PER_PROGRAM = 12
-_MOST_GREEDY = 600
-"""Trees for each program, and before the first one; limits work."""
+_TREES_PER_PROGRAM, MOST_TREES = 12, 600
+"""Trees for each program, and before the first one or to choose whole ones from; limits work."""
 
-_LIGHT = 1e-6
+_LIGHT = 1000 * TINY
 """The cost of a link, in times of all data on the widest: of equal packings the lightest is best.
 It matters with switches only: elsewhere every spanning tree has as many links."""
 
@@ -161,7 +160,7 @@ class _TreePacking(Packing[TreeColumn]):
         """Trees that each avoid what the ones before them loaded."""
         system, shares = self.system, [float(share) for share in self.trees.shares]
         load = np.zeros(len(system.rate))
-        for turn in range(max(8, min(2 * len(load) // len(shares), _MOST_GREEDY))):
+        for turn in range(max(8, min(2 * len(load) // len(shares), MOST_TREES))):
             level = load / system.rate
             sharp = np.exp(np.minimum((level - level.max()) * np.sqrt(turn + 1.0), 0.0))
             noise = 1 + self._chance.uniform(0, 1e-3, len(system.ends))

@@ -22,11 +22,13 @@ from syncoll.model import Topology
 __all__ = ["Core", "cores"]
 
 _LARGEST = 16
-_MOST_OF_SIZE, _MOST_MADE = 400, 1200
-"""Cores of one size that are kept, and made to choose from."""
+"""Nodes of a core that is no box; a fourth of them where all exchange at once.  Limits work."""
+
+_MOST_OF_SIZE = 400
+"""Cores of one size that are kept, of three times as many; limits work."""
 
 _MOST_KINDS = 8
-_LARGEST_CLIQUE = 4
+"""Kinds of links, and sets of them that are stages of an exchange; limits work."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def cores(
         for i in order.tolist():
             for core in _doubled(topology, found[i], by_node, both, steps):
                 made.setdefault(core.sends, core)
-            if len(made) >= _MOST_MADE:
+            if len(made) >= 3 * _MOST_OF_SIZE:
                 break
         found = list(made.values())
         if len(found) > _MOST_OF_SIZE:
@@ -218,7 +220,7 @@ def _matched(
 def _cliques(topology: Topology, both: list[set[int]]) -> Iterator[Core]:
     graph = nx.Graph((a, b) for a, near in enumerate(both) for b in sorted(near) if a < b)
     for nodes in nx.enumerate_all_cliques(graph):  # the small ones first
-        if len(nodes) > _LARGEST_CLIQUE:
+        if len(nodes) > _LARGEST // 4:
             return
         if len(nodes) > 2:
             sends = (topology.link_index[pair] for pair in permutations(nodes, 2))

@@ -5,14 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 
 from syncoll.model import UNREACHABLE, Collective, Topology
+from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.plugins import Answer
 
-__all__ = ["MOST_CELLS", "MOST_CONTRIBUTIONS", "chunks_of", "fits"]
+__all__ = ["MOST_CONTRIBUTIONS", "MOST_ENDS", "chunks_of", "fits"]
 
-MOST_CONTRIBUTIONS = 1 << 28
+MOST_CONTRIBUTIONS = MOST_CELLS << 7
 """Limit on sends (one per orbit) times nodes of an algorithm; limits memory."""
 
-MOST_CELLS = 1 << 22
+MOST_ENDS = 2 * MOST_CELLS
 """The largest number of links times nodes, and times the square of S; limits work."""
 
 
@@ -22,7 +23,7 @@ def fits(topology: Topology, collective: Collective) -> Answer:
         return Answer(False, "it does not combine")
     if topology.num_nodes < 3:
         return Answer(False, "fewer than three nodes leave no choice")
-    if len(topology.links) * topology.num_nodes > MOST_CELLS:
+    if len(topology.links) * topology.num_nodes > MOST_ENDS:
         return Answer(False, "the network has too many links times nodes")
     if topology.distances.max() == UNREACHABLE:
         return Answer(False, "not every node reaches every other")

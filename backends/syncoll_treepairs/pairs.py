@@ -10,8 +10,8 @@ import numpy as np
 
 from syncoll.arrays import BoolArray, FloatArray, IntArray
 from syncoll.deadline import Deadline
-from syncoll.packing.arrivals import ArrivalSearch
-from syncoll.packing.column_generation import TINY, Packing, Tuning
+from syncoll.packing.arrivals import MOST_CELLS, ArrivalSearch
+from syncoll.packing.column_generation import TINY, Oracle, Packing, Tuning
 from syncoll.packing.network import Links
 from syncoll.packing.trees import TreeFinder
 from syncoll_treepairs.exchange_groups import Core
@@ -19,20 +19,21 @@ from syncoll_treepairs.network import AllreduceNetwork
 
 __all__ = ["TIES", "AllreducePacking", "Pair", "PairFinder", "PairPacking", "forests", "whenever"]
 
-TIES = 1e-6
+TIES = 1000 * TINY
 """Random prices, relative to the mean, that decide between equal ones: sends are never free."""
 
 _CHOICES = 8
 """Groups and times that are looked at in a turn; row a100(boxes=2) of allreduce.md."""
 
 _MOST_EXCHANGE = 4
-"""Steps of a core's exchange."""
+"""Steps of a core's exchange at most; limits work."""
 
-_MOST_FIXED = 1 << 17
+_MOST_FIXED = MOST_CELLS >> 4
 """Limit on the sends of all pairs whose core is all nodes; at least one pair is made."""
 
 _NOISE = 0.1
-"""How much dearer a choice may look, about, and still be looked at."""
+"""How much dearer a choice may look, about, and still be looked at; row a100(boxes=2) of
+benchmarks/results/allreduce.md."""
 
 _TUNING = Tuning(kept=0.6, gain=1e-3, patience=12, complete=False)
 """Chosen by rows torus(4,4) and mesh(4,4) of benchmarks/results/allreduce.md."""
@@ -279,6 +280,19 @@ class AllreducePacking(Packing[Pair]):
 
     network: AllreduceNetwork
 
+    def __init__(
+        self,
+        network: AllreduceNetwork,
+        steps: int,
+        oracle: Oracle[Pair],
+        tuning: Tuning,
+        *,
+        timeless: bool = False,
+    ) -> None:
+        order = network.order
+        super().__init__(network, [1.0], steps, oracle, tuning, chunks=order, timeless=timeless)
+        self.estimate = network.least
+
 
 class PairPacking(AllreducePacking):
     """Fractional packings of pairs of trees in S steps.
@@ -291,8 +305,7 @@ class PairPacking(AllreducePacking):
 
     def __init__(self, network: AllreduceNetwork, steps: int, pairs: Iterable[Pair] = ()) -> None:
         finder = PairFinder(network, steps, np.random.default_rng(steps))
-        order, least = network.order, network.least
-        super().__init__(network, [1.0], steps, finder, _TUNING, chunks=order, least=least)
+        super().__init__(network, steps, finder, _TUNING)
         for pair in (*finder.fixed, *pairs):
             if pair.sends[-1][0] < steps:
                 self.add(0, pair)

@@ -16,7 +16,7 @@ from syncoll.packing.whole_chunks import ROUNDS_OF_STEP, DealtChunks
 from syncoll.plugins import OptionValue, Proposal, SeedLimits
 from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.results import Family
-from syncoll_treepairs.fitting import MOST_CELLS, MOST_CONTRIBUTIONS, chunks_of, fits
+from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS, MOST_ENDS, chunks_of, fits
 from syncoll_treepairs.network import AllreduceNetwork
 from syncoll_treepairs.pairs import Pair, PairPacking, whenever
 from syncoll_treepairs.shortest_paths import everywhere
@@ -26,30 +26,34 @@ from syncoll_treepairs.whole_pairs import algorithm_of, deal, few_chunks, own_se
 
 __all__ = ["ExchangeSeed", "TreePairSeed"]
 
-_SHARE, _LEAST_SECONDS, _DEAL_SECONDS = 0.2, 0.5, 1.5
-_NEAR_LEAST = 1.0005
+_SHARE, _LEAST_SECONDS = 0.2, 0.5
+"""The part of the time that is left for a packing, and the least; dealing takes three times as
+long, and the search for symmetry four: without it all that follows is worth less."""
+
 _DEALS, _WORTH = 4, 1e-4
-"""So often a packing at rest is dealt, while that may bring so large a part."""
+"""So often a packing at rest is dealt, while that may bring so large a part; a packing is near the
+least R/C within five times as much, and waves are of use that save ten times as much.  Rows
+torus(4,4) and mesh(4,4) of benchmarks/results/allreduce.md."""
+
+_NEAR_LEAST, _GAIN = 1 + 5 * _WORTH, 1 - 10 * _WORTH
 
 _LONG = 4
-"""S at most, in times of twice the radius, but for waves."""
-
-_SYMMETRY_SECONDS = 2.0
-"""What the search for symmetry may take: without it all that follows is worth less."""
+"""S at most, in times of twice the radius, but for waves; limits work."""
 
 _LARGE = 24
-"""With so many nodes waves come first: the linear programs of many steps take their time."""
+"""With so many nodes waves come first: the linear programs of many steps take their time.
+Row mesh(6,6) of benchmarks/results/allreduce.md."""
 
 _DEEP = (1.4, 2.0)
-"""Depths of pairs in waves, in times of the least: shallow ones take fewer steps."""
+"""Depths of pairs in waves, in times of the least: shallow ones take fewer steps.  Row
+a100(boxes=2) of benchmarks/results/allreduce.md."""
 
 _LOW = (2, 3, 4, 5, 6, 8, 10)
-"""Heights of trees that need not lead along shortest paths."""
-
-_GAIN = 0.999
+"""Heights of trees that need not lead along shortest paths; row mi250(boxes=2,gpus=8) of
+benchmarks/results/allreduce.md."""
 
 _MOST_CHUNKS = 24
-"""C of an exchange at most, in multiples of the least C."""
+"""C of an exchange at most, in multiples of the least C; limits work."""
 
 
 class TreePairSeed(ResumingSeed):
@@ -76,7 +80,7 @@ class TreePairSeed(ResumingSeed):
         if known is not None:
             algorithm = own_sends(topology, known).tightened(topology)
             yield Proposal(int(known.chunks / per), algorithm, "an exchange of all nodes")
-        network = AllreduceNetwork(topology, NEVER.working(_SYMMETRY_SECONDS), multiple)
+        network = AllreduceNetwork(topology, NEVER.working(4 * _LEAST_SECONDS), multiple)
         sends = 2 * nodes + max((len(core.sends) for core in network.exchanges), default=0)
         most = min(
             int((limits.max_chunks or in_waves) * per),
@@ -185,7 +189,7 @@ class _Run:
             yield 0
         steps, stride = self.least_steps, 1
         links = len(self.network.topology.links)
-        while steps <= self.most_steps and links * steps**2 <= MOST_CELLS:
+        while steps <= self.most_steps and links * steps**2 <= MOST_ENDS:
             yield steps
             if not large and steps == self.least_steps and not self.grid.columns:
                 yield 0
@@ -239,7 +243,7 @@ class _Run:
         rounds = ROUNDS_OF_STEP // 2 * (4 + steps)
         most = min(self.most_chunks, max(self.network.least_chunks, int(rounds / packing.value)))
         self._dealt[steps] = self._dealt.get(steps, 0) + 1
-        dealt = deal(packing, most, known, self.turn.until.sooner(_DEAL_SECONDS))
+        dealt = deal(packing, most, known, self.turn.until.sooner(3 * _LEAST_SECONDS))
         if dealt is None:
             return
         self.best[steps] = dealt.bandwidth
@@ -292,7 +296,7 @@ class _Run:
         yield from self._of_family(packing, trees)
         if not packing.shared():
             return
-        part = self.turn.until.sooner(_DEAL_SECONDS / 2)
+        part = self.turn.until.sooner(1.5 * _LEAST_SECONDS)
         chunks = int((self.turn.limits.max_chunks or self.in_waves) * self.per)
         for found in waves(packing, chunks, self.turn.limits.max_steps, part):
             algorithm = found.algorithm

@@ -28,6 +28,7 @@ import numpy as np
 from syncoll.arrays import BoolArray, IntArray
 from syncoll.deadline import NEVER
 from syncoll.model import Topology
+from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.symmetry import free_symmetry
 from syncoll.symmetry.orbits import link_orbits
 from syncoll.symmetry.products import Product, find_products
@@ -38,21 +39,23 @@ from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS
 __all__ = ["everywhere", "exchanges"]
 
 _ALL_ORDERS = 3
-"""Up to this many dimensions all orders are tried; otherwise one that begins with each."""
+"""Up to this many dimensions all orders are tried; otherwise one that begins with each.  Limits
+work."""
 
-_PRIORITIES, _MANY_PAIRS = 16, 1 << 18
+_PRIORITIES, _MANY_PAIRS = 16, MOST_CELLS >> 3
 """Random orders of the links of a topology that is no product, and the limit on pairs of nodes in
-all of these orders together."""
+all of these orders together; limits work."""
 
-_MOST_STAGES, _MOST_TRIED = 16, 1 << 32
-"""Sequences of kinds of links, one a step, that are tried; and times the cube of the nodes."""
+_MOST_STAGES, _MOST_TRIED = 16, MOST_CELLS << 11
+"""Sequences of kinds of links, one a step, that are tried; and times the cube of the nodes;
+limits work."""
 
 _SYMMETRY_SECONDS = 0.5
 """Seconds for the search of that group."""
 
-_MOST_NODES, _MOST_CORES, _MOST_SENT = 256, 512, 1 << 20
+_MOST_NODES, _MOST_CORES, _MOST_SENT = 256, 512, MOST_CELLS >> 1
 """Limits for cores of some nodes: nodes of the topology, number of cores, and sends times nodes of
-each exchange that packings choose from."""
+each exchange that packings choose from; they limit memory."""
 
 
 def everywhere(topology: Topology) -> Iterator[Core]:

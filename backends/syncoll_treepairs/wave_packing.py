@@ -32,7 +32,7 @@ _TUNING = Tuning(kept=0.7, gain=1e-4, patience=10, complete=False)
 """Chosen by row mi250(boxes=2,gpus=8) of benchmarks/results/allreduce.md."""
 
 _ROOTS = 48
-"""Roots that are looked at in a turn; the pairs of the cheaper half of them are added."""
+"""Roots that are looked at in a turn, of which the cheaper half is added; limits work."""
 
 
 class WavePacking(AllreducePacking):
@@ -52,10 +52,7 @@ class WavePacking(AllreducePacking):
         self, network: AllreduceNetwork, most_depth: int | None, *, most_links: int | None = None
     ) -> None:
         self.pair_finder = _RootedPairs(network, most_depth, most_links)
-        least, order = network.least, network.order
-        super().__init__(
-            network, [1.0], 1, self.pair_finder, _TUNING, chunks=order, least=least, timeless=True
-        )
+        super().__init__(network, 1, self.pair_finder, _TUNING, timeless=True)
 
     def pack_combs(self, until: Deadline) -> None:
         """Packs combs, if the links form a grid."""

@@ -34,7 +34,7 @@ _LEAST_GAIN, _NEAR = 0.995, 1.01
 waves are tried each time.  Row mesh(6,6) of benchmarks/results/allreduce.md."""
 
 _LEAST_WAVES = 256
-"""A wave has at most this part of the chunks that there may be."""
+"""A wave has at most this part of the chunks that there may be; limits memory."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Carriers, OrbitAlgorithm, Topology
+from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.packing.master import Master
 from syncoll.packing.whole_chunks import (
     KIND,
@@ -37,7 +38,7 @@ __all__ = [
 _CHOICE = 160
 """Pairs to choose from, including some without a share; limits work."""
 
-MOST_TRIED = 4096
+MOST_TRIED = MOST_CELLS >> 9
 """Numbers of chunks that are looked at, in units; limits work."""
 
 

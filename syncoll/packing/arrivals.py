@@ -23,8 +23,8 @@ _IMPOSSIBLE = 1e5
 for a descent that begins with some."""
 
 MOST_CELLS = 1 << 21
-"""Trees times links times steps that are looked at together; limits memory.  Half of it is worth
-while in one turn of column generation."""
+"""Trees times links times steps that are looked at together; limits memory, and is the unit of all
+such limits of packings.  Half of it is worth while in one turn of column generation."""
 
 _MOST_TURNS = 10
 """Arrivals that may change in one descent, for each node; limits work."""

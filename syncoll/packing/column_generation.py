@@ -101,7 +101,6 @@ class Packing(Generic[C]):
         oracle: finds columns.
         tuning: how prices move.
         chunks: what all demands together have; `value` is for each of them.
-        least: a lower bound on `value`.
         rounds: see `Master`.
         timeless: whether a load counts alike in any step: the packings then take the time that
             many chunks in a row take, and oracles see a single step.
@@ -123,14 +122,13 @@ class Packing(Generic[C]):
         tuning: Tuning,
         *,
         chunks: int = 1,
-        least: float = 0.0,
         rounds: Sequence[Fraction] | None = None,
         timeless: bool = False,
         prices: FloatArray | None = None,
     ) -> None:
         self.network, self.steps, self.oracle = network, steps, oracle
         self.master = Master(network.rate, counts, 1 if timeless else steps, rounds=rounds)
-        self.estimate = least
+        self.estimate = 0.0
         self.columns: list[C] = []
         self.rested, self.feasible = False, True
         self._tuning, self._chunks, self._timeless = tuning, chunks, timeless

@@ -23,19 +23,22 @@ __all__ = ["ChunkMoves"]
 NarrowArray = npt.NDArray[np.float32]
 
 _TINY = 1e-3
-"""Less of a round is no overload: what comes of it is counted anew in whole numbers."""
+"""Less of a round is no overload, which 32 bits tell from noise; all is counted anew in whole
+numbers."""
 
 _TIGHT = 0.8
-"""Cells that are loaded by less than this part of their rounds are not watched."""
+"""Cells that are loaded by less than this part of their rounds are not watched; limits memory."""
 
 _FRUITLESS = 20
-"""After so many trees in a row that nothing can be taken from, a step gets a round more."""
+"""After so many trees in a row that nothing can be taken from, a step gets a round more; limits
+work."""
 
 _RESTS = 3
-"""So many moves a chunk stays where it was put."""
+"""So many moves a chunk stays where it was put, against cycles; row torus(8,8) allgather of
+benchmarks/results/scale.md."""
 
 _MOST_LOOKED_AT = 600
-"""Trees to which a chunk may move, drawn at random where there are more."""
+"""Trees to which a chunk may move, drawn at random where there are more; limits work."""
 
 
 class ChunkMoves:

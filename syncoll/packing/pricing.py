@@ -28,7 +28,8 @@ _BATCH = 4
 so many trees are made from nothing.  Row torus(8,8) allgather of benchmarks/results/scale.md."""
 
 _CHANGED = (0.0, 0.1, 0.2)
-"""Which part of their arrivals is changed at random before, in turn."""
+"""Which part of their arrivals is changed at random before, in turn.  Row torus(8,8) allgather of
+benchmarks/results/scale.md."""
 
 _RETIMED = 48
 """Known trees that get new steps in a turn, at least two of each demand; a third as many demands

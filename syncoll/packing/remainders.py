@@ -5,17 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from syncoll.arrays import FloatArray, IntArray
+from syncoll.packing.column_generation import TINY
 
 __all__ = ["grouped_remainders", "largest_remainders"]
-
-_NOISE = 1e-9
-"""A share this little below a whole number is one."""
 
 
 def largest_remainders(shares: FloatArray, whole: int) -> IntArray:
     """Whole numbers near shares, ``[T]``, scaled to add up to `whole`."""
     exact = shares * whole / (sum(shares.tolist()) or 1.0)
-    numbers = np.floor(exact + _NOISE).astype(np.int64)
+    numbers = np.floor(exact + TINY).astype(np.int64)
     order = np.argsort(numbers - exact, kind="stable")
     numbers[order[: whole - int(numbers.sum())]] += 1
     numbers[order[0]] += whole - int(numbers.sum())
@@ -33,7 +31,7 @@ def grouped_remainders(
         whole: ``[groups]``.
         ties: ``[T]``, added to remainders to decide between equal ones; None for the order given.
     """
-    numbers = np.floor(shares + _NOISE).astype(np.int64)
+    numbers = np.floor(shares + TINY).astype(np.int64)
     rest = shares - numbers
     missing = whole - np.rint(np.bincount(group, numbers, len(whole))).astype(np.int64)
     order = np.lexsort((-rest if ties is None else -rest - ties, group))

@@ -16,7 +16,8 @@ STRIDES = 4
 each is packed soon then.  Row mesh(8,8) of benchmarks/results/scale.md."""
 
 _WIDEST = 3
-"""A stride is at most this part of S, or 2."""
+"""A stride is at most this part of S, or 2.  These and all below: rows torus(8,8) and mesh(8,8) of
+benchmarks/results/scale.md."""
 
 _CLOSE = 0.0025
 """When R/C is this near to its least, relatively, or two S in a row within four times as much, more
@@ -32,7 +33,7 @@ NEARLY_THERE = 1 + 20 * _CLOSE
 _FIRST_TURNS = 5
 """... up to so many times."""
 
-_WORTH = 0.998
+_WORTH = 1 - 0.8 * _CLOSE
 """More steps are of use when they lower R/C to this part."""
 
 _STEPS_OF_NO_USE = 2

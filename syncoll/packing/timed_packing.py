@@ -24,7 +24,8 @@ _TUNING = Tuning(kept=0.7, gain=5e-4, patience=40)
 """Chosen by row torus(8,8) allgather of benchmarks/results/scale.md."""
 
 _NOISE = 0.5
-"""Prices are raised at random by this part at most, to find trees that are cheap nearby."""
+"""Prices are raised at random by this part at most, to find trees that are cheap nearby.
+Row mesh(8,8) of benchmarks/results/scale.md."""
 
 
 class TimedPacking(Packing[TimedTree]):

@@ -24,7 +24,7 @@ from syncoll.packing.problem import TreeDemand
 
 __all__ = ["Send", "TimedTree", "TreeFinder", "of_use"]
 
-_TIES = 1e-7
+_TIES = 100 * TINY
 """Random prices, relative to the largest, that decide between equal ones: sends are never free."""
 
 Send = tuple[int, int]

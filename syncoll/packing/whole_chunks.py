@@ -23,6 +23,7 @@ from syncoll.arrays import FloatArray, IntArray
 from syncoll.clock import took
 from syncoll.deadline import Deadline
 from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
+from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.packing.column_generation import TINY, C
 from syncoll.packing.local_search import ChunkMoves
 from syncoll.packing.remainders import largest_remainders
@@ -63,14 +64,16 @@ FINE = 4
 have twice its sends and more.  Row torus(8,8) allgather of benchmarks/results/scale.md."""
 
 _MANY_ROUNDS = 20
-"""Average rounds of a step from which on each step needs about half a round more."""
+"""Average rounds of a step from which on each step needs about half a round more.  This, the sums
+that are tried and how near is near enough: row torus(8,8) allgather of benchmarks/results/scale.md.
+"""
 
 KIND, KINDEST = 64, 6
 """Large C that are tried for what rounding loses, and how many are dealt: row mi250(boxes=2)
 allgather of benchmarks/results/scale.md."""
 
 _TOTALS = 2
-"""Sums of whole rounds that are tried."""
+"""Sums of whole rounds that are tried; limits work."""
 
 _GOOD = 1.003
 """A result this near to the promise is not improved."""
@@ -81,9 +84,9 @@ _ENRICHED = 20
 WHOLE = 1e-6
 """Tolerance of whole numbers; noise of the linear program is smaller."""
 
-_FEW_ROUNDS, _FEW_ENTRIES = 200, 1 << 15
+_FEW_ROUNDS, _FEW_ENTRIES = 200, MOST_CELLS >> 6
 """Where there are more rounds, or columns load more bounds in steps together, CP-SAT finds nothing
-better at once."""
+better at once; limits work."""
 
 _NEARLY = 0.01
 """A packing may overload its rounds by this part: whole numbers of chunks may fit all the same."""
