@@ -14,6 +14,7 @@ from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Carriers, OrbitAlgorithm, Topology
 from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.packing.master import Master
+from syncoll.packing.network import OrbitNetwork
 from syncoll.packing.whole_chunks import (
     KIND,
     KINDEST,
@@ -22,6 +23,7 @@ from syncoll.packing.whole_chunks import (
     ColumnChoice,
     DealtChunks,
 )
+from syncoll.symmetry import FreeGroup
 from syncoll_treepairs.network import AllreduceNetwork
 from syncoll_treepairs.pairs import AllreducePacking, Pair
 
@@ -112,20 +114,16 @@ def few_chunks(
         until: deadline; the answer is None without an optimum by then.
     """
     steps = 1 + max(int(pair.steps[-1]) for pair in pairs)
-    count, links = len(pairs), len(topology.links)
-    sends = [np.bincount(p.links * steps + p.steps, minlength=links * steps) for p in pairs]
-    on_links = np.stack(sends).reshape(count, links, steps)
-    loads = np.stack([on_links[:, some].sum(axis=1) for some in topology.bound_links], axis=1)
-    rates = [bound.chunks_per_round for bound in topology.bounds]
-    rounds = loads / np.array([float(rate) for rate in rates])[:, None]
-    alike = np.unique(np.moveaxis(rounds, 1, 0).reshape(len(rates), -1), axis=0)
-    alike = alike.reshape(-1, count, steps)
+    network = OrbitNetwork(topology, FreeGroup.trivial(topology.num_nodes))
+    loads = np.stack([network.load(pair.links, pair.steps, steps) for pair in pairs])
+    rounds = np.moveaxis(loads / network.rate[:, None], 1, 0)
+    alike = np.unique(rounds.reshape(len(rounds), -1), axis=0).reshape(-1, len(pairs), steps)
     master = Master(np.ones(len(alike)), [1.0], steps)
-    for i in range(count):
+    for i in range(len(pairs)):
         master.add(0, alike[:, i])
     if master.solve(until.left()) is None:
         return None
-    choice = ColumnChoice(rates, [1], [count], pairs, master.shares, loads)
+    choice = ColumnChoice(network.exact_rate, [1], [len(pairs)], pairs, master.shares, loads)
     return _least_lost(choice, range(stride, most + 1, stride), 1)
 
 

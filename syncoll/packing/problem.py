@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from syncoll.arrays import BoolArray
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, RelationTable, Topology
@@ -88,25 +88,14 @@ class PackingProblem(OrbitNetwork):
         room = np.array([single[list(links)].sum() for links in self.topology.in_links])
         return float((needed / np.maximum(np.minimum(room, whole), 1e-12)).max())
 
-    def _demands(self, table: RelationTable) -> list[TreeDemand]:
+    def _demands(self, table: RelationTable) -> Iterator[TreeDemand]:
         """One demand of each orbit: its chunks start at nodes that stand for theirs."""
-        kept: BoolArray = np.ones(len(table.pre), dtype=bool)
+        needs = RelationTable(table.pre, table.post & ~table.pre)
+        standing = np.ones(self.num_nodes, dtype=bool)
         if self.group.order > 1:
-            standing = np.zeros(self.num_nodes, dtype=bool)
-            standing[self.group.representatives] = True
-            kept = np.asarray((table.pre & standing).any(axis=1))
-        count: dict[tuple[bytes, bytes], int] = {}
-        pre, post = table.pre[kept], (table.post & ~table.pre)[kept]
-        packed = np.packbits(pre, axis=1), np.packbits(post, axis=1)
-        for one, two in zip(*packed, strict=True):
-            key = one.tobytes(), two.tobytes()
-            count[key] = count.get(key, 0) + 1
-        return [
-            TreeDemand(self._nodes(one), self._nodes(two), number)
-            for (one, two), number in count.items()
-            if any(two)
-        ]
-
-    def _nodes(self, packed: bytes) -> tuple[int, ...]:
-        bits = np.unpackbits(np.frombuffer(packed, dtype=np.uint8), count=self.num_nodes)
-        return tuple(np.flatnonzero(bits).tolist())
+            standing = np.isin(np.arange(self.num_nodes), self.group.representatives)
+        _, first, counts = np.unique(needs.kind, return_index=True, return_counts=True)
+        for chunk, count in sorted(zip(first.tolist(), counts.tolist(), strict=True)):
+            sources, others = (np.flatnonzero(row[chunk]) for row in (needs.pre, needs.post))
+            if len(others) and standing[sources].any():
+                yield TreeDemand(tuple(sources.tolist()), tuple(others.tolist()), count)

@@ -89,17 +89,16 @@ class TimedPacking(Packing[TimedTree]):
         Args:
             most: trees for all demands together, beyond those with a share.
         """
-        found: list[list[tuple[TimedTree, float]]] = [[] for _ in self.problem.demands]
         # Trees that were added since the program was solved have no share yet.
         shares = np.zeros(len(self.columns))
         shares[: len(self.master.shares)] = self.master.shares
         # Of those without a share the last ones come first: prices have changed little since then.
-        for i in range(len(shares) - 1, -1, -1):
-            found[self.master.demands[i]].append((self.columns[i], float(shares[i])))
-        few = max(2, most // max(1, len(found)))
+        demands, last = np.array(self.master.demands, dtype=np.int64), -np.arange(len(shares))
+        order = np.lexsort((last, -shares, demands))
+        sizes = np.bincount(demands, minlength=len(self.problem.demands))
+        few = max(2, most // max(1, len(sizes)))
         kept = []
-        for trees in found:
-            trees.sort(key=lambda item: -item[1])
-            shared = sum(share > TINY for _, share in trees)
-            kept.append(trees[: max(shared, min(few, len(trees)))])
+        for own in np.split(order, np.cumsum(sizes)[:-1]):
+            used = own[: max(few, np.count_nonzero(shares[own] > TINY))]
+            kept.append([(self.columns[i], float(shares[i])) for i in used.tolist()])
         return kept
