@@ -294,3 +294,19 @@ def test_trees_of_an_algorithm_are_a_warm_start(monkeypatch: pytest.MonkeyPatch)
         assert found[0] == 1
         counts.append(len(asks))
     assert counts[1] <= counts[0]
+
+
+def test_looking_for_trees_counts_as_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    topology, needs = ring(6), demands(allgather().tabulate(6, 1))
+    asks = []
+    usual = trees_module.cheapest_tree
+
+    def long(*arguments: Any) -> Any:
+        asks.append(usual(*arguments))
+        asks[-1].sums = 10**9
+        return asks[-1]
+
+    monkeypatch.setattr(trees_module, "cheapest_tree", long)
+    with counting():
+        find_tree_prices(topology, needs, 3, Deadline.after(1.0))
+    assert len(asks) == 1
