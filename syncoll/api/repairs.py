@@ -29,9 +29,15 @@ from syncoll.ledger import Observer, SearchRequest
 from syncoll.model import Collective, Instance
 from syncoll.pages.repair import repair_page, survey_page
 from syncoll.repairing.cost_delta import Repair
-from syncoll.repairing.failures import FailureKind
 from syncoll.repairing.fewer_nodes import left
-from syncoll.repairing.survey import COLUMNS, Survey, SurveyWork, rows, survey as repair_each
+from syncoll.repairing.survey import (
+    COLUMNS,
+    FailureKind,
+    Survey,
+    SurveyWork,
+    rows,
+    survey as repair_each,
+)
 from syncoll.repairing.warm_start_seeds import warm_start_seeds
 from syncoll.results import Frontier
 from syncoll.session import Session

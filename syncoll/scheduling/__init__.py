@@ -12,8 +12,8 @@ send goes in which step.  In reading order:
 - ``windows``: lower bounds on R, and the round budgets that respect them.
 - ``list_scheduler``: a plan for given budgets and priorities, fast at any size.
 - ``step_program``: the plan of the fewest rounds, by integer programming, at moderate size.
-- ``timetable``: a plan for paths, fast for very many.
-- ``best_responses``: better times for each, where they are too different.
+- ``timetable``: a plan for paths, fast for very many, and better times for each where they are too
+  different.
 - ``assignment``: chooses between the two, and what to try.
 - ``schedule``: which S and which numbers of segments are tried; plans become algorithms.
 - ``waves``: the same again in every step, for every number of times.

@@ -19,8 +19,7 @@ from syncoll.deadline import NEVER
 from syncoll.documents.folder import FrontierFolder
 from syncoll.model import Topology
 from syncoll.repairing import survey as surveys
-from syncoll.repairing.failures import FailureKind, single_failures
-from syncoll.repairing.survey import Surveyed
+from syncoll.repairing.survey import FailureKind, Surveyed, single_failures
 from syncoll.results import Frontier
 from syncoll.session import Session
 from syncoll.spec.damages import parse_damage
