@@ -10,10 +10,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.deadline import NEVER, Deadline
+from syncoll.deadline import NEVER
 from syncoll.model import Collective, Topology
 from syncoll.packing.whole_chunks import ROUNDS_OF_STEP, DealtChunks
-from syncoll.plugins import OptionValue, Proposal, SeedLimits
+from syncoll.plugins import OptionValue, Proposal
 from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.results import Family
 from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS, MOST_ENDS, chunks_of, fits
@@ -76,10 +76,9 @@ class TreePairSeed(ResumingSeed):
         limits, in_waves = turn.limits, int(options["chunks"])
         nodes = topology.num_nodes
         multiple, per = chunks_of(topology, collective)
-        known = fewest_steps(topology, limits, multiple, per, turn.until)  # see `ExchangeSeed`
+        known = fewest_steps(topology, collective, turn)  # see `ExchangeSeed`
         if known is not None:
-            algorithm = own_sends(topology, known).tightened(topology)
-            yield Proposal(int(known.chunks / per), algorithm, "an exchange of all nodes")
+            yield known
         network = AllreduceNetwork(topology, NEVER.working(4 * _LEAST_SECONDS), multiple)
         sends = 2 * nodes + max((len(core.sends) for core in network.exchanges), default=0)
         most = min(
@@ -89,7 +88,7 @@ class TreePairSeed(ResumingSeed):
         if most >= network.least_chunks:
             run = _Run(network, collective, per, turn, most, in_waves)
             if known is not None:
-                run.best[run.least_steps] = known.bandwidth
+                run.best[run.least_steps] = Fraction(known.algorithm.rounds, known.chunks) / per
             yield from run.proposals()
 
 
@@ -109,32 +108,27 @@ class ExchangeSeed(ResumingSeed):
         options: Mapping[str, OptionValue],
     ) -> Proposals:
         """See `ResumingSeed`."""
-        multiple, per = chunks_of(topology, collective)
-        dealt = fewest_steps(topology, turn.limits, multiple, per, turn.until)
-        if dealt is not None:
-            algorithm = own_sends(topology, dealt).tightened(topology)
-            note = "all nodes exchange along shortest paths"
-            yield Proposal(int(dealt.chunks / per), algorithm, note)
+        found = fewest_steps(topology, collective, turn)
+        if found is not None:
+            yield found
 
 
-def fewest_steps(
-    topology: Topology, limits: SeedLimits, multiple: int, per: Fraction, until: Deadline
-) -> DealtChunks[Pair] | None:
-    """Exchanges of all nodes; None where they have too many sends or the limits allow none.
-
-    Args:
-        multiple: the number of chunks is a multiple of it.
-        per: chunks of the collective per unit of C.
-        until: deadline; the best result so far is returned.
-    """
-    if limits.max_steps is not None and limits.max_steps < topology.distances.max():
+def fewest_steps(topology: Topology, collective: Collective, turn: Turn) -> Proposal | None:
+    """Exchanges of all nodes; None where they have too many sends or the limits allow none."""
+    multiple, per = chunks_of(topology, collective)
+    limits, nodes = turn.limits, topology.num_nodes
+    if not limits.allow(steps=int(topology.distances.max())):
         return None
     pairs = [Pair(core.sends, core, core.steps) for core in everywhere(topology)]
     if not pairs:
         return None
-    room = MOST_CONTRIBUTIONS // max(len(pair.sends) * topology.num_nodes for pair in pairs)
+    room = MOST_CONTRIBUTIONS // max(len(pair.sends) * nodes for pair in pairs)
     most = min(room, int((limits.max_chunks or _MOST_CHUNKS) * per), _MOST_CHUNKS * multiple)
-    return few_chunks(topology, pairs, most, multiple, until)
+    dealt = few_chunks(topology, pairs, most, multiple, turn.until)
+    if dealt is None:
+        return None
+    algorithm = own_sends(topology, dealt).tightened(topology)
+    return Proposal(int(dealt.chunks / per), algorithm, "all nodes exchange along shortest paths")
 
 
 class _Run:

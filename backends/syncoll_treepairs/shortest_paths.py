@@ -20,7 +20,6 @@ the groups, between them, and within them again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from itertools import permutations, product
 
 import numpy as np
@@ -146,15 +145,11 @@ def _link_kinds(topology: Topology) -> IntArray:
     """``[L]``: links of the same bandwidths whose ends have as many neighbours in common."""
     near = (topology.distances == 1).astype(np.float32)
     common = near @ near
-    rates: list[list[Fraction]] = [[] for _ in topology.links]
-    for bound, links in zip(topology.bounds, topology.bound_links, strict=True):
-        for link in links.tolist():
-            rates[link].append(bound.chunks_per_round)
     number: dict[tuple[object, ...], int] = {}
-    found = [
-        number.setdefault((int(common[a, b]), *sorted(some)), len(number))
-        for (a, b), some in zip(topology.links, rates, strict=True)
-    ]
+    found = []
+    for (a, b), bounds in zip(topology.links, topology.link_bounds, strict=True):
+        rates = sorted(topology.bounds[i].chunks_per_round for i in bounds)
+        found.append(number.setdefault((int(common[a, b]), *rates), len(number)))
     return np.array(found, dtype=np.int64)
 
 
