@@ -9,7 +9,7 @@ where a copy costs only the links behind the switch.  Most trees begin with a pa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -22,11 +22,11 @@ from syncoll.packing.network import Links
 from syncoll.packing.problem import TreeDemand
 from syncoll.packing.trees import Send, TimedTree, TreeFinder
 from syncoll.packing.whole_chunks import ColumnChoice, DealtChunks
-from syncoll.plugins import Proposal, SeedLimits
-from syncoll.plugins.turns import Turn
+from syncoll.plugins import Proposal
+from syncoll.plugins.turns import Proposals, Turn
 from syncoll.scheduling import StreamClass
 
-__all__ = ["PART", "FewSteps", "TimedForest"]
+__all__ = ["PART", "TimedForest", "few_steps"]
 
 _TUNING = Tuning(kept=0.0, gain=1e-4, patience=6, complete=False)
 """Chosen by row dgx_h100(boxes=4) allgather of benchmarks/results/scale.md."""
@@ -52,61 +52,46 @@ _SLACK = Fraction(2, 1000)
 """Twice as many chunks are not worth so small a part."""
 
 
-class FewSteps:
+def few_steps(topology: Topology, collective: Collective, turn: Turn) -> Proposals:
     """Algorithms of the fewest steps, and of some more, which become better in turns.
 
-    There are none where chunks do not all start and end alike, on large machines, and if `idle`.
+    Each is better than all of as many steps before.  There are none where chunks do not all start
+    and end alike, nor on large machines.
     """
-
-    def __init__(
-        self, topology: Topology, collective: Collective, limits: SeedLimits, *, idle: bool
-    ) -> None:
-        self._topology, self._collective = topology, collective
-        self._max_rounds = limits.max_rounds
-        self._forests: list[TimedForest] = []
-        self._least: dict[int, Fraction] = {}
-        nodes = topology.num_nodes
-        unit = None if idle else collective.least_chunks(nodes)
-        if unit is None or len(topology.links) * nodes > _MOST_CELLS:
-            return
-        kinds = StreamClass.of(collective.tabulate(nodes, unit))
-        most = min(_MOST_CHUNKS, limits.max_chunks or _MOST_CHUNKS)
-        if len(kinds) != 1 or unit > most:
-            return
-        (kind,) = kinds
-        self._unit, self._each, self._most = unit, len(kind.chunks), most // unit
-        fewest = int(topology.distances[kind.starts][:, kind.needed].min(axis=0).max())
-        last = fewest + _MORE_STEPS
-        last = last if limits.max_steps is None else min(last, limits.max_steps)
-        self._forests = [TimedForest(topology, kind, steps) for steps in range(fewest, last + 1)]
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing better is to be expected."""
-        return all(forest.settled for forest in self._forests)
-
-    def turn(self, turn: Turn) -> Iterator[Proposal]:
-        """What is better than all of as many steps before; each has a part of the time."""
-        for forest in [forest for forest in self._forests if not forest.settled]:
+    nodes, limits = topology.num_nodes, turn.limits
+    unit = collective.least_chunks(nodes)
+    if unit is None or len(topology.links) * nodes > _MOST_CELLS:
+        return
+    kinds = StreamClass.of(collective.tabulate(nodes, unit))
+    most = min(_MOST_CHUNKS, limits.max_chunks or _MOST_CHUNKS)
+    if len(kinds) != 1 or unit > most:
+        return
+    (kind,), each = kinds, len(kinds[0].chunks)
+    fewest = int(topology.distances[kind.starts][:, kind.needed].min(axis=0).max())
+    last = min(fewest + _MORE_STEPS, limits.max_steps or fewest + _MORE_STEPS)
+    forests = [TimedForest(topology, kind, steps) for steps in range(fewest, last + 1)]
+    best: dict[int, Fraction] = {}
+    while forests:
+        for forest in forests:
             if turn.is_over:
-                return
-            dealt = forest.packed(turn.part(PART), self._each, self._most)
-            if dealt is None:
+                break
+            dealt = forest.packed(turn.part(PART), each, most // unit)
+            chunks = 0 if dealt is None else unit * (dealt.chunks // each)
+            if dealt is None or not collective.admits(nodes, chunks):
                 continue
-            chunks = self._unit * (dealt.chunks // self._each)
-            nodes = self._topology.num_nodes
-            if not self._collective.admits(nodes, chunks):
-                continue
-            (own,) = StreamClass.of(self._collective.tabulate(nodes, chunks))
+            (own,) = StreamClass.of(collective.tabulate(nodes, chunks))
             algorithm = forest.algorithm(dealt, own.chunks)
             cost = Fraction(algorithm.rounds, chunks)
-            if self._max_rounds is not None and algorithm.rounds > self._max_rounds:
+            if not limits.allow(rounds=algorithm.rounds) or cost >= best.get(
+                forest.steps, cost + 1
+            ):
                 continue
-            if forest.steps not in self._least or cost < self._least[forest.steps]:
-                self._least[forest.steps] = cost
-                yield Proposal(
-                    chunks, algorithm, f"{len(dealt.columns[0])} trees for {algorithm.steps} steps"
-                )
+            best[forest.steps] = cost
+            note = f"{len(dealt.columns[0])} trees for {algorithm.steps} steps"
+            yield Proposal(chunks, algorithm, note)
+        forests = [forest for forest in forests if not forest.settled]
+        if forests:
+            yield None
 
 
 class _CopyingNetwork:

@@ -25,7 +25,7 @@ from syncoll.scheduling.packing import TreePacking
 from syncoll.trust.forest import verify_forest
 from syncoll_forestcoll.branching import branching, with_direct_copies
 from syncoll_forestcoll.collectives import weighted_broadcast
-from syncoll_forestcoll.few_steps import PART, FewSteps
+from syncoll_forestcoll.few_steps import PART, few_steps
 from syncoll_forestcoll.shortening import shortened
 
 __all__ = ["ForestSeed", "best_waves", "fits"]
@@ -125,9 +125,9 @@ class ForestSeed(ResumingSeed):
         everything = limits.deadline()  # the first algorithm may take all of it
         found: list[tuple[int, Fraction]] = []
         fruitless: set[int] = set()
-        few = FewSteps(
-            topology, collective, limits, idle=bool(fixed_k) or not topology.counts_copies
-        )
+        few: Proposals = iter(())
+        if topology.counts_copies and not fixed_k:
+            few = few_steps(topology, collective, turn)
         if topology.counts_copies:  # elsewhere seed `pipelines` has waves of better trees
             trees = forests.of(ks[-1])
             family = best_waves(topology, collective, trees, limits.max_chunks) if trees else None
@@ -137,8 +137,12 @@ class ForestSeed(ResumingSeed):
                 first = family.member(family.first)
                 note = f"k = {ks[-1]}, waves"
                 yield Proposal(first.chunks, first.algorithm, note, family)
-        while shapes or not few.ended:
-            for made in few.turn(turn):
+        going = True
+        while shapes or going:
+            going = False
+            for made in few:
+                if going := made is None:
+                    break
                 found.append((made.algorithm.steps, Fraction(made.algorithm.rounds, made.chunks)))
                 yield made
             later: list[tuple[int, int]] = []
@@ -163,7 +167,7 @@ class ForestSeed(ResumingSeed):
                 if until.passed or k in forests.unfinished:
                     later.append((k, segments))
             shapes = later
-            if shapes or not few.ended:
+            if shapes or going:
                 yield None
                 forests.go_on()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator
 from fractions import Fraction
@@ -19,7 +20,7 @@ from syncoll.plugins.turns import Turn
 from syncoll.routing import as_topology
 from syncoll.scheduling import StreamClass
 from syncoll.trust import require_valid
-from syncoll_forestcoll.few_steps import FewSteps, TimedForest
+from syncoll_forestcoll.few_steps import TimedForest, few_steps
 from tests.forestcoll.test_branching import boxes, fabric_of, nvls
 from tests.forestcoll.test_seed_copies import SPECS
 
@@ -89,10 +90,21 @@ def test_two_boxes_in_three_steps_come_to_what_is_proved() -> None:
 @pytest.mark.usefixtures("counted_work")
 def test_it_becomes_better_in_turns_and_ends() -> None:
     topology, asked = as_topology(boxes(4)), SPECS.collective("broadcast")
-    few = FewSteps(topology, asked, SeedLimits(), idle=False)
+
+    def limits() -> SeedLimits:
+        return SeedLimits(until=Deadline.after(0.04))
+
+    turn = Turn(limits())
+    going = turn.run(few_steps(topology, asked, turn))
     best: dict[int, Fraction] = {}
-    for _ in range(60):
-        for one in few.turn(Turn(SeedLimits(until=Deadline.after(0.04)))):
+    turns = 1
+    one = next(going)
+    with contextlib.suppress(StopIteration):
+        while turns < 60:
+            if one is None:
+                turns += 1
+                one = going.send(limits())
+                continue
             algorithm = one.algorithm
             cost = Fraction(algorithm.rounds, one.chunks)
             assert algorithm.steps not in best or cost < best[algorithm.steps]
@@ -101,24 +113,18 @@ def test_it_becomes_better_in_turns_and_ends() -> None:
                 topology, chunks=one.chunks, steps=algorithm.steps, rounds=algorithm.rounds
             )
             require_valid(instance, algorithm)
-        if few.ended:
-            break
-    assert few.ended
+            one = next(going)
+    assert 1 < turns < 60
     assert sorted(best) == [2, 3, 4]
     assert best[2] > best[3] > best[4]
-    assert not list(few.turn(Turn(SeedLimits())))
 
 
 def test_limits_and_what_it_is_not_for() -> None:
     topology, asked = as_topology(boxes(2)), SPECS.collective("broadcast")
     for limits in (SeedLimits(max_steps=2), SeedLimits(max_chunks=2), SeedLimits(max_rounds=2)):
-        for one in FewSteps(topology, asked, limits, idle=False).turn(Turn(SeedLimits())):
+        for one in itertools.takewhile(bool, few_steps(topology, asked, Turn(limits))):
+            assert one is not None
             assert one.algorithm.steps <= (limits.max_steps or 9)
             assert one.algorithm.rounds <= (limits.max_rounds or 999)
             assert one.chunks <= (limits.max_chunks or 999)
-    for few in (
-        FewSteps(topology, asked, SeedLimits(), idle=True),
-        FewSteps(topology, SPECS.collective("allgather"), SeedLimits(), idle=False),
-    ):
-        assert few.ended
-        assert not list(few.turn(Turn(SeedLimits())))
+    assert not list(few_steps(topology, SPECS.collective("allgather"), Turn(SeedLimits())))
