@@ -70,9 +70,7 @@ class SeparateStep:
 class NodeArrivals:
     """The chunks that arrive at one node in one step.
 
-    Args:
-        rates: chunks per round of each link of the reception.
-        total: chunks per round of all of them together; None for no such bound.
+    Its links carry so many chunks per round each, and so many in `total`, unless that is None.
     """
 
     reception: Reception

@@ -37,7 +37,7 @@ class _Place:
 
 
 class Router:
-    """Turns logical sends into algorithms on one topology, until a deadline."""
+    """Turns logical sends, rows (chunk, source, destination, logical step), into algorithms."""
 
     def __init__(self, topology: Topology, deadline: Deadline = NEVER) -> None:
         self._topology, self._deadline = topology, deadline
@@ -52,11 +52,7 @@ class Router:
     def algorithm(
         self, demand: ClassicDemand, logical: IntArray, carried: BoolArray | None = None
     ) -> Algorithm:
-        """The algorithm that makes these sends.
-
-        Args:
-            logical: rows (chunk, source, destination, logical step) between any two nodes.
-            carried: the contributions of each send, for a combining collective.
+        """The algorithm of logical sends, with contributions where a collective combines.
 
         Raises:
             OutOfTimeError: past the deadline.
@@ -78,11 +74,7 @@ class Router:
         return algorithm.tightened(self._topology)
 
     def routed(self, logical: IntArray) -> tuple[IntArray, IntArray]:
-        """Sends over links in renumbered steps, and for each the row of `logical` that it serves.
-
-        Raises:
-            OutOfTimeError: past the deadline.
-        """
+        """Sends over links in new steps, and for each the row of `logical` that it serves."""
         distances = self._topology.distances[logical[:, 1], logical[:, 2]]
         order = np.lexsort([-distances, logical[:, 3]])
         starts = np.searchsorted(logical[order, 3], np.arange(logical[:, 3].max() + 2)).tolist()

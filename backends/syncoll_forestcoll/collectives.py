@@ -145,17 +145,14 @@ def weighted_broadcast(
     fixed_k: int | None = None,
     guess: bool = True,
 ) -> ForestPlan:
-    """The optimal forest when each node broadcasts a share of its own size.
+    """The optimal forest when each compute node broadcasts a share of its own size, see `plans`.
 
     Args:
-        fabric: its switches must receive as much bandwidth as they send, or copy.
-        weights: the size of each compute node's share.
         fixed_k: trees for a weight of 1; by default as many as the optimum needs.
         guess: try balanced guesses for switches before exact splitting.
 
     Raises:
         ModelError: see `plans`; also if the weights are not P integers from 0.
-        UsageError: see `plans`.
     """
     seconds: dict[str, float] = {}
     clock = _Clock(seconds)

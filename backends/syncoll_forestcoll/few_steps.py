@@ -122,15 +122,7 @@ class _CopyingNetwork:
 
 
 class TimedForest:
-    """The best trees of one class of chunks in S steps, an oracle of its packing.
-
-    Args:
-        kind: chunks that start at the same nodes and are needed by the same.
-        steps: S, in which every node can be reached.
-
-    Attributes:
-        packing: the fractional packing.
-    """
+    """The best trees of one class of chunks in S steps: an oracle, and its fractional packing."""
 
     def __init__(self, topology: Topology, kind: StreamClass, steps: int) -> None:
         self._network, self.steps = _CopyingNetwork(topology), steps
@@ -148,13 +140,7 @@ class TimedForest:
         return self.packing.rested or not self.packing.feasible
 
     def packed(self, until: Deadline, unit: int, most: int) -> DealtChunks[TimedTree] | None:
-        """Chunks on trees, better with each call; None where there are no trees.
-
-        Args:
-            until: when to be content.
-            unit: chunks come in multiples of it.
-            most: of these multiples.
-        """
+        """At most `most` times `unit` chunks on trees, better with each call; None if none fit."""
         packing = self.packing
         while not self.settled and not (until.passed and packing.columns):
             packing.improve(until)

@@ -30,12 +30,9 @@ Packer = Callable[[Network], ForestPacking]
 
 
 def pack_by_groups(network: Network, groups: Groups, pack: Packer) -> ForestPacking:
-    """Packs the graph of groups and every group, and glues the results.
+    """Packs the graph of groups and every group on physical paths, and glues the results.
 
-    Args:
-        network: one without switches.
-        groups: a partition of its terminals into tight, robust and single ones.
-        pack: packs a smaller network, on physical paths.
+    The groups, tight, robust or single, partition the terminals of a network without switches.
     """
     outer = pack(network.quotient(groups)[0])
     arcs: list[Arc] = [

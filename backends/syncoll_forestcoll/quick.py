@@ -23,14 +23,7 @@ _Path = tuple[int, ...]
 
 
 def quick_forest(fabric: Fabric, weights: Sequence[int]) -> Forest:
-    """Spanning trees, one for each root, in time linear in their links.
-
-    Args:
-        weights: for each compute node the share of the data that starts there.
-
-    Raises:
-        ModelError: see `check_collective`.
-    """
+    """Spanning trees, one for each root, in time linear in their links; see `check_collective`."""
     weights = check_collective(fabric, weights)
     drawing = _Drawing(fabric)
     roots = [v for v, weight in enumerate(weights) if weight]

@@ -167,10 +167,7 @@ def fewest_steps(
 ) -> TranslatedTrees:
     """The trees with the fewest time steps, then rounds, of all orders that are tried.
 
-    Args:
-        quotients: of one topology, at least one.
-        copies: trees of a node.
-        most_orders: of each quotient; at least one is tried.
+    At least one order of each quotient is tried, for so many copies of the tree of each node.
 
     Raises:
         ModelError: if links with room for a chunk do not lead everywhere.

@@ -50,12 +50,8 @@ def multitree_on_fabric(
         The trees, and for each row of their edges the vertices from the parent to the child.
 
     Args:
-        roots: of each tree; by default one tree at every compute node.
         unit: the bandwidth of a connection; links have ``floor(bandwidth / unit)`` of them.
-        search: one of `SEARCHES`.
-        order: of a vertex's neighbours, a name of `ORDERS`; compute nodes come before switches.
-        turns: one of `TURNS`.
-        until: no time step begins after it.
+        search: one of `SEARCHES`; the others as of `multitree`, but `turns` is not ``any``.
 
     Raises:
         ModelError: on a bad unit, or if a tree cannot reach a node over links with at least one

@@ -39,11 +39,8 @@ def find_waves(
 ) -> tuple[TreeWaves | None, bool]:
     """The best waves of so many trees, rounds and steps (or None), and whether that is proved.
 
-    Args:
-        rounds: q.
-        seconds: of work for the solver.
-        known: a warm start: waves of as many trees in as many steps or one less.
-        until: when to stop, however little work was done.
+    Limits are those of `find_trees`; the known waves of as many trees in as many steps, or one
+    less, are a warm start.
     """
     model = _Model(topology, root, chunks, rounds, depth)
     if known is not None:
