@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import lcm
 
 import numpy as np
@@ -100,36 +101,25 @@ def _ring(ask: Ask) -> Iterator[Proposal]:
 
 
 def _on_rings(ask: Ask, found: RingSet) -> Iterator[Proposal]:
+    rooted = ask.least.one_source is not None
     best = "; no set has more a round" if found.proved else ""
-
-    def one_way(used: int) -> str:
-        return f"{_count(used, 'ring')}{best if used == len(found.rings) else ''}"
-
     ways = [exchanges.around(ring, ask.nodes - 1) for ring in found.rings]
     pairs = found.pairs if ask.nodes > 2 else []
     forth = [exchanges.around(ring, ask.nodes // 2) for ring, _ in pairs]
     back = [exchanges.around(ring, (ask.nodes - 1) // 2) for ring, _ in pairs]
-    if ask.least.one_source is None:
-        yield from ask.spread(ways, one_way)
-        if pairs:
-            turns = [way for pair in zip(forth, back, strict=True) for way in pair]
-            yield from ask.spread(turns, lambda used: f"{_count(used, 'ring')}, both ways at once")
-        return
-    for segments in ask.segments():
-        words = f", {_count(segments, 'segment')}"
-        yield from ask.spread(
-            ways,
-            lambda used, w=words: one_way(used) + w,  # type: ignore[misc]
-            segments=segments,
-            late=True,
-        )
-        if pairs:
-            yield from ask.spread(
-                forth,
-                f"{_count(2 * len(pairs), 'ring')}, both ways at once{words}",
-                segments=segments,
-                late=True,
-            )
+    both = forth if rooted else [way for pair in zip(forth, back, strict=True) for way in pair]
+
+    def one_way(words: str, used: int) -> str:
+        return f"{_count(used, 'ring')}{best if used == len(ways) else ''}{words}"
+
+    def both_ways(words: str, used: int) -> str:
+        return f"{_count(2 * used if rooted else used, 'ring')}, both ways at once{words}"
+
+    for segments in ask.segments() if rooted else (1,):
+        words = f", {_count(segments, 'segment')}" if rooted else ""
+        for some, note in ((ways, one_way), (both, both_ways)):
+            if some:
+                yield from ask.spread(some, partial(note, words), segments=segments, late=rooted)
 
 
 def _no_ring(ask: Ask) -> str:

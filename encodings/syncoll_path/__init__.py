@@ -1,19 +1,12 @@
 """The record of the path encoding."""
 
-from syncoll.plugins import EncodingRecord, Option
+from syncoll.plugins import ORDERED_CHUNKS, EncodingRecord
 
 RECORD = EncodingRecord(
     name="path",
     summary="arrival times and chosen links: C1 to C6 of the SCCL paper",
     load="syncoll_path.encoding:PathEncoding",
     rank=10,
-    options=(
-        Option(
-            "symmetry",
-            "none",
-            "arrival: interchangeable chunks arrive at one node in order",
-            choices=("none", "arrival"),
-        ),
-    ),
+    options=(ORDERED_CHUNKS,),
 )
 RECORDS = (RECORD,)

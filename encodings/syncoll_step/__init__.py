@@ -1,6 +1,6 @@
 """The record of the step encoding."""
 
-from syncoll.plugins import EncodingRecord, Option
+from syncoll.plugins import ORDERED_CHUNKS, EncodingRecord
 
 RECORD = EncodingRecord(
     name="step",
@@ -8,13 +8,6 @@ RECORD = EncodingRecord(
     load="syncoll_step.encoding:StepEncoding",
     rank=20,
     counts_copies=True,
-    options=(
-        Option(
-            "symmetry",
-            "none",
-            "arrival: interchangeable chunks arrive at one node in order",
-            choices=("none", "arrival"),
-        ),
-    ),
+    options=(ORDERED_CHUNKS,),
 )
 RECORDS = (RECORD,)

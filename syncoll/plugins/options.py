@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from syncoll.errors import OptionError, PluginError
 from syncoll.plugins import fields
 
-__all__ = ["Option", "OptionValue", "check_table", "parse_options", "resolve_options"]
+__all__ = [
+    "ORDERED_CHUNKS",
+    "Option",
+    "OptionValue",
+    "check_table",
+    "parse_options",
+    "resolve_options",
+]
 
 _FLAG = re.compile(r"[a-z][a-z0-9-]*[a-z0-9]")
 
@@ -89,6 +96,15 @@ class Option:
         if not low <= number <= (math.inf if high is None else high):  # NaN is not within either
             raise ValueError
         return number
+
+
+ORDERED_CHUNKS = Option(
+    "symmetry",
+    "none",
+    "arrival: interchangeable chunks arrive at one node in order",
+    choices=("none", "arrival"),
+)
+"""Of encodings that can order chunks."""
 
 
 def check_table(table: Sequence[Option], owner: str, *, flags: bool = False) -> None:
