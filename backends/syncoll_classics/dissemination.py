@@ -72,16 +72,12 @@ class Dissemination:
     def below(self, source: int) -> BoolArray:
         """``[node, node]``: whether the second is in the source's tree at or below the first."""
         if source not in self._below:
-            self._below[source] = self._found_below(source)
+            below = self._below[source] = np.eye(len(self.parents), dtype=bool)
+            for node in np.argsort(-self.steps[source], kind="stable").tolist():
+                parent = int(self.parents[source, node])
+                if parent >= 0:
+                    below[parent] |= below[node]
         return self._below[source]
-
-    def _found_below(self, source: int) -> BoolArray:
-        below = np.eye(len(self.parents), dtype=bool)
-        for node in np.argsort(-self.steps[source], kind="stable").tolist():
-            parent = int(self.parents[source, node])
-            if parent >= 0:
-                below[parent] |= below[node]
-        return below
 
 
 def logical_sends(

@@ -7,14 +7,16 @@ circuit constraint, which also proves infeasibility.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import gcd
 
 from syncoll.arrays import IntArray
-from syncoll.clock import now, remembering
+from syncoll.clock import now, remembering, took
+from syncoll.linear.effort import TICKS_PER_UNIT, limit_cp_sat
 from syncoll.model import Topology
 from syncoll_classics.grid import Grid, recognise_grid
 
-__all__ = ["Cycle", "a_cycle", "known_cycles"]
+__all__ = ["Cycle", "a_cycle", "find_circuits", "known_cycles"]
 
 Cycle = tuple[int, ...]
 """The nodes of a directed cycle in order, from node 0 on."""
@@ -39,8 +41,6 @@ def a_cycle(topology: Topology, seconds: float = 1.0) -> Cycle | str:
         return found
     if len(topology.links) > _MOST_LINKS:
         return f"no Hamiltonian cycle was found in {seconds:g} s"
-    from syncoll_classics.circuits import find_circuits
-
     left = max(0.1, began + seconds - now())
     cycles, proved = find_circuits(topology, 1, None, left)
     if cycles:
@@ -177,3 +177,47 @@ def _depth_first(topology: Topology, deadline: float) -> Cycle | None:
         path.append(node)
         stack.append(choices(node))
     return None
+
+
+def find_circuits(
+    topology: Topology, count: int, rounds: int | None, seconds: float, *, paired: bool = False
+) -> tuple[list[Cycle], bool]:
+    """`count` Hamiltonian cycles that B holds at once, or none, and whether that is proved.
+
+    Args:
+        rounds: of a step in which each cycle carries a chunk; None for no bound.
+        paired: whether each cycle comes with its reverse; `count` is then that of the pairs.
+    """
+    from ortools.sat.python import cp_model  # which takes half a second to load
+
+    model = cp_model.CpModel()
+    literals = [{link: model.new_bool_var("") for link in topology.links} for _ in range(count)]
+    for arcs in literals:
+        model.add_circuit([(a, b, literal) for (a, b), literal in arcs.items()])
+    if rounds is not None:
+        for bound in topology.bounds:
+            used = [arcs[link] for arcs in literals for link in bound.links]
+            if paired:
+                used += [arcs[b, a] for arcs in literals for a, b in bound.links]
+            model.add(sum(used) <= bound.capacity(rounds))
+    # Of cycles that could change places only one order is left: by where they go from node 0.
+    first = [topology.links[i] for i in topology.out_links[0]]
+    for one, two in pairwise(literals):
+        ranks = [sum(b * arcs[a, b] for a, b in first) for arcs in (one, two)]
+        model.add(ranks[0] <= ranks[1])
+    solver = cp_model.CpSolver()
+    limit_cp_sat(solver.parameters, seconds)
+    status = solver.solve(model)
+    took(solver.response_proto.deterministic_time / TICKS_PER_UNIT)
+    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        cycles = []
+        for arcs in literals:
+            after = dict(link for link, literal in arcs.items() if solver.boolean_value(literal))
+            cycle = [0]
+            while (node := after[cycle[-1]]) != 0:
+                cycle.append(node)
+            cycles.append(tuple(cycle))
+            if paired:
+                cycles.append((0, *cycle[:0:-1]))
+        return cycles, True
+    return [], status == cp_model.INFEASIBLE

@@ -18,7 +18,7 @@ from syncoll.bounding.covers import Covers
 from syncoll.clock import now, remembering
 from syncoll.model import Topology
 from syncoll.model.width_clusters import boxes_by_width
-from syncoll_classics.hamiltonian import Cycle, a_cycle, known_cycles
+from syncoll_classics.hamiltonian import Cycle, a_cycle, find_circuits, known_cycles
 from syncoll_classics.pricing import RoomForRings, priced_rings
 
 __all__ = ["RingSet", "pack_rings", "rings_bound"]
@@ -129,8 +129,6 @@ def _searched(
                 return None
             if paired and (count % 2 or not two_way):
                 continue
-            from syncoll_classics.circuits import find_circuits
-
             number = count // 2 if paired else count
             rings, _ = find_circuits(topology, number, rounds, left / 2, paired=paired)
             if rings:

@@ -10,6 +10,7 @@ kind are tried first.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -124,15 +125,11 @@ class TranslatedTrees:
     def rounds_per_step(self) -> tuple[int, ...]:
         """The fewest rounds of each time step in which all trees' links fit."""
         amounts, pools_of = self.quotient.amounts, self.quotient.network.pools_of
-        steps = self.added[-1][2] + 1
-        drawn = [[0] * steps for _ in amounts]
-        for _, link, step in self.added:
-            for pool in pools_of[link]:
-                drawn[pool][step] += 1
-        return tuple(
-            max(ceil(row[step] / amount) for row, amount in zip(drawn, amounts, strict=True))
-            for step in range(steps)
-        )
+        drawn = Counter((pool, step) for _, link, step in self.added for pool in pools_of[link])
+        rounds = [0] * (self.added[-1][2] + 1)
+        for (pool, step), count in drawn.items():
+            rounds[step] = max(rounds[step], ceil(count / amounts[pool]))
+        return tuple(rounds)
 
     @property
     def cost(self) -> tuple[int, int]:

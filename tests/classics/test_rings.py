@@ -13,8 +13,7 @@ import pytest
 
 from syncoll.model import Topology
 from syncoll.spec import SpecLibrary
-from syncoll_classics.circuits import find_circuits
-from syncoll_classics.hamiltonian import Cycle, a_cycle, known_cycles
+from syncoll_classics.hamiltonian import Cycle, a_cycle, find_circuits, known_cycles
 from syncoll_classics.packing import RingSet, pack_rings, rings_bound
 
 
