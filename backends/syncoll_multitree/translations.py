@@ -83,30 +83,23 @@ def find_translations(topology: Topology) -> tuple[Translations, ...]:
     if found:
         return found
     by_number = np.arange(nodes)
-    for tried, sizes in enumerate(_factorizations(nodes)):
-        if tried >= _MOST_TRIED:
-            break
+    for sizes in _factorizations(nodes)[:_MOST_TRIED]:
         translations = Translations(sizes, by_number)
         if _plausible(translations, topology) and _keeps(translations, topology):
             return (translations,)
     return ()
 
 
-def _factorizations(number: int) -> Iterator[tuple[int, ...]]:
+def _factorizations(number: int) -> list[tuple[int, ...]]:
     """The ordered ways to write a number as a product of factors above 1, fewest factors first."""
 
-    def split(rest: int, parts: int) -> Iterator[tuple[int, ...]]:
-        if parts == 1:
-            if rest > 1:
-                yield (rest,)
-            return
-        for factor in range(2, rest // 2 ** (parts - 1) + 1):
+    def split(rest: int) -> Iterator[tuple[int, ...]]:
+        yield (rest,)
+        for factor in range(2, rest // 2 + 1):
             if rest % factor == 0:
-                for others in split(rest // factor, parts - 1):
-                    yield (factor, *others)
+                yield from ((factor, *others) for others in split(rest // factor))
 
-    for parts in range(1, number.bit_length()):
-        yield from split(number, parts)
+    return sorted(split(number), key=lambda factors: (len(factors), factors))
 
 
 def _plausible(translations: Translations, topology: Topology) -> bool:

@@ -26,10 +26,8 @@ def overlaps(
     order, other = np.argsort(mine, kind="stable"), np.argsort(its, kind="stable")
     keys = np.unique(np.concatenate([mine, its]))
     first, second = np.searchsorted(keys, mine[order]), np.searchsorted(keys, its[other])
-    totals = np.maximum(
-        np.bincount(first, amount[order], len(keys)), np.bincount(second, room[other], len(keys))
-    ).astype(np.int64)
-    begins = np.cumsum(totals) - totals  # where each key's stretch of the line begins
+    # Where each key's stretch of the line begins.
+    begins = np.arange(len(keys)) * (int(amount.sum()) + int(room.sum()) + 1)
     low, high = _laid(first, amount[order], begins)
     below, above = _laid(second, room[other], begins)
     points = np.unique(np.concatenate([low, high, below, above]))
