@@ -15,9 +15,12 @@ link farther only when no node of the tree finds a child within the links before
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise, product
+from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -100,7 +103,7 @@ def multitree_on_fabric(
                     radius, i = place
                     node = came[tree][i]
                     if leaving.get(node, 0):
-                        path = ways.search(node, inside[tree], free, radius)
+                        path = next(ways.leading(node, inside[tree], free, radius), None)
                         if path is not None:
                             break
                     place = next(walks[tree], None)
@@ -130,7 +133,7 @@ class _Ways:
     """Ways from compute node to compute node through switches."""
 
     def __init__(self, fabric: Fabric, order: str) -> None:
-        self._nodes = fabric.num_nodes
+        self._nodes, self._free = fabric.num_nodes, fabric.bandwidths
         links: list[Link] = list(fabric.bandwidths)
         key = ORDERS[order](links)
         self._onward: list[list[int]] = [[] for _ in range(fabric.num_vertices)]
@@ -151,11 +154,10 @@ class _Ways:
             self._turned[vertex, start] = turned
         return turned
 
-    def search(
-        self, start: int, inside: set[int], free: dict[Link, int], radius: int
-    ) -> tuple[int, ...] | None:
-        """The first way of at most `radius` free connections to a missing node, breadth first."""
-        nodes = self._nodes
+    def leading(
+        self, start: int, inside: Collection[int], free: Mapping[Link, Any], radius: float
+    ) -> Iterator[tuple[int, ...]]:
+        """Ways of at most `radius` free connections to nodes that are missing, breadth first."""
         came_from = {start: start}
         queue = deque([(start, 1)])
         while queue:
@@ -163,42 +165,29 @@ class _Ways:
             for neighbour in self._from(vertex, start):
                 if neighbour in came_from or not free.get((vertex, neighbour), 0):
                     continue
-                if neighbour >= nodes:
+                if neighbour >= self._nodes:
                     came_from[neighbour] = vertex
                     if links < radius:
                         queue.append((neighbour, links + 1))
                 elif neighbour not in inside:
+                    came_from[neighbour] = vertex
                     path = [neighbour]
-                    while vertex != start:
-                        path.append(vertex)
-                        vertex = came_from[vertex]
-                    return (start, *reversed(path))
-        return None
+                    while path[-1] != start:
+                        path.append(came_from[path[-1]])
+                    yield tuple(reversed(path))
 
-    def _near(self, start: int) -> dict[int, int]:
-        """The nodes that one send can reach, each with the links of a shortest way."""
-        found: dict[int, int] = {}
-        depth, level, seen = 0, [start], {start}
-        while level:
-            depth += 1
-            following = []
-            for vertex in level:
-                for neighbour in self._onward[vertex]:
-                    if neighbour not in seen:
-                        seen.add(neighbour)
-                        if neighbour < self._nodes:
-                            found[neighbour] = depth
-                        else:
-                            following.append(neighbour)
-            level = following
-        return found
+    @cached_property
+    def _shortest(self) -> list[tuple[int, ...]]:
+        """Shortest ways between nodes, without nodes between."""
+        starts = range(self._nodes)
+        return [way for v in starts for way in self.leading(v, (v,), self._free, inf)]
 
     @property
     def lengths(self) -> list[int]:
         """The numbers of links on shortest ways between nodes, ascending."""
-        return sorted({links for v in range(self._nodes) for links in self._near(v).values()})
+        return sorted({len(way) - 1 for way in self._shortest})
 
     def distances(self) -> IntArray:
         """``[P, P]``: how many sends apart nodes are, or `UNREACHABLE`."""
-        near = [(v, neighbour) for v in range(self._nodes) for neighbour in sorted(self._near(v))]
+        near = sorted((way[0], way[-1]) for way in self._shortest)
         return distances(self._nodes, np.array(near, dtype=np.int64).reshape(-1, 2))
