@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -105,27 +105,14 @@ def _about_columns(model: OrbitModel, cases: Sequence[CaseAt]) -> int:
     return links * sum(flows) // 2
 
 
-@dataclass(frozen=True, eq=False)
-class _WayRows:
-    """The rows whose duals are the shares of a way.
-
-    Args:
-        link, step: of each row.
-        row: the number of each.
-    """
+class _WayRows(NamedTuple):
+    """The rows whose duals are the shares of a way, and the link and the step of each."""
 
     source: int
     destination: int
     link: IntArray
     step: IntArray
     row: IntArray
-
-    def prices(self, duals: FloatArray, rounding: Rounding) -> dict[Place, Fraction]:
-        """The shares of a dual solution."""
-        return {
-            (int(self.link[i]), int(self.step[i])): part
-            for i, part in rounding.positive(duals[self.row])
-        }
 
 
 class CaseProgram:
@@ -261,7 +248,13 @@ def _cut(
     ways: Sequence[_WayRows], duals: FloatArray, rounding: Rounding, rest: dict[Place, Fraction]
 ) -> tuple[Way, ...]:
     """Shares cut where they add up to more than there is; takes them from it."""
-    shares = [one.prices(duals, rounding) for one in ways]
+    shares = [
+        {
+            (int(one.link[i]), int(one.step[i])): part
+            for i, part in rounding.positive(duals[one.row])
+        }
+        for one in ways
+    ]
     sums: dict[Place, Fraction] = defaultdict(Fraction)
     for parts in shares:
         for at, part in parts.items():
