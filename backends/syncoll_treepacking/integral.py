@@ -34,14 +34,15 @@ _FEW_PARTS = 8
 """Up to so many trees are chosen; for 3/2, 3 and 6 times as many shares are rounded.  Table
 "Allreduce" of benchmarks/results/treepacking.md."""
 
-_SECONDS_EACH = 1.0
+_SECONDS_EACH = 2.0
 """For how long whole trees are chosen; limits work."""
 
 _MOST_PARTS = 400
 """A denominator beyond it makes no useful schedule; rounded weights do then."""
 
 _GRAIN = 1 << 12
-"""The cost of whole trees is counted in parts of so many of its unit, which keeps numbers small."""
+"""The cost of whole trees is counted in parts of its unit, at most so many: small numbers are soon
+compared."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,8 @@ def _integral(
     cost: Fraction | None = None
     for most in sorted({lowest, lowest + 1, lowest + 2, max(height.values())}):
         choice = _choice(packing, [tree for tree in trees if height[tree] <= most])
-        heights = [height[tree] ** 2 for tree in choice.columns]
+        # The highest tree says how many steps there are: two of height 5 are better than 4 and 6.
+        heights = [height[tree] ** 3 for tree in choice.columns]
         for parts in range(1, _FEW_PARTS + 1):
             if until.passed or cost == packing.bound:
                 break
@@ -148,8 +150,10 @@ def _choice(packing: ExactPacking, trees: Sequence[TreeColumn]) -> ColumnChoice[
     share = dict(packing.trees)
     each = lcm(*(one.denominator for one in oracle.shares))
     loads = {tree: int(oracle.shares[tree.group] * each) for tree in trees}
+    rates = [capacity * each for capacity in oracle.system.capacities]
+    grain = min(_GRAIN, lcm(*(rate.numerator for rate in rates)))
     return ColumnChoice.of(
-        [capacity * each / _GRAIN for capacity in oracle.system.capacities],
+        [rate / grain for rate in rates],
         [1] * len(oracle.shares),
         [
             [(tree, float(share.get(tree, 0))) for tree in trees if tree.group == group]
