@@ -29,9 +29,6 @@ _MOST_ROUNDS = 4
 _MOST_LITERALS = 40_000
 _LEAST_SECONDS = 0.05
 
-_MOST_WIDTHS = 16
-"""Bandwidths at which the network is taken to pieces."""
-
 
 @dataclass(frozen=True)
 class RingSet:
@@ -173,7 +170,7 @@ def rings_bound(topology: Topology) -> Fraction:
     at, covers = topology.link_bounds, Covers(topology)
     widths = [bound.chunks_per_round for bound in topology.bounds]
     found: list[Fraction] = []
-    for groups in (np.arange(topology.num_nodes), *boxes_by_width(topology, _MOST_WIDTHS)):
+    for groups in (np.arange(topology.num_nodes), *boxes_by_width(topology)):
         ways = groups[ends]
         crossing = np.flatnonzero(ways[:, 0] != ways[:, 1])
         for end in (0, 1):

@@ -31,7 +31,6 @@ from syncoll_routes.flows import least_load
 
 __all__ = ["NEAR", "Tiers"]
 
-_MOST_WIDTHS = 8
 NEAR = 1.01
 """Only this part more rounds do not matter where ways are short."""
 
@@ -65,7 +64,7 @@ class Tiers:
     def of(cls, topology: Topology) -> Tiers | None:
         """The largest boxes with links from each to each, and inside between all nodes, or None."""
         ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
-        for label in boxes_by_width(topology, _MOST_WIDTHS):
+        for label in boxes_by_width(topology):
             box = np.unique(label, return_inverse=True)[1].reshape(-1)
             count = int(box.max()) + 1
             from_to = box[ends]

@@ -17,7 +17,7 @@ _NETWORK, _PCIE = "network", "pcie"
 """Words in the labels of links."""
 
 
-def boxes_by_width(topology: Topology, most: int) -> list[IntArray]:
+def boxes_by_width(topology: Topology, most: int = 16) -> list[IntArray]:
     """For each width of links, ascending, the boxes that links of at least that width connect.
 
     A link is as wide as the narrowest bound that contains it.
