@@ -54,8 +54,8 @@ def test_reserved_ways_are_taken_and_full() -> None:
     found = on_links(machine, made)
     (seconds,) = found.seconds([1 << 28], MESSAGES)
     assert seconds == pytest.approx(2 * 15 / 16 * (1 << 28) / float(BANDWIDTH), rel=1e-3)
-    ends = [lane.ends for lane in found.network.lanes]
-    ways = {tuple(ends[lane] for lane in strand.lanes) for (strand,) in found.network.routes}
+    ends = [lane.ends for lane in found.work.network.lanes]
+    ways = {tuple(ends[lane] for lane in strand.lanes) for (strand,) in found.work.network.routes}
     assert ways == {tuple(pairwise(way)) for way in made.ways.values()}
 
 
