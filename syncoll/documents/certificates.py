@@ -168,7 +168,8 @@ def certificate_record(bound: RoundsBound, shape: int) -> CertificateRecord:
         entries["prices"] = tuple(FlatPrice(i, price) for (i, _), price in rows)
     else:
         entries["prices"] = tuple(BoundPrice(*at, price) for at, price in rows)
-    record: CertificateRecord = _RECORDS[type(proof.argument)].of(bound, shape=shape, **entries)
+    kind = _RECORDS[_METHODS[proof.argument.method]]
+    record: CertificateRecord = kind.of(bound, shape=shape, **entries)
     return record
 
 
@@ -193,7 +194,7 @@ def bound_of(record: CertificateRecord) -> RoundsBound:
     if isinstance(method, str) and method in _METHODS:
         rows = [(i, 0, Fraction(1)) for i in getattr(record, "cover", ())]
         for one in getattr(record, "prices", ()):
-            rows.append((one.bound, getattr(one, "step", 0), one.price))
+            rows.append((one.bound, one.step if isinstance(one, BoundPrice) else 0, one.price))
         proof = Priced(record.steps, _distinct(rows), _read(_METHODS[method], record))
     return RoundsBound(record.rounds, record.steps, proof, record.reading, record.node)
 
