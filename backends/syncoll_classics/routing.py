@@ -41,10 +41,6 @@ class Router:
 
     def __init__(self, topology: Topology, deadline: Deadline = NEVER) -> None:
         self._topology, self._deadline = topology, deadline
-        nodes = topology.num_nodes
-        self._number = np.full((nodes, nodes), -1, dtype=np.int64)
-        for i, (a, b) in enumerate(topology.links):
-            self._number[a, b] = i
         self._bounds = topology.link_bounds
         self._share = [float(1 / bound.chunks_per_round) for bound in topology.bounds]
         self._onward: dict[tuple[int, int], list[tuple[int, int]]] = {}
@@ -57,7 +53,7 @@ class Router:
         Raises:
             OutOfTimeError: past the deadline.
         """
-        direct = bool((self._number[logical[:, 1], logical[:, 2]] >= 0).all())
+        direct = bool((self._topology.links_of(logical[:, 1], logical[:, 2]) >= 0).all())
         sends, rows = (logical, np.arange(len(logical))) if direct else self.routed(logical)
         contributions = None if carried is None else carried[rows]
         if not direct and contributions is not None:

@@ -59,11 +59,9 @@ class CongestionRouter:
     """Routes amounts between pairs ``[N, 2]`` of different nodes."""
 
     def __init__(self, topology: Topology, pairs: IntArray) -> None:
-        self._pairs, self._nodes = pairs, topology.num_nodes
+        self._topology, self._pairs, self._nodes = topology, pairs, topology.num_nodes
         self._sources, self._source = np.unique(pairs[:, 0], return_inverse=True)
         self._ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
-        self._number = np.full((self._nodes, self._nodes), -1, dtype=np.int64)
-        self._number[self._ends[:, 0], self._ends[:, 1]] = np.arange(len(self._ends))
         degree = np.bincount(self._ends[:, 1], minlength=self._nodes)
         order = np.argsort(self._ends[:, 1], kind="stable")
         place = np.arange(len(order)) - np.repeat(np.cumsum(degree) - degree, degree)
@@ -72,23 +70,17 @@ class CongestionRouter:
         self._random = np.random.default_rng(0)
 
     def routes(
-        self,
-        topology: Topology,
-        amounts: IntArray,
-        parts: int,
-        passes: int,
-        until: Deadline,
-        enough: float = 0.0,
+        self, amounts: IntArray, parts: int, passes: int, until: Deadline, enough: float = 0.0
     ) -> Routes:
         """Routes for ``[N]`` amounts, the best of all passes; stops early at `enough` rounds."""
-        sets = LinkSets(topology, int(amounts.sum()) * self._nodes)
+        sets = LinkSets(self._topology, int(amounts.sum()) * self._nodes)
         cost = np.append(sets.rounds_per_send[: sets.size], 0.0)
         turn = (np.arange(parts + 1)[:, None] + self._random.random(len(amounts))[None, :]) / parts
         until_now = np.floor(turn * amounts).astype(np.int64)
         shares: IntArray = until_now[1:] - until_now[:-1]
-        taken = [np.full((len(amounts), 1), -1, dtype=np.int64) for _ in range(parts)]
+        taken = np.full((parts, len(amounts), 1), -1, dtype=np.int64)
         load = np.zeros(sets.size + 1)
-        best: tuple[float, list[IntArray]] | None = None
+        best: tuple[float, IntArray] | None = None
         groups = min(_GROUPS, len(self._sources))
         for turn_number in range(passes):
             steep = np.interp(turn_number, (0, max(1, passes - 1)), _STEEPNESS)
@@ -105,27 +97,23 @@ class CongestionRouter:
                     price = cost * (np.exp(steep * (load / fullest - 1)) + _PER_HOP)
                     price[-1] = 0.0
                     found = self._cheapest(price[sets.of_link].sum(axis=1), rows)
-                    short = found.shape[1] - taken[part].shape[1]
-                    if short > 0:
-                        taken[part] = np.pad(taken[part], ((0, 0), (0, short)), constant_values=-1)
-                    taken[part][rows] = -1
-                    taken[part][rows, : found.shape[1]] = found
+                    short = max(0, found.shape[1] - taken.shape[2])
+                    if short:
+                        taken = np.pad(taken, ((0, 0), (0, 0), (0, short)), constant_values=-1)
+                    taken[part, rows] = -1
+                    taken[part, rows, : found.shape[1]] = found
                     load += self._load(sets, found, own, cost)
                 if until.passed and best:
                     break
             rounds = float(load.max())
             if best is None or rounds < best[0]:
-                best = rounds, [links.copy() for links in taken]
+                best = rounds, taken.copy()
             if until.passed:
                 break
         assert best is not None
-        width = max(links.shape[1] for links in best[1])
-        padded = [
-            np.pad(links, ((0, 0), (0, width - links.shape[1])), constant_values=-1)
-            for links in best[1]
-        ]
         pair = np.tile(np.arange(len(amounts)), parts)
-        return merged(sets, pair, shares.ravel(), np.concatenate(padded))
+        links = best[1].reshape(len(pair), -1)
+        return merged(sets, pair, shares.ravel(), links)
 
     def _cheapest(self, price: FloatArray, rows: IntArray) -> IntArray:
         """For some pairs the links of a cheapest way ``[N, H]``; -1 behind the last."""
@@ -140,7 +128,7 @@ class CongestionRouter:
             if not moving.any():
                 break
             previous = np.where(moving, before[source, at], at)
-            columns.append(np.where(moving, self._number[previous, at], -1))
+            columns.append(self._topology.links_of(previous, at))
             at = previous
         backward = np.stack(columns, axis=1)
         hops = (backward >= 0).sum(axis=1)

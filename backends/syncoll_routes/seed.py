@@ -154,7 +154,7 @@ class _Ways:
         elif found is None:
             passes = 1 if quick else self._passes
             routing = CongestionRouter(self._topology, self._pairs)
-            other = routing.routes(self._topology, amounts, self._parts, passes, until)
+            other = routing.routes(amounts, self._parts, passes, until)
         if found is not None and (other is None or found.rounds * NEAR < other.rounds):
             return found
         return other

@@ -262,7 +262,7 @@ class Tiers:
         if plain:
             return None
         routing, enough = CongestionRouter(self.inside, ends), most * _ENOUGH
-        routes = routing.routes(self.inside, total, _PARTS, _PASSES, until, enough)
+        routes = routing.routes(total, _PARTS, _PASSES, until, enough)
         links = np.where(routes.links >= 0, near[routes.links], -1)
         other = merged(sets, routes.pair, routes.amount, links)
         return other if found is None or other.rounds < found.rounds else found

@@ -46,7 +46,7 @@ def test_every_amount_is_routed_from_its_start_to_its_end() -> None:
         nodes = topology.num_nodes
         pairs = np.array([(a, b) for a in range(nodes) for b in range(nodes) if a != b])
         amounts = np.array([rng.randint(1, 9) for _ in pairs])
-        found = CongestionRouter(topology, pairs).routes(topology, amounts, 5, 3, Deadline.after(5))
+        found = CongestionRouter(topology, pairs).routes(amounts, 5, 3, Deadline.after(5))
         routed, load = Counter[int](), Counter[tuple[int, int]]()
         for pair, amount, row in zip(found.pair, found.amount, found.links, strict=True):
             way = [topology.links[i] for i in row[row >= 0]]
