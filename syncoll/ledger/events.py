@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import Concatenate, ParamSpec
 
 from syncoll.ledger.request import Candidate, Observer
 from syncoll.results.family import Family
@@ -23,6 +24,8 @@ from syncoll.results.proof import Refuted
 from syncoll.wording import nearness
 
 __all__ = ["BOUNDS", "Bound", "EngineRecord", "Entry", "Event", "Kind", "Log", "Undecided"]
+
+_P = ParamSpec("_P")
 
 BOUNDS = "bounds"
 """The engine that proves bounds."""
@@ -134,18 +137,27 @@ class Log:
     It passes each event on to an observer, as `Observer.logged`.
 
     Attributes:
-        observer: of the search; engines report to it what is no event.
         entries: the events so far.
         collective: the one that is being searched.
     """
 
     def __init__(self, observer: Observer | None = None) -> None:
-        self.observer = observer or Observer()
+        self.observer = observer
         self._began = time.perf_counter()
         self.entries: list[Entry] = []
         self.collective, self._engine = "", ""
         self._turns: Counter[str] = Counter()
         self._seconds: defaultdict[str, float] = defaultdict(float)
+
+    def tell(
+        self,
+        what: Callable[Concatenate[Observer, _P], None],
+        *given: _P.args,
+        **named: _P.kwargs,
+    ) -> None:
+        """Reports to the observer, if there is one: ``log.tell(Observer.trying, candidate)``."""
+        if self.observer is not None:
+            getattr(self.observer, what.__name__)(*given, **named)
 
     @contextmanager
     def turn(self, engine: str) -> Iterator[None]:
@@ -206,12 +218,12 @@ class Log:
         seconds = time.perf_counter() - self._began
         entry = Entry(seconds, engine, collective, kind, steps, bandwidth, rounds, chunks, gap, why)
         self.entries.append(entry)
-        self.observer.logged(entry)
+        self.tell(Observer.logged, entry)
         if entry.collective == self.collective:
             if kind is Kind.FOUND:
-                self.observer.found(points)
+                self.tell(Observer.found, points)
             elif kind is Kind.PROVED:
-                self.observer.bounded(steps, bandwidth)
+                self.tell(Observer.bounded, steps, bandwidth)
 
     def end(self, frontier: Frontier) -> tuple[EngineRecord, ...]:
         """Ends the search: what each engine did, in the order in which they began.
@@ -239,10 +251,10 @@ class Log:
             )
             for name in dict.fromkeys([*names, *kept])
         )
-        self.observer.ended(engines)
+        self.tell(Observer.ended, engines)
         return engines
 
     def began(self, collective: str) -> None:
         """The search for this collective begins, see `Observer.began`."""
         self.collective = collective.removesuffix(", directly")
-        self.observer.began(collective)
+        self.tell(Observer.began, collective)

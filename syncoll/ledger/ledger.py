@@ -22,7 +22,7 @@ from syncoll.ledger.incumbents import (
     within,
 )
 from syncoll.ledger.proof_state import gaps_are_open, with_claims
-from syncoll.ledger.request import Candidate, SearchRequest
+from syncoll.ledger.request import Candidate, SearchRequest, Strategy
 from syncoll.ledger.warm_starts import WarmStarts
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, OpenClaim, Point, known_cost
@@ -222,11 +222,9 @@ class Ledger:
         return aim is None or aim.is_of_use(steps, bandwidth, self.points)
 
     def may_serve(self, steps: int) -> bool:
-        """Whether the least cost that is possible for S would be of use for the sizes asked for."""
-        aim = self.request.aim
-        if aim is None:
-            return True
-        return aim.is_of_use(steps, self.bounds.bandwidth(steps), self.points)
+        """Whether the least cost that is possible for S would be of use."""
+        paper = self.request.strategy is Strategy.PAPER  # it has one bound for every S
+        return self.is_of_use(steps, self.bounds.bandwidth(None if paper else steps))
 
     def tighten(self, steps: int, seconds: float) -> Fraction:
         """As `bound`, for up to about `seconds` and with relaxations that take long."""

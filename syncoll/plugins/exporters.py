@@ -8,15 +8,17 @@ handed out.  Files of other tools go through the same checker.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from syncoll.errors import ExportError, PluginError, VerificationError
 from syncoll.plugins import fields
 from syncoll.plugins.code import Code
-from syncoll.plugins.guard import Answer, GuardedQuestion, Loader, Recogniser, Returns, guard
-from syncoll.plugins.options import Option, OptionValue, check_table
+from syncoll.plugins.guard import Answer, Guard, GuardedQuestion, Loader, Recogniser, Returns
+from syncoll.plugins.options import Option, OptionValue
+from syncoll.plugins.record import Record
 
 if TYPE_CHECKING:
     from syncoll.model import Algorithm, Instance
@@ -247,7 +249,7 @@ class _OneFile:
 
 
 @dataclass(frozen=True)
-class ExporterRecord:
+class ExporterRecord(Record):
     """An exporter's entry.
 
     Args:
@@ -260,8 +262,13 @@ class ExporterRecord:
             that ``syncoll verify`` knows which to ask.
     """
 
-    name: str
-    summary: str
+    guards: ClassVar[Mapping[str, Guard]] = {
+        "installed": GuardedQuestion,
+        "recognises": Recogniser,
+        "load": partial(Loader, methods={"export": Returns(Exported)}),
+        "load_checker": partial(Loader, methods={"check": Returns(CheckedExport)}),
+    }
+
     load: Code[Callable[[], Exporter]] = Code()
     load_checker: Code[Callable[[], ExportChecker]] = Code()
     options: tuple[Option, ...] = ()
@@ -270,11 +277,7 @@ class ExporterRecord:
     recognises: Code[Callable[[Path, bytes], bool]] = Code(lambda _path, _head: False)
 
     def __post_init__(self) -> None:
-        fields.check_fields(self)
-        who = f"exporter {self.name}"
-        check_table(self.options, who, flags=True)
-        guard(self, "installed", GuardedQuestion)
-        guard(self, "recognises", Recogniser, who=who)
-        guard(self, "load", Loader, who=who, methods={"export": Returns(Exported)})
-        methods, around = {"check": Returns(CheckedExport)}, None if self.folder else _OneFile
-        guard(self, "load_checker", Loader, who=who, methods=methods, around=around)
+        super().__post_init__()
+        if not self.folder:
+            checker: Any = self.load_checker
+            object.__setattr__(self, "load_checker", replace(checker, around=_OneFile))

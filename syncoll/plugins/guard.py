@@ -21,7 +21,7 @@ from typing import Any, TextIO, cast
 
 from syncoll.errors import OutOfTimeError, PluginError, SyncollError
 
-__all__ = ["Answer", "GuardedQuestion", "Loader", "Recogniser", "Returns", "calling", "guard"]
+__all__ = ["Answer", "Guard", "GuardedQuestion", "Loader", "Recogniser", "Returns", "calling"]
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,10 @@ class _Function:
     function: Callable[..., object]
     name: str
     who: str = ""
+
+
+Guard = Callable[[Callable[..., Any], str, str], _Function]
+"""Wraps a function of a record, given the name of its field and the plugin in words."""
 
 
 class GuardedQuestion(_Function):
@@ -170,14 +174,6 @@ class Loader(_Function):
                     )
         guarded = _Guarded(loaded, self.who, self.methods)
         return guarded if self.around is None else self.around(guarded)
-
-
-def guard(record: object, name: str, kind: type[_Function], **arguments: Any) -> None:
-    """Wraps a function of a (frozen) record, which may be the copy of a wrapped one."""
-    function = getattr(record, name)
-    if isinstance(function, _Function):
-        function = function.function
-    object.__setattr__(record, name, kind(function, name, **arguments))
 
 
 class _Guarded:

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from syncoll.plugins import fields
 from syncoll.plugins.code import Code
-from syncoll.plugins.guard import Loader, Recogniser, Returns, guard
-from syncoll.plugins.options import Option, OptionValue, check_table
+from syncoll.plugins.guard import Guard, Loader, Recogniser, Returns
+from syncoll.plugins.options import Option, OptionValue
+from syncoll.plugins.record import Record
 
 if TYPE_CHECKING:
     from syncoll.model import Fabric, Topology
@@ -129,7 +131,7 @@ class Importer(Protocol):
 
 
 @dataclass(frozen=True)
-class ImporterRecord:
+class ImporterRecord(Record):
     """An importer's entry.
 
     Args:
@@ -140,15 +142,11 @@ class ImporterRecord:
             who chose another one.
     """
 
-    name: str
-    summary: str
+    guards: ClassVar[Mapping[str, Guard]] = {
+        "recognises": Recogniser,
+        "load": partial(Loader, methods={"read": Returns(Imported)}),
+    }
+
     load: Code[Callable[[], Importer]] = Code()
     recognises: Code[Callable[[str], bool]] = Code(lambda _: False)
     options: tuple[Option, ...] = ()
-
-    def __post_init__(self) -> None:
-        fields.check_fields(self)
-        who = f"importer {self.name}"
-        check_table(self.options, who)
-        guard(self, "recognises", Recogniser, who=who)
-        guard(self, "load", Loader, who=who, methods={"read": Returns(Imported)})

@@ -16,9 +16,9 @@ from __future__ import annotations
 import importlib.metadata
 import re
 import traceback
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 import pluggy
 
@@ -55,6 +55,9 @@ Record = (
 )
 
 
+_R = TypeVar("_R", bound=Record)
+
+
 class HookSpecs:
     """Every hook.  Each is called once and returns records, which must be cheap to make."""
 
@@ -87,27 +90,13 @@ class HookSpecs:
         """Exporters: from an algorithm to files that a runtime loads, and their checkers."""
 
 
-@dataclass(frozen=True)
-class _Listed:
-    """A plugin with a list ``RECORDS``, as pluggy sees it."""
-
-    plugin: Any
-
-    def __dir__(self) -> list[str]:  # pluggy looks at every name
-        return ["syncoll_records"]
-
-    @hookimpl
-    def syncoll_records(self) -> Any:
-        return self.plugin.RECORDS
-
-
 class PluginManager:
     """Encodings, backends, seeds, bounds, spec libraries, importers and exporters by name.
 
     An empty one knows nothing; `discover` finds what is installed.
 
     Attributes:
-        encodings: every encoding by name; so the others, each a `Registry`.
+        encodings: every encoding by name, see `Registry`; so the others.
         backends: solver backends.
         seeds: heuristics.
         bounds: lower bounds.
@@ -119,17 +108,22 @@ class PluginManager:
     def __init__(self) -> None:
         self._pluggy = pluggy.PluginManager(PROJECT)
         self._pluggy.add_hookspecs(HookSpecs)
-        broken = self._broken = list[BrokenPlugin]()
-        self.encodings = Registry(EncodingRecord, "encoding", "encodings", broken)
-        self.backends = Registry(BackendRecord, "backend", "backends", broken)
-        self.seeds = Registry(SeedRecord, "seed", "seeds", broken)
-        self.bounds = Registry(BoundRecord, "bound", "bounds", broken)
-        self.spec_libraries = Registry(SpecLibraryRecord, "spec library", "spec libraries", broken)
-        self.importers = Registry(ImporterRecord, "importer", "importers", broken)
-        self.exporters = Registry(ExporterRecord, "exporter", "exporters", broken)
-        self._registries: dict[str, Registry[Any]] = {
-            f"{PROJECT}_{name}": one for name, one in vars(self).items() if name[0] != "_"
-        }
+        self._plugins: dict[str, object] = {}
+        self._broken: list[BrokenPlugin] = []
+        self._registries: dict[str, Registry[Any]] = {}
+        self.encodings = self._registry(EncodingRecord, "encoding", "encodings")
+        self.backends = self._registry(BackendRecord, "backend", "backends")
+        self.seeds = self._registry(SeedRecord, "seed", "seeds")
+        self.bounds = self._registry(BoundRecord, "bound", "bounds")
+        self.spec_libraries = self._registry(SpecLibraryRecord, "spec library", "spec libraries")
+        self.importers = self._registry(ImporterRecord, "importer", "importers")
+        self.exporters = self._registry(ExporterRecord, "exporter", "exporters")
+
+    def _registry(self, kind: type[_R], noun: str, plural: str) -> Mapping[str, _R]:
+        """A new registry, which others cannot change."""
+        registry = Registry(kind, noun, plural, self._broken)
+        self._registries[f"{PROJECT}_{plural.replace(' ', '_')}"] = registry
+        return MappingProxyType(registry)
 
     @classmethod
     def discover(cls) -> PluginManager:
@@ -175,7 +169,7 @@ class PluginManager:
         for record in records:
             registry = self._registry_of(record)
             if registry.claimed(record.name):
-                self._pluggy.unregister(name=name)
+                self._forget(name)
                 raise PluginError(registry.claimed_twice(record.name, owner))
         self._add(records, owner)
 
@@ -196,25 +190,35 @@ class PluginManager:
             self._add(records, owner)
 
     def _collect(self, plugin: object, name: str) -> list[Record]:
-        """Registers a plugin with pluggy and calls its hooks.
+        """The records of a plugin, which is remembered.
 
         Raises:
-            PluginError: when anything about it is wrong; it is not registered then.
+            PluginError: when anything about it is wrong; it is not remembered then.
         """
-        held = _Listed(plugin) if hasattr(plugin, "RECORDS") else plugin
-        if self._pluggy.has_plugin(name) or self._pluggy.is_registered(held):
+        if name in self._plugins or any(plugin is one for one in self._plugins.values()):
             raise PluginError(f"plugin {name} is registered already")
+        result: list[Record] = []
         try:
-            self._pluggy.register(held, name)
-            return self._call_hooks(held, name)
+            if hasattr(plugin, "RECORDS"):
+                self._check("RECORDS", name, plugin.RECORDS, Record, result)
+            else:
+                self._call_hooks(plugin, name, result)
         except BaseException as error:
-            self._pluggy.unregister(name=name)
+            self._forget(name)
             if isinstance(error, pluggy.PluginValidationError):
                 raise PluginError(f"plugin {name} has a wrong hook: {error}") from error
             raise
+        self._plugins[name] = plugin
+        return result
 
-    def _call_hooks(self, held: object, name: str) -> list[Record]:
-        callers = self._pluggy.get_hookcallers(held) or []
+    def _forget(self, name: str) -> None:
+        self._plugins.pop(name, None)
+        self._pluggy.unregister(name=name)
+
+    def _call_hooks(self, plugin: object, name: str, result: list[Record]) -> None:
+        """Adds what the hooks of a plugin without ``RECORDS`` return."""
+        self._pluggy.register(plugin, name)
+        callers = self._pluggy.get_hookcallers(plugin) or []
         for caller in callers:
             if not caller.has_spec():
                 known = ["syncoll_records", *self._registries]
@@ -227,31 +231,35 @@ class PluginManager:
                 f"plugin {name} has no records; put what it adds into a list `RECORDS`, such as "
                 "RECORDS = [SeedRecord(...)], where its entry point leads"
             )
-        result: list[Record] = []
         for caller in callers:
-            holds = f"{'RECORDS' if isinstance(held, _Listed) else caller.name} of plugin {name}"
             registry = self._registries.get(caller.name)
-            expected = registry.record_type if registry else Record
             with calling(f"plugin {name}", caller.name):
                 # Of this plugin alone, so that its failure harms no other.
-                (one,) = (impl for impl in caller.get_hookimpls() if impl.plugin is held)
-                records: Any = one.function()
-                if not isinstance(records, Iterable) or isinstance(records, str):
-                    raise PluginError(f"{holds}: {type(records).__name__}, not a list of records")
-                records = list(records)  # a generator runs now
-            for record in records:
-                if not isinstance(record, expected):
-                    noun = getattr(expected, "__name__", "record")
-                    raise PluginError(f"{holds}: a {type(record).__name__} in it, not a {noun}")
-                if not _NAME.fullmatch(record.name):
-                    raise PluginError(
-                        f"{holds}: a {type(record).__name__} named {record.name!r}; a name starts "
-                        "with a letter or digit, and goes on with these or any of _ . -"
-                    )
-                if any(type(one) is type(record) and one.name == record.name for one in result):
-                    raise PluginError(f"plugin {name} registers {record.name!r} twice")
-                result.append(record)
-        return result
+                (one,) = (impl for impl in caller.get_hookimpls() if impl.plugin is plugin)
+                records = one.function()
+                if isinstance(records, Iterator):
+                    records = list(records)  # a generator runs now
+            expected = registry.record_type if registry else Record
+            self._check(caller.name, name, records, expected, result)
+
+    @staticmethod
+    def _check(where: str, name: str, records: Any, expected: Any, result: list[Record]) -> None:
+        """Adds records, or raises `PluginError` with what is wrong with them."""
+        holds = f"{where} of plugin {name}"
+        if not isinstance(records, Iterable) or isinstance(records, str):
+            raise PluginError(f"{holds}: {type(records).__name__}, not a list of records")
+        for record in records:
+            if not isinstance(record, expected):
+                noun = getattr(expected, "__name__", "record")
+                raise PluginError(f"{holds}: a {type(record).__name__} in it, not a {noun}")
+            if not _NAME.fullmatch(record.name):
+                raise PluginError(
+                    f"{holds}: a {type(record).__name__} named {record.name!r}; a name starts "
+                    "with a letter or digit, and goes on with these or any of _ . -"
+                )
+            if any(type(one) is type(record) and one.name == record.name for one in result):
+                raise PluginError(f"plugin {name} registers {record.name!r} twice")
+            result.append(record)
 
     def _add(self, records: list[Record], owner: Provenance) -> None:
         for record in records:

@@ -14,16 +14,18 @@ import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import PluginError
 from syncoll.formula.features import Feature
 from syncoll.plugins import fields
 from syncoll.plugins.code import Code
-from syncoll.plugins.guard import Answer, GuardedQuestion, Loader, Returns, guard
-from syncoll.plugins.options import Option, OptionValue, check_table
+from syncoll.plugins.guard import Answer, Guard, GuardedQuestion, Loader, Returns
+from syncoll.plugins.options import Option, OptionValue
+from syncoll.plugins.record import Record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -181,7 +183,7 @@ def _yes(*_: object) -> Answer:
 
 
 @dataclass(frozen=True)
-class EncodingRecord:
+class EncodingRecord(Record):
     """An encoding's entry.
 
     Args:
@@ -194,19 +196,15 @@ class EncodingRecord:
             that no algorithm was found is unknown then.
     """
 
-    name: str
-    summary: str
+    guards: ClassVar[Mapping[str, Guard]] = {
+        "load": partial(Loader, methods={"encode": _ReturnsFormula(object)})
+    }
+
     load: Code[Callable[[], Encoding]] = Code()
     options: tuple[Option, ...] = ()
     combining: bool = False
     rank: float | None = None
     counts_copies: bool = False
-
-    def __post_init__(self) -> None:
-        fields.check_fields(self)
-        who = f"encoding {self.name}"
-        check_table(self.options, who)
-        guard(self, "load", Loader, who=who, methods={"encode": _ReturnsFormula(object)})
 
 
 @dataclass(frozen=True)
@@ -231,7 +229,7 @@ class Rank:
 
 
 @dataclass(frozen=True)
-class BackendRecord:
+class BackendRecord(Record):
     """A solver backend's entry.
 
     Args:
@@ -248,8 +246,11 @@ class BackendRecord:
         counts_work: whether it keeps to `Limits.work` and reports its work in `Outcome.work`.
     """
 
-    name: str
-    summary: str
+    # `load` stays as it is: a worker process imports it by its name, and is its guard.
+    guards: ClassVar[Mapping[str, Guard]] = dict.fromkeys(
+        ("installed", "licensed", "can_run", "should_run"), GuardedQuestion
+    )
+
     load: Code[Callable[[], Backend]] = Code()
     features: frozenset[Feature]  # type: ignore[misc]  # `load` has no default either
     installed: Code[Callable[[], Answer]] = Code()
@@ -262,13 +263,9 @@ class BackendRecord:
     counts_work: bool = False
 
     def __post_init__(self) -> None:
-        fields.check_fields(self)
+        super().__post_init__()
         if self.writes_proofs and Feature.CLAUSE not in self.features:
             raise PluginError(f"backend {self.name} takes no clauses, so it can write no proofs")
-        check_table(self.options, f"backend {self.name}")
-        for name in ("installed", "licensed", "can_run", "should_run"):
-            guard(self, name, GuardedQuestion)
-        # `load` stays as it is: a worker process imports it by its name, and is its guard.
 
 
 @dataclass(frozen=True)
@@ -394,7 +391,7 @@ class ForestPacker(Protocol):
 
 
 @dataclass(frozen=True)
-class SeedRecord:
+class SeedRecord(Record):
     """A seed backend's entry.
 
     Args:
@@ -419,8 +416,18 @@ class SeedRecord:
             (`syncoll.model.Counting`); others are given the topology with every send counted.
     """
 
-    name: str
-    summary: str
+    guards: ClassVar[Mapping[str, Guard]] = {
+        "installed": GuardedQuestion,
+        "fits": GuardedQuestion,
+        "load": partial(Loader, methods={"propose": Returns(Proposal, each=True, pauses=True)}),
+        "forest": partial(
+            Loader, methods={"pack": Returns(tuple), "any_roots": Returns(tuple, or_none=True)}
+        ),
+    }
+    checks: ClassVar[Mapping[str, fields.Field]] = dict.fromkeys(
+        ("first_seconds", "weight"), fields.at_least(0, fields.number)
+    )
+
     load: Code[Callable[[], Seed]] = Code()
     options: tuple[Option, ...] = ()
     installed: Code[Callable[[], Answer]] = Code(_yes)
@@ -434,19 +441,9 @@ class SeedRecord:
     counts_copies: bool = False
 
     def __post_init__(self) -> None:
-        number = fields.at_least(0, fields.number)
-        fields.check_fields(self, first_seconds=number, weight=number)
+        super().__post_init__()
         if not self.weight > 0:
             raise PluginError(f"seed {self.name}: its weight is {self.weight}; it must be above 0")
-        who = f"seed {self.name}"
-        check_table(self.options, who)
-        for name in ("installed", "fits"):
-            guard(self, name, GuardedQuestion)
-        methods = {"propose": Returns(Proposal, each=True, pauses=True)}
-        guard(self, "load", Loader, who=who, methods=methods)
-        if self.forest is not None:
-            methods = {"pack": Returns(tuple), "any_roots": Returns(tuple, or_none=True)}
-            guard(self, "forest", Loader, who=who, methods=methods)
 
 
 class Bound(Protocol):
@@ -474,7 +471,7 @@ class Bound(Protocol):
 
 
 @dataclass(frozen=True)
-class BoundRecord:
+class BoundRecord(Record):
     """A lower bound's entry; it is asked where the bounds of syncoll leave a gap.
 
     Args:
@@ -484,21 +481,18 @@ class BoundRecord:
             asks for.
     """
 
-    name: str
-    summary: str
+    guards: ClassVar[Mapping[str, Guard]] = {
+        "fits": GuardedQuestion,
+        "load": partial(Loader, methods={"find": _ReturnsProof(object)}),
+    }
+
     load: Code[Callable[[], Bound]] = Code()
     fits: Code[Callable[[Topology, Collective], Answer]] = Code(_yes)
     of_sums: bool = False
 
-    def __post_init__(self) -> None:
-        fields.check_fields(self)
-        guard(self, "fits", GuardedQuestion)
-        methods = {"find": _ReturnsProof(object)}
-        guard(self, "load", Loader, who=f"bound {self.name}", methods=methods)
-
 
 @dataclass(frozen=True)
-class SpecLibraryRecord:
+class SpecLibraryRecord(Record):
     """A folder of ``.syncoll`` files whose definitions can be used by their bare names.
 
     Args:
@@ -506,9 +500,4 @@ class SpecLibraryRecord:
         folder: where the files are; searched with its subfolders.
     """
 
-    name: str
-    summary: str
     folder: Path
-
-    def __post_init__(self) -> None:
-        fields.check_fields(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -56,7 +56,7 @@ class BrokenPlugin:
     details: str = ""
 
 
-class Registry(Mapping[str, _R]):
+class Registry(dict[str, _R]):
     """The records of one plug point by name: ``manager.backends["z3"]``.
 
     A name that is not there is an `UnknownPluginError` that says why: nobody has it (perhaps there
@@ -72,15 +72,13 @@ class Registry(Mapping[str, _R]):
     def __init__(
         self, record_type: type[_R], noun: str, plural: str, broken: Sequence[BrokenPlugin]
     ) -> None:
+        super().__init__()
         self.record_type = record_type
         self._noun, self._plural = noun, plural
         self._broken = broken
-        self._records: dict[str, _R] = {}
         self._owners: dict[str, list[Provenance]] = {}
 
-    def __getitem__(self, name: str) -> _R:
-        if name in self._records:
-            return self._records[name]
+    def __missing__(self, name: str) -> _R:
         raise UnknownPluginError(self._why_not(name))
 
     def _why_not(self, name: str) -> str:
@@ -93,7 +91,7 @@ class Registry(Mapping[str, _R]):
                     f"{self._noun} {name} is not available, because plugin {name}{origin} "
                     f"is broken: {broken.error}"
                 )
-        known = sorted(self._records)
+        known = sorted(self)
         aside = sorted({broken.plugin for broken in self._broken})
         return (
             f"there is no {self._noun} {name!r}{did_you_mean(name, known)}; "
@@ -101,15 +99,9 @@ class Registry(Mapping[str, _R]):
             + (f"; set aside as broken: {', '.join(aside)}" if aside else "")
         )
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._records)
-
-    def __len__(self) -> int:
-        return len(self._records)
-
     def owner(self, record: _R) -> Provenance:
         """Where a record comes from; `PluginError` when it is not one of these."""
-        if self._records.get(record.name) is record:
+        if self.get(record.name) is record:
             return self._owners[record.name][0]
         raise PluginError(f"{record.name} is not a record of this manager")
 
@@ -127,9 +119,9 @@ class Registry(Mapping[str, _R]):
         owners = self._owners.setdefault(record.name, [])
         owners.append(owner)
         if len(owners) > 1:
-            self._records.pop(record.name, None)
+            self.pop(record.name, None)
             return False
-        self._records[record.name] = record
+        self[record.name] = record
         return True
 
 

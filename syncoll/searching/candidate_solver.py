@@ -24,7 +24,7 @@ from syncoll.ledger.bounds_table import THOROUGH_SECONDS, BoundsTable
 from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.events import Event, Undecided
 from syncoll.ledger.ledger import Ledger, StepState
-from syncoll.ledger.request import Candidate, Strategy
+from syncoll.ledger.request import Candidate, Observer, Strategy
 from syncoll.ledger.sizes import is_small
 from syncoll.results import Solution
 from syncoll.results.frontier import Point
@@ -55,9 +55,9 @@ class CandidateSolver:
         self, ledger: Ledger, source: CandidateSource, answers: AnswerSource, deadline: Deadline
     ) -> None:
         self._ledger, self._source, self._answers = ledger, source, answers
-        self._deadline, self._observer = deadline, ledger.log.observer
-        self._certified = source.request.strategy is Strategy.CERTIFIED
+        self._deadline = deadline
         self._stuck: Candidate | None = None
+        self._certified = source.request.strategy is Strategy.CERTIFIED
 
     @property
     def is_stuck(self) -> bool:
@@ -173,7 +173,7 @@ class CandidateSolver:
                 solution = None if answer is None else answer.result()
                 verdict = Verdict.UNSAT if solution is None else solution.verdict
                 spent = 0.0 if solution is None else time.perf_counter() - began
-                self._observer.settled(candidate, verdict, spent)
+                self._ledger.log.tell(Observer.settled, candidate, verdict, spent)
                 yield candidate, solution
         finally:
             for _, answer, _ in asked:
@@ -193,7 +193,7 @@ class CandidateSolver:
     def _ask(self, candidate: Candidate, step: StepState, seconds: float | None) -> PendingAnswer:
         self._deadline.check()
         limits = [limit for limit in (seconds, self._deadline.seconds) if limit is not None]
-        self._observer.trying(candidate)
+        self._ledger.log.tell(Observer.trying, candidate)
         step.tried.add(candidate)
         instance = self._ledger.bounds.instance(candidate.chunks, candidate.steps, candidate.rounds)
         hint = self._ledger.warm_starts.nearest(instance)

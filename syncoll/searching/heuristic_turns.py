@@ -21,7 +21,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.ledger.events import Event
 from syncoll.ledger.incumbents import shows_families
 from syncoll.ledger.ledger import Ledger
-from syncoll.ledger.request import SearchRequest
+from syncoll.ledger.request import Observer, SearchRequest
 from syncoll.ledger.sizes import Size, size_of
 from syncoll.plugins import SeedLimits
 from syncoll.searching.heuristics import BUSY, Heuristics
@@ -106,7 +106,7 @@ class HeuristicTurns:
                 most = shares.seed_seconds if soon and not combining else LONG_SECONDS
                 wait = min(most, until.left(), ends.left() * shares.waiting)
         limits = self._limits(work, within)
-        self._announce(ledger)
+        ledger.log.tell(Observer.seeding, self.seeds.waiting)
         return seeds.turn(limits, patience, slowest, background=background, wait=wait)
 
     def again(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
@@ -116,12 +116,12 @@ class HeuristicTurns:
         """
         seconds = self._asked() - self._asked_before
         self._asked_before += seconds
-        self._announce(ledger)
+        ledger.log.tell(Observer.seeding, self.seeds.waiting)
         return self._next(seconds, until.sooner(BUSY * seconds))
 
     def more(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """Another turn with all the time until then."""
-        self._announce(ledger)
+        ledger.log.tell(Observer.seeding, self.seeds.waiting)
         return self._next(until.left(), until)
 
     def arrivals(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
@@ -153,7 +153,7 @@ class HeuristicTurns:
     def _rounds(self, ledger: Ledger) -> Iterator[Iterator[Event]]:
         """The parts of a turn, which is over once something better was found."""
         self._claims.check()
-        self._announce(ledger)
+        ledger.log.tell(Observer.seeding, self.seeds.waiting)
         began, known, seconds = now(), ledger.points, self._round_seconds
         until, ends = self._claims.sooner(BUSY * seconds), Deadline.after(seconds)
         self._round_seconds *= 2
@@ -177,6 +177,3 @@ class HeuristicTurns:
         request = self._request
         most = request.max_steps, request.max_rounds, request.max_chunks
         return SeedLimits(*most, seconds, until, is_part=request.is_part)
-
-    def _announce(self, ledger: Ledger) -> None:
-        ledger.log.observer.seeding(self.seeds.waiting)

@@ -26,7 +26,7 @@ from syncoll.formula import Verdict
 from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.events import Event
 from syncoll.ledger.ledger import Ledger
-from syncoll.ledger.request import Candidate
+from syncoll.ledger.request import Candidate, Observer
 from syncoll.model import Algorithm, Instance, refine
 from syncoll.results import Solution
 from syncoll.results.frontier import Point
@@ -235,7 +235,7 @@ class LargeNeighbourhoods:
     def _ask(self, incumbent: _Incumbent, window: Window, until: Deadline) -> Solution | None:
         instance = incumbent.instance
         candidate = Candidate(instance.steps, instance.rounds - 1, instance.chunks)
-        self.ledger.log.observer.trying(candidate)
+        self.ledger.log.tell(Observer.trying, candidate)
         assert window.instance is not None
         pending = self.answers.ask(
             window.instance, QUICK_SECONDS, until=until, groups=incumbent.groups
@@ -250,7 +250,7 @@ class LargeNeighbourhoods:
             raise
         # What is no algorithm for the window refutes nothing.
         found = Verdict.UNKNOWN if solution.algorithm is None else Verdict.SAT
-        self.ledger.log.observer.settled(candidate, found, solution.total_seconds)
+        self.ledger.log.tell(Observer.settled, candidate, found, solution.total_seconds)
         return solution
 
     @staticmethod

@@ -29,7 +29,7 @@ from syncoll.formula import Verdict
 from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.events import Event
 from syncoll.ledger.ledger import Ledger
-from syncoll.ledger.request import Candidate
+from syncoll.ledger.request import Candidate, Observer
 from syncoll.results.proof import Refuted
 from syncoll.searching.answers import AnswerSource, PendingAnswer
 from syncoll.searching.candidate_solver import solved_point
@@ -125,7 +125,9 @@ class SymmetricSearch:
                     solution = answer.result()
                 except UnlabelledError:  # another encoding might do
                     return
-                ledger.log.observer.settled(candidate, solution.verdict, solution.total_seconds)
+                ledger.log.tell(
+                    Observer.settled, candidate, solution.verdict, solution.total_seconds
+                )
                 if solution.algorithm is not None:
                     yield solved_point(solution, source.bounds)
                     continue
@@ -183,7 +185,7 @@ class SymmetricSearch:
         self, turn: _Turn, candidate: Candidate, groups: Sequence[FreeGroup], until: Deadline
     ) -> _Asked:
         turn.asked += 1
-        self.ledger.log.observer.trying(candidate)
+        self.ledger.log.tell(Observer.trying, candidate)
         bounds, seconds = self.source.bounds, LEVELS[turn.level].seconds
         if (limit := self.source.request.point_limit) is not None:
             seconds = min(seconds, limit)

@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -24,13 +24,14 @@ _MOST_ROWS, _OTHER_LINES = 16, 8
 """S that the live display shows at most, and the lines of the terminal that it leaves to others."""
 
 
-def progress(style: str) -> _Silent:
+def progress(style: str) -> AbstractContextManager[Observer | None]:
     """The observer of a style: ``auto``, ``live``, ``plain``, ``log`` or ``none``."""
     if style == "auto":
         style = "live" if sys.stderr.isatty() else "none"
     if style == "live":
         return _Live()
-    return {"plain": _Plain, "log": _Log}.get(style, _Silent)()
+    known = {"plain": _Plain, "log": _Log}
+    return nullcontext(known[style]() if style in known else None)
 
 
 @contextmanager
@@ -94,16 +95,6 @@ class _Known:
         return str(steps), cost, bound, gap
 
 
-class _Silent(Observer):
-    """Shows nothing."""
-
-    def __enter__(self) -> Observer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
 def _name(candidate: Candidate) -> str:
     return f"S={candidate.steps} R={candidate.rounds} C={candidate.chunks}"
 
@@ -115,7 +106,7 @@ _WORDS = {
 }
 
 
-class _Lines(_Silent):
+class _Lines(Observer):
     """A line for each event, with the engine and the gap."""
 
     def __init__(self) -> None:
@@ -176,7 +167,7 @@ def _fitted(*pairs: tuple[str, str], columns: int, indent: str) -> list[str]:
     return lines
 
 
-class _Live(_Silent):
+class _Live(Observer, AbstractContextManager[Observer]):
     """Lines that change in place: the point being tried, how many were found and refuted, and for
     each S what was found and proved.
     """

@@ -224,7 +224,9 @@ def table_of(
     evaluator: Evaluator, relation: Relation, total: int, nodes: int, span: Span
 ) -> NodeSets:
     """The nodes at which a relation holds, for each of `total` chunks; raises SpecError."""
-    first, kind = alike(evaluator, relation, total, span)
+    first = kind = np.arange(total, dtype=np.int64)
+    if total * nodes > limits.FEW_CELLS:
+        first, kind = alike(evaluator, relation, total, span)
     if len(first) * nodes > limits.MAX_CELLS:
         raise SpecLimitError(
             f"{evaluator.ambient.owner} has {counted(len(first), 'kind')} of chunks here, on "

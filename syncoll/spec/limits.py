@@ -25,6 +25,9 @@ MAX_CELLS = 200_000_000
 """Kinds of chunks, equal in a pre or post, times P: a bit each.  Algorithms are limited by
 `syncoll.model.node_sets.MOST_DENSE_CELLS`."""
 
+FEW_CELLS = 4096
+"""Chunks times P: of so few each is evaluated, whether or not they are alike."""
+
 MAX_LIST = 1 << 16
 """Elements of a list."""
 

@@ -1,0 +1,44 @@
+"""Record: the base of what plugins register."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from syncoll.plugins.fields import Field, check_fields
+from syncoll.plugins.guard import Guard
+from syncoll.plugins.options import check_table
+
+__all__ = ["Record"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """A plugin's entry: fields and options are checked, and its functions are guarded.
+
+    Args:
+        name: as written on the command line.
+        summary: one line.
+    """
+
+    guards: ClassVar[Mapping[str, Guard]] = {}
+    """What stands around the function in a field."""
+
+    checks: ClassVar[Mapping[str, Field]] = {}
+    """What a field may hold, where its annotation does not say all."""
+
+    name: str
+    summary: str
+
+    def __post_init__(self) -> None:
+        check_fields(self, **self.checks)
+        kind = type(self).__name__.removesuffix("Record").lower()
+        who = f"{kind} {self.name}"
+        check_table(getattr(self, "options", ()), who, flags=kind == "exporter")
+        for field, guard in self.guards.items():
+            function: Any = getattr(self, field)
+            # It may be the copy of a record, whose function is wrapped.
+            function = getattr(function, "function", function)
+            if function is not None:
+                object.__setattr__(self, field, guard(function, field, who))
