@@ -21,7 +21,7 @@ from syncoll.ledger.incumbents import (
     unbeaten,
     within,
 )
-from syncoll.ledger.proof_state import gaps_are_open, with_claims
+from syncoll.ledger.proof_state import with_claims
 from syncoll.ledger.request import Candidate, SearchRequest, Strategy
 from syncoll.ledger.warm_starts import WarmStarts
 from syncoll.results.family import Family
@@ -234,9 +234,29 @@ class Ledger:
         return bandwidth
 
     def gaps_are_open(self, source: CandidateSource | None = None) -> bool:
-        """Whether a point of any S, within the limits, may be better than what is known."""
-        families = self.families
-        return gaps_are_open(unbeaten(self.points, families), source or self.source, families)
+        """Whether a point of any S, within the limits, may be better than what is known.
+
+        Where a family comes as near as one likes to what is proved for any number of steps, that of
+        the S beyond the last point does not count.
+        """
+        source, families = source or self.source, self.families
+        points = unbeaten(self.points, families)
+        least, low = source.least_steps, source.least_bandwidth
+        if not points or points[0].steps > least:
+            return True
+        last = source.request.max_steps
+        if last is None:
+            last = points[-1].steps
+            ends = [points[-1].bandwidth, *(family.limit for family in families)]
+            if min(ends) > low:
+                return True
+        for steps in range(least, last + 1):
+            best = known_cost(steps, points, families) or Fraction(0)
+            if best > source.bounds.bandwidth(steps):
+                return True
+            if best <= low:
+                break  # nor has any S after it
+        return False
 
     def bound(self, steps: int | None) -> Bound:
         """Bounds R/C for at most `steps` steps (None: any number), as far as there is time."""

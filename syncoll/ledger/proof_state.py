@@ -12,18 +12,16 @@ from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.request import Strategy
 from syncoll.ledger.sizes import is_small
 from syncoll.results.evidence import BY_CUTTING, Distance, Evidence, ScaledShape, undefined_chunks
-from syncoll.results.family import Family
 from syncoll.results.frontier import (
     Frontier,
     OpenClaim,
-    Point,
     better_left,
     known_cost,
     open_regions,
 )
 from syncoll.results.proof import Proof, Refuted, Scope, covers, most_covered
 
-__all__ = ["evidence_of", "gaps_are_open", "with_claims"]
+__all__ = ["evidence_of", "with_claims"]
 
 _NO_BOUND = "no time for a bound of its own"
 _ONLY_CUTS = "no time for a bound beyond cuts"
@@ -89,31 +87,6 @@ def evidence_of(
         (bounds.certificate(),),
         tuple(proofs),
     )
-
-
-def gaps_are_open(
-    points: Sequence[Point], source: CandidateSource, families: Sequence[Family] = ()
-) -> bool:
-    """Whether some S may have a better point than these, which ascend in S and descend in R/C.
-
-    Where a family comes as near as one likes to what is proved for any number of steps, that of the
-    S beyond the last point does not count.  Nor does an S beyond the limit of the search.
-    """
-    if not points or points[0].steps > source.least_steps:
-        return True
-    last = source.request.max_steps
-    if last is None:
-        last = points[-1].steps
-        ends_open = all(family.limit > source.least_bandwidth for family in families)
-        if ends_open and points[-1].bandwidth > source.least_bandwidth:
-            return True
-    for steps in range(source.least_steps, last + 1):
-        best = known_cost(steps, points, families) or Fraction(0)
-        if best > source.bounds.bandwidth(steps):
-            return True
-        if best <= source.least_bandwidth:
-            break  # nor has any S after it
-    return False
 
 
 class _Proving:

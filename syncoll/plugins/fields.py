@@ -9,7 +9,7 @@ import builtins
 import dataclasses
 import importlib
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from numbers import Integral, Real
 from pathlib import Path
@@ -57,28 +57,6 @@ def at_least(low: int, field: Field) -> Field:
     )
 
 
-def _instance(kinds: tuple[type, ...]) -> Field:
-    names = [kind.__name__ for kind in kinds]
-    return Field(lambda value: isinstance(value, kinds), " or ".join(names))
-
-
-def _collection(kind: type[Collection[Any]], item: type) -> Field:
-    return Field(
-        lambda value: isinstance(value, kind) and all(isinstance(one, item) for one in value),
-        f"a {kind.__name__} of {item.__name__}",
-    )
-
-
-def _mapping(key: type, value: type) -> Field:
-    return Field(
-        lambda given: (
-            isinstance(given, Mapping)
-            and all(isinstance(one, key) and isinstance(two, value) for one, two in given.items())
-        ),
-        f"a mapping from {key.__name__}" + ("" if value is object else f" to {value.__name__}"),
-    )
-
-
 @cache
 def _fields_of(record: type) -> dict[str, Field]:
     return {one.name: _field(str(one.type), record) for one in dataclasses.fields(record)}
@@ -105,11 +83,24 @@ def _field(annotation: str, record: type) -> Field:
 
     outer, _, inner = annotation.removesuffix("]").partition("[")
     if outer in ("tuple", "frozenset"):
-        return _collection(class_of(outer), class_of(inner.removesuffix(", ...")))
+        some, item = class_of(outer), class_of(inner.removesuffix(", ..."))
+        return Field(
+            lambda value: isinstance(value, some) and all(isinstance(one, item) for one in value),
+            f"a {some.__name__} of {item.__name__}",
+        )
     if outer == "Mapping":
-        return _mapping(*map(class_of, inner.split(", ")))
+        key, held = map(class_of, inner.split(", "))
+        return Field(
+            lambda given: (
+                isinstance(given, Mapping)
+                and all(isinstance(a, key) and isinstance(b, held) for a, b in given.items())
+            ),
+            f"a mapping from {key.__name__}" + ("" if held is object else f" to {held.__name__}"),
+        )
     classes = [class_of(name) for name in annotation.split(" | ")]
-    return _instance(tuple(one for kind in classes for one in get_args(kind) or (kind,)))
+    kinds = tuple(one for kind in classes for one in get_args(kind) or (kind,))
+    words = " or ".join(kind.__name__ for kind in kinds)
+    return Field(lambda value: isinstance(value, kinds), words)
 
 
 def check_fields(record: Any, **special: Field) -> None:

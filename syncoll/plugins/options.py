@@ -21,6 +21,8 @@ __all__ = [
 
 _FLAG = re.compile(r"[a-z][a-z0-9-]*[a-z0-9]")
 
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
 OptionValue = bool | int | float | str
 
 
@@ -73,29 +75,25 @@ class Option:
         Raises:
             OptionError: when it is of the wrong type or out of its range.
         """
+        text = str(value)
         try:
-            return self._convert(value)
+            if isinstance(self.default, bool):
+                return _TRUTH[text.lower()]
+            if isinstance(self.default, str):
+                if self.choices and text not in self.choices:
+                    raise ValueError
+                return text
+            if isinstance(value, bool):
+                raise ValueError
+            number = int(text) if isinstance(self.default, int) else float(text)
+            low, high = (-math.inf if self.low is None else self.low), self.high
+            if low <= number <= (math.inf if high is None else high):  # NaN is not within either
+                return number
+            raise ValueError
         except (KeyError, ValueError):
             raise OptionError(
                 f"option {self.name} of {owner} is {value!r}; it must be {self.kind}"
             ) from None
-
-    def _convert(self, value: object) -> OptionValue:
-        text = str(value)
-        if isinstance(self.default, bool):
-            known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-            return known[text.lower()]
-        if isinstance(self.default, str):
-            if self.choices and text not in self.choices:
-                raise ValueError
-            return text
-        if isinstance(value, bool):
-            raise ValueError
-        number = int(text) if isinstance(self.default, int) else float(text)
-        low, high = (-math.inf if self.low is None else self.low), self.high
-        if not low <= number <= (math.inf if high is None else high):  # NaN is not within either
-            raise ValueError
-        return number
 
 
 ORDERED_CHUNKS = Option(

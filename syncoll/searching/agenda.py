@@ -12,8 +12,8 @@ nothing that was found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from syncoll.clock import limit_in_words, now
@@ -174,7 +174,11 @@ class Agenda:
         ledger, until = self.ledger, self.deadline.sooner(work.seconds)
         if work.share is not None:
             until = self.deadline.share(work.share).sooner(work.seconds)
-        with self._during(work, until):
+        usual, shorter = ledger.bounds.deadline, work.name == BOUNDS and work.share is not None
+        if shorter:  # no bound is begun after its end
+            ledger.bounds.deadline = min(until, usual, key=Deadline.left)
+        # Seeds have turns of their own in the log.
+        with nullcontext() if work.name == SEEDS else ledger.log.turn(work.name):
             began = now()
             events = iter(work.run(ledger, until))
             try:
@@ -194,26 +198,13 @@ class Agenda:
                 if close is not None:
                     close()
                 del events
+                if shorter:
+                    ledger.bounds.deadline = usual
         if work.lists and self.ledger.list_members():
             work.gained += 1
             self._unreported = True
         if self._unreported and not work.quiet:
             self.report(at_once=not work.thorough)
-
-    @contextmanager
-    def _during(self, work: Work, until: Deadline) -> Iterator[None]:
-        """A turn in the log; no bound of a shorter turn is begun after its end."""
-        bounds = self.ledger.bounds
-        usual, shorter = bounds.deadline, work.name == BOUNDS and work.share is not None
-        if shorter:
-            bounds.deadline = min(until, usual, key=Deadline.left)
-        try:
-            # Seeds have turns of their own in the log.
-            with nullcontext() if work.name == SEEDS else self.ledger.log.turn(work.name):
-                yield
-        finally:
-            if shorter:
-                bounds.deadline = usual
 
     def _is_enough(self, event: Event, work: Work) -> bool:
         """Reports an event that changed what is known, where it is time; whether it ends the

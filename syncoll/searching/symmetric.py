@@ -162,9 +162,9 @@ class SymmetricSearch:
         most = source.most_rounds(steps)
         rows = []
         for chunks in source.admitted():
-            if source.bounds.num_sends(chunks, steps) > min(
-                LEVELS[turn.level].sends * order, MOST_SENDS
-            ):
+            sends = source.bounds.num_sends(chunks, steps)
+            most_sends = min(LEVELS[turn.level].sends * order, MOST_SENDS)
+            if sends > most_sends or not source.bounds.is_writable(chunks):
                 break
             if source.bounds.least_steps > steps:
                 continue

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
+from syncoll.bounding import rounds_bound
 from syncoll.errors import PluginError
 from syncoll.plugins import PluginManager, resolve_options
 from syncoll.searching import AnswerSource, ChosenSeed, Seeding
 from syncoll.session.session import Session
-from syncoll.solving import Solver, open_pool
+from syncoll.solving import open_pool
 from syncoll.store import CachedBounds, CachedSolutions
 
 __all__ = ["open_answers"]
@@ -36,32 +37,29 @@ def open_answers(
     seeds = _usual_seeds(session) if names is None else _named_seeds(plugins, names, {})
     seeding = Seeding([*also, *seeds], session.tell)
     jobs = settings.num_jobs
-    solvers = session.solver_settings(encoding, backend, jobs)
     with ExitStack() as stack:
         store = session.store()
         if store is not None:
             stack.enter_context(store)
+        solver = stack.enter_context(session.solver(encoding, backend, jobs, start=False))
         pool = None
         if settings.executor is not None or jobs > 1:
-            where = settings.executor if settings.executor is not None else "local"
+            solvers, where = settings.solver(encoding, backend, jobs), settings.executor or "local"
             pool = stack.enter_context(
                 open_pool(where, solvers, jobs=jobs, manager=plugins, tell=session.tell)
             )
-        solver = stack.enter_context(Solver(plugins, solvers, start=False))
-        if store is None:
-            yield AnswerSource(solver, pool=pool, seeding=seeding, further=further)
-            return
-        memory = CachedSolutions(store, solver.asked, solver.limits)
-        bounds = CachedBounds(store)
+        bounds = None if store is None else CachedBounds(store)
+        memory = None if store is None else CachedSolutions(store, solver.asked, solver.limits)
         source = AnswerSource(
             solver,
             pool=pool,
             memory=memory,
-            prove=bounds.rounds_bound,
+            prove=bounds.rounds_bound if bounds else rounds_bound,
             seeding=seeding,
             further=further,
         )
-        bounds.on_miss = partial(source.begin, lacking=True)
+        if bounds is not None:
+            bounds.on_miss = partial(source.begin, lacking=True)
         yield source
 
 

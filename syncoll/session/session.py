@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from syncoll.proofs.refute import Refuting
     from syncoll.results import Frontier, Refuted, Solution
     from syncoll.searching import AnswerSource, ChosenSeed
-    from syncoll.solving import Solver, SolverSettings
+    from syncoll.solving import Solver
     from syncoll.store import Store
 
 __all__ = ["Session", "Tell"]
@@ -102,22 +102,21 @@ class Session(Names):
         records = self.plugins.bounds.values()
         return PluginBounds(records, self.tell) if records else None
 
-    def solver(self) -> Solver:
-        """The solver of a single question; to be closed by the one who asks for it."""
+    def solver(
+        self,
+        encoding: str | None = None,
+        backend: str | None = None,
+        jobs: int = 1,
+        *,
+        start: bool = True,
+    ) -> Solver:
+        """The solver of the settings, to be closed by the one who asks for it."""
         from syncoll.solving import Solver
 
-        return Solver(self.plugins, self.solver_settings())
-
-    def solver_settings(
-        self, encoding: str | None = None, backend: str | None = None, jobs: int = 1
-    ) -> SolverSettings:
-        """What the settings say about solvers; says which ``auto`` goes without as it is broken."""
-        from syncoll.solving.members import AUTO, passed_over
-
-        solvers = self.settings.solver(encoding, backend, jobs)
-        for text in passed_over(self.plugins) if solvers.backend == AUTO else ():
+        solver = Solver(self.plugins, self.settings.solver(encoding, backend, jobs), start=start)
+        for text in solver.passed_over:
             self.tell(f"going on without {text}")
-        return solvers
+        return solver
 
     def store(self) -> Store | None:
         """The store that the settings or the environment name, or the usual one; None for none.

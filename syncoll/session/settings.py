@@ -16,7 +16,6 @@ from syncoll.units import parse_memory
 from syncoll.wording import argument
 
 if TYPE_CHECKING:
-    from syncoll.formula import Limits
     from syncoll.solving import SolverSettings
 
 __all__ = ["STORE_VARIABLE", "Settings", "SettingsOptions", "require_whole"]
@@ -174,45 +173,33 @@ class Settings:
         named = str(self.store) if self.store is not None else os.environ.get(STORE_VARIABLE)
         return named or None
 
-    def limits(self, seconds: float | None = None, jobs: int = 1) -> Limits:
-        """Of one run of a solver.
-
-        Args:
-            seconds: time limit of each run.
-            jobs: how many solvers share this machine's cores.
-
-        Raises:
-            UsageError: on a seed that solvers do not take.
-        """
-        from syncoll.formula import Limits
-        from syncoll.solving import default_threads
-
-        if not 0 <= self.seed <= _LARGEST_SEED:
-            raise UsageError(f"seed {self.seed} is not from 0 to {_LARGEST_SEED}")
-        threads = 1 if is_counted() else self.threads or default_threads(jobs)
-        return Limits(seconds, self.memory_limit, threads, self.seed)
-
     def solver(
         self, encoding: str | None = None, backend: str | None = None, jobs: int = 1
     ) -> SolverSettings:
         """What these settings say about solvers, for one or a pool of them.
 
         Args:
-            encoding: what a search spec asks for, where nothing is said here.
-            backend: what a search spec asks for, where nothing is said here.
+            encoding: what a search spec asks for, as `backend`, where nothing is said here.
             jobs: how many solvers share this machine's cores.
+
+        Raises:
+            UsageError: on a seed that solvers do not take.
         """
+        from syncoll.formula import Limits
         from syncoll.memory import budget, require_address_space
-        from syncoll.solving import SolverSettings
+        from syncoll.solving import SolverSettings, default_threads
         from syncoll.solving.members import AUTO
 
+        if not 0 <= self.seed <= _LARGEST_SEED:
+            raise UsageError(f"seed {self.seed} is not from 0 to {_LARGEST_SEED}")
         require_address_space()
+        threads = 1 if is_counted() else self.threads or default_threads(jobs)
         return SolverSettings(
             encoding=self.encoding or encoding or AUTO,
             backend=self.backend or backend or AUTO,
             encoding_options=tuple((k, str(v)) for k, v in self.encoding_options.items()),
             backend_options=tuple((k, str(v)) for k, v in self.backend_options.items()),
-            limits=self.limits(jobs=jobs),
+            limits=Limits(None, self.memory_limit, threads, self.seed),
             memory=budget(),
         )
 

@@ -19,6 +19,7 @@ import threading
 import time
 import weakref
 from collections import deque
+from dataclasses import dataclass, field
 from typing import BinaryIO, Final, cast
 
 import psutil
@@ -190,14 +191,14 @@ def _read_errors(stream: BinaryIO, lines: deque[str]) -> None:
             lines.append(line.decode(errors="replace").rstrip())
 
 
+@dataclass(eq=False)
 class _Resting:
     """The idle workers of this process.  Thread-safe."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: weakref.WeakSet[WorkerConnection] = weakref.WeakSet()
-        self._any = threading.Event()
-        self._thread: threading.Thread | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _kept: weakref.WeakSet[WorkerConnection] = field(default_factory=weakref.WeakSet)
+    _any: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
 
     def keep(self, connection: WorkerConnection) -> None:
         """Adds an idle worker, which may be ended from now on."""

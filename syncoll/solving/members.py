@@ -11,6 +11,7 @@ that only move data; on most combining ones, and to refute broadcasts, the SAT s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -40,7 +41,6 @@ __all__ = [
     "default_threads",
     "installed",
     "member_options",
-    "passed_over",
 ]
 
 AUTO = "auto"
@@ -126,16 +126,14 @@ class BackendChoice:
     Args:
         at_once: the number that run at the same time, those that should not run a formula last;
             None for all, in the given order.
+        passed_over: a line for each broken backend that ``auto`` would use; plugins that cannot be
+            imported only if it has fewer backends than it runs at once.
     """
 
     moving: tuple[BackendRecord, ...]
     combining: tuple[BackendRecord, ...]
     at_once: int | None = None
-
-    @property
-    def records(self) -> tuple[BackendRecord, ...]:
-        """Each of them once."""
-        return tuple({record.name: record for record in (*self.moving, *self.combining)}.values())
+    passed_over: tuple[str, ...] = ()
 
 
 def choose_encoding(manager: PluginManager, name: str, *, combining: bool) -> EncodingRecord:
@@ -206,52 +204,35 @@ def choose_backends(manager: PluginManager, text: str) -> BackendChoice:
 
 
 def _automatic(manager: PluginManager) -> BackendChoice:
-    reasons = []
+    """The backends here of those with a rank, spares only where there is no other."""
+    reasons, broken = [], []
     for spare in (False, True):
         here = []
-        for record in _ranked(manager, spare=spare):
+        for record in manager.backends.values():
+            if record.rank is None or record.rank.spare != spare:
+                continue
             if reason := _missing(record):
                 reasons.append(f"{record.name}: {reason}")
+                failed = record.installed().failed or record.licensed().failed
+                broken += [f"backend {reasons[-1]}"] if failed and not spare else []
             else:
                 here.append(record)
+        if not spare and len(here) < _AT_ONCE:
+            broken += [
+                f"plugin {one.plugin}, which is broken: {one.error}" for one in manager.broken
+            ]
         if here:
             most = 1 if spare else len(here)
             moving, combining = (_best_first(here, combining)[:most] for combining in (False, True))
-            return BackendChoice(moving, combining, _AT_ONCE)
+            return BackendChoice(moving, combining, _AT_ONCE, tuple(broken))
     why = "; ".join(reasons) or "no plugin has a backend with a rank"
     raise PluginError(f"backend {AUTO} finds no solver here: {why}")
 
 
-def _ranked(manager: PluginManager, *, spare: bool) -> list[BackendRecord]:
-    """The backends that ``auto`` considers, whether or not they can run here."""
-    records = manager.backends.values()
-    return [record for record in records if record.rank and record.rank.spare == spare]
-
-
-def _best_first(records: Sequence[BackendRecord], combining: bool) -> tuple[BackendRecord, ...]:
-    def place(record: BackendRecord) -> tuple[bool, float, str]:
-        if record.rank is None:
-            return True, 0.0, record.name
-        rank = record.rank.combining if combining else record.rank.moving
-        return False, -rank, record.name
-
-    return tuple(sorted(records, key=place))
-
-
-def passed_over(manager: PluginManager) -> list[str]:
-    """A line for each broken backend that ``auto`` would use.
-
-    Backends that are merely not installed are not listed.  Plugins that cannot be imported are
-    listed only if ``auto`` has fewer backends than it runs at once.
-    """
-    texts, here = [], 0
-    for record in _ranked(manager, spare=False):
-        answers = (record.installed(), record.licensed())
-        texts += [f"backend {record.name}: {a.reason}" for a in answers if a.failed][:1]
-        here += all(answer.ok for answer in answers)
-    if here < _AT_ONCE:
-        texts += [f"plugin {one.plugin}, which is broken: {one.error}" for one in manager.broken]
-    return texts
+def _best_first(records: Iterable[BackendRecord], combining: bool) -> tuple[BackendRecord, ...]:
+    kind = "combining" if combining else "moving"
+    ranked = sorted((-getattr(r.rank, kind, -math.inf), r.name, r) for r in records)
+    return tuple(record for *_, record in ranked)
 
 
 def _missing(record: BackendRecord) -> str:

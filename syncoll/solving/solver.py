@@ -125,6 +125,9 @@ class Solver:
         start: whether to start the first backend's worker at once, so that it loads meanwhile.
         changes: fields of the settings by name, such as ``backend="z3"``.
 
+    Attributes:
+        passed_over: which broken backends it goes without, in words.
+
     Raises:
         PluginError: on an unknown name, or a backend that is not installed or not licensed.
         OptionError: on an unknown option or a bad value.
@@ -143,19 +146,23 @@ class Solver:
         settings = replace(settings or SolverSettings(), **changes)
         self.encoding = choose_encoding(manager, settings.encoding, combining=False)
         self._choice = choose_backends(manager, settings.backend)
-        self.backends = self._choice.records
+        chosen = (*self._choice.moving, *self._choice.combining)
+        self.backends = tuple({record.name: record for record in chosen}.values())
+        self.passed_over = self._choice.passed_over
         self.backend_name = settings.backend
         self.limits = settings.limits or Limits(threads=default_threads())
         self.stop_when: Callable[[], bool] | None = None
         self._head_start = head_start
-        self._encoding_options = resolve_options(
-            self.encoding.options,
-            dict(settings.encoding_options),
-            f"encoding {self.encoding.name}",
-        )
         options = member_options(self.backends, dict(settings.backend_options), settings.backend)
         self._combining = choose_encoding(manager, settings.combining_encoding, combining=True)
         self._loaded: dict[str, Encoding] = {}
+        self._encoding_options = {
+            record.name: resolve_options(record.options, given, f"encoding {record.name}")
+            for record, given in (
+                (self._combining, {}),
+                (self.encoding, dict(settings.encoding_options)),
+            )
+        }
         self._members = {
             record.name: Member(record, options[record.name], SolverProcess(record))
             for record in self.backends
@@ -191,9 +198,6 @@ class Solver:
         """The backends in the order in which they are asked about an instance of this kind."""
         return self._choice.combining if instance.combining else self._choice.moving
 
-    def _order(self, instance: Instance) -> list[Member]:
-        return [self._members[record.name] for record in self.backends_for(instance)]
-
     def asked(self, instance: Instance) -> str:
         """The encoding, backends and options for an instance of this kind, in one text.
 
@@ -201,18 +205,14 @@ class Solver:
         which a later version may correct.
         """
         record = self.encoding_for(instance)
-        backends = {m.name: dict(m.options) for m in self._order(instance)}
+        members = [self._members[one.name] for one in self.backends_for(instance)]
+        backends = {member.record.name: dict(member.options) for member in members}
         who = {
             "syncoll": __version__,
-            "encoding": [record.name, self._options_for(record)],
+            "encoding": [record.name, self._encoding_options[record.name]],
             "backends": [self.backend_name, backends],
         }
         return json.dumps(who, sort_keys=True, default=str)
-
-    def _options_for(self, record: EncodingRecord) -> Mapping[str, OptionValue]:
-        if record is self.encoding:
-            return self._encoding_options
-        return resolve_options(record.options, {}, f"encoding {record.name}")
 
     def prepare(self, instance: Instance) -> Preparation:
         """Encodes, and lowers for the first backend, without solving."""
@@ -339,7 +339,7 @@ class Solver:
             instance = replace(instance, topology=instance.topology.conservative)
         if record.name not in self._loaded:
             self._loaded[record.name] = record.load()
-        encoding, options = self._loaded[record.name], self._options_for(record)
+        encoding, options = self._loaded[record.name], self._encoding_options[record.name]
         _require_room(encoding, instance, options)
         encoded = encoding.encode(instance, options)
         took(_UNITS_PER_LITERAL * encoded.formula.size().literals)
@@ -379,7 +379,7 @@ class Solver:
         until: Deadline,
     ) -> tuple[Reply | None, Outcome]:
         """The reply that decides, or that of the only backend; and the combined outcome."""
-        members = self._order(instance)
+        members = [self._members[one.name] for one in self.backends_for(instance)]
         if len(members) == 1:
             reply = ask_one(members[0], formula, limits, should_stop=stop, until=until)
             lost = losses_of(members[0].name, reply.outcome)

@@ -15,7 +15,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from syncoll.memory import resume
@@ -102,13 +102,13 @@ class SolveTask:
         return {**vars(self), "instance": without_caches(self.instance)}
 
 
+@dataclass(eq=False)
 class SolverCache:
     """Idle solvers, by their settings.  Thread-safe."""
 
-    def __init__(self, manager: PluginManager | None = None) -> None:
-        self._manager = manager
-        self._lock = threading.Lock()
-        self._idle: dict[SolverSettings, list[Solver]] = {}
+    manager: PluginManager | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _idle: dict[SolverSettings, list[Solver]] = field(default_factory=dict)
 
     @contextlib.contextmanager
     def borrow(self, settings: SolverSettings) -> Iterator[Solver]:
@@ -117,7 +117,7 @@ class SolverCache:
             idle = self._idle.setdefault(settings, [])
             solver = idle.pop() if idle else None
         if solver is None:
-            solver = Solver(self._manager or installed(), settings)
+            solver = Solver(self.manager or installed(), settings)
         try:
             yield solver
         except BaseException:
