@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -146,8 +147,10 @@ class CachedBounds:
             return prove()
         efforts = (_effort(True), _effort(False))[: 1 if thorough else 2]
         in_vain = f"{_effort(thorough)}, more than {more_than}"
-        for effort in (*efforts, in_vain) if more_than else efforts:
-            found = self.store.certificate(topology, demands, steps, effort, seconds)
+        asked = (*efforts, in_vain) if more_than else efforts
+        # What is there under its own numbers is found at once.
+        for alike, effort in product((False, True), asked):
+            found = self.store.certificate(topology, demands, steps, effort, seconds, alike=alike)
             if found is not None:
                 self.remembered += 1
                 proof = found.certificate

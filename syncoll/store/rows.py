@@ -85,16 +85,20 @@ class Rows:
         return self._connection
 
     def find(
-        self, table: Table, question: CanonicalQuestion, read: Reading[T]
+        self, table: Table, question: CanonicalQuestion, read: Reading[T], *, alike: bool = True
     ) -> tuple[T, bool] | None:
-        """The answer of a row to a question, and whether the row has the question's numbers."""
+        """The answer of a row to a question, and whether the row has the question's numbers.
+
+        Args:
+            alike: whether rows of the same question under other numbers count.
+        """
         columns = ", ".join(("digest", "exact", *table.contents))
         select = f"SELECT {columns}, NULL FROM {table.name} WHERE exact = ?"
         for row in self._execute(select, question.key):
             found = self._believed(table, row, read, lambda _: question.numbering)
             if found is not None:
                 return found, True
-        if question.alike is None:
+        if not alike or question.alike is None:
             return None
 
         def renumbered(row: Row) -> Numbering | None:

@@ -198,6 +198,8 @@ class Store(Rows):
         steps: int | None,
         effort: str,
         seconds: float | None = None,
+        *,
+        alike: bool = True,
     ) -> StoredCertificate | None:
         """A checked certificate of a lower bound on R, in the topology's own numbering, if any.
 
@@ -205,6 +207,7 @@ class Store(Rows):
             steps: S, or None for any number of steps.
             effort: the kind of bound, in one text.
             seconds: the time limit of a new run; None for no limit.
+            alike: whether one for other numbers of nodes serves, which takes longer to find.
         """
         demands = DemandList.of(demands)  # certificates name them by position
         question = bound_question(topology, demands, steps, effort)
@@ -222,7 +225,7 @@ class Store(Rows):
 
             return moved if no_more_than(seconds, allowed) else None
 
-        found = self.find(_CERTIFICATES, question, read)
+        found = self.find(_CERTIFICATES, question, read, alike=alike)
         if found is None:
             return None
         kept, exact = found
