@@ -164,6 +164,7 @@ NEVER = Deadline()
 """No limit."""
 
 
+@dataclass(eq=False)
 class interrupted_at:  # noqa: N801  # reads as what it does: with interrupted_at(deadline)
     """Raises `OutOfTimeError` in the midst of what takes longer than its deadline.
 
@@ -173,10 +174,10 @@ class interrupted_at:  # noqa: N801  # reads as what it does: with interrupted_a
     where the program that syncoll is a part of uses the alarm itself.
     """
 
-    def __init__(self, deadline: Deadline) -> None:
-        self._deadline, self._entered = deadline, False
-        self._before: Any = None
-        self._hook: Any = None
+    _deadline: Deadline
+    _entered: bool = False
+    _before: Any = None
+    _hook: Any = None
 
     def __enter__(self) -> None:
         if self._deadline.is_never or not self._possible():

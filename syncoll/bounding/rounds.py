@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import inf
 from typing import TypeVar
@@ -39,6 +39,7 @@ _BUILT_PER_SECOND = 100_000
 """The number of variables that are built and reduced in a second."""
 
 
+@dataclass(eq=False)
 class BoundsMemory:
     """What the bounds of one search tell those for other S: where nothing more can be proved.
 
@@ -47,10 +48,9 @@ class BoundsMemory:
         late_gossip: the least S for which gossip had no time, and the seconds of a turn.
     """
 
-    def __init__(self) -> None:
-        self.ratings: dict[tuple[DemandView, int | None], float] = {}
-        self.late_gossip: tuple[int, float] | None = None
-        self._flows: dict[tuple[int, DemandList], FlowBounds] = {}
+    ratings: dict[tuple[DemandView, int | None], float] = field(default_factory=dict)
+    late_gossip: tuple[int, float] | None = None
+    _flows: dict[tuple[int, DemandList], FlowBounds] = field(default_factory=dict)
 
     def flows(self, topology: Topology, demands: Sequence[Demand]) -> FlowBounds:
         """The bounds of some demands, with what was found for other S."""

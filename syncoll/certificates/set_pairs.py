@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
@@ -20,6 +21,7 @@ _LARGEST_COUNT = 1 << 32
 """Sums of counts below this fit machine words; larger counts are Python's integers."""
 
 
+@dataclass(eq=False)
 class NodeSetPairs(Sequence[_Record], Generic[_Record]):
     """Records of two sets of nodes and a count, ascending by their sets, no two sets twice.
 
@@ -39,10 +41,10 @@ class NodeSetPairs(Sequence[_Record], Generic[_Record]):
     record: ClassVar[Callable[..., Any]]
     names: ClassVar[tuple[str, str, str]]
 
-    def __init__(
-        self, sets: tuple[NodeSet, ...], first: IntArray, second: IntArray, counts: IntArray
-    ) -> None:
-        self.sets, self.first, self.second, self.counts = sets, first, second, counts
+    sets: tuple[NodeSet, ...]
+    first: IntArray
+    second: IntArray
+    counts: IntArray
 
     @classmethod
     def of(cls, records: Iterable[_Record]) -> Self:

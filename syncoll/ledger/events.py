@@ -12,9 +12,10 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from functools import partial
 from typing import Concatenate, ParamSpec
 
 from syncoll.ledger.request import Candidate, Observer
@@ -131,6 +132,7 @@ class EngineRecord:
     undecided: int
 
 
+@dataclass(eq=False)
 class Log:
     """The events of a whole search, as they come, with those of its parts.
 
@@ -141,13 +143,13 @@ class Log:
         collective: the one that is being searched.
     """
 
-    def __init__(self, observer: Observer | None = None) -> None:
-        self.observer = observer
-        self._began = time.perf_counter()
-        self.entries: list[Entry] = []
-        self.collective, self._engine = "", ""
-        self._turns: Counter[str] = Counter()
-        self._seconds: defaultdict[str, float] = defaultdict(float)
+    observer: Observer | None = None
+    entries: list[Entry] = field(default_factory=list)
+    collective: str = ""
+    _engine: str = ""
+    _began: float = field(default_factory=time.perf_counter)
+    _turns: Counter[str] = field(default_factory=Counter)
+    _seconds: defaultdict[str, float] = field(default_factory=partial(defaultdict, float))
 
     def tell(
         self,

@@ -6,7 +6,7 @@ import re
 import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from itertools import groupby, zip_longest
 
@@ -88,11 +88,11 @@ class _Text:
             )
 
 
+@dataclass(eq=False)
 class Page:
     """Paragraphs and tables, one after the other."""
 
-    def __init__(self) -> None:
-        self._parts: list[_Text | _Table] = []
+    _parts: list[_Text | _Table] = field(default_factory=list)
 
     def text(self, text: str = "", hang: int | None = None) -> Page:
         """Adds a line, or several; too long ones are wrapped between words, on at column `hang`."""

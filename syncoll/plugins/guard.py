@@ -176,11 +176,13 @@ class Loader(_Function):
         return guarded if self.around is None else self.around(guarded)
 
 
+@dataclass(eq=False)
 class _Guarded:
     """An object of a plugin; what its methods raise or return wrongly is a `PluginError`."""
 
-    def __init__(self, loaded: object, who: str, methods: Mapping[str, Returns]) -> None:
-        self._loaded, self._who, self._methods = loaded, who, methods
+    _loaded: object
+    _who: str
+    _methods: Mapping[str, Returns]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # not set yet, as while it is copied
@@ -235,11 +237,11 @@ class _Inside(threading.local):
     depth = 0
 
 
+@dataclass(eq=False)
 class _Shared:
     """Standard output while some thread runs a plugin's code: for that one it is standard error."""
 
-    def __init__(self, own: TextIO | None) -> None:
-        self.own = own
+    own: TextIO | None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sys.stderr if _inside.depth else self.own, name)

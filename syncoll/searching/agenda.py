@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 
 from syncoll.clock import limit_in_words, now
 from syncoll.deadline import Deadline, OutOfTimeError
@@ -93,6 +94,7 @@ class Work:
         return not (self.once and self.had) and self.ready()
 
 
+@dataclass(eq=False)
 class Agenda:
     """The loop over the engines of one search.
 
@@ -107,20 +109,15 @@ class Agenda:
         table: all rows that were ever on the agenda, with their gain.
     """
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        deadline: Deadline,
-        on_point: Callable[[], None] = lambda: None,
-        on_stop: Callable[[], None] = lambda: None,
-        lost: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        self.ledger, self.deadline = ledger, deadline
-        self._on_point, self._on_stop, self._lost = on_point, on_stop, lost
-        self.table: list[Work] = []
-        self._rows: Sequence[Work] = ()
-        self._unreported = False
-        self._save = Deadline.after(SAVE_SECONDS)
+    ledger: Ledger
+    deadline: Deadline
+    on_point: Callable[[], None] = lambda: None
+    on_stop: Callable[[], None] = lambda: None
+    lost: Callable[[str], None] = lambda _: None
+    table: list[Work] = field(default_factory=list)
+    _rows: Sequence[Work] = ()
+    _unreported: bool = False
+    _save: Deadline = field(default_factory=partial(Deadline.after, SAVE_SECONDS))
 
     def spent(self, *names: str) -> float:
         """Seconds that these engines had so far."""
@@ -157,13 +154,13 @@ class Agenda:
         except KeyboardInterrupt:
             self.stop(INTERRUPTED)
         except MemoryError as error:
-            self._lost(f"{OUT_OF_MEMORY}: {error}")
+            self.lost(f"{OUT_OF_MEMORY}: {error}")
             self.stop(OUT_OF_MEMORY)
 
     def stop(self, why: str) -> None:
         """Ends the search: no engine has another turn, and no bound is begun that takes long."""
         self.ledger.stopped = why
-        self._on_stop()
+        self.on_stop()
         # Parts are composed, and claims proved, when a person stops the search of a composition.
         seconds = SHORT_SECONDS if self.ledger.composed else 0.0
         self.ledger.bounds.deadline = self.ledger.bounds.deadline.sooner(seconds)
@@ -213,7 +210,7 @@ class Agenda:
         if not isinstance(event, Point):
             return False
         self._unreported = True
-        self._on_point()
+        self.on_point()
         if work.solves or (self.ledger.on_points and self._save.passed):
             self.report(at_once=True)
         return work.enough(event)

@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from itertools import islice, takewhile
 
 from syncoll.clock import limit_in_words
@@ -43,6 +44,7 @@ they have no end, and a backend that can decide none of them (for want of a lice
 it here for ever."""
 
 
+@dataclass(eq=False)
 class CandidateSolver:
     """The solvers of one search.
 
@@ -51,13 +53,11 @@ class CandidateSolver:
         deadline: of the search.
     """
 
-    def __init__(
-        self, ledger: Ledger, source: CandidateSource, answers: AnswerSource, deadline: Deadline
-    ) -> None:
-        self._ledger, self._source, self._answers = ledger, source, answers
-        self._deadline = deadline
-        self._stuck: Candidate | None = None
-        self._certified = source.request.strategy is Strategy.CERTIFIED
+    _ledger: Ledger
+    _source: CandidateSource
+    _answers: AnswerSource
+    _deadline: Deadline
+    _stuck: Candidate | None = None
 
     @property
     def is_stuck(self) -> bool:
@@ -71,9 +71,10 @@ class CandidateSolver:
             OutOfTimeError: when the deadline is over.
         """
         source = self._source
+        certified = source.request.strategy is Strategy.CERTIFIED
         first, *others = PHASES[source.request.strategy]
         for steps in range(source.least_steps, source.max_steps + 1):
-            if self._certified:
+            if certified:
                 self._deadline.check()
                 yield ledger.bound(steps)
             ledger.steps.append(StepState(steps))
@@ -82,7 +83,7 @@ class CandidateSolver:
             if best is not None and best <= source.least_bandwidth:
                 break
         # On a large network seeds soon have other points of more steps, and such bounds take long.
-        if self._certified and is_small(source.request.topology):
+        if certified and is_small(source.request.topology):
             for steps in sorted({point.steps for point in ledger.points}):
                 if steps > source.max_steps:
                     self._deadline.check()
@@ -184,7 +185,8 @@ class CandidateSolver:
         """Whether an earlier answer rules a candidate out, or the larger relaxation does."""
         if any(covers(answer, *candidate.numbers) for answer in self._ledger.refuted):
             return True
-        if not (self._certified and step.tried):
+        certified = self._source.request.strategy is Strategy.CERTIFIED
+        if not (certified and step.tried):
             return False
         self._deadline.check()
         seconds = min(THOROUGH_SECONDS, self._deadline.seconds or THOROUGH_SECONDS)

@@ -12,7 +12,7 @@ for.
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from syncoll.clock import counting, is_counted
 from syncoll.deadline import Deadline
@@ -76,12 +76,13 @@ def search(
         return _Frontiers(source, log).search(task)
 
 
+@dataclass(eq=False)
 class _Frontiers(Decomposition[SearchTask, Frontier]):
     """One search with the frontiers of parts that came up in it."""
 
-    def __init__(self, answers: AnswerSource, log: Log) -> None:
-        self.answers, self.log = answers, log
-        self._known: list[tuple[SearchRequest, Frontier]] = []
+    answers: AnswerSource
+    log: Log
+    _known: list[tuple[SearchRequest, Frontier]] = field(default_factory=list)
 
     def search(self, task: SearchTask) -> Frontier:
         return self.answer(task, task.request.collective)

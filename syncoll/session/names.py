@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from syncoll.session.settings import require_whole
 if TYPE_CHECKING:
     from syncoll.model import Collective, Fabric, Instance, Topology
     from syncoll.plugins import PluginManager
-    from syncoll.spec import Reader, SingleTopology, SpecLibrary, TopologyFamily
+    from syncoll.spec import SingleTopology, SpecLibrary, TopologyFamily
 
 __all__ = ["Names", "Tell"]
 
@@ -50,7 +50,7 @@ class Names:
 
         plugins = self.plugins
         records = sorted(plugins.spec_libraries.values(), key=lambda one: not plugins.is_ours(one))
-        files = {name: self._reader(name) for name in plugins.importers}
+        files = {name: partial(self._read, name) for name in plugins.importers}
         folders = [record.folder for record in records]
         return SpecLibrary.load(folders, files, self.tell, self._recognised)
 
@@ -59,15 +59,11 @@ class Names:
 
         return recognised(self.plugins.importers, file)
 
-    def _reader(self, name: str) -> Reader:
+    def _read(self, importer: str, file: str, settings: Sequence[str]) -> str:
         """Reads a file with an importer; what importers share is loaded when there is a file."""
+        from syncoll.importing import readers
 
-        def read(file: str, settings: Sequence[str]) -> str:
-            from syncoll.importing import readers
-
-            return readers(self.plugins.importers)[name](file, settings)
-
-        return read
+        return readers(self.plugins.importers)[importer](file, settings)
 
     def topology(self, what: str | Topology | Fabric) -> Topology:
         """A topology by its name, or itself; of a physical network the links between its nodes.

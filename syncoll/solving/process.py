@@ -38,6 +38,7 @@ _SHARE_OF_REST = 0.95
 """The part of the time until a deadline that a backend gets for itself."""
 
 
+@dataclasses.dataclass(eq=False)
 class SolverProcess:
     """A backend that solves in a process of its own.  For one thread at a time.
 
@@ -46,12 +47,11 @@ class SolverProcess:
             second or a tenth of the limit, whichever is more.
     """
 
-    def __init__(self, record: BackendRecord, *, grace_seconds: float | None = None) -> None:
-        self.record = record
-        self._grace_seconds = grace_seconds
-        self._connection: WorkerConnection | None = None
-        self._idle_memory = 0
-        self._loading_since: float | None = None
+    record: BackendRecord
+    grace_seconds: float | None = None
+    _connection: WorkerConnection | None = None
+    _idle_memory: int = 0
+    _loading_since: float | None = None
 
     def __enter__(self) -> SolverProcess:
         return self
@@ -235,7 +235,7 @@ class SolverProcess:
         """The worker's next message, None when it died, or the outcome of killing it."""
         deadline = None
         if limits.seconds is not None:
-            grace = self._grace_seconds
+            grace = self.grace_seconds
             if grace is None:
                 grace = max(_LEAST_GRACE_SECONDS, _GRACE_SHARE * limits.seconds)
             deadline = began + limits.seconds + grace

@@ -5,7 +5,7 @@ vector.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from syncoll.spec import limits
@@ -74,39 +74,34 @@ def _paid(evaluator: Evaluator, call: Call, items: Sequence[Any]) -> list[Any]:
     return values
 
 
-def _extreme(sign: str) -> _Function:
-    def function(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
-        values = _numbers(evaluator, call, scope, mask, spread=True)
-        if not values:
-            raise call.span.error(f"`{call.id}` of an empty list", "a list with an element")
-        return reduce(lambda a, b: choose(compare(sign, b, a), b, a), values)
-
-    return function
+def _extreme(sign: str, evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
+    values = _numbers(evaluator, call, scope, mask, spread=True)
+    if not values:
+        raise call.span.error(f"`{call.id}` of an empty list", "a list with an element")
+    return reduce(lambda a, b: choose(compare(sign, b, a), b, a), values)
 
 
-def _fold(op: str, start: int) -> _Function:
-    def function(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
-        values = _numbers(evaluator, call, scope, mask)
-        result: Any = start
-        for value in values:
-            result = arithmetic(op, result, value, mask)
-        return result
+def _fold(
+    op: str, start: int, evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask
+) -> Any:
+    values = _numbers(evaluator, call, scope, mask)
+    result: Any = start
+    for value in values:
+        result = arithmetic(op, result, value, mask)
+    return result
 
-    return function
 
-
-def _quantifier(decides: bool) -> _Function:
-    def function(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
-        (expression,) = _arguments(call, 1, 1)
-        values = _elements(evaluator, call, expression, scope, mask)
-        result: Any = not decides
-        for value in values:
-            if not is_boolean(value):
-                raise expression.span.error(f"a list with {kind_of(value)} in it", "Booleans")
-            result = result | value if decides else result & value
-        return result
-
-    return function
+def _quantifier(
+    decides: bool, evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask
+) -> Any:
+    (expression,) = _arguments(call, 1, 1)
+    values = _elements(evaluator, call, expression, scope, mask)
+    result: Any = not decides
+    for value in values:
+        if not is_boolean(value):
+            raise expression.span.error(f"a list with {kind_of(value)} in it", "Booleans")
+        result = result | value if decides else result & value
+    return result
 
 
 def _absolute(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
@@ -174,14 +169,14 @@ def _vector(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> A
 
 BUILTINS: Mapping[str, _Function] = {
     "abs": _absolute,
-    "all": _quantifier(False),
-    "any": _quantifier(True),
+    "all": partial(_quantifier, False),
+    "any": partial(_quantifier, True),
     "len": _length,
-    "max": _extreme(">"),
-    "min": _extreme("<"),
-    "product": _fold("*", 1),
+    "max": partial(_extreme, ">"),
+    "min": partial(_extreme, "<"),
+    "product": partial(_fold, "*", 1),
     "range": _range,
-    "sum": _fold("+", 0),
+    "sum": partial(_fold, "+", 0),
     "switch": _switch,
     "vector": _vector,
 }

@@ -18,6 +18,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -62,15 +63,15 @@ from syncoll.wording import counted
 __all__ = ["Evaluator"]
 
 
+@dataclass(eq=False)
 class Evaluator:
     """Evaluates the expressions of one definition under one budget."""
 
-    def __init__(self, ambient: Ambient) -> None:
-        self.ambient = ambient
-        self._left = limits.WORK
-        self._depth = 0
-        self._active: list[syntax.ValueDefinition] = []
-        self._constants: dict[syntax.ValueDefinition, Any] = {}
+    ambient: Ambient
+    _left: int = limits.WORK
+    _depth: int = 0
+    _active: list[syntax.ValueDefinition] = field(default_factory=list)
+    _constants: dict[syntax.ValueDefinition, Any] = field(default_factory=dict)
 
     # Budget and errors -------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -53,6 +54,7 @@ def unrecognised(file: str) -> Sequence[str]:
     return ()
 
 
+@dataclass(eq=False)
 class ForeignFiles:
     """Files in other formats as specs; each reference is read once.
 
@@ -61,14 +63,9 @@ class ForeignFiles:
         recognise: the names of the readers that know the contents of a file.
     """
 
-    def __init__(
-        self,
-        readers: Mapping[str, Reader],
-        recognise: Recognise,
-    ) -> None:
-        self.readers = dict(readers)
-        self._recognise = recognise
-        self._read: dict[str, Module] = {}
+    readers: Mapping[str, Reader]
+    _recognise: Recognise
+    _read: dict[str, Module] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, object]:
         """The state for another process, which reads nothing more."""

@@ -226,13 +226,13 @@ def _bind_parameters(call: BlamedCall, seen: NameScope) -> tuple[Evaluator, Name
     return evaluator, scope, f"{definition.name}({','.join(parts)})" if parts else definition.name
 
 
+@dataclass(eq=False)
 class _Combiner:
     """Makes one collective with all that it refers to."""
 
-    def __init__(self) -> None:
-        self._active: list[Definition] = []
-        self._calls: list[BlamedCall] = []
-        self._made: dict[tuple[Definition, str], tuple[Collective, int]] = {}
+    _active: list[Definition] = field(default_factory=list)
+    _calls: list[BlamedCall] = field(default_factory=list)
+    _made: dict[tuple[Definition, str], tuple[Collective, int]] = field(default_factory=dict)
 
     def sized(self, call: BlamedCall, seen: NameScope) -> tuple[Collective, int]:
         """A collective, and the number of its parts."""

@@ -201,13 +201,14 @@ def defined_twice(again: Definition, first: Definition, expected: str) -> SpecEr
     )
 
 
+@dataclass(eq=False)
 class _Loader:
     """Reads a file and what it imports, each once."""
 
-    def __init__(self, library: Library, shipped: bool) -> None:
-        self.library, self.shipped = library, shipped
-        self.done: dict[Path, Module] = {}
-        self.bytes = 0
+    library: Library
+    shipped: bool
+    done: dict[Path, Module] = field(default_factory=dict)
+    bytes: int = 0
 
     def load(self, path: Path, label: str, blame: Span | None, chain: dict[Path, str]) -> Module:
         try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -27,6 +27,7 @@ from syncoll.store.store import Store
 __all__ = ["CachedBounds", "CachedSolutions"]
 
 
+@dataclass(eq=False)
 class CachedSolutions:
     """Looks solutions up in a store, and keeps them there.
 
@@ -35,10 +36,10 @@ class CachedSolutions:
         limits: of each run, which may have a tighter time limit.
     """
 
-    def __init__(self, store: Store, asked: Callable[[Instance], str], limits: Limits) -> None:
-        self.store, self.limits = store, limits
-        self.remembered = 0
-        self._asked = asked
+    store: Store
+    _asked: Callable[[Instance], str]
+    limits: Limits
+    remembered: int = 0
 
     def look_up(self, instance: Instance, *, seconds: float | None = None) -> Solution | None:
         """The stored solution of an instance, with its original seconds; None without one.
@@ -106,6 +107,7 @@ _SECONDS_PER_CELL = 1e-7
 """Time to write a question about bounds, for each demand and node."""
 
 
+@dataclass(eq=False)
 class CachedBounds:
     """`rounds_bound` with a store: stored certificates are checked and used.
 
@@ -113,10 +115,9 @@ class CachedBounds:
         on_miss: called before a bound is proved that the store lacks.
     """
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
-        self.on_miss: Callable[[], None] = lambda: None
-        self.remembered = 0
+    store: Store
+    on_miss: Callable[[], None] = lambda: None
+    remembered: int = 0
 
     def rounds_bound(
         self,
