@@ -91,7 +91,8 @@ class Deadline:
 
     def left(self) -> float:
         """Seconds that are left; below 0 when it is over, infinite when it is never."""
-        left = math.inf if self.ends is None else self.ends - self._kept - now()
+        kept = self.reserve.seconds if self.reserve else 0.0
+        left = math.inf if self.ends is None else self.ends - kept - now()
         return left if self.works is None else min(left, self.works - _worked(self.by_main))
 
     def check(self) -> None:
@@ -103,7 +104,7 @@ class Deadline:
         """No later than this, and no later than in so many seconds (None: this)."""
         if seconds is None:
             return self
-        ends = now() + seconds + self._kept
+        ends = now() + seconds + (self.reserve.seconds if self.reserve else 0.0)
         return replace(self, ends=ends if self.ends is None else min(ends, self.ends))
 
     def granting(self, seconds: float) -> Deadline:
@@ -119,10 +120,6 @@ class Deadline:
     def keeping(self, reserve: Reserve) -> Deadline:
         """Sooner by a reserve, whatever it will be; so is all that is made of it."""
         return self if self.ends is None else replace(self, reserve=reserve)
-
-    @property
-    def _kept(self) -> float:
-        return 0.0 if self.reserve is None else self.reserve.seconds
 
     def before(self, seconds: float) -> Deadline:
         """So many seconds before this, for what is to be done in the end."""

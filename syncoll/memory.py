@@ -35,7 +35,6 @@ from syncoll.interrupts import may_raise
 
 __all__ = [
     "MemoryBudget",
-    "began",
     "budget",
     "command",
     "end_guard",
@@ -283,7 +282,7 @@ _refusals = 0
 @contextlib.contextmanager
 def command(named: int | None = None, told: Callable[[str], None] | None = None) -> Iterator[None]:
     """While it lasts, `budget` is that of one command; over it `MemoryError` is raised in the main
-    thread, where the end of solvers' processes does not help.
+    thread, where the end of solvers' processes does not help.  Within another one it adds nothing.
 
     Args:
         named: the limit in bytes; None for the default share, which is found out when needed.
@@ -293,6 +292,9 @@ def command(named: int | None = None, told: Callable[[str], None] | None = None)
         UsageError: on a limit below what any command takes.
     """
     global _current, _began, _told, _guard
+    if _began:
+        yield
+        return
     before = _current, _began, _told
     guard = None
     _said.clear()
@@ -307,18 +309,12 @@ def command(named: int | None = None, told: Callable[[str], None] | None = None)
             _current = MemoryBudget.of_this_process(named)
         if threading.current_thread() is threading.main_thread() and _guard is None:
             guard = _guard = _Guard()
-            guard.start()
         yield
     finally:
         if guard is not None:
             _guard = None
             guard.end()
         _current, _began, _told = before
-
-
-def began() -> bool:
-    """Whether a command has begun, which keeps to a limit until it ends."""
-    return _began
 
 
 def require_address_space() -> None:
@@ -381,8 +377,6 @@ class _Guard:
         self._signal = getattr(signal, "SIGUSR1", None)
         self._before: object = None
         self._thread = threading.Thread(target=self._watch, name="syncoll memory", daemon=True)
-
-    def start(self) -> None:
         if self._signal is not None:
             self._before = signal.signal(self._signal, self._heard)
         self._thread.start()

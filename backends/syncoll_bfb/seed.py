@@ -38,6 +38,9 @@ _MOST_OWN_SENDS = 1 << 24
 _MOST_SENDS = 1 << 27
 """... nor of more than this with them: the verifier counts them all."""
 
+_FEW_NODES = 16
+"""Up to so many, each node's arrivals are dealt sooner than a symmetry is found."""
+
 _MOST_CHUNKS = 840
 """C at most: divisible by every number up to 8."""
 
@@ -89,10 +92,12 @@ class BreadthFirstSeed(ResumingSeed):
         least = collective.least_chunks(topology.num_nodes)
         assert least is not None  # it fits
         table = collective.tabulate(topology.num_nodes, least)
-        group = free_symmetry(topology, table, until)
+        rates = _rates(topology)
+        group = FreeGroup.trivial(topology.num_nodes)
+        if rates is None or topology.num_nodes > _FEW_NODES:
+            group = free_symmetry(topology, table, until)
         sources = np.unique(np.nonzero(table.pre)[1])
         weight = len(table.pre) // len(sources)  # chunks of a node, for the least C
-        rates = _rates(topology)
         cells = len(topology.links) * len(sources) // group.order
         if rates is None and cells > _MOST_CELLS:
             raise ModelError(
@@ -180,6 +185,8 @@ def _algorithm(
         parts.append(sends.reshape(-1, 4))
     steps = 1 + max(one.step for one, _ in sent)
     own = Algorithm((0,) * steps, np.concatenate(parts))
+    if group.order == 1:
+        return own.tightened(topology)
     chunk_maps = order[first[group.generators[:, owner]] + place - first[owner]]
     carriers = Carriers(group.generators, chunk_maps, group.products)
     return OrbitAlgorithm.plain_if_small(own, carriers).tightened(topology)

@@ -242,7 +242,7 @@ class BoundsTable:
         """The same bound after spending up to about `seconds` on the larger relaxation."""
         far = steps is not None and self.is_far(steps)
         if not far and seconds >= MORE * self._thorough.get(steps, 0.0):
-            self._keep(steps, self._rounds(steps, seconds, thorough=True))
+            self._rounds(steps, seconds, thorough=True)
             self._thorough[steps] = seconds if steps in self.late else math.inf
         return self.bandwidth(steps)
 
@@ -264,18 +264,10 @@ class BoundsTable:
                 self._bounds[steps] = self._known
                 return self._known
             found = self._rounds(steps, seconds, thorough=False)
-            self._keep(steps, found)
             if steps in self.late:
                 proves_nothing = steps is not None and found.steps is None
                 (self._hurried if proves_nothing else self._late)[steps] = seconds
         return self._bounds[steps]
-
-    def _keep(self, steps: int | None, found: RoundsBound) -> None:
-        """Keeps a bound unless a better one is known, and that nothing hurried it."""
-        before = self._bounds.get(steps, found)
-        self._bounds[steps] = max(found, before, key=lambda bound: bound.rounds)
-        self._hurried.pop(steps, None)
-        self.skipped.discard(steps)
 
     @property
     def _known(self) -> RoundsBound:
@@ -288,7 +280,9 @@ class BoundsTable:
         return bound_at_once(self.topology, self.shape)
 
     def _rounds(self, steps: int | None, seconds: float, *, thorough: bool) -> RoundsBound:
-        """A bound within a time limit; its S is late where more time may prove more."""
+        """A bound within a time limit, which is kept unless a better one is known; its S is late
+        where more time may prove more.
+        """
         began = now()
         self.late.discard(steps)
         own = seconds if self._further is None else seconds * (1 - _SHARE)
@@ -296,12 +290,16 @@ class BoundsTable:
         spent = now() - began
         if spent >= own:
             self.late.add(steps)
-        if self._further is None or self._met(found, steps):
-            return found
-        enough, until = self._cheapest(steps), Deadline.after(seconds - spent)
-        return self._further(
-            self.topology, self.collective, self.shape, steps, found, enough, until
-        )
+        if self._further is not None and not self._met(found, steps):
+            enough, until = self._cheapest(steps), Deadline.after(seconds - spent)
+            found = self._further(
+                self.topology, self.collective, self.shape, steps, found, enough, until
+            )
+        before = self._bounds.get(steps, found)
+        self._bounds[steps] = max(found, before, key=lambda bound: bound.rounds)
+        self._hurried.pop(steps, None)
+        self.skipped.discard(steps)
+        return found
 
     def _proved(self, steps: int | None, seconds: float, thorough: bool) -> RoundsBound:
         shape = self.shape

@@ -50,8 +50,11 @@ class CandidateSource:
         self.max_steps = self.least_steps + STEPS_BEYOND
         if request.max_steps is not None:
             self.max_steps = request.max_steps
+        # The paper's strategy needs no limit on C: a bound for one C holds for every C.
+        paper = request.strategy is Strategy.PAPER
+        self.limits_chunks = request.max_chunks is not None or not paper
         self.k = request.k
-        if self.k is None and request.strategy is Strategy.PAPER:
+        if self.k is None and paper:
             self.k = self._least_k()
 
     @property
@@ -70,14 +73,6 @@ class CandidateSource:
         kind = "algorithms" if self.k is None else "k-synchronous algorithms"
         aim = "" if self.request.aim is None else f", of use for {self.request.aim}"
         return f"{kind} with {' and '.join(limits)}{aim}"
-
-    @property
-    def limits_chunks(self) -> bool:
-        """Whether the limit on C is one.
-
-        The paper's strategy needs none: a bound for one C holds for every C.
-        """
-        return self.request.max_chunks is not None or self.request.strategy is not Strategy.PAPER
 
     @property
     def impossible(self) -> str:
@@ -101,13 +96,6 @@ class CandidateSource:
             f"no algorithm has fewer than {counted(least, 'round')}, and "
             f"{argument('max_rounds', rounds)} asks for fewer"
         )
-
-    @property
-    def left_out(self) -> tuple[tuple[int, str], ...]:
-        """C up to the limit for which the collective is said to be defined but makes no sense, each
-        with the reason in a line."""
-        found = sorted(self.bounds.left_out.items())
-        return tuple((c, str(error).splitlines()[0]) for c, error in found if c <= self.max_chunks)
 
     def admitted(self) -> Iterator[int]:
         """Every C up to the limit with which there are algorithms to look for."""

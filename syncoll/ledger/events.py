@@ -220,12 +220,14 @@ class Log:
         seconds = time.perf_counter() - self._began
         entry = Entry(seconds, engine, collective, kind, steps, bandwidth, rounds, chunks, gap, why)
         self.entries.append(entry)
-        self.tell(Observer.logged, entry)
+        if self.observer is None:
+            return
+        self.observer.logged(entry)
         if entry.collective == self.collective:
             if kind is Kind.FOUND:
-                self.tell(Observer.found, points)
+                self.observer.found(points)
             elif kind is Kind.PROVED:
-                self.tell(Observer.bounded, steps, bandwidth)
+                self.observer.bounded(steps, bandwidth)
 
     def end(self, frontier: Frontier) -> tuple[EngineRecord, ...]:
         """Ends the search: what each engine did, in the order in which they began.

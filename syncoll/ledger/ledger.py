@@ -111,7 +111,7 @@ class Ledger:
         self.source = CandidateSource(request, bounds)
         self.k = request.k if composed else self.source.k
         self.points = sorted(points, key=lambda point: point.steps)
-        self.warm_starts = WarmStarts(self.points)
+        self.warm_starts = WarmStarts()
         self.refuted: list[Refuted] = []
         self.late = limit_in_words()
         self.losses: Iterable[str] = ()
@@ -119,6 +119,7 @@ class Ledger:
         self._families: list[Family] = []
         self._proved: dict[int | None, Fraction] = {}
         for point in self.points:
+            self.warm_starts.add(point)
             bounds.found(point.steps, point.bandwidth, point)
         self.begin_again()
 

@@ -42,15 +42,15 @@ def with_claims(
     evidence = evidence_of(source, frontier, steps)
     least, low = source.least_steps, source.least_bandwidth
 
-    def reason(s: int | None) -> str:
-        if s not in source.bounds.skipped:
-            return why_open(s)
-        return f"{why_open(s)}; {_ONLY_CUTS if s is None else _NO_BOUND}"
-
-    claims = (
-        OpenClaim(*region, reason(None if region[1] is None else region[0]))
-        for region in open_regions(frontier, evidence.proofs, least, low)
-    )
+    claims = []
+    for region in open_regions(frontier, evidence.proofs, least, low):
+        s = None if region[1] is None else region[0]
+        why = why_open(s)
+        if s in source.bounds.skipped:
+            why = f"{why}; {_ONLY_CUTS if s is None else _NO_BOUND}"
+        claims.append(OpenClaim(*region, why))
+    # C for which the collective is said to be defined but makes no sense.
+    left_out = sorted(source.bounds.left_out.items())
     bounds = {proof.steps: proof.bound for proof in evidence.proofs}
     return replace(
         frontier,
@@ -58,7 +58,9 @@ def with_claims(
         open=tuple(claims),
         least_steps=least,
         least_bandwidth=low,
-        left_out=source.left_out,
+        left_out=tuple(
+            (c, str(error).splitlines()[0]) for c, error in left_out if c <= source.max_chunks
+        ),
         evidence=evidence,
     )
 

@@ -7,7 +7,7 @@ start and end as those of the question do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from syncoll.model import Algorithm, Instance, refine
 from syncoll.model.derivation import same_chunks
@@ -16,6 +16,7 @@ from syncoll.results.frontier import Point
 __all__ = ["WarmStarts"]
 
 
+@dataclass(eq=False)
 class WarmStarts:
     """Algorithms for one collective on one topology, also those that others dominate.
 
@@ -23,10 +24,7 @@ class WarmStarts:
         points: for each S and C that of the fewest rounds.
     """
 
-    def __init__(self, points: Iterable[Point]) -> None:
-        self.points: dict[tuple[int, int], Point] = {}
-        for point in points:
-            self.add(point)
+    points: dict[tuple[int, int], Point] = field(default_factory=dict)
 
     def add(self, point: Point) -> None:
         """From now on this point's algorithm is known too."""

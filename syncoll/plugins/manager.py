@@ -150,7 +150,7 @@ class PluginManager:
 
     def is_ours(self, record: Record) -> bool:
         """Whether a record comes with syncoll itself; else as `provenance`."""
-        return self.provenance(record).distribution == PROJECT
+        return self._registry_of(record).owner(record).distribution == PROJECT
 
     def register(self, plugin: object, name: str) -> None:
         """Adds a plugin from Python.

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from syncoll.model import Algorithm, Instance, Topology
@@ -207,25 +208,23 @@ def open_regions(
     """The regions that proofs, in order of steps, leave open: the first entries of `OpenClaim`."""
     families = frontier.families if frontier.counts_members else ()
 
-    def known(steps: int) -> Fraction | None:
-        return known_cost(steps, frontier.points, families)
-
-    def is_met(steps: int, bound: Fraction) -> bool:
-        best = known(steps)
-        return best is not None and best <= bound
-
+    known = partial(known_cost, points=frontier.points, families=families)
     first = least_steps
     for proof in proofs:
         # A proof holds for unsearched S before it, as far as no family meets its bound there.
         between = range(first, proof.steps)
-        count = bisect_left(between, True, key=lambda s: is_met(s, proof.bound))
+        bound = proof.bound
+        count = bisect_left(
+            between, True, key=lambda s: (cost := known(s)) is not None and cost <= bound
+        )
         if count:
             yield first, between[count - 1], proof.bound, known(first)
         if proof.low is not None and not proof.is_closed:
             yield proof.steps, proof.steps, proof.low, proof.best
         first = proof.steps + 1
-    if not is_met(first, least_bandwidth):
-        yield first, None, least_bandwidth, known(first)
+    best = known(first)
+    if best is None or best > least_bandwidth:
+        yield first, None, least_bandwidth, best
 
 
 def better_left(

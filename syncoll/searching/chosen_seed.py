@@ -35,6 +35,7 @@ class HeuristicState:
     """A seed at work on one collective.
 
     Attributes:
+        where: the topology as it knows it.
         turns: its proposals; None before its first turn.
         begun: whether it has been asked for the first of them.
         ended: whether it has come to its end, or failed.
@@ -43,6 +44,7 @@ class HeuristicState:
     """
 
     seed: ChosenSeed
+    where: Topology
     turns: Proposals | None = None
     begun: bool = False
     ended: bool = False

@@ -26,7 +26,7 @@ from syncoll.deadline import Deadline, interrupted_at
 from syncoll.errors import OutOfTimeError, PluginError, SyncollError, VerificationError
 from syncoll.ledger.incumbents import within
 from syncoll.model import Collective, Topology
-from syncoll.plugins import Proposal, SeedLimits, SeedRecord
+from syncoll.plugins import Proposal, SeedLimits
 from syncoll.plugins.guard import calling
 from syncoll.results.family import Family
 from syncoll.results.frontier import Point
@@ -80,6 +80,7 @@ class Heuristics:
     Attributes:
         families: those proposed, verified.
         shows_families: whether these are on the frontier, so that what they beat is dropped.
+        in_background: whether seeds are at work in a process of their own.
         log_turn: enters the turn of a seed in the log of the search.
     """
 
@@ -97,25 +98,25 @@ class Heuristics:
         self.families: tuple[Family, ...] = ()
         self.shows_families = False
         self.log_turn: Callable[[str], AbstractContextManager[None]] = lambda _: nullcontext()
-        self._states = [HeuristicState(seed) for seed in seeds]
+        self._states = [
+            # What is right where every send counts is right here.
+            HeuristicState(seed, topology if seed.record.counts_copies else topology.conservative)
+            for seed in seeds
+        ]
         self._seen: list[Family] = []
         self._seconds = math.inf
         self._report, self._refuses, self._proposes = report, refuses, proposes
         self._process: SeedProcess | None = None
+        self.in_background = False
         self._sent: list[Family] = []
 
     def close(self) -> None:
         """Ends the background process."""
         if self._process is not None:
             self._process.close()
-            self._process = None
+            self._process, self.in_background = None, False
         for state in self._states:
             state.ended |= state.in_background
-
-    @property
-    def in_background(self) -> bool:
-        """Whether seeds are at work in a process of their own."""
-        return self._process is not None
 
     @property
     def have_arrived(self) -> bool:
@@ -216,7 +217,7 @@ class Heuristics:
         if not SeedProcess.is_possible(request):
             return
         try:
-            self._process, self._sent = SeedProcess(request), []
+            self._process, self._sent, self.in_background = SeedProcess(request), [], True
         except OSError as error:
             self._report(f"no process for seeds: {error}; they work in turns")
             return
@@ -304,7 +305,7 @@ class Heuristics:
                 own = replace(limits, seconds=first.seconds, until=first, known=self.warm_starts)
                 began = time.perf_counter()
                 with interrupted_at(cut_short):
-                    asked = self._known(record), self.collective, own, state.seed.options
+                    asked = state.where, self.collective, own, state.seed.options
                     state.turns = cast("Proposals", record.load().propose(*asked))
             while not state.ended:
                 own = replace(limits, seconds=until.seconds, until=until)
@@ -375,7 +376,7 @@ class Heuristics:
         """Whether a seed has an idea; a named one that has none says why."""
         record = state.seed.record
         with interrupted_at(until):
-            fits = record.fits(self._known(record), self.collective)
+            fits = record.fits(state.where, self.collective)
         if fits.failed:
             raise PluginError(f"seed {record.name}: {fits.reason}")
         if not fits.ok:
@@ -384,30 +385,20 @@ class Heuristics:
                 self._refuses(record.name, fits.reason)
         return fits.ok
 
-    def _is_beaten(self, proposal: Proposal) -> bool:
-        """Whether a member of a family is better, so that it is not worth verifying."""
-        algorithm, where = proposal.algorithm, self.topology
-        if proposal.family is not None or not (self.shows_families and self.families):
-            return False
-        if algorithm.num_sends > _MANY_SENDS:
-            where = where.conservative
-        rounds = algorithm.least_rounds(where)
-        used = [least for least in rounds if least]
-        costs = len(used), Fraction(sum(used), proposal.chunks)
-        return any(family.beats(*costs) for family in self.families)
-
     def _accepted(self, name: str, proposal: Proposal, seconds: float) -> tuple[Found, ...]:
         """A proposal as a verified point, after its family when that is new; nothing when it is
         beaten."""
-        if self._is_beaten(proposal):
-            return ()
+        algorithm, where = proposal.algorithm, self.topology
+        if proposal.family is None and self.shows_families and self.families:
+            if algorithm.num_sends > _MANY_SENDS:
+                where = where.conservative
+            used = [least for least in algorithm.least_rounds(where) if least]
+            costs = len(used), Fraction(sum(used), proposal.chunks)
+            if any(family.beats(*costs) for family in self.families):
+                return ()  # it is not worth verifying
         point = self._point(name, proposal, seconds)
         family = self._new_family(name, proposal.family)
         return (point,) if family is None else (family, point)
-
-    def _known(self, record: SeedRecord) -> Topology:
-        """The topology as a seed knows it; what is right where every send counts is right here."""
-        return self.topology if record.counts_copies else self.topology.conservative
 
     def _new_family(self, name: str, family: Family | None) -> Family | None:
         """A family that comes up for the first time, verified."""

@@ -24,7 +24,12 @@ def open_answers(
     backend: str | None = None,
     also: Sequence[ChosenSeed] = (),
 ) -> Iterator[AnswerSource]:
-    """See `Session.answers`."""
+    """The source of a search's answers, closed after it.
+
+    Args:
+        encoding: what a search spec asks for, as `backend`, where the settings say nothing.
+        also: seeds beside those of the settings.
+    """
     settings, plugins = session.settings, session.plugins
     further = session.further_bounds()
     if session.asks_seeds_alone(backend):

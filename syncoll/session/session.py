@@ -5,9 +5,9 @@ What a method needs is imported when it is called: a command that reads a file l
 
 from __future__ import annotations
 
-import contextlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from syncoll.plugins.plugin_bounds import PluginBounds
     from syncoll.proofs.refute import Refuting
     from syncoll.results import Frontier, Refuted, Solution
-    from syncoll.searching import AnswerSource, ChosenSeed
+    from syncoll.searching import ChosenSeed
     from syncoll.solving import Solver
     from syncoll.store import Store
 
@@ -65,35 +65,12 @@ class Session(Names):
 
     # Who answers --------------------------------------------------------------------------------
 
-    @contextlib.contextmanager
-    def limited(self) -> Iterator[None]:
+    def limited(self) -> AbstractContextManager[None]:
         """While it lasts, all processes together keep to the limit of memory.
 
         A command does so from its start to its end; then this adds nothing.
         """
-        if memory.began():
-            yield
-            return
-        with memory.command(self.settings.memory_limit, self.tell):
-            yield
-
-    def answers(
-        self,
-        *,
-        encoding: str | None = None,
-        backend: str | None = None,
-        also: Sequence[ChosenSeed] = (),
-    ) -> contextlib.AbstractContextManager[AnswerSource]:
-        """The source of a search's answers, closed after it.
-
-        Args:
-            encoding: what a search spec asks for, where the settings say nothing.
-            backend: likewise.
-            also: seeds beside those of the settings.
-        """
-        from syncoll.session.answers import open_answers
-
-        return open_answers(self, encoding, backend, also)
+        return memory.command(self.settings.memory_limit, self.tell)
 
     def further_bounds(self) -> PluginBounds | None:
         """The bounds of plugins; None where there are none."""
@@ -166,11 +143,12 @@ class Session(Names):
         Raises:
             SyncollError: on settings or limits that do not go together, and what plugins do wrong.
         """
+        from syncoll.session.answers import open_answers
         from syncoll.session.searching import search_to_the_end
 
         if until is None:
             until = Deadline.after(request.time_limit)
-        asked = self.answers(encoding=encoding, backend=backend, also=also)
+        asked = open_answers(self, encoding, backend, also)
         with self.limited(), asked as answers:
             frontier = search_to_the_end(request, answers, observer, on_points, until)
             memory.end_guard()

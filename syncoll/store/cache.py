@@ -107,6 +107,9 @@ _SECONDS_PER_CELL = 1e-7
 """Time to write a question about bounds, for each demand and node."""
 
 
+_EFFORT = {True: "rounds, thorough", False: "rounds, quick"}
+
+
 @dataclass(eq=False)
 class CachedBounds:
     """`rounds_bound` with a store: stored certificates are checked and used.
@@ -146,8 +149,8 @@ class CachedBounds:
         if seconds is not None and seconds < cells * _SECONDS_PER_CELL:
             self.on_miss()
             return prove()
-        efforts = (_effort(True), _effort(False))[: 1 if thorough else 2]
-        in_vain = f"{_effort(thorough)}, more than {more_than}"
+        efforts = (_EFFORT[True], _EFFORT[False])[: 1 if thorough else 2]
+        in_vain = f"{_EFFORT[thorough]}, more than {more_than}"
         asked = (*efforts, in_vain) if more_than else efforts
         # What is there under its own numbers is found at once.
         for alike, effort in product((False, True), asked):
@@ -169,12 +172,8 @@ class CachedBounds:
                 topology,
                 demands,
                 steps,
-                _effort(thorough) if of_use else in_vain,
+                _EFFORT[thorough] if of_use else in_vain,
                 certificate,
                 seconds if cut else None,
             )
         return bound
-
-
-def _effort(thorough: bool) -> str:
-    return "rounds, thorough" if thorough else "rounds, quick"

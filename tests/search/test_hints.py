@@ -26,7 +26,9 @@ def test_the_cheapest_that_fits() -> None:
     around = point(broadcast(), 1, LINE)
     both = point(broadcast(), 2, [*LINE, (1, 0, 3, 0), (1, 3, 2, 1), (1, 2, 1, 2)])
     assert (around.bandwidth, both.bandwidth) == (3, 3 / 2)
-    known = WarmStarts([around, both])
+    known = WarmStarts()
+    known.add(around)
+    known.add(both)
 
     def asked(chunks: int, steps: int) -> Algorithm | None:
         return known.nearest(broadcast().instantiate(ring(4), chunks=chunks, steps=steps, rounds=1))
@@ -41,7 +43,8 @@ def test_the_cheapest_that_fits() -> None:
 def test_copies_are_algorithms_for_the_question_s_chunks() -> None:
     """Chunks are numbered as the collective does, not copy by copy."""
     sends = [(c, (c + s) % 4, (c + s + 1) % 4, s) for c in range(4) for s in range(3)]
-    known = WarmStarts([point(allgather(), 1, sends)])
+    known = WarmStarts()
+    known.add(point(allgather(), 1, sends))
     for chunks in (1, 2, 5):
         instance = allgather().instantiate(ring(4), chunks=chunks, steps=3, rounds=3 * chunks)
         found = known.nearest(instance)
