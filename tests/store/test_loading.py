@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from syncoll.solving import Solver
 
 
 class Starts:
+    backend_name, encoding = "test", SimpleNamespace(name="test")
+
     def __init__(self) -> None:
         self.count = 0
 
@@ -20,15 +23,14 @@ class Starts:
         self.count += 1
 
 
-@pytest.mark.parametrize("first", ["begin", "lacks"])
-def test_it_waits_for_a_point_and_for_something_that_is_not_stored(first: str) -> None:
+@pytest.mark.parametrize("first", [False, True])
+def test_it_waits_for_a_point_and_for_something_that_is_not_stored(first: bool) -> None:
     solver: Any = Starts()
     memory: Any = object()
     source = AnswerSource(solver, memory=memory)
-    getattr(source, first)()
+    source.begin(lacking=first)
     assert solver.count == 0
-    source.lacks()
-    source.begin()
+    source.begin(lacking=not first)
     assert solver.count > 0
 
 
