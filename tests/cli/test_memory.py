@@ -155,7 +155,6 @@ class TestGuard:
         before = signal.signal(signal.SIGUSR1, lambda number, _: others.append(number))
         try:
             guard = memory._Guard()
-            guard.start()
             guard._ended.set()
             guard._sent = 1  # told at the last moment
             late = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGUSR1))
