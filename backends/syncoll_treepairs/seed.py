@@ -166,7 +166,8 @@ class _Run:
     def proposals(self) -> Proposals:
         """Everything that comes out, until nothing becomes better."""
         if self.network.num_nodes < _LARGE:  # soon the best of all there is with many steps
-            self.any_tree = self._packed(self.network.num_nodes)
+            nodes = self.network.num_nodes
+            self.any_tree = self._packed(2 * nodes, nodes)
             yield from self._of_family(self.any_tree, "trees")
         for steps in self._order():
             if self.turn.is_over:
@@ -264,10 +265,7 @@ class _Run:
             yield from self._of_waves(self.any_tree, "trees")
         least = int((far.max(axis=0) + far.max(axis=1)).min())
         for times in _DEEP:
-            packing = WavePacking(self.network, int(least * times))
-            packing.pack(self.turn.part(_SHARE, _LEAST_SECONDS))
-            if not packing.shared():
-                continue
+            packing = self._packed(int(least * times))
             yield from self._of_waves(packing, "shortest-path trees")
             if packing.value <= self.network.least * _NEAR_LEAST:
                 return
@@ -275,14 +273,14 @@ class _Run:
         for links in (*_LOW, nodes):
             if links > nodes or before <= max(end, self.network.least) * _NEAR_LEAST:
                 return
-            packing = self._packed(links)
+            packing = self._packed(2 * nodes, links)
             if packing.shared() and packing.value < before * _GAIN:
                 before = packing.value
                 yield from self._of_waves(packing, f"trees of height {links} at most")
 
-    def _packed(self, links: int) -> WavePacking:
-        """A packing of trees of at most so many links from the root to a leaf."""
-        packing = WavePacking(self.network, 2 * self.network.num_nodes, most_links=links)
+    def _packed(self, depth: int, links: int | None = None) -> WavePacking:
+        """A packing of pairs, see `WavePacking`."""
+        packing = WavePacking(self.network, depth, most_links=links)
         packing.pack(self.turn.part(_SHARE, _LEAST_SECONDS))
         return packing
 
