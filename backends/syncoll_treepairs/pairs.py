@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -112,56 +112,33 @@ class PairFinder:
 
     def __init__(self, network: AllreduceNetwork, steps: int, random: np.random.Generator) -> None:
         self.network, self.steps, self._random = network, steps, random
-        topology = network.topology
-        far = topology.distances
+        far, guess = network.topology.distances, _guesses(network)
         self._choices: list[tuple[Core, int]] = []
         """Cores, and when their exchange begins."""
-        self.fixed: list[Pair] = []
+        costs: list[tuple[int, float]] = []
         every = [*network.cores(min(steps, _MOST_EXCHANGE)), *network.exchanges]
         whole = [c for c in every if len(c.nodes) == network.num_nodes and c.steps <= steps]
         for core in every:
-            if len(core.nodes) < network.num_nodes:
-                into = int(far[:, list(core.nodes)].min(axis=1).max())
-                out = int(far[list(core.nodes)].min(axis=0).max())
-                last = steps - core.steps - out
-                self._choices += [(core, begin) for begin in range(into, last + 1)]
+            inside = list(core.nodes)
+            last = steps - core.steps - int(far[inside].min(axis=0).max())
+            begins = range(int(far[:, inside].min(axis=1).max()), last + 1)
+            if begins and len(inside) < network.num_nodes:
+                self._choices += [(core, begin) for begin in begins]
+                costs += [guess(core)] * len(begins)
+        self.fixed: list[Pair] = []
         for core in whole:
             times = max(1, _MOST_FIXED // (len(core.sends) * len(whole)))
-            begins = np.linspace(0, steps - core.steps, min(times, steps - core.steps + 1))
+            begun = np.linspace(0, steps - core.steps, min(times, steps - core.steps + 1))
             pair = Pair(core.sends, core, core.steps)
-            self.fixed += [
-                pair.later(begin) for begin in np.unique(begins.round().astype(int)).tolist()
-            ]
-        known = {id(core): core for core, _ in self._choices}
-        guessed = dict(zip(known, self._guesses(list(known.values())), strict=True))
-        costs = np.array([guessed[id(core)] for core, _ in self._choices]).reshape(-1, 2)
-        self._costs = (costs / np.maximum(costs.min(axis=0, initial=np.inf), 1e-12)).min(axis=1)
+            self.fixed += [pair.later(t) for t in np.unique(begun.round().astype(int)).tolist()]
+        guessed = np.array(costs).reshape(-1, 2)
+        least = np.maximum(guessed.min(axis=0, initial=np.inf), 1e-12)
+        self._costs = (guessed / least).min(axis=1)
         """What each cost when it was looked at last, relative to the best then; before, how
         many sends it has, or what these cost about where links are priced by what they carry."""
         self._into: dict[int, IntArray] = {}
         self._out: dict[int, IntArray] = {}
         self._turn = 0
-
-    def _guesses(self, cores: Sequence[Core]) -> list[tuple[int, float]]:
-        """How many sends there are with each core, and about what they cost: its own, and the
-        cheapest between it and each other node, or of that node where none joins them."""
-        network, nodes = self.network, self.network.num_nodes
-        prices = 1 / network.rate
-        on_links = network.on_links(prices[:, None])[0]
-        between = np.full((nodes, nodes), np.inf)
-        between[network.ends[:, 0], network.ends[:, 1]] = on_links
-        guesses = []
-        for core in cores:
-            inside = list(core.nodes)
-            own = sum(float(on_links[link]) for _, link in core.sends)
-            for there in (between, between.T):
-                nearest = there[:, inside].min(axis=1)
-                nearest = np.where(np.isinf(nearest), there.min(axis=1), nearest)
-                nearest[inside] = 0.0
-                own += float(nearest.sum())
-            sends = 2 * (nodes - len(inside)) + len(core.sends)
-            guesses.append((sends, own))
-        return guesses
 
     @property
     def feasible(self) -> bool:
@@ -237,6 +214,27 @@ class PairFinder:
         least = min((cost for cost, _ in found), default=1.0)
         self._costs[which] /= max(least, 1e-12)
         return found
+
+
+def _guesses(network: AllreduceNetwork) -> Callable[[Core], tuple[int, float]]:
+    """How many sends there are with a core, and about what they cost: its own, and the cheapest
+    between it and each other node, or of that node where none joins them."""
+    nodes = network.num_nodes
+    on_links = network.on_links(1 / network.rate[:, None])[0]
+    between = np.full((nodes, nodes), np.inf)
+    between[network.ends[:, 0], network.ends[:, 1]] = on_links
+
+    def guess(core: Core) -> tuple[int, float]:
+        inside = list(core.nodes)
+        cost = sum(float(on_links[link]) for _, link in core.sends)
+        for there in (between, between.T):
+            nearest = there[:, inside].min(axis=1)
+            nearest = np.where(np.isinf(nearest), there.min(axis=1), nearest)
+            nearest[inside] = 0.0
+            cost += float(nearest.sum())
+        return 2 * (nodes - len(inside)) + len(core.sends), cost
+
+    return guess
 
 
 def forests(
