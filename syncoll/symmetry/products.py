@@ -12,9 +12,10 @@ It needs all distances, so it is limited to `_MOST_NODES` nodes.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import chain, combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Product", "find_products"]
 
-_MOST_NODES = 2048
-_MOST_LINKS = 8192  # a complete graph of 90 nodes
+_MOST_NODES = 4096  # all distances take 64 MiB
+_MOST_PAIRS = 400_000
+"""Pairs of links of one node; a complete graph of 90 nodes has so many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +66,8 @@ def find_products(topology: Topology) -> tuple[Product, ...]:
     Bandwidths only decide which factors are paired and which come first.
     """
     nodes, links = topology.num_nodes, set(topology.links)
-    if not 2 <= nodes <= _MOST_NODES or len(links) > _MOST_LINKS:
+    degrees = np.bincount([a for a, _ in links], minlength=nodes)
+    if not 2 <= nodes <= _MOST_NODES or degrees @ degrees > 2 * _MOST_PAIRS:
         return ()
     if any((b, a) not in links for a, b in links):
         return ()
@@ -108,12 +111,12 @@ def _classes(edges: IntArray, distances: IntArray) -> IntArray:
     neighbours: list[dict[int, int]] = [{} for _ in distances]
     for i, (a, b) in enumerate(edges.tolist()):
         neighbours[a][b] = neighbours[b][a] = i
-    linked = (distances == 1).astype(np.float32)
-    common = linked @ linked == 1
-    for around in neighbours:
-        for b, c in combinations(around, 2):
-            if common[b, c]:
-                joined.union(around[b], around[c])
+    around = [list(combinations(sorted(own), 2)) for own in neighbours]
+    common = Counter(chain.from_iterable(around))
+    for own, pairs in zip(neighbours, around, strict=True):
+        for b, c in pairs:
+            if common[b, c] == 1:
+                joined.union(own[b], own[c])
     for b, i in neighbours[0].items():
         nearer = distances[0] - distances[b]
         joined.union(i, *np.flatnonzero(nearer[edges[:, 0]] != nearer[edges[:, 1]]).tolist())
