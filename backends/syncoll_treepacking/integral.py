@@ -113,7 +113,8 @@ def _integral(
     oracle = packing.oracle
     share = dict(packing.trees)
     trees = list(dict.fromkeys((*share, *pool)))[: max(MOST_TREES, len(share))]
-    height = {tree: oriented(tree, oracle.roots[tree.group]).height for tree in trees}
+    depths = {tree: oriented(tree, oracle.roots[tree.group]).depths.values() for tree in trees}
+    height = {tree: max(some) for tree, some in depths.items()}
     lowest = max(
         min(h for tree, h in height.items() if tree.group == group)
         for group in range(len(oracle.shares))
@@ -122,13 +123,13 @@ def _integral(
     for most in sorted({lowest, lowest + 1, lowest + 2, max(height.values())}):
         choice = _choice(packing, [tree for tree in trees if height[tree] <= most])
         # The highest tree says how many steps there are: two of height 5 are better than 4 and 6.
-        heights = [height[tree] ** 3 for tree in choice.columns]
+        costs = [len(depths[t]) * height[t] ** 3 + sum(depths[t]) for t in choice.columns]
         for parts in range(1, _FEW_PARTS + 1):
             if until.passed or cost == packing.bound:
                 break
             hint = choice.rounded(parts)
             left = min(_SECONDS_EACH, until.left())
-            one = _chosen(oracle, choice, choice.solved(hint, left, heights), parts)
+            one = _chosen(oracle, choice, choice.solved(hint, left, costs), parts)
             cost = one.cost if cost is None else min(cost, one.cost)
             yield one
     own = _choice(packing, list(share))
