@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice, permutations
 
-import networkx as nx
 import numpy as np
 
 from syncoll.arrays import BoolArray, IntArray
@@ -218,10 +217,17 @@ def _matched(
 
 
 def _cliques(topology: Topology, both: list[set[int]]) -> Iterator[Core]:
-    graph = nx.Graph((a, b) for a, near in enumerate(both) for b in sorted(near) if a < b)
-    for nodes in nx.enumerate_all_cliques(graph):  # the small ones first
-        if len(nodes) > _LARGEST // 4:
+    """Cores of nodes all of which are joined to each other, the small ones first."""
+
+    def grown(nodes: tuple[int, ...], near: set[int], size: int) -> Iterator[tuple[int, ...]]:
+        if len(nodes) == size:
+            yield nodes
             return
-        if len(nodes) > 2:
+        for node in sorted(near):
+            further = {other for other in near & both[node] if other > node}
+            yield from grown((*nodes, node), further, size)
+
+    for size in range(3, _LARGEST // 4 + 1):
+        for nodes in grown((), set(range(topology.num_nodes)), size):
             sends = (topology.link_index[pair] for pair in permutations(nodes, 2))
-            yield Core(tuple(nodes), tuple((0, link) for link in sends), 1)
+            yield Core(nodes, tuple((0, link) for link in sends), 1)
