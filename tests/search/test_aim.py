@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -12,7 +12,10 @@ from hypothesis import given, strategies as st
 
 import syncoll
 from syncoll.errors import UsageError
-from syncoll.ledger import Aim
+from syncoll.ledger import Aim, SearchRequest
+from syncoll.model import inverse_of
+from syncoll.searching.parts import Dual
+from tests.oracles.classics import allgather, ring
 
 ALPHA, RATE = Fraction(1, 10**6), Fraction(25 * 10**9)
 
@@ -133,3 +136,14 @@ def test_what_was_left_alone_is_said() -> None:
 def test_wrong_aims(given: dict[str, str], wrong: str) -> None:
     with pytest.raises(UsageError, match=wrong):
         syncoll.pareto("ring(4)", "allgather", **given)  # type: ignore[arg-type]
+
+
+def test_a_dual_is_searched_for_its_part_of_the_sizes() -> None:
+    """A node of an allgather has a fourth of what it has of the reducescatter of four nodes."""
+    topology, gather = ring(4), allgather()
+    aim = Aim(ALPHA, RATE, Fraction(4096), Fraction(8192))
+    inverse = inverse_of(gather, "reducescatter")
+    asked = Dual(SearchRequest(topology, inverse, max_chunks=8, aim=aim)).asked
+    assert asked.collective == gather
+    assert asked.max_chunks == 2
+    assert asked.aim == replace(aim, cut=Fraction(4))

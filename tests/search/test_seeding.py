@@ -16,6 +16,7 @@ import pytest
 from syncoll.api import Session
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import PluginError
+from syncoll.formula import StopReason
 from syncoll.ledger import BoundsTable, SearchRequest
 from syncoll.ledger.events import Log
 from syncoll.ledger.incumbents import shows_families
@@ -23,6 +24,7 @@ from syncoll.ledger.ledger import Ledger
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecord
 from syncoll.results import Family, Part, Point, Solution
+from syncoll.results.solution import undecided
 from syncoll.scheduling import family_of_waves
 from syncoll.searching import AnswerSource, ChosenSeed, Seeding, search
 from syncoll.searching.search import Search
@@ -381,6 +383,33 @@ def test_after_what_nothing_can_beat_no_seed_is_asked(
     assert [(p.steps, str(p.bandwidth), p.backend) for p in frontier.points] == [(3, "3", "first")]
     assert asked == ([] if best else ["later"])
     assert bool(frontier.open) is not best
+
+
+@pytest.mark.parametrize("decides", [True, False])
+def test_on_a_tiny_network_other_seeds_wait_until_the_solver_is_stuck(
+    decides: bool, monkeypatch: pytest.MonkeyPatch, solver: Solver
+) -> None:
+    asked: list[str] = []
+
+    def both_ways(*_: object) -> Iterator[Proposal]:
+        sends = [(c, c, (c + way) % 4, 0) for c in range(4) for way in (1, -1)]
+        sends += [(c, (c + 1) % 4, (c + 2) % 4, 1) for c in range(4)]
+        yield Proposal(1, Algorithm((1, 1), np.array(sends)))
+
+    def later(*_: object) -> Iterator[Proposal]:
+        asked.append("later")
+        return iter(())
+
+    def hard(instance: Instance, **_: object) -> Solution:
+        return undecided(instance, StopReason.TIME_LIMIT, "", encoding="step", backend="test")
+
+    if not decides:
+        monkeypatch.setattr(solver, "solve", hard)
+    seeding = Seeding([chosen("first", both_ways), chosen("later", later)])
+    request = SearchRequest(ring(4), allgather(), max_steps=2, max_chunks=2)
+    found = search(request, AnswerSource(solver, seeding=seeding))
+    assert [str(point.bandwidth) for point in found.points] == ["3/2" if decides else "2"]
+    assert asked == ([] if decides else ["later"])
 
 
 @pytest.mark.parametrize("first", [1, 6])
