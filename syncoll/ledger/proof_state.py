@@ -9,8 +9,7 @@ from fractions import Fraction
 from math import ceil
 
 from syncoll.ledger.candidates import CandidateSource
-from syncoll.ledger.request import Strategy
-from syncoll.ledger.sizes import is_small
+from syncoll.ledger.request import Strategy, is_small
 from syncoll.results.evidence import BY_CUTTING, Distance, Evidence, ScaledShape, undefined_chunks
 from syncoll.results.frontier import (
     Frontier,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from syncoll.results.frontier import Point
 if TYPE_CHECKING:
     from syncoll.ledger.events import EngineRecord, Entry
 
-__all__ = ["Candidate", "Observer", "SearchRequest", "Strategy"]
+__all__ = ["Candidate", "Observer", "SearchRequest", "Size", "Strategy", "is_small", "size_of"]
 
 
 class Strategy(StrEnum):
@@ -25,6 +26,33 @@ class Strategy(StrEnum):
 
     CERTIFIED = "certified"
     PAPER = "paper"
+
+
+class Size(IntEnum):
+    """Sizes of a network.
+
+    * `TINY`: a solver is as fast as seeds with warm starts, or in the background (ring(8)).
+    * `SMALL`: a solver is often as fast as a seed (torus(4,4)).
+    * `MEDIUM`: seeds construct for as long as a solver would take (mesh(6,6)).
+    * `WIDE`: seeds of a composition have a first look only.
+    * `LARGE`: a solver seldom finds what seeds do not (torus(8,8)).
+    """
+
+    TINY, SMALL, MEDIUM, WIDE, LARGE = range(5)
+
+
+_MOST = (500, 1_200, 6_000, 12_000)
+"""Links times nodes of all but the largest, by the rows of `benchmarks/scale.py`."""
+
+
+def size_of(topology: Topology) -> Size:
+    """The size of a network."""
+    return Size(bisect_left(_MOST, len(topology.links) * topology.num_nodes))
+
+
+def is_small(topology: Topology) -> bool:
+    """Whether a solver is often as fast as a seed."""
+    return size_of(topology) <= Size.SMALL
 
 
 @dataclass(frozen=True)

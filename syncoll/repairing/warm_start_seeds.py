@@ -16,7 +16,7 @@ import numpy as np
 
 from syncoll.damage.damaged import Damaged
 from syncoll.errors import SyncollError
-from syncoll.ledger.sizes import is_small
+from syncoll.ledger.request import is_small
 from syncoll.model import (
     Algorithm,
     Collective,

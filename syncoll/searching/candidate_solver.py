@@ -25,8 +25,7 @@ from syncoll.ledger.bounds_table import THOROUGH_SECONDS, BoundsTable
 from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.events import Event, Undecided
 from syncoll.ledger.ledger import Ledger, StepState
-from syncoll.ledger.request import Candidate, Observer, Strategy
-from syncoll.ledger.sizes import is_small
+from syncoll.ledger.request import Candidate, Observer, Strategy, is_small
 from syncoll.results import Solution
 from syncoll.results.frontier import Point
 from syncoll.results.proof import Refuted, covers

@@ -20,8 +20,7 @@ from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.events import BOUNDS, Event
 from syncoll.ledger.incumbents import FEW_STEPS
 from syncoll.ledger.ledger import INTERRUPTED, Ledger
-from syncoll.ledger.request import SearchRequest, Strategy
-from syncoll.ledger.sizes import Size
+from syncoll.ledger.request import SearchRequest, Size, Strategy
 from syncoll.model import Collective
 from syncoll.model.chunk_lookup import part_chunks
 from syncoll.results.frontier import Frontier

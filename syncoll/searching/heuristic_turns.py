@@ -21,8 +21,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.ledger.events import Event
 from syncoll.ledger.incumbents import shows_families
 from syncoll.ledger.ledger import Ledger
-from syncoll.ledger.request import Observer, SearchRequest
-from syncoll.ledger.sizes import Size, size_of
+from syncoll.ledger.request import Observer, SearchRequest, Size, size_of
 from syncoll.plugins import SeedLimits
 from syncoll.searching.heuristics import BUSY, Heuristics
 from syncoll.searching.shares import LONG_SECONDS, SHORT_SECONDS, shares_of

@@ -16,8 +16,7 @@ from syncoll.ledger.bounds_table import in_turn
 from syncoll.ledger.candidates import CandidateSource
 from syncoll.ledger.events import BOUNDS, Event
 from syncoll.ledger.ledger import INTERRUPTED, Ledger
-from syncoll.ledger.request import Strategy
-from syncoll.ledger.sizes import Size, size_of
+from syncoll.ledger.request import Size, Strategy, size_of
 from syncoll.results.frontier import Frontier, Point
 from syncoll.searching.agenda import SEEDS, Agenda, Work
 from syncoll.searching.answers import AnswerSource

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from syncoll.deadline import Deadline
-from syncoll.ledger.sizes import is_small
+from syncoll.ledger.request import is_small
 from syncoll.model import Topology
 from syncoll.model.rows import RelationTable
 from syncoll.symmetry import FreeGroup, free_symmetry

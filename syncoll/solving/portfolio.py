@@ -371,10 +371,10 @@ def race(
     formula: Formula,
     limits: Limits,
     *,
-    at_once: int | None = None,
-    head_start: float = HEAD_START_SECONDS,
-    should_stop: Callable[[], bool] | None = None,
-    until: Deadline = NEVER,
+    at_once: int | None,
+    head_start: float,
+    should_stop: Callable[[], bool] | None,
+    until: Deadline,
 ) -> tuple[list[Reply], bool]:
     """Decides a formula by the backend that is first to do so.
 
@@ -382,8 +382,7 @@ def race(
         limits: the seconds are shared, the memory is that of each.
         at_once: see `BackendChoice`.
         head_start: seconds between the start of one and the next.
-        should_stop: polled; True ends all as unknown.
-        until: ends all as unknown.
+        should_stop: polled; True ends all as unknown, as does `until`.
 
     Returns:
         The replies, and whether they were stopped from outside; a decided reply comes last.
@@ -400,10 +399,10 @@ def ask_in_turn(
     formula: Formula,
     limits: Limits,
     *,
-    at_once: int | None = None,
-    head_start: float = HEAD_START_SECONDS,
-    should_stop: Callable[[], bool] | None = None,
-    until: Deadline = NEVER,
+    at_once: int | None,
+    head_start: float,
+    should_stop: Callable[[], bool] | None,
+    until: Deadline,
 ) -> tuple[list[Reply], bool]:
     """As `race`, where work is counted: backends run one after the other.
 

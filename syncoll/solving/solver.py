@@ -296,25 +296,12 @@ class Solver:
         restriction = None
         if asked.order > 1:
             restriction = Restriction(asked.order, encoded.formula.size())
-            if outcome.verdict is Verdict.UNSAT:
-                outcome = replace(
-                    outcome,
-                    verdict=Verdict.UNKNOWN,
-                    reason=StopReason.NOT_SYMMETRIC,
-                    message=f"a group of order {asked.order} maps no algorithm to itself; "
-                    "others may exist",
-                    proof=None,
-                )
+            text = f"a group of order {asked.order} maps no algorithm to itself; others may exist"
+            outcome = _unproved(outcome, StopReason.NOT_SYMMETRIC, text)
         record = self.encoding_for(instance)
-        if outcome.verdict is Verdict.UNSAT and not _is_exact(record, instance):
-            outcome = replace(
-                outcome,
-                verdict=Verdict.UNKNOWN,
-                reason=StopReason.GAVE_UP,
-                message=f"encoding {record.name} counts every send, and "
-                "switches copy or add up some of them",
-                proof=None,
-            )
+        if not _is_exact(record, instance):
+            text = f"encoding {record.name} counts every send, and switches copy or add up some"
+            outcome = _unproved(outcome, StopReason.GAVE_UP, f"{text} of them")
         return Solution(
             instance,
             outcome,
@@ -443,6 +430,13 @@ class Solver:
         except VerificationError as error:
             raise BackendError(f"{who} answered sat, but the verifier says: {error}") from error
         return algorithm
+
+
+def _unproved(outcome: Outcome, reason: StopReason, message: str) -> Outcome:
+    """An outcome whose refutation says nothing about all algorithms."""
+    if outcome.verdict is not Verdict.UNSAT:
+        return outcome
+    return replace(outcome, verdict=Verdict.UNKNOWN, reason=reason, message=message, proof=None)
 
 
 def _is_exact(record: EncodingRecord, instance: Instance) -> bool:
