@@ -125,7 +125,7 @@ def _processes(width: int) -> Iterator[Workers]:
 
 @contextmanager
 def _cluster(address: str) -> Iterator[Workers]:
-    from syncoll.solving.dask_cluster import DaskCluster
+    from syncoll.solving.dask_pool import DaskCluster
 
     cluster = DaskCluster(address)
     kept = "what is proved in a folder (output) is kept, and the same command goes on from there"

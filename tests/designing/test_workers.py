@@ -19,7 +19,7 @@ from syncoll.designing.assessing import DesignFolder
 from syncoll.errors import UsageError
 from syncoll.ledger.lower_bounds import lower_bounds
 from syncoll.results import LowerBounds
-from syncoll.solving import dask_cluster
+from syncoll.solving import dask_pool
 from syncoll.solving.executor_name import ExecutorName
 
 ADDRESS = "dask://somewhere:8786"
@@ -55,7 +55,7 @@ class Cluster:
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Cluster]]:
     Cluster.made = []
-    monkeypatch.setattr(dask_cluster, "DaskCluster", Cluster)
+    monkeypatch.setattr(dask_pool, "DaskCluster", Cluster)
     yield Cluster
     assert all(one.executor is None for one in Cluster.made), "left open"
 
