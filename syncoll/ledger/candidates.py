@@ -119,11 +119,14 @@ class CandidateSource:
             multiples: only C up to this multiple of the least; None for no such limit.
         """
         queue: list[tuple[Fraction, int, int]] = []
-        last = self._most_chunks(steps)
+        last, most = self.max_chunks, self.most_rounds(steps)
+        paper = self.request.strategy is Strategy.PAPER
+        if paper and most is not None and self.least_bandwidth:
+            by_bound = int(most / self.least_bandwidth)  # R/C >= b_l
+            last = min(by_bound, last) if self.limits_chunks else by_bound
         if multiples is not None:
             last = min(last, self.least_chunks * multiples)
-        bounded = None if self.request.strategy is Strategy.PAPER else steps
-        bound = self.bounds.bandwidth(bounded)
+        bound = self.bounds.bandwidth(None if paper else steps)
         for chunks in range(self.least_chunks, last + 1):
             if self.bounds.admits(chunks) and self.least_steps <= steps:
                 # With fewer rounds than steps some step would be idle: a matter of fewer steps.
@@ -133,7 +136,6 @@ class CandidateSource:
         if beyond is not None and beyond.chunks > last:
             queue.append((beyond.bandwidth, beyond.chunks, beyond.rounds))
         heapq.heapify(queue)
-        most = self.most_rounds(steps)
         while queue:
             ratio, chunks, rounds = heapq.heappop(queue)
             if below is not None and ratio >= below:
@@ -157,13 +159,6 @@ class CandidateSource:
             return None
         chunks = unit * max(1, ceil(steps / (bound * unit)))
         return Candidate(steps, int(bound * chunks), chunks) if self.bounds.admits(chunks) else None
-
-    def _most_chunks(self, steps: int) -> int:
-        most = self.most_rounds(steps)
-        if self.request.strategy is Strategy.PAPER and most is not None and self.least_bandwidth:
-            by_bound = int(most / self.least_bandwidth)  # R/C >= b_l
-            return min(by_bound, self.max_chunks) if self.limits_chunks else by_bound
-        return self.max_chunks
 
     def _least_k(self) -> int:
         """The least k with a bandwidth-optimal candidate at the least number of steps.
