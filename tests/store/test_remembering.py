@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -54,6 +55,8 @@ class Counting:
 
 class GivesUp:
     """Answers unknown for a given reason."""
+
+    backend_name, encoding = "test", SimpleNamespace(name="test")
 
     def __init__(self, reason: StopReason) -> None:
         self.reason, self.count, self.limits = reason, 0, Limits(seconds=20.0)
