@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import compress
 from math import ceil, gcd
+from operator import itemgetter
 from typing import Generic
 
 import numpy as np
@@ -245,7 +246,7 @@ class ColumnChoice(Generic[C]):
                     terms.setdefault((bound, step), []).append((int(load[bound, step]), variable))
             variables += own
         rounds = [model.new_int_var(0, most, "") for _ in range(self.loads.shape[2])]
-        for (bound, step), parts in terms.items():
+        for (bound, step), parts in sorted(terms.items(), key=itemgetter(0)):
             total = sum(times * variable for times, variable in parts)
             rate = self.rates[bound]
             model.add(rate.denominator * total <= rate.numerator * rounds[step])
