@@ -155,7 +155,7 @@ class Search:
             if soon:  # the seeds that it was asked before
                 rows.append(of_seeds(turns.first, lambda: solver.is_stuck))
             if certified:
-                rows += self._stuck_rows(solver, source, turns)
+                rows += self._stuck_rows(solver, source, turns, seeds_first=soon)
             rows.append(solving)
         if certified:
             rows += self._claim_rows()
@@ -199,7 +199,12 @@ class Search:
         return iter(())
 
     def _stuck_rows(
-        self, solver: CandidateSolver, source: CandidateSource, turns: HeuristicTurns
+        self,
+        solver: CandidateSolver,
+        source: CandidateSource,
+        turns: HeuristicTurns,
+        *,
+        seeds_first: bool,
     ) -> list[Work]:
         """The engines that take over from a solver that leaves a candidate undecided."""
         again = Work(
@@ -217,7 +222,7 @@ class Search:
         neighbourhoods = LargeNeighbourhoods(self.ledger, source, self.answers)
         large = source.bounds.num_sends(source.least_chunks, source.least_steps) >= MANY_SENDS
         shares, combining = self.shares, source.request.collective.combining
-        rows = [
+        table = [
             (NEIGHBOURHOODS, neighbourhoods.run, shares.neighbourhoods),
             (
                 SYMMETRIC,
@@ -226,7 +231,7 @@ class Search:
             ),
             (NEIGHBOURHOODS, neighbourhoods.run, shares.neighbourhoods),
         ]
-        return [
+        rows = [
             Work(
                 name,
                 run,
@@ -235,8 +240,9 @@ class Search:
                 seconds=_NEIGHBOUR_SECONDS,
                 solves=True,
             )
-            for name, run, share in rows
-        ] + [again]
+            for name, run, share in table
+        ]
+        return [again, *rows] if seeds_first else [*rows, again]
 
     def any_steps(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """The bound for any number of steps; others follow only where they matter."""
