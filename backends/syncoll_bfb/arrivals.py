@@ -51,7 +51,7 @@ class SeparateStep:
         self._load = max(one.load() for one in self._arrivals)
 
     def least_rounds(self, each: int) -> int:
-        """What no whole numbers of chunks can beat, for so many chunks of each source."""
+        """The bound on whole numbers of chunks, for `each` chunks of each source."""
         return ceil(self._load * each)
 
     def whole(self, each: int, until: Deadline) -> StepChunks:
@@ -70,7 +70,7 @@ class SeparateStep:
 class NodeArrivals:
     """The chunks that arrive at one node in one step.
 
-    Its links carry so many chunks per round each, and so many in `total`, unless that is None.
+    `rates` gives the chunks per round of each link, `total` those of all; None is no limit.
     """
 
     reception: Reception

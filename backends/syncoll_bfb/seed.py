@@ -39,7 +39,7 @@ _MOST_SENDS = 1 << 27
 """... nor of more than this with them: the verifier counts them all."""
 
 _FEW_NODES = 16
-"""Up to so many, each node's arrivals are dealt sooner than a symmetry is found."""
+"""Nodes up to which dealing every node's arrivals takes less time than finding a symmetry."""
 
 _MOST_CHUNKS = 840
 """C at most: divisible by every number up to 8."""

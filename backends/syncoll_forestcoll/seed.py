@@ -51,7 +51,7 @@ _TIMES = (1, 2, 3, 4, 6, 8, 9)
 """The multiples of the trees that are tried."""
 
 _LATE = 64
-"""Families are compared by the member of so many waves, which must not be too large."""
+"""Waves of the member by which families are compared; it must not be too large."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:

@@ -164,7 +164,7 @@ def fewest_steps(
 ) -> TranslatedTrees:
     """The trees with the fewest time steps, then rounds, of all orders that are tried.
 
-    At least one order of each quotient is tried, for so many copies of the tree of each node.
+    At least one order of each quotient is tried, for each number of copies of a node's tree.
 
     Raises:
         ModelError: if links with room for a chunk do not lead everywhere.

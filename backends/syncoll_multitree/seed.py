@@ -179,7 +179,7 @@ def _quotients(topology: Topology) -> tuple[TranslationQuotient, ...]:
 
 
 _Way = Callable[[int, Deadline], Iterator[tuple[int, _Grown | None]]]
-"""Trees for time steps of so many rounds: their time steps, and None where they are of no use."""
+"""Yields trees for time steps of these rounds: their time steps, and None if not worth using."""
 
 
 def _grown(

@@ -174,7 +174,7 @@ class _Search:
             known = waves
 
     def _is_small(self, chunks: int, depth: int) -> bool:
-        """Whether all is chosen together for so many steps."""
+        """Whether one program chooses everything for these steps."""
         more = max(1, depth - self._far)
         return chunks * len(self._topology.links) * depth * more <= self._cells
 

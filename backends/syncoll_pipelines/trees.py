@@ -118,7 +118,7 @@ def find_trees(
     seconds: float,
     until: Deadline = NEVER,
 ) -> tuple[TreeWaves | None, bool]:
-    """Waves of `chunks` trees of at most so many levels (or None), and whether that is settled.
+    """Waves of `chunks` trees of at most `levels` levels (or None), and whether that is settled.
 
     Args:
         rounds: q, into which all of them together must fit.

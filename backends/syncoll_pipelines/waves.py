@@ -37,7 +37,7 @@ def find_waves(
     known: TreeWaves | None = None,
     until: Deadline = NEVER,
 ) -> tuple[TreeWaves | None, bool]:
-    """The best waves of so many trees, rounds and steps (or None), and whether that is proved.
+    """The best waves of `chunks` trees in these rounds and steps (or None), and whether proved.
 
     Limits are those of `find_trees`; the known waves of as many trees in as many steps, or one
     less, are a warm start.

@@ -27,7 +27,7 @@ _MOST_TREES = 160
 """So many trees of a demand are kept, those that most chunks take first; limits work."""
 
 _WAYS = 3
-"""In so many ways a tree is completed, each with another first link; limits work."""
+"""Completions tried for an incomplete tree, each from a different link; limits work."""
 
 
 def known_trees(

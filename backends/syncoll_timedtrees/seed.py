@@ -37,7 +37,7 @@ from syncoll_timedtrees.known import known_trees
 __all__ = ["TimedTreeSeed", "fits"]
 
 _MOST_IMAGES = 4
-"""Algorithms have at most so many times `MOST_SENDS` where these are images; limits memory."""
+"""The most sends of an algorithm of images, in multiples of `MOST_SENDS`; limits memory."""
 
 _MOST_CELLS = MOST_CELLS << 6
 """The largest tables that the search for trees makes: links times nodes, and steps times pairs of
@@ -60,7 +60,7 @@ _LINKS_MORE = 6
 work."""
 
 _MULTIPLES = 4
-"""Of a C that can bring what a packing promises, so many multiples are dealt soon; limits work."""
+"""Multiples dealt at once of a C that may reach the value of the packing; limits work."""
 
 _BEGUN_WITH = 200
 """Trees of other S that a packing begins with, beyond those with a share; limits work."""

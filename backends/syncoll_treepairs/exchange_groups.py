@@ -217,7 +217,7 @@ def _matched(
 
 
 def _cliques(topology: Topology, both: list[set[int]]) -> Iterator[Core]:
-    """Cores of nodes all of which are joined to each other, the small ones first."""
+    """Cores of nodes that are pairwise joined, the small ones first."""
 
     def grown(nodes: tuple[int, ...], near: set[int], size: int) -> Iterator[tuple[int, ...]]:
         if len(nodes) == size:

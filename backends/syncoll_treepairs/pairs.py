@@ -315,7 +315,7 @@ class PairPacking(AllreducePacking):
 
 
 def whenever(pairs: Sequence[Pair], steps: int) -> list[Pair]:
-    """Pairs begun at any time at which so many steps leave room for them."""
+    """Pairs at every beginning with which they end within the steps."""
     found = []
     for pair in pairs:
         left = steps - 1 - int(pair.steps[-1] - pair.steps[0])

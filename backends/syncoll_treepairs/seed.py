@@ -41,7 +41,7 @@ _LONG = 4
 """S at most, in times of twice the radius, but for waves; limits work."""
 
 _LARGE = 24
-"""With so many nodes waves come first: the linear programs of many steps take their time.
+"""Nodes from which waves come first: the linear programs of many steps take their time.
 Row mesh(6,6) of benchmarks/results/allreduce.md."""
 
 _DEEP = (1.4, 2.0)
@@ -214,7 +214,7 @@ class _Run:
         return gap / (1 + self._dealt.get(steps, 0))
 
     def _known(self, steps: int) -> Fraction | None:
-        """The least R for each chunk of the collective that is known in so many steps."""
+        """The least known R for each chunk of the collective in at most these steps."""
         return min((b for s, b in self.best.items() if s <= steps), default=None)
 
     def _turn(self, steps: int) -> Proposals:

@@ -32,7 +32,7 @@ _TUNING = Tuning(kept=0.7, gain=1e-4, patience=10, complete=False)
 """Chosen by row mi250(boxes=2,gpus=8) of benchmarks/results/allreduce.md."""
 
 _ROOTS = 48
-"""Roots that are looked at in a turn, of which the cheaper half is added; limits work."""
+"""Roots examined in a turn; the cheaper half is added; limits work."""
 
 
 class WavePacking(AllreducePacking):

@@ -82,7 +82,7 @@ _MOST_UNFUSED = 30
 def program_of(
     request: ExportRequest, runtime: Runtime, instances: int, proto: str, same_ends: bool
 ) -> XmlProgram:
-    """The program of an algorithm, of which there are instances on channels of their own.
+    """The program of an algorithm; each of its instances has channels of its own.
 
     Raises ExportError naming the limit that no plan keeps.
     """

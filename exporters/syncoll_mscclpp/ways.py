@@ -375,7 +375,7 @@ class _Found:
     def part(
         self, nodes: list[int], shares: dict[int, int], inputs: dict[int, Slot], ending: Buffer
     ) -> Exchange:
-        """The exchange among some ranks, at the end of which all have the sum."""
+        """The exchange among some ranks that leaves the sum at all of them."""
         scratch = ending is Buffer.SCRATCH
         return Exchange(
             {node: shares[node] for node in nodes},

@@ -60,7 +60,7 @@ def _solved(
 
 
 def _recovered(values: Sequence[int], bits: int) -> tuple[list[int], int]:
-    """Numerators over one denominator, of rationals near values of so many binary places."""
+    """Numerators over one denominator, of rationals near values with `bits` binary places."""
     scale, most = 1 << bits, 1 << (bits // 2 - 2)
     denominator = 1
     for value in values:

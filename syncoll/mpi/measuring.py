@@ -132,7 +132,7 @@ _COPIES = 8
 def measure(
     comm: MPI.Intracomm, job: Job, tell: Callable[[str, MpiCollective], None] | None = None
 ) -> Result:
-    """Runs a job on the P ranks of a communicator, all of which call this and get the result.
+    """Runs a job on the P ranks of a communicator; all of them call this and get the result.
 
     Raises UsageError if the number of ranks is another; `tell` is called before each part.
     """

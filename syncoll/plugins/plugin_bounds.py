@@ -24,7 +24,7 @@ class PluginBounds:
 
     Args:
         records: of the plugins.
-        tell: is told once of each plugin that fails, or whose proof does not hold.
+        tell: gets one message for each plugin that fails, or whose proof does not hold.
     """
 
     def __init__(self, records: Iterable[BoundRecord], tell: Callable[[str], None]) -> None:

@@ -51,7 +51,7 @@ class Turn:
         return self.until.working(self._began + seconds - worked())
 
     def part(self, part: float, least: float = 0.0) -> Deadline:
-        """A part of the work that is left, and at least so many seconds; never without a limit."""
+        """A part of the work that is left, and at least `least` seconds; never without a limit."""
         if self.until.is_never:
             return self.until
         return self.until.working(max(least, self.until.left() * part))

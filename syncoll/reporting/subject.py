@@ -43,7 +43,7 @@ class Subject:
 
     Args:
         entries: the algorithms, by steps.
-        frontier: of which they are the points; None for a single answer.
+        frontier: whose points they are; None for a single answer.
         checked: the checks of the frontier's claims; None if it carries no proofs.
         answer: the question and its answer in words, without a frontier.
         source: the file that it came from; empty for none.

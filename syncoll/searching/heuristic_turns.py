@@ -167,7 +167,7 @@ class HeuristicTurns:
         self.exhausted = self._deadline.is_never or idle
 
     def _next(self, work: float, until: Deadline, wait: float = 0.0) -> Iterator[Event]:
-        """Another turn of so many seconds of work, in the background where that is possible."""
+        """Another turn of `work` seconds, in the background where that is possible."""
         limits = self._limits(work, until)
         self.seeds.go_to_background(limits, self._deadline.before(SHORT_SECONDS))
         return self.seeds.turn(limits, wait=wait)

@@ -30,7 +30,7 @@ class SeedRequest(NamedTuple):
 
 
 class Proposed(NamedTuple):
-    """From it: a seed's proposal, after so many seconds.
+    """From it: a seed's proposal, and the seconds that it took.
 
     Args:
         proposal: without its family, which has many members.

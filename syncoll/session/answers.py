@@ -28,7 +28,7 @@ def open_answers(
 
     Args:
         encoding: what a search spec asks for, as `backend`, where the settings say nothing.
-        also: seeds beside those of the settings.
+        also: seeds in addition to those of the settings.
     """
     settings, plugins = session.settings, session.plugins
     further = session.further_bounds()

@@ -190,7 +190,7 @@ def _overlap(
 
 
 def _hops(one: Simulation) -> Iterator[tuple[int, int]]:
-    """Pairs of passages of which the second continues the first.
+    """Pairs of passages where the second continues the first.
 
     Within a send they follow the lanes of its way; between sends they lead from an arrival at a
     node to a later send of the same chunk: for a copy from the first arrival, for a partial result

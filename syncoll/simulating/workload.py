@@ -6,7 +6,7 @@ Ranks and lanes take the sends of a step in the order in which exporters write t
 A send waits for its data: a copy for the first arrival of the chunk, a partial result for
 everything that arrives at the sender in earlier steps and is part of it.
 
-An `OrbitAlgorithm` gives the sends of some chunks, of which the others are images.  If the images
+An `OrbitAlgorithm` gives the sends of some chunks; the others are images of them.  If the images
 of each lane are distinct and alike, all images of a send leave and arrive together, so one lane and
 one send stand for all their images.
 """

@@ -30,7 +30,7 @@ __all__ = ["Product", "find_products"]
 
 _MOST_NODES = 4096  # all distances take 64 MiB
 _MOST_PAIRS = 400_000
-"""Pairs of links of one node; a complete graph of 90 nodes has so many."""
+"""Pairs of links of one node, as many as in a complete graph of 90 nodes."""
 
 
 @dataclass(frozen=True, eq=False)
