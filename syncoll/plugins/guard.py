@@ -21,7 +21,16 @@ from typing import Any, TextIO, cast
 
 from syncoll.errors import OutOfTimeError, PluginError, SyncollError
 
-__all__ = ["Answer", "Guard", "GuardedQuestion", "Loader", "Recogniser", "Returns", "calling"]
+__all__ = [
+    "Answer",
+    "Guard",
+    "GuardedFunction",
+    "GuardedQuestion",
+    "Loader",
+    "Recogniser",
+    "Returns",
+    "calling",
+]
 
 
 @dataclass(frozen=True)
@@ -75,7 +84,7 @@ def calling(who: str, what: str = "") -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class _Function:
+class GuardedFunction:
     """A record's field with the plugin's function in it; ``who`` is the plugin in words."""
 
     function: Callable[..., object]
@@ -83,11 +92,11 @@ class _Function:
     who: str = ""
 
 
-Guard = Callable[[Callable[..., Any], str, str], _Function]
+Guard = Callable[[Callable[..., Any], str, str], GuardedFunction]
 """Wraps a function of a record, given the name of its field and the plugin in words."""
 
 
-class GuardedQuestion(_Function):
+class GuardedQuestion(GuardedFunction):
     """A function that answers in words; one that fails says no."""
 
     def __call__(self, *arguments: object) -> Answer:
@@ -112,7 +121,7 @@ class GuardedQuestion(_Function):
             return Answer(False, f"its `{self.name}` failed: {_in_words(error)}", failed=True)
 
 
-class Recogniser(_Function):
+class Recogniser(GuardedFunction):
     """A function that says yes or no; where it fails it raises `PluginError`."""
 
     def __call__(self, *arguments: object) -> bool:
@@ -148,7 +157,7 @@ class Returns:
 
 
 @dataclass(frozen=True)
-class Loader(_Function):
+class Loader(GuardedFunction):
     """A function that loads the plugin's object, whose methods are guarded too.
 
     Args:

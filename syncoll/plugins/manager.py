@@ -78,6 +78,10 @@ class HookSpecs:
         """Seed backends: algorithms by construction."""
 
     @_hookspec
+    def syncoll_bounds(self) -> Iterable[BoundRecord]:  # type: ignore[empty-body]
+        """Bounds: lower bounds on R where those of syncoll leave a gap."""
+
+    @_hookspec
     def syncoll_spec_libraries(self) -> Iterable[SpecLibraryRecord]:  # type: ignore[empty-body]
         """Folders of specs whose definitions are found by bare name."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from syncoll.plugins.fields import Field, check_fields
-from syncoll.plugins.guard import Guard
+from syncoll.plugins.guard import Guard, GuardedFunction
 from syncoll.plugins.options import check_table
 
 __all__ = ["Record"]
@@ -38,7 +38,7 @@ class Record:
         check_table(getattr(self, "options", ()), who, flags=kind == "exporter")
         for field, guard in self.guards.items():
             function: Any = getattr(self, field)
-            # It may be the copy of a record, whose function is wrapped.
-            function = getattr(function, "function", function)
+            if isinstance(function, GuardedFunction):  # of a record that this is a copy of
+                function = function.function
             if function is not None:
                 object.__setattr__(self, field, guard(function, field, who))

@@ -18,12 +18,14 @@ from syncoll.formula import Feature
 from syncoll.plugins import (
     Answer,
     BackendRecord,
+    BoundRecord,
     EncodingRecord,
     PluginManager,
     SeedRecord,
     SpecLibraryRecord,
 )
 from syncoll.plugins.code import NamedCode
+from syncoll.plugins.manager import HookSpecs, hookimpl
 
 
 def backend(name: str) -> BackendRecord:
@@ -36,6 +38,21 @@ def backend(name: str) -> BackendRecord:
 
 def plugin(*records: Any) -> Any:
     return types.SimpleNamespace(RECORDS=list(records))
+
+
+def test_every_kind_of_plugin_has_its_hook() -> None:
+    """An error recommends the hook that is nearest to one that syncoll does not know."""
+
+    class Named:
+        @hookimpl
+        def syncoll_bounds(self) -> list[BoundRecord]:
+            return [BoundRecord("own", "a bound of our own", lambda: ...)]
+
+    manager = PluginManager()
+    manager.register(Named(), "named")
+    assert list(manager.bounds) == ["own"]
+    hooks = {name for name in vars(HookSpecs) if name.startswith("syncoll_")}
+    assert hooks == {"syncoll_records", *manager._registries}
 
 
 Installer = Callable[..., None]
