@@ -196,9 +196,7 @@ class Log:
         costs: Point | Candidate | None = None
         match event:
             case Point():
-                # Points of seeds may come in another one's turn, from the background.
-                engine = event.backend if event.encoding == "seed" else engine or event.backend
-                costs = event
+                engine, costs = engine or event.backend, event
             case Family():
                 engine, steps = engine or event.found_by, event.steps.at(event.first)
                 bandwidth = event.limit

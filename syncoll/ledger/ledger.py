@@ -88,7 +88,6 @@ class Ledger:
         complete: whether nothing else was left out for want of time.
         scope: among what was searched, in words; empty for the candidates.
         late: what is said of that for which there was no time.
-        losses: what could not be decided for want of memory or after a crash.
 
     Raises:
         UsageError: when no C within the limits is defined for the collective.
@@ -103,24 +102,21 @@ class Ledger:
         log: Log,
         on_points: OnPoints | None = None,
         *,
-        points: Iterable[Point] = (),
+        losses: Iterable[str] = (),
         composed: bool = False,
     ) -> None:
         self.request, self.asked, self.bounds, self.log = request, asked, bounds, log
         self.on_points, self.composed = on_points, composed
         self.source = CandidateSource(request, bounds)
         self.k = request.k if composed else self.source.k
-        self.points = sorted(points, key=lambda point: point.steps)
+        self.points: list[Point] = []
         self.warm_starts = WarmStarts()
         self.refuted: list[Refuted] = []
         self.late = limit_in_words()
-        self.losses: Iterable[str] = ()
+        self._losses = losses
         self._is_for_seeds = asked["encoding"] is None
         self._families: list[Family] = []
         self._proved: dict[int | None, Fraction] = {}
-        for point in self.points:
-            self.warm_starts.add(point)
-            bounds.found(point.steps, point.bandwidth, point)
         self.begin_again()
 
     def begin_again(self) -> None:
@@ -184,14 +180,14 @@ class Ledger:
 
     def cheapest(self) -> Fraction | None:
         """The least R/C found, or that members of a family come near to."""
-        ends = [p.bandwidth for p in self.points] + [f.limit for f in self._families]
+        ends = [p.bandwidth for p in self.points] + [f.limit for f in self.families]
         return min(ends, default=None)
 
     def _gap(self, steps: int | None) -> Fraction | None:
         """The least R/C found over the best bound for `steps` steps; None where one is missing."""
         found, proved = self.cheapest(), self.proved(steps)
         if steps is not None:
-            found = known_cost(steps, self.points, self._families)
+            found = known_cost(steps, self.points, self.families)
         return found / proved if found is not None and proved > 0 else None
 
     def list_members(self) -> bool:
@@ -313,7 +309,7 @@ class Ledger:
                 for one in () if self.bounds.deadline.is_never else in_turn(steps):
                     if not self.bounds.deadline.passed:
                         self.bounds.bandwidth(one)
-                reason = "; ".join(dict.fromkeys([why, *self.losses]))
+                reason = "; ".join(dict.fromkeys([why, *self._losses]))
             why_open = (lambda _: reason) if self.composed else self._why_open
             found = with_claims(found, source, steps, why_open)
         proofs = () if found.evidence is None else found.evidence.proofs

@@ -21,6 +21,7 @@ from syncoll.clock import limit_in_words, now
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.ledger.events import BOUNDS, Event
 from syncoll.ledger.ledger import INTERRUPTED, Ledger
+from syncoll.results.family import Family
 from syncoll.results.frontier import Point
 from syncoll.searching.shares import SHORT_SECONDS
 
@@ -181,7 +182,14 @@ class Agenda:
             try:
                 for event in events:
                     work.spent += now() - began
-                    new = ledger.record(event, limited=not work.solves)
+                    engine = ""
+                    if work.name == SEEDS:  # from the background, in the turn of another engine
+                        match event:
+                            case Point():
+                                engine = event.backend
+                            case Family():
+                                engine = event.found_by
+                    new = ledger.record(event, engine, limited=not work.solves)
                     over = new and self._is_enough(event, work)
                     while not ledger.stopped and (other := self.next(above=work)) is not None:
                         self.turn(other)

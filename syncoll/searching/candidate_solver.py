@@ -163,7 +163,8 @@ class CandidateSolver:
         asked: deque[tuple[Candidate, PendingAnswer | None, float]] = deque()
         try:
             while True:
-                for candidate in islice(rest, self._answers.width - len(asked)):
+                # A cluster that loses workers has fewer than were asked.
+                for candidate in islice(rest, max(0, self._answers.width - len(asked))):
                     ruled_out = self._rules_out(candidate, step)
                     answer = None if ruled_out else self._ask(candidate, step, seconds)
                     asked.append((candidate, answer, time.perf_counter()))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import lcm
+from weakref import ref
 
 from syncoll.clock import now
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
@@ -69,7 +70,7 @@ class Compositions:
     ) -> None:
         self._collective, self._is_of_use, self._lost = collective, is_of_use, lost
         self._admits, self._room = admits, room or Room()
-        self._tried: set[tuple[Algorithm, ...]] = set()
+        self._tried: set[tuple[ref[Algorithm], ...]] = set()
         self._made: list[tuple[int, Fraction]] = []
         self._per_chunk: Fraction | None = None
         self._seconds_per_send = 0.0
@@ -182,8 +183,9 @@ def _sends_per_chunk(choice: Sequence[Point]) -> Fraction:
     return sum((Fraction(sends, p.instance.num_chunks) for sends, p in listed), Fraction(0))
 
 
-def _algorithms(choice: Choice) -> tuple[Algorithm, ...]:
-    return tuple(point.algorithm for point in choice)
+def _algorithms(choice: Choice) -> tuple[ref[Algorithm], ...]:
+    """They are weak: algorithms that better ones replaced are freed."""
+    return tuple(ref(point.algorithm) for point in choice)
 
 
 def _steps(choice: Choice) -> int:

@@ -129,8 +129,15 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
         self.log.began(request.collective.name)
         if ledger is None:
             bounds, shown = task.bounds or answers.bounds_of(request), task.on_points
-            ledger = Ledger(request, answers.asked, bounds, self.log, shown, composed=composed)
-            ledger.losses = answers.losses
+            ledger = Ledger(
+                request,
+                answers.asked,
+                bounds,
+                self.log,
+                shown,
+                losses=answers.losses,
+                composed=composed,
+            )
         seeds = answers.seeding.run(request.topology, request.collective)
         return Search(ledger, answers, seeds, task.deadline, proving=task.proving or composed)
 

@@ -80,7 +80,6 @@ class Heuristics:
     Attributes:
         families: those proposed, verified.
         shows_families: whether these are on the frontier, so that what they beat is dropped.
-        in_background: whether seeds are at work in a process of their own.
         log_turn: enters the turn of a seed in the log of the search.
     """
 
@@ -107,16 +106,20 @@ class Heuristics:
         self._seconds = math.inf
         self._report, self._refuses, self._proposes = report, refuses, proposes
         self._process: SeedProcess | None = None
-        self.in_background = False
         self._sent: list[Family] = []
 
     def close(self) -> None:
         """Ends the background process."""
         if self._process is not None:
             self._process.close()
-            self._process, self.in_background = None, False
+            self._process = None
         for state in self._states:
             state.ended |= state.in_background
+
+    @property
+    def in_background(self) -> bool:
+        """Whether seeds are at work in a process of their own."""
+        return self._process is not None
 
     @property
     def have_arrived(self) -> bool:
@@ -217,7 +220,7 @@ class Heuristics:
         if not SeedProcess.is_possible(request):
             return
         try:
-            self._process, self._sent, self.in_background = SeedProcess(request), [], True
+            self._process, self._sent = SeedProcess(request), []
         except OSError as error:
             self._report(f"no process for seeds: {error}; they work in turns")
             return

@@ -193,6 +193,8 @@ class Part:
         Raises:
             ModelError: when the inverse has other chunks for its C.
         """
+        if self._dual is None and chunks == point.instance.num_chunks:
+            return point.instance, point.algorithm  # not kept, since it would keep itself
         known = self._solved.setdefault(point.algorithm, {})
         if chunks not in known:
             found = _cut(point, chunks)

@@ -16,9 +16,12 @@ from syncoll.deadline import OutOfTimeError
 from syncoll.ledger.ledger import OnPoints
 from syncoll.results.frontier import Frontier, known_cost
 from syncoll.searching.agenda import OUT_OF_MEMORY
-from syncoll.searching.shares import NEAR
 
 __all__ = ["in_passes"]
+
+_NEAR = 1.01
+"""A pass within this factor of the bounds, or that gains less, is the last
+(`benchmarks/allreduce.py`: later passes gained less than 1 %)."""
 
 
 def in_passes(
@@ -77,9 +80,9 @@ def _is_last(frontier: Frontier, before: Frontier | None) -> bool:
     last = max((point.steps for point in frontier.points), default=frontier.least_steps)
     steps = range(frontier.least_steps, last + 1)
     missing, gap = _excess(frontier, steps)
-    if not frontier.open or (missing, gap) <= (0, float(NEAR)):
+    if not frontier.open or (missing, gap) <= (0, _NEAR):
         return True
     if before is None:
         return False
     missed, was = _excess(before, steps)
-    return missing >= missed and gap * float(NEAR) >= was
+    return missing >= missed and gap * _NEAR >= was

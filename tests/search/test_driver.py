@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import count
+from itertools import count, cycle
 from typing import Any, cast
 
 import numpy as np
@@ -152,6 +152,20 @@ def costs(frontier: Frontier) -> list[tuple[int, Fraction]]:
 
 
 DGX1 = SearchRequest(dgx1(), allgather())
+
+
+def test_a_pool_that_shrinks_changes_nothing(solver: Solver) -> None:
+    """A cluster that loses workers has more answers on their way than it has solvers."""
+
+    class Shrinking(AnswerSource):
+        widths = cycle([4, 1])
+
+        @property
+        def width(self) -> int:
+            return next(self.widths)
+
+    request = SearchRequest(dgx1(), allgather(), Strategy.PAPER, k=3, max_chunks=4)
+    assert costs(search(request, Shrinking(solver))) == costs(search(request, solver))
 
 
 class TestUnknown:
