@@ -72,7 +72,7 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     if roots is None:
         return Answer(False, "not every chunk goes from one node to all")
     alike = len(set(np.unique(roots, return_counts=True)[1].tolist())) == 1
-    return Answer(alike, "not as many chunks start at each node where some do")
+    return Answer(alike, "" if alike else "not as many chunks start at each node where some do")
 
 
 class BreadthFirstSeed(ResumingSeed):

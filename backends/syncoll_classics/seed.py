@@ -18,6 +18,7 @@ from syncoll.deadline import NEVER
 from syncoll.errors import OutOfTimeError, UsageError
 from syncoll.model import Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
+from syncoll.wording import counted
 from syncoll_classics import exchanges, grid
 from syncoll_classics.ask import Ask
 from syncoll_classics.bigraph import numbered_bigraph, rank_mapping, recognise_bigraph
@@ -110,13 +111,13 @@ def _on_rings(ask: Ask, found: RingSet) -> Iterator[Proposal]:
     both = forth if rooted else [way for pair in zip(forth, back, strict=True) for way in pair]
 
     def one_way(words: str, used: int) -> str:
-        return f"{_count(used, 'ring')}{best if used == len(ways) else ''}{words}"
+        return f"{counted(used, 'ring')}{best if used == len(ways) else ''}{words}"
 
     def both_ways(words: str, used: int) -> str:
-        return f"{_count(2 * used if rooted else used, 'ring')}, both ways at once{words}"
+        return f"{counted(2 * used if rooted else used, 'ring')}, both ways at once{words}"
 
     for segments in ask.segments() if rooted else (1,):
-        words = f", {_count(segments, 'segment')}" if rooted else ""
+        words = f", {counted(segments, 'segment')}" if rooted else ""
         for some, note in ((ways, one_way), (both, both_ways)):
             if some:
                 yield from ask.spread(some, partial(note, words), segments=segments, late=rooted)
@@ -181,7 +182,7 @@ def _swing(ask: Ask) -> Iterator[Proposal]:
     ]
     trees = [exchanges.exchange(nearest_first[::-1]) for nearest_first in peers]
     for several in dict.fromkeys((1, len(peers))):
-        words = f"{name}, {_count(several, 'exchange')} at once"
+        words = f"{name}, {counted(several, 'exchange')} at once"
         if ask.collective.combining:
             yield from _exchanged(ask, peers[:several], f"{words}, all data in each step")
             words += ", halving and doubling"
@@ -252,7 +253,7 @@ def _double_binary_tree(ask: Ask) -> Iterator[Proposal]:
         for segments in ask.segments():
             yield from ask.spread(
                 ways,
-                lambda used, m=segments: f"{_count(used, 'tree')}, {_count(m, 'segment')}",  # type: ignore[misc]
+                lambda used, m=segments: f"{counted(used, 'tree')}, {counted(m, 'segment')}",  # type: ignore[misc]
                 segments=segments,
                 late=True,
             )
@@ -269,7 +270,7 @@ def _double_binary_tree(ask: Ask) -> Iterator[Proposal]:
             ),
             2 * ask.nodes,
             2 * height,
-            f"2 trees, {_count(segments, 'segment')}",
+            f"2 trees, {counted(segments, 'segment')}",
         )
 
 
@@ -290,7 +291,7 @@ def _ring2d(ask: Ask) -> Iterator[Proposal]:
     words = f"{found.name}{closing}"
     if not ask.collective.combining:
         ways = grid.grid_disseminations(found, folded=folded)
-        yield from ask.spread(ways, lambda used: f"{words}, {_count(used, 'way')}")
+        yield from ask.spread(ways, lambda used: f"{words}, {counted(used, 'way')}")
         return
     rows, columns = found.nodes.shape
     yield from ask.combine(
@@ -306,10 +307,6 @@ def _no_grid(ask: Ask) -> str:
     if grid.recognise_grid(ask.topology) is None:
         return "the links form neither a mesh nor a torus of two dimensions"
     return ""
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' if number != 1 else ''}"
 
 
 ALL_PAIRS = ClassicSeed(_all_pairs, adds_up=True)

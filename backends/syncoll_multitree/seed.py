@@ -29,6 +29,7 @@ from syncoll.model import UNREACHABLE, Algorithm, Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.plugins.turns import Proposals, ResumingSeed, Turn
 from syncoll.scheduling import schedule_trees
+from syncoll.wording import counted
 from syncoll_multitree.construction import (
     TimedTrees,
     UnitNetwork,
@@ -304,8 +305,7 @@ def _tightened(
 
 def _note(chunk_of: IntArray, rounds: int, how: str) -> str:
     per_step = "a round" if rounds == 1 else f"{rounds} rounds"
-    trees_in_words = "1 tree" if len(chunk_of) == 1 else f"{len(chunk_of)} trees"
-    return f"{trees_in_words}, {per_step} per time step, {how}"
+    return f"{counted(len(chunk_of), 'tree')}, {per_step} per time step, {how}"
 
 
 def _turn_order(roots: IntArray, places: IntArray | None = None) -> IntArray:

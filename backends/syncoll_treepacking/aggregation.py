@@ -23,6 +23,7 @@ from syncoll.model import Algorithm, Collective, Topology
 from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.plugins import Proposal, SeedLimits
 from syncoll.scheduling import MOST_SENDS, StepTree
+from syncoll.wording import counted
 
 __all__ = ["aggregations"]
 
@@ -60,8 +61,7 @@ def aggregations(
             continue  # the collective counts C in another way
         algorithm = _pipelined(trees, nodes, parts, number, height).tightened(topology)
         if limits.allow(rounds=algorithm.rounds):
-            noun = "tree" if len(trees) == 1 else "trees"
-            note = f"{len(trees)} {noun} up and down, {number} segment" + "s" * (number != 1)
+            note = f"{counted(len(trees), 'tree')} up and down, {counted(number, 'segment')}"
             yield Proposal(chunks, algorithm, note)
 
 

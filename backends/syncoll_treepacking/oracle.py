@@ -125,6 +125,8 @@ class SpanningTreeOracle(Oracle):
             if a != b:
                 leader[a] = b
                 chosen.append(link)
+                if len(chosen) == self.system.num_nodes - 1:
+                    break
         return chosen
 
 

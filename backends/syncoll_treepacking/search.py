@@ -32,6 +32,9 @@ __all__ = ["MOST_TREES", "ExactPacking", "pack", "packing_cost"]
 _TUNING = Tuning(kept=0.0, gain=0.0, patience=40, near=TINY)
 """Chosen by the tables of benchmarks/results/treepacking.md: optima to the last digit."""
 
+_PRICE_BITS = 30
+"""Binary digits of prices from floating point; limits the work of a proof."""
+
 _TREES_PER_PROGRAM, MOST_TREES = 12, 600
 """Trees for each program, and before the first one or to choose whole ones from; limits work."""
 
@@ -84,7 +87,7 @@ def pack(oracle: Oracle, until: Deadline = NEVER) -> ExactPacking:
     while True:
         while not packing.rested and not until.passed:
             packing.improve(until)
-        exact = packing.exact()
+        exact = packing.exact(until)
         if exact.is_optimal or until.passed:
             return exact
         # Where floating point saw no cheaper trees there may be some, by less than its tolerance.
@@ -104,14 +107,18 @@ class _TreePacking(Packing[TreeColumn]):
         super().__init__(self.system, shares, 1, self, _TUNING, timeless=True)
         self._each = _LIGHT * (self.system.num_vertices > self.system.num_nodes)
 
-    def exact(self) -> ExactPacking:
-        """The packing in rationals: of the program's vertex, or of its floats as they are."""
+    def exact(self, until: Deadline) -> ExactPacking:
+        """The packing in rationals: of the program's vertex where there is time, or of its floats.
+
+        Prices of few digits prove nearly as much, and soon.
+        """
         oracle, shares, vertex = self.trees, self.master.shares, None
-        if len(shares):
+        if len(shares) and not until.passed:
             vertex = self.master.vertex(self.system.capacities, oracle.shares)
-        else:  # there was no time for a program
+        elif not len(shares):  # there was no time for a program
             shares = np.ones(len(self.columns))
-        floats = [[*map(Fraction, a.tolist())] for a in (self.prices, shares * (shares > TINY))]
+        prices = np.rint(self.prices * 2.0 ** (_PRICE_BITS - np.ceil(np.log2(self.prices.max()))))
+        floats = [[*map(Fraction, a.tolist())] for a in (prices, shares * (shares > TINY))]
         found = [tuple(floats), *([vertex] if vertex else [])]
         weighted = [self._weighted(some) for _, some in found]
         trees = min((t for t in weighted if t), key=lambda some: packing_cost(oracle, some))

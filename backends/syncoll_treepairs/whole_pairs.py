@@ -14,7 +14,6 @@ from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Carriers, OrbitAlgorithm, Topology
 from syncoll.packing.arrivals import MOST_CELLS
 from syncoll.packing.master import Master
-from syncoll.packing.network import OrbitNetwork
 from syncoll.packing.whole_chunks import (
     KIND,
     KINDEST,
@@ -23,7 +22,6 @@ from syncoll.packing.whole_chunks import (
     ColumnChoice,
     DealtChunks,
 )
-from syncoll.symmetry import FreeGroup
 from syncoll_treepairs.network import AllreduceNetwork
 from syncoll_treepairs.pairs import AllreducePacking, Pair
 
@@ -114,16 +112,19 @@ def few_chunks(
         until: deadline; the answer is None without an optimum by then.
     """
     steps = 1 + max(int(pair.steps[-1]) for pair in pairs)
-    network = OrbitNetwork(topology, FreeGroup.trivial(topology.num_nodes))
-    loads = np.stack([network.load(pair.links, pair.steps, steps) for pair in pairs])
-    rounds = np.moveaxis(loads / network.rate[:, None], 1, 0)
+    shape, links = (steps, len(topology.links)), len(topology.links)
+    counts = [np.bincount(p.steps * links + p.links, minlength=steps * links) for p in pairs]
+    on_links = np.stack(counts).reshape(len(pairs), *shape)
+    loads = np.stack([on_links[:, :, some].sum(axis=2) for some in topology.bound_links], axis=1)
+    rates = [bound.chunks_per_round for bound in topology.bounds]
+    rounds = np.moveaxis(loads / np.array([*map(float, rates)])[:, None], 1, 0)
     alike = np.unique(rounds.reshape(len(rounds), -1), axis=0).reshape(-1, len(pairs), steps)
     master = Master(np.ones(len(alike)), [1.0], steps)
     for i in range(len(pairs)):
         master.add(0, alike[:, i])
     if master.solve(until.left()) is None:
         return None
-    choice = ColumnChoice(network.exact_rate, [1], [len(pairs)], pairs, master.shares, loads)
+    choice = ColumnChoice(rates, [1], [len(pairs)], pairs, master.shares, loads)
     return _least_lost(choice, range(stride, most + 1, stride), 1)
 
 
