@@ -84,9 +84,10 @@ def _followed(
         threads = threads_of(plan, spec, units)
         program = threads.program
         require_matched(program)
-        doubted = require_ordered(threads, schedule(program), double_scratch=plan.double_scratch)
+        run = schedule(program)
+        doubted = require_ordered(threads, run, double_scratch=plan.double_scratch)
         cut = None if spec is None else spec.cut(units)
-        _, found = execute(program, cut, threads.firsts("i"), threads.firsts("o"))
+        _, found = execute(program, cut, threads.firsts("i"), threads.firsts("o"), run=run)
         doubt = doubt or doubted
     if isinstance(spec, Specification) and found is not None:
         spec = spec.of_root(found.root)

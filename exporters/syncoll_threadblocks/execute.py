@@ -38,6 +38,7 @@ def execute(
     inputs: Sequence[int] = (),
     outputs: Sequence[int] = (),
     chunks_per_message: int = 1,
+    run: Schedule | None = None,
 ) -> tuple[Schedule, OwnSpecification | None]:
     """Executes a program and compares its result with its promise.
 
@@ -47,6 +48,7 @@ def execute(
         inputs: the first slot of each rank's input, in ascending order.
         outputs: the first slot of each rank's output, in ascending order.
         chunks_per_message: the chunks of a step that one message holds at the largest size.
+        run: the execution of a program whose sends and receives match, if it is known.
 
     Returns:
         The execution, and the specification with its root.
@@ -54,8 +56,9 @@ def execute(
     Raises:
         VerificationError: naming rank, thread block and step.
     """
-    require_matched(program)
-    run = schedule(program, chunks_per_message)
+    if run is None:
+        require_matched(program)
+        run = schedule(program, chunks_per_message)
     require_race_free(program, run)
     if spec is None:
         return run, None

@@ -129,7 +129,10 @@ class OwnSpecification:
         def each(places: Places) -> Places:
             return tuple(tuple(c * times + i for c in one for i in range(times)) for one in places)
 
-        return replace(self, inputs=each(self.inputs), outputs=each(self.outputs))
+        places = each(self.inputs), each(self.outputs)
+        return OwnSpecification(
+            self.collective, self.combining, *places, self.pieces, self.root, self.rooted
+        )
 
     def cut(self, pieces: int) -> OwnSpecification:
         """The same with each place cut into several."""

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from networkx.utils import UnionFind
+
 from syncoll.errors import ImportFormatError
 from syncoll.importing import complaint
 
@@ -211,8 +213,6 @@ def _few(names: Sequence[str]) -> str:
 
 def groups(pairs: Iterable[tuple[int, int]], number: int) -> list[list[int]]:
     """So many devices in groups that the pairs join, each in order, and by their first."""
-    from networkx.utils import UnionFind  # only for pasted matrices
-
     joined: UnionFind[int] = UnionFind(range(number))
     for pair in pairs:
         joined.union(*pair)

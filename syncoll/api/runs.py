@@ -98,7 +98,7 @@ def run(
         ExecutionError: when a process failed or the time was up.
     """
     if via not in ("memory", "mpi"):
-        raise UsageError(f"{argument('via', via)} is not memory or mpi")
+        raise UsageError(f"{argument('via')}: {via!r}; expected memory or mpi")
     operation = arguments.choice_of("op", op, ReduceOp)
     require_whole("seed", seed)
     kind, algorithms = SHORT_TYPES.get(dtype, dtype), algorithms_of(source, "run")

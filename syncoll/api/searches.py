@@ -244,7 +244,8 @@ def _require_possible(
     if proofs is not None and Path(proofs).is_file():
         raise UsageError(f"{argument('proofs', str(proofs))}: that is a file; name a folder")
     if not isinstance(progress, Observer) and progress not in _STYLES:
-        raise UsageError(f"progress {progress!r} is not one of {', '.join(_STYLES)}")
+        known = " or ".join(_STYLES)
+        raise UsageError(f"{argument('progress')}: {progress!r}; expected {known}")
 
 
 def searched(

@@ -137,6 +137,7 @@ class CaseProgram:
         self._ends = np.array(model.topology.links, dtype=np.int64).reshape(-1, 2)
         self._step = np.arange(model.steps)[:, None]
         self._sent: list[IntArray] = []
+        self._networks: dict[int, TimeExpandedNetwork] = {}
         orbits = len(model.rates)
         if prices is None:  # the rounds of each step, and the room that they have
             rounds = self.rows.columns(model.steps, 1.0)
@@ -193,7 +194,9 @@ class CaseProgram:
         self, steps: int, weight: IntArray, source: int, goal: int, sends: list[IntArray]
     ) -> _WayRows:
         """A flow in some steps as large as the case weighs, below some sends."""
-        network = TimeExpandedNetwork.of(self.model.topology, steps)
+        if steps not in self._networks:
+            self._networks[steps] = TimeExpandedNetwork.of(self.model.topology, steps)
+        network = self._networks[steps]
         arcs = network.useful((source,), goal)
         flow, row = network.flow(self.rows, arcs, goal, {source: 0.0})
         self.rows.add(row[source], weight, -1.0)

@@ -15,7 +15,7 @@ from syncoll.model import Topology
 __all__ = ["CELLS", "QUICK", "SMALL", "THOROUGH", "TimeExpandedNetwork"]
 
 SMALL = 12
-"""Up to this number of nodes every set of nodes is looked at, and programs need no symmetry."""
+"""Up to this number of nodes every set of nodes is examined; below it programs need no symmetry."""
 
 CELLS = 1 << 20
 """Cells of arrays that are looked at together, in some 25 MB; other limits are multiples of it."""

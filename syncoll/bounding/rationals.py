@@ -42,6 +42,9 @@ WHOLE_SENDS = 0.1
 _DENOMINATORS = (12, 840, 27720, 10**6, 10**9)
 """Largest denominators tried in turn: highly composite numbers, then what floats can tell apart."""
 
+_MOST_DUALS = 200
+"""Different duals that show which denominator they have, evenly chosen; limits work."""
+
 _GRIDS = (720_720, 720_720_000)
 """Divisible by every number up to 16: sums of multiples often have small denominators.  The first
 is for a single long price, the second for all prices of a proof whose sum is too long."""
@@ -132,6 +135,7 @@ def rationalise(
 def _roundings(prices: FloatArray) -> Iterator[Rounding]:
     """From the first under which no price moves; last the grid."""
     sizes = np.unique(np.round(np.abs(prices), 8))
+    sizes = sizes[:: len(sizes) // _MOST_DUALS + 1]
     first = 0
     for i, denominator in enumerate(_DENOMINATORS):
         rounded = [float(Fraction(x).limit_denominator(denominator)) for x in sizes.tolist()]

@@ -107,11 +107,6 @@ class DemandView(StrEnum):
         """Whether it speaks of the reversed topology."""
         return self in (DemandView.COLLECT, DemandView.INVERSE)
 
-    @property
-    def of_one_node(self) -> bool:
-        """Whether it is about what one node contributes, or gets."""
-        return self in (DemandView.SPREAD, DemandView.COLLECT)
-
 
 @dataclass(frozen=True, order=True)
 class ChunkClass:
@@ -221,7 +216,7 @@ class ChunkClasses:
         """
         if (reading is DemandView.MOVING) == self.combining:
             raise ModelError(f"a bound by {reading} about a collective of the other kind")
-        if (node is None) == reading.of_one_node:
+        if (node is None) == (reading in (DemandView.SPREAD, DemandView.COLLECT)):
             named = "no node" if node is None else f"node {node}"
             raise ModelError(f"a bound by {reading} that names {named}")
         own = self.classes

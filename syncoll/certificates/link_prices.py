@@ -130,12 +130,6 @@ class LinkPrices:
         places = zip(links.tolist(), steps.tolist(), strict=True)
         return {at: known[value] for at, value in zip(places, values, strict=True)}
 
-    def require_room(self) -> None:
-        """Raises `VerificationError` unless no round costs more than 1."""
-        for step, total in enumerate(self.rooms):
-            if total > 1:
-                raise VerificationError(f"a round of step {step} costs {total}, more than 1")
-
     def finer(self, parts: Iterable[Fraction]) -> tuple[int, Table]:
         """Units of which these parts are multiples, too, and the prices in them."""
         units = lcm(self.units, *{part.denominator for part in parts})

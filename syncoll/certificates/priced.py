@@ -119,7 +119,9 @@ class Priced:
                         "switch copies or adds up"
                     )
         if argument.timed is not False:
-            prices.require_room()
+            for step, cost in enumerate(prices.rooms):
+                if cost > 1:
+                    raise VerificationError(f"a round of step {step} costs {cost}, more than 1")
             return argument.pays(prices, asked)
         paid, room = argument.pays(prices, asked), prices.rooms[0]
         if paid and not room:

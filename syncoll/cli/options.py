@@ -136,7 +136,7 @@ _TYPES: dict[str, Callable[[str], object]] = {
     for read, names in (
         (_amount, "k max-rounds max-steps root rounds seed steps"),
         (count, "chunks depth factor fixed-k jobs max-chunks most nodes ranks repeats threads"),
-        (_size, "packet size"),
+        (_size, "packet size trace-size"),
         (_size_or_none, "header max-bytes min-bytes"),
         (_duration, "point-limit search-limit time-limit"),
         (_work, "work"),

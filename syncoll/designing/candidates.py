@@ -65,7 +65,7 @@ class CanonicalForm:
         graph = automorphism_graph(Structure(topology))
         if graph is None or len(graph.edges) > _MOST_EDGES:
             return None
-        number = graph.canonical_numbers()
+        number = graph.canonical_numbers
         edges = np.sort(number[graph.edges], axis=1)
         colours = np.empty_like(graph.colours)
         colours[number] = graph.colours

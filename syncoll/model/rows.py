@@ -57,9 +57,9 @@ class RelationTable:
     @property
     def roots(self) -> IntArray | None:
         """``[G]``: the node where each chunk starts; None unless that is one, and all need it."""
-        if not len(self) or (self.starts.sizes != 1).any() or not self.post.all():
+        if not len(self) or (self.starts.sizes != 1).any() or not self.ends.sets.all():
             return None
-        return np.asarray(self.pre.argmax(axis=1), dtype=np.int64)
+        return np.asarray(self.starts.sets.argmax(axis=1)[self.starts.number], dtype=np.int64)
 
     @cached_property
     def kinds(self) -> tuple[IntArray, IntArray, IntArray]:

@@ -73,7 +73,7 @@ class Run:
 
     Args:
         size: bytes of the largest input of a rank.
-        total: elements of the whole; see `syncoll.mpi.Collective.shares`.
+        total: elements of the whole; see `syncoll.mpi.MpiCollective.shares`.
         reference: the reference, such as ``MPI_Allgather``, or the definition.
         seconds: of each timed call, from a barrier until the last rank had its result.
         reference_seconds: the same of MPI's own collective; empty if MPI has none.

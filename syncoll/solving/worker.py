@@ -8,9 +8,9 @@ standard error.  The worker never outlives its parent, even if that is killed:
 
 * a thread reads requests and ends the process at end of file;
 * a solver may hold the interpreter's lock for hours, which stops that thread too, so on Linux the
-kernel sends a signal when another pipe, which is never written to, closes; the signal's default
-action ends the process.  (The parent-death signal of ``prctl`` would also come when merely the
-thread that started the worker ends.)
+  kernel sends a signal when another pipe, which is never written to, closes; the signal's default
+  action ends the process.  (The parent-death signal of ``prctl`` would also come when merely the
+  thread that started the worker ends.)
 
 The worker ignores interrupts, which the parent handles.
 """

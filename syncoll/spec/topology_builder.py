@@ -75,7 +75,8 @@ class TopologyBuilder:
                 if statement.keyword == "switches":
                     self._set_switches(statement, scope)
                 else:
-                    self._set_nodes(statement.value, scope)
+                    count = self._count(statement.value, scope, 1, "node")
+                    self.nodes = self.evaluator.ambient.nodes = count
             elif isinstance(statement, syntax.RoundUnit):
                 self._set_unit(statement, scope)
             elif isinstance(statement, syntax.ValueDefinition):
@@ -152,9 +153,6 @@ class TopologyBuilder:
                 )
             fabric = self.fabric()
         return Topology(self.name, self.nodes, tuple(order), every, self.origin, fabric)
-
-    def _set_nodes(self, expr: Expr, scope: NameScope) -> None:
-        self.nodes = self.evaluator.ambient.nodes = self._count(expr, scope, 1, "node")
 
     def _set_switches(self, statement: syntax.Statement, scope: NameScope) -> None:
         if self.evaluator.ambient.nodes is None:

@@ -26,7 +26,7 @@ import hashlib
 import json
 from collections import Counter, deque
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import islice
 from math import comb
 
@@ -71,11 +71,6 @@ class RefinementHash:
     key: bytes
     graph: ColouredGraph
 
-    @cached_property
-    def numbers(self) -> IntArray:
-        """``[V]``, canonical numbers of the vertices."""
-        return self.graph.canonical_numbers()
-
 
 def refinement_hash(
     details: bytes, topology: bytes, pre: BoolArray, post: BoolArray, counts: IntArray
@@ -104,7 +99,7 @@ def refinement_hash(
 
 def matching(one: RefinementHash, two: RefinementHash, num_nodes: int) -> IntArray:
     """For each node of a graph one of another, a renumbering where one turns it into the other."""
-    return inverse(two.numbers)[one.numbers][:num_nodes]
+    return inverse(two.graph.canonical_numbers)[one.graph.canonical_numbers][:num_nodes]
 
 
 def inverse(order: IntArray) -> IntArray:

@@ -12,6 +12,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,6 +84,7 @@ class ColouredGraph:
             raise error.__cause__ or error from None
         return found
 
+    @cached_property
     def canonical_numbers(self) -> IntArray:
         """``[V]``: canonical numbers of its vertices, independent of the present ones."""
         graph = self._graph()

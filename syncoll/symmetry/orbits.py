@@ -30,7 +30,7 @@ __all__ = [
 def automorphisms_fixing(topology: Topology, parts: Iterable[Iterable[int]]) -> list[IntArray]:
     """Generators ``[P]`` of the automorphisms that keep each of some sets of nodes.
 
-    None where the graph is too large for igraph.
+    The list is empty where the graph is too large for igraph.
 
     Args:
         parts: the sets, no two with a node in common.

@@ -13,18 +13,15 @@ It needs all distances, so it is limited to `_MOST_NODES` nodes.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from syncoll.arrays import IntArray
 from syncoll.model import UNREACHABLE, Topology
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 __all__ = ["Product", "find_products"]
 
@@ -105,9 +102,7 @@ def _classes(edges: IntArray, distances: IntArray) -> IntArray:
     Every node has edges of all factors, and in lines, rings and complete graphs the first relation
     between these and all others suffices, with the second.
     """
-    from networkx.utils import UnionFind  # it takes longer to load than a small search
-
-    joined: UnionFind[int] = UnionFind(range(len(edges)))
+    joined: list[IntArray] = []
     neighbours: list[dict[int, int]] = [{} for _ in distances]
     for i, (a, b) in enumerate(edges.tolist()):
         neighbours[a][b] = neighbours[b][a] = i
@@ -116,11 +111,30 @@ def _classes(edges: IntArray, distances: IntArray) -> IntArray:
     for own, pairs in zip(neighbours, around, strict=True):
         for b, c in pairs:
             if common[b, c] == 1:
-                joined.union(own[b], own[c])
+                joined.append(np.array([[own[b], own[c]]]))
     for b, i in neighbours[0].items():
         nearer = distances[0] - distances[b]
-        joined.union(i, *np.flatnonzero(nearer[edges[:, 0]] != nearer[edges[:, 1]]).tolist())
-    return np.array([joined[i] for i in range(len(edges))], dtype=np.int64)
+        others = np.flatnonzero(nearer[edges[:, 0]] != nearer[edges[:, 1]])
+        joined.append(np.column_stack([np.full_like(others, i), others]))
+    return _components(len(edges), np.concatenate(joined or [np.empty((0, 2), dtype=np.int64)]))
+
+
+def _components(count: int, pairs: IntArray) -> IntArray:
+    """``[count]``: the least member of each one's component in the graph of the pairs.
+
+    By hand, for networkx takes longer to load than a small search.
+    """
+    least = np.arange(count)
+    while True:
+        ends = np.minimum(least[pairs[:, 0]], least[pairs[:, 1]])
+        found = least.copy()
+        for side in (0, 1):
+            np.minimum.at(found, least[pairs[:, side]], ends)
+            np.minimum.at(found, pairs[:, side], ends)
+        found = found[found]
+        if (found == least).all():
+            return least
+        least = found
 
 
 def _factor(
@@ -128,36 +142,40 @@ def _factor(
 ) -> _Factor | None:
     """The factor of a class of links, with nodes that other links join identified; None if not a
     grid."""
-    import networkx as nx
-
-    graph: nx.Graph[int] = nx.Graph()
-    graph.add_nodes_from(range(nodes))
-    graph.add_edges_from(outside.tolist())
-    layer = np.empty(nodes, dtype=np.int64)
-    size = 0
-    for size, members in enumerate(nx.connected_components(graph), 1):
-        layer[list(members)] = size - 1
-    small: nx.Graph[int] = nx.Graph(list(map(tuple, layer[inside].tolist())))
-    if len(small) != size or any(a == b for a, b in small.edges):
+    members, layer = np.unique(_components(nodes, outside), return_inverse=True)
+    size = len(members)
+    between = np.unique(np.sort(layer[inside], axis=1), axis=0)
+    if len(between) * nodes != len(inside) * size or (between[:, 0] == between[:, 1]).any():
         return None
-    if small.number_of_edges() * nodes != len(inside) * size:
-        return None
-    degrees = sorted(degree for _, degree in small.degree)
+    near: list[list[int]] = [[] for _ in range(size)]
+    for a, b in between.tolist():
+        near[a].append(b)
+        near[b].append(a)
+    degrees = sorted(map(len, near))
     if degrees[0] == size - 1:
-        kind, order = "complete", sorted(small)
-    elif degrees == [1, 1] + [2] * (size - 2) and nx.is_connected(small):
-        kind = "line"
-        start = min(node for node, degree in small.degree if degree == 1)
-        order = list(nx.dfs_preorder_nodes(small, start))
-    elif degrees == [2] * size and nx.is_connected(small):
-        kind, order = "ring", list(nx.dfs_preorder_nodes(small, 0))
+        kind, order = "complete", list(range(size))
+    elif degrees == [1, 1] + [2] * (size - 2):
+        kind, order = "line", _along(near, min(v for v in range(size) if len(near[v]) == 1))
+    elif degrees == [2] * size:
+        kind, order = "ring", _along(near, 0)
     else:
+        return None
+    if len(order) < size:  # of several pieces
         return None
     position = np.empty(size, dtype=np.int64)
     position[order] = np.arange(size)
     found = {widths.get((a, b)) for x, y in inside.tolist() for a, b in ((x, y), (y, x))}
     bandwidths = tuple(sorted(width for width in found if width is not None))
     return _Factor(kind, size, bandwidths, position[layer])
+
+
+def _along(near: Sequence[Sequence[int]], first: int) -> list[int]:
+    """The nodes of the line or ring that a node is on, one after the other."""
+    order, seen = [first], {first}
+    while left := [v for v in near[order[-1]] if v not in seen]:
+        order.append(left[0])
+        seen.add(left[0])
+    return order
 
 
 def _paired(factors: list[_Factor]) -> list[_Factor]:

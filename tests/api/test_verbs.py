@@ -401,7 +401,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (wrong(backend="cpsatt"), "did you mean cpsat?"),
     (wrong(backend="ring", jobs=2), "asks no solver"),
     (wrong(output="no/such/f.json"), "there is no folder no/such"),
-    (lambda: syncoll.pareto(*RING, progress="much"), "auto, live"),
+    (lambda: syncoll.pareto(*RING, progress="much"), "auto or live"),
     (lambda: syncoll.search(syncoll.SearchRequest(*RING)), "is not a Topology"),  # type: ignore[arg-type]
     (lambda: syncoll.solve(*RING, chunks="1", steps=1, rounds=1), "chunks is '1'"),  # type: ignore[arg-type]
     (lambda: syncoll.solve(*RING, chunks=1, steps=2.5, rounds=3), "steps is 2.5"),  # type: ignore[arg-type]

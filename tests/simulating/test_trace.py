@@ -186,7 +186,10 @@ def test_the_command_traces_the_fastest_and_its_rival(
     assert [name.partition(":")[0].partition("[")[0] for name in tops] == ["points", "ring"]
     assert "traced in" in capsys.readouterr().out
     target.unlink()
-    for wrong in (["--trace-of", "points[9]"], ["--trace-size", "0"], ["--trace-size", "much"]):
-        assert main([*words, "--trace", str(target), *wrong]) == 2
+    assert main([*words, "--trace", str(target), "--trace-of", "points[9]"]) == 2
+    for wrong in ("0", "much"):  # refused before anything is simulated
+        with pytest.raises(SystemExit) as refused:
+            main([*words, "--trace", str(target), "--trace-size", wrong])
+        assert refused.value.code == 2
     assert main([*words, "--trace-of", "points[0]"]) == 2
     assert not target.exists()
