@@ -61,8 +61,8 @@ def found(
     """C, S and R of the points, without idle steps."""
     request = SearchRequest(instance.topology, allgather(), max_chunks=max_chunks)
     answers, bounds = AnswerSource(solver), BoundsTable(request.topology, request.collective)
-    points = [Point(instance, algorithm, "test", "test", 0.0)]
-    ledger = Ledger(request, answers.asked, bounds, Log(), points=points)
+    ledger = Ledger(request, answers.asked, bounds, Log())
+    ledger.record(Point(instance, algorithm, "test", "test", 0.0))
     engine, numbers = LargeNeighbourhoods(ledger, ledger.source, answers), []
     for point in engine.run(ledger, NEVER):
         assert isinstance(point, Point)
