@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import psutil
 import pytest
 
 import tasks
+from tasks.prose import Text, flaws, texts_of
 
 Capsys = pytest.CaptureFixture[str]
 
@@ -68,3 +70,36 @@ def test_counts_add_up(name: str, monkeypatch: pytest.MonkeyPatch, capsys: Capsy
     tops = [int(number) for number, folder in rows if folder.endswith("/")]
     folders = [int(number) for number, folder in rows if "/" in folder.rstrip("/")]
     assert sum(tops) == int(rows[-1][0]) >= sum(folders) > 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "rules"),
+    [
+        ("messages", "the links that are so many", ["so many"]),
+        ("docs", "It shows what `what` is. What is it?", ["what"]),
+        ("docstrings", "Args:\n    x: those of which there is one", ["those of"]),
+        ("comments", "such a link is none, so nobody is told", ["is none", "nobody", "told"]),
+        ("help", "Word " * 31 + ". Short.", ["31 words, at most 30"]),
+        ("help", "Word " * 30 + ". Short.", []),
+        ("test names", "test_a_link_is_removed", []),
+        ("test names", "test_what_is_told", ["what"]),
+        ("test names", "test_" + "x" * 60, ["65 characters, at most 60"]),
+    ],
+)
+def test_prose_flaws_are_found(kind: str, words: str, rules: list[str]) -> None:
+    assert [flaw.rule for flaw in flaws(Text("f", 1, kind, words))] == rules
+
+
+def test_texts_of_python_have_kinds(tmp_path: Path) -> None:
+    file = tmp_path / "syncoll" / "cli" / "x.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        '"""Help."""\n# why\ndef f(n):\n    """Doc."""\n    return f"no {n} on this machine"\n'
+    )
+    found = [(text.kind, text.line, text.words) for text in texts_of(file, tmp_path)]
+    assert found == [
+        ("help", 1, "Help."),
+        ("docstrings", 4, "Doc."),
+        ("help", 5, "no X on this machine"),
+        ("comments", 2, "why"),
+    ]

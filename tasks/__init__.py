@@ -14,7 +14,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).parent
+from tasks.prose import KINDS, Flaw, files_with_prose, flaws, texts_of
+
+ROOT = Path(__file__).parents[1]
 
 _LINT = [["ruff", "check", "."], ["ruff", "format", "--check", "."]]
 _TYPES = [["mypy"]]
@@ -230,6 +232,30 @@ def constants() -> int:
     return _print_counts(counts, "numeric constants")
 
 
+_PROSE = (*_PRODUCT, "tests", "docs", "benchmarks", "tasks", "README.md", "CONTRIBUTING.md")
+"""Folders and files whose texts keep the rules of docs/style.md."""
+
+
+def prose(paths: Sequence[str] = (), kept: Sequence[str] = KINDS) -> int:
+    """Prints each text that does not keep a rule, and their number by kind of text.
+
+    Args:
+        paths: files and folders; none for all texts of the project.
+        kept: kinds of text in which a flaw is an error.
+    """
+    found: list[Flaw] = []
+    for one in paths or _PROSE:
+        path = ROOT / one
+        if not path.exists():
+            raise SystemExit(f"prose: there is no {one}; expected files and folders")
+        for file in files_with_prose(path, ROOT):
+            found += [flaw for text in texts_of(file, ROOT) for flaw in flaws(text)]
+    sys.stdout.writelines(f"{flaw}\n" for flaw in found)
+    number = Counter(flaw.text.kind for flaw in found)
+    sys.stdout.writelines(f"{number[kind]:7}  {kind}\n" for kind in KINDS)
+    return int(any(number[kind] for kind in kept))
+
+
 _TASKS: dict[str, Callable[[], int]] = {
     "lint": lambda: run(_LINT),
     "types": lambda: run(_TYPES),
@@ -245,19 +271,18 @@ _TASKS: dict[str, Callable[[], int]] = {
 }
 
 
+_WITH_ARGUMENTS: dict[str, Callable[[Sequence[str]], int]] = {"busy": busy, "prose": prose}
+
+
 def main() -> int:
     """Runs a task; its exit code."""
     name, *more = sys.argv[1:] or ["all"]
-    if name == "busy":
-        return busy(more)
+    if name in _WITH_ARGUMENTS:
+        return _WITH_ARGUMENTS[name](more)
     if more:
         sys.stderr.write(f"{name} takes no arguments\n")
         return 2
     if name not in _TASKS:
-        sys.stderr.write(f"no task {name!r}; there are: {', '.join([*_TASKS, 'busy'])}\n")
+        sys.stderr.write(f"no task {name!r}; there are: {', '.join([*_TASKS, *_WITH_ARGUMENTS])}\n")
         return 2
     return _TASKS[name]()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
