@@ -67,14 +67,20 @@ def test_it_would_be_found(what: str, line: str) -> None:
     assert PRIVATE[what].search(line)
 
 
-def test_the_changelog_has_room_for_what_comes() -> None:
+def test_the_changelog_has_a_line_for_each_entry() -> None:
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
-    match = re.search(r"^## \[Unreleased\]\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    assert match is not None
-    kinds = re.findall(r"^### (.+)$", match[1], re.MULTILINE)
+    _, *versions = re.split(r"^## ", text, flags=re.MULTILINE)
+    assert versions
     allowed = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
-    assert set(kinds) <= allowed
-    assert len(set(kinds)) == len(kinds)
+    for version in versions:
+        head, *lines = version.splitlines()
+        assert re.fullmatch(r"\[(Unreleased|\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d)\]?", head), head
+        kinds = [line.removeprefix("### ") for line in lines if line.startswith("### ")]
+        assert set(kinds) <= allowed
+        assert len(set(kinds)) == len(kinds)
+        for line in lines:
+            assert not line or line.startswith(("### ", "- ")) or line.endswith(":"), line
+            assert len(line) <= 110, line
 
 
 def test_links_between_pages_lead_somewhere() -> None:
