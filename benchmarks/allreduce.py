@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from frontiers import Run, measure
-from tables import Costs, Page, add_options, add_other, earlier, least_cost, least_proved
+from tables import Costs, Page, add_options, add_other, earlier, least_cost, least_proved, made_at
 
 from syncoll.results import Frontier
 
@@ -131,6 +131,7 @@ def main() -> None:
     arguments = parser.parse_args()
     before, page, seconds = earlier(arguments), Page(arguments.output), arguments.time_limit
     page.say("# Allreduce at every number of steps", "")
+    page.say(made_at())
     page.say("Made by `benchmarks/allreduce.py`. A gap is what was found over what is proved, less")
     page.say("one. For each S counts what has at most so many steps.", "")
     page.conditions(seconds or 60.0)

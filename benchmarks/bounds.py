@@ -16,6 +16,8 @@ import argparse
 import time
 from fractions import Fraction
 
+from tables import made_at
+
 from syncoll.bounding import combining_rounds_bound
 from syncoll.bounding.cuts import find_cut
 from syncoll.bounding.network import TimeExpandedNetwork
@@ -114,6 +116,7 @@ def main() -> None:
     parser.add_argument("--extra-steps", type=int, default=2, help="S up to the distance plus this")
     parser.add_argument("--most-variables", type=int, default=400_000)
     arguments = parser.parse_args()
+    print(made_at("syncoll/bounding", "syncoll/certificates", "syncoll/linear"))
     plugins = PluginManager.discover()
     specs = SpecLibrary.load([record.folder for record in plugins.spec_libraries.values()])
     row(list(HEAD))

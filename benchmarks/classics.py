@@ -18,6 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
+from tables import made_at
 
 from syncoll.model import Algorithm, Collective, Instance, Topology, compose, invert
 from syncoll.model.fabric import Fabric
@@ -314,6 +315,7 @@ def main() -> None:
     )
     parser.add_argument("--costs", nargs="*", metavar="TOPOLOGY", help="only the costs on these")
     arguments = parser.parse_args()
+    print(made_at("backends/syncoll_classics"))
     plugins = PluginManager.discover()
     specs = SpecLibrary.load([record.folder for record in plugins.spec_libraries.values()])
     if arguments.costs is None:

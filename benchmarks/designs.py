@@ -18,7 +18,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tables import RESULTS, Page
+from tables import RESULTS, Page, made_at
 
 import syncoll
 
@@ -61,6 +61,7 @@ def main() -> None:
     page.say(
         "# Designs of 64 nodes",
         "",
+        made_at("syncoll/designing", "syncoll/bounding"),
         f"{', '.join(FAMILIES)} with degree 4 to 6: {names} names, {len(every)} machines, "
         f"{len(every) * len(COLLECTIVES)} proved pairs of bounds"
         + ("." if found.complete else ", not all of them in time."),

@@ -21,7 +21,7 @@ import random
 import time
 from fractions import Fraction
 
-from tables import Page, add_options
+from tables import Page, add_options, made_at
 
 import syncoll
 from syncoll.ledger import Observer
@@ -62,6 +62,7 @@ def main() -> None:
     arguments = parser.parse_args()
     page = Page(arguments.output)
     page.say("# Uneven exchanges", "")
+    page.say(made_at())
     loads = " ".join(f"{load:.1f}" for load in os.getloadavg())
     page.say(f"{os.cpu_count()} cores, load {loads} at the start.", "")
     page.say(

@@ -23,6 +23,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from tables import made_at
+
 from syncoll.documents import StoredFile, read_file
 from syncoll.errors import ExportError
 from syncoll.plugins import ExporterRecord, ExportRequest, PluginManager
@@ -111,6 +113,7 @@ def main() -> None:
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for each search")
     parser.add_argument("--frontiers", type=Path, help="a folder that keeps the frontiers' files")
     arguments = parser.parse_args()
+    print(made_at("exporters", "syncoll/runtime"))
     chosen = list(columns(arguments.to))
     reasons: Counter[str] = Counter()
     seconds = {_title(column): 0.0 for column in chosen}

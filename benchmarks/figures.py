@@ -18,6 +18,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from tables import made_at
+
 from benchmarks.papers import forestcoll, forestcoll_scaling, multitree, sccl
 from benchmarks.papers.drawing import picture
 from benchmarks.papers.figure import Make
@@ -56,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         figures = {name: read_figure(path) for name, path in kept.items() if path.is_file()}
         for name, figure in figures.items():
             picture(figure).save(folder / f"{name}.svg")
-        write_atomically(given.output / "figures.md", page(figures))
+        write_atomically(given.output / "figures.md", f"{made_at()}\n{page(figures)}")
     except (SyncollError, OSError, ValueError) as error:
         parser.error(str(error))
     return 0

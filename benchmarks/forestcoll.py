@@ -23,6 +23,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from random import Random
 
+from tables import made_at
+
 from benchmarks.classics import box_rings, ring_algbw
 from syncoll.model.fabric import Fabric
 from syncoll_forestcoll.allreduce_program import allreduce_bounds
@@ -185,6 +187,7 @@ def main() -> None:
     if arguments.one:
         one(arguments.one)
         return
+    print(made_at("backends/syncoll_forestcoll", "syncoll/routing"))
     figures()
     scale(arguments.nodes)
 

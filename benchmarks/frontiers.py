@@ -25,6 +25,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from tables import made_at
+
 from syncoll.documents import read_file
 from syncoll.results import Frontier, Point
 from syncoll.trust.claims import check_claims
@@ -212,6 +214,7 @@ def main() -> None:
         "more", nargs="*", metavar="OPTION", help="after --: more options for syncoll pareto"
     )
     arguments = parser.parse_args()
+    print(made_at())
     print(f"{os.cpu_count()} cores; load before: {_load()}; time limit of each search: "
           f"{arguments.time_limit:g} s\n")  # fmt: skip
     print("| machine | collective | points (S, R/C) | proved for every C | proved by | left open "

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from frontiers import measure, scope
+from tables import made_at
 
 from syncoll.errors import SyncollError
 from syncoll.importing import import_machine, import_spec, read_description
@@ -158,6 +159,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only files with this in their path")
     parser.add_argument("--seconds", type=float, default=5, help="of each search; 0 for none")
     arguments = parser.parse_args()
+    print(made_at("importers", "syncoll/importing"))
     found = []
     for row in rows(arguments.dumps, arguments.only, arguments.seconds):
         found.append(row)

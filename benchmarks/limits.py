@@ -16,6 +16,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from tables import made_at
+
 RESULTS = Path(__file__).parent / "results" / "limits.md"
 
 ROWS = (
@@ -110,6 +112,7 @@ def main() -> None:
     lines = [
         "# Limits of time",
         "",
+        made_at(),
         "`python benchmarks/limits.py --write`. Allowed: a second over the limit, or 5 %.",
         f"Start-up and end of a command: {start_up():.2f} s, in the limit. "
         f"Load of the machine when it began: {load:.1f} on {os.cpu_count()} cores.",

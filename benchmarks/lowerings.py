@@ -12,6 +12,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from tables import made_at
+
 from syncoll.formula import Feature, Formula, FormulaBuilder
 from syncoll.lowerings import lower
 from syncoll.lowerings._template import LiteralGroup, SumShape, Template
@@ -104,5 +106,6 @@ def print_formulas() -> None:
 
 
 if __name__ == "__main__":
+    print(made_at("syncoll/lowerings"))
     print_rows()
     print_formulas()

@@ -30,6 +30,7 @@ from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
+from tables import made_at
 
 import syncoll_multitree
 from benchmarks.papers.multitree.allreduces import BANDWIDTH, LATENCY, Made, algorithms, verified
@@ -278,6 +279,7 @@ def over_switches(fabric: Fabric, search: str) -> TimedTrees:
 
 
 def main() -> None:
+    print(made_at("backends/syncoll_multitree"))
     eight_networks()
     orders_of_neighbours()
     print(ORDERS)

@@ -20,6 +20,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tables import made_at
+
 from syncoll.documents import write_atomically
 from syncoll.formula import Limits
 from syncoll.plugins import PluginManager
@@ -220,6 +222,7 @@ def main() -> None:
               flush=True)  # fmt: skip
     if solver is not None:
         solver.close()
+    print(made_at())
     show(results, arguments.limit)
     summary(results)
     if arguments.compare is not None:

@@ -22,7 +22,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from processes import pareto, process
-from tables import Costs, Page, add_options, add_other, earlier, least_cost, least_proved
+from tables import Costs, Page, add_options, add_other, earlier, least_cost, least_proved, made_at
 
 from syncoll.results import Frontier
 
@@ -120,6 +120,7 @@ def main() -> None:
     arguments = parser.parse_args()
     before, page = earlier(arguments), Page(arguments.output)
     page.say("# Collectives with one root", "")
+    page.say(made_at())
     page.say(
         "Made by `benchmarks/pipelines.py`, every file checked by `syncoll check`. Where R/C is"
     )

@@ -21,6 +21,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tables import made_at
+
 from syncoll.formula import Limits
 from syncoll.plugins import PluginManager
 from syncoll.results import Solution
@@ -154,6 +156,7 @@ def main() -> None:
     parser.add_argument("--head-start", type=float, default=HEAD_START_SECONDS)
     parser.add_argument("--threads", type=int, default=default_threads())
     arguments = parser.parse_args()
+    print(made_at())
     backends = arguments.backend or ["cpsat", "pysat", "auto"]
     plugins = PluginManager.discover()
     specs = SpecLibrary.load([record.folder for record in plugins.spec_libraries.values()])

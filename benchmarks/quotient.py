@@ -15,6 +15,8 @@ from __future__ import annotations
 import argparse
 import time
 
+from tables import made_at
+
 from syncoll.formula import Limits
 from syncoll.model import Instance
 from syncoll.plugins import PluginManager
@@ -58,6 +60,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="for each run")
     parser.add_argument("--backend", help="this one only")
     arguments = parser.parse_args()
+    print(made_at("syncoll/symmetry", "encodings"))
     plugins = PluginManager.discover()
     library = SpecLibrary.load([one.folder for one in plugins.spec_libraries.values()])
     tiny = library.collective("allgather").instantiate(

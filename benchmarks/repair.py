@@ -22,7 +22,7 @@ import time
 from fractions import Fraction
 from statistics import median
 
-from tables import Page, add_options
+from tables import Page, add_options, made_at
 
 import syncoll
 from syncoll.repairing.cost_delta import bound_for, percent
@@ -56,6 +56,7 @@ def main() -> None:
     arguments = parser.parse_args()
     page = Page(arguments.output)
     page.say("# When a link breaks", "")
+    page.say(made_at())
     loads = " ".join(f"{load:.1f}" for load in os.getloadavg())
     page.say(f"{os.cpu_count()} cores, load {loads} at the start.", "")
     for case in arguments.cases or CASES:

@@ -26,7 +26,7 @@ from math import exp, log
 from pathlib import Path
 
 from processes import Process, pareto, process
-from tables import least_cost
+from tables import least_cost, made_at
 
 from syncoll.plugins import PluginManager
 from syncoll.results import Frontier
@@ -207,6 +207,7 @@ def main() -> None:
     parser.add_argument("--seed", action="append", help="only this one, several times for several")
     parser.add_argument("--growth", action="store_true", help="how time and memory grow")
     arguments = parser.parse_args()
+    print(made_at())
     rows = [
         (one[0], one[1], arguments.time_limit or one[2])
         for one in ROWS

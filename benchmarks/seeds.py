@@ -16,6 +16,8 @@ import sys
 import time
 from pathlib import Path
 
+from tables import made_at
+
 RESULTS = Path(__file__).parent / "results" / "seeds.md"
 
 ROWS = (
@@ -80,6 +82,7 @@ def main() -> None:
     lines = [
         "# Searches with and without seeds",
         "",
+        made_at(),
         f"`python benchmarks/seeds.py --limit {arguments.limit} --repeat {arguments.repeat}`: "
         "seconds of the whole command, the median of the runs; ratios to *none*. Points are the "
         "same wherever nothing else is said.",

@@ -19,6 +19,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
+from tables import made_at
+
 import syncoll
 from syncoll.deadline import Deadline
 from syncoll.documents import StoredAlgorithm
@@ -213,7 +215,8 @@ def main() -> int:
         cases(arguments.cases)
         return 0
     session = Session()
-    print("# Simulations")
+    print("# Simulations\n")
+    print(made_at("syncoll/simulating"))
     if not arguments.collective:
         speed(session)
     if not arguments.speed:

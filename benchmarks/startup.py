@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 from statistics import median
 
+from tables import made_at
+
 RESULTS = Path(__file__).parent / "results" / "startup.md"
 IMPORT = [sys.executable, "-c", "from ortools.sat.python import cp_model"]
 SYNCOLL = [sys.executable, "-m", "syncoll"]
@@ -40,6 +42,7 @@ def main() -> None:
     lines = [
         "# Start-up",
         "",
+        made_at("syncoll"),
         f"Medians of {RUNS} runs, wall-clock seconds; the ratio is the median of the runs' ratios "
         "to `from ortools.sat.python import cp_model` in the same run.",
         "",

@@ -19,7 +19,7 @@ import time
 
 from allreduce import costs, end, mean, mean_gap, ratio
 from frontiers import measure
-from tables import Costs, Page, add_options, add_other, earlier
+from tables import Costs, Page, add_options, add_other, earlier, made_at
 
 import syncoll
 from syncoll.errors import VerificationError
@@ -56,6 +56,7 @@ def main() -> None:
     arguments = parser.parse_args()
     before, page, seconds = earlier(arguments), Page(arguments.output), arguments.time_limit
     page.say("# Switches that copy and add up", "")
+    page.say(made_at())
     page.say("Made by `benchmarks/switches.py`. A gap is what was found over what is proved, less")
     page.say(
         "one; its mean is over all S shown, geometric. The end is R/C with ever more steps.", ""

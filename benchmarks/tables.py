@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from argparse import ArgumentParser, Namespace
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 
@@ -23,12 +25,25 @@ __all__ = [
     "earlier",
     "least_cost",
     "least_proved",
+    "made_at",
 ]
 
 Costs = dict[int, tuple[Fraction | None, Fraction]]
 """For each S what was found with at most so many steps, and what is proved."""
 
 RESULTS = Path(__file__).parent / "results"
+
+
+def made_at(*measured: str) -> str:
+    """The line of a page that ``python -m tasks benchmarks`` reads: its commit and date.
+
+    Args:
+        measured: folders of the product that the figures depend on; by default all.
+    """
+    asked = ["git", "-C", str(RESULTS), "rev-parse", "--short=8", "HEAD"]
+    commit = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    scope = f"; measures {' '.join(measured)}" if measured else ""
+    return f"Made at commit {commit}, {date.today().isoformat()}{scope}.\n"
 
 
 def least_cost(frontier: Frontier, steps: int) -> Fraction | None:

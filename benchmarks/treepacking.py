@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import networkx as nx
+from tables import made_at
 
 from syncoll.deadline import NEVER
 from syncoll.model import Topology
@@ -244,7 +245,8 @@ def main() -> None:
     argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     ).parse_args()
-    print("# Spanning-tree packing")
+    print("# Spanning-tree packing\n")
+    print(made_at("backends/syncoll_treepacking", "syncoll/packing"))
     table = Table()
     figures(table)
     schedules(table)

@@ -24,6 +24,7 @@ from statistics import median
 
 from frontiers import COLLECTIVES, TOPOLOGIES, scope
 from processes import Process, pareto
+from tables import made_at
 
 from syncoll.results import Frontier
 
@@ -73,6 +74,7 @@ def main() -> None:
     parser.add_argument("--time-limit", type=float, default=20.0, help="seconds for each search")
     parser.add_argument("--repeat", type=int, default=1)
     arguments = parser.parse_args()
+    print(made_at())
     print(f"{os.cpu_count()} cores; load {_load()}; limit {arguments.time_limit:g} s\n")
     print("| machine | collective | seconds before | now | ratio | work before | now | ratio "
           "| lost | gained |")  # fmt: skip

@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from tasks.benchmarks import ages, nightly
 from tasks.prose import KINDS, Flaw, files_with_prose, flaws, texts_of
 
 ROOT = Path(__file__).parents[1]
@@ -232,6 +233,17 @@ def constants() -> int:
     return _print_counts(counts, "numeric constants")
 
 
+def benchmarks() -> int:
+    """Prints the pages of the benchmarks, the oldest first: later commits, commit, date, page."""
+    pages = sorted(
+        ages(ROOT / "benchmarks" / "results", _PRODUCT), key=lambda x: (x.day, -x.commits)
+    )
+    for one in pages:
+        age = f"{one.commits:5}  {one.commit:8}  {one.day}" if one.commit else "no line 'Made at'"
+        sys.stdout.write(f"{age:27}  {one.page}\n")
+    return 0
+
+
 _PROSE = (*_PRODUCT, "tests", "docs", "benchmarks", "tasks", "README.md", "CONTRIBUTING.md")
 """Folders and files whose texts keep the rules of docs/style.md."""
 
@@ -268,6 +280,8 @@ _TASKS: dict[str, Callable[[], int]] = {
     "mutations": mutations,
     "lines": lines,
     "constants": constants,
+    "benchmarks": benchmarks,
+    "nightly": lambda: nightly(ROOT),
 }
 
 
