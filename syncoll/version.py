@@ -1,3 +1,3 @@
-"""The version of syncoll, as `pyproject.toml` has it."""
+"""The version of syncoll, from which the package takes it."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

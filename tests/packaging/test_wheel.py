@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import configparser
+import importlib.metadata
 import json
 import os
 import subprocess
 import sys
+import venv
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+
+from syncoll import __version__
 
 pytestmark = pytest.mark.slow
 
@@ -105,8 +110,6 @@ def test_entry_points(wheel: Path, names: list[str]) -> None:
 
 
 def test_it_runs(installed: Path, tmp_path: Path) -> None:
-    from syncoll import __version__
-
     assert run(installed, tmp_path, "--version").stdout == f"syncoll {__version__}\n"
     assert "diameter 2" in run(installed, tmp_path, "show", "dgx1").stdout
     solve = ("solve", "ring(3)", "allgather", "-C", "1", "-S", "1", "-R", "1", "-o", "a.json")
@@ -120,6 +123,53 @@ def test_it_runs(installed: Path, tmp_path: Path) -> None:
     ]
 
 
+def declared(distribution: str, found: set[str]) -> set[str]:
+    """Adds the dependencies of a distribution, without extras, and their dependencies."""
+    for text in importlib.metadata.requires(distribution) or ():
+        one = Requirement(text)
+        needed = one.marker is None or one.marker.evaluate({"extra": ""})
+        if needed and one.name not in found:
+            found.add(one.name)
+            declared(one.name, found)
+    return found
+
+
+def test_it_runs_with_its_declared_dependencies_alone(wheel: Path, tmp_path: Path) -> None:
+    venv.create(tmp_path / "venv", with_pip=False, symlinks=os.name != "nt")
+    python = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    site = Path(
+        subprocess.run(
+            [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+    )
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps"]
+    subprocess.run([*pip, "--no-index", str(wheel)], check=True, capture_output=True, timeout=120)
+    for name in declared("syncoll", set()):
+        for file in importlib.metadata.files(name) or ():
+            top = site / file.parts[0]
+            if file.parts[0] != ".." and not top.exists():
+                top.symlink_to(Path(str(file.locate())).parents[len(file.parts) - 1] / top.name)
+    for words in (
+        ("pareto", "ring(4)", "allgather", "-o", "f.json"),
+        ("check", "f.json"),
+        ("simulate", "f.json", "--alpha", "1us", "--beta", "25GB/s"),
+        ("plugins",),
+    ):
+        done = subprocess.run(
+            [python.with_name("syncoll"), *words],
+            env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, (words, done.stdout, done.stderr)
+
+
 def test_the_checker_is_a_wheel_of_its_own(
     installed: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -127,7 +177,7 @@ def test_the_checker_is_a_wheel_of_its_own(
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     own = ROOT / "syncoll_check"
     subprocess.run(build, cwd=own, check=True, capture_output=True, timeout=120)
-    (built,) = folder.glob("syncoll_check-*.whl")
+    (built,) = folder.glob(f"syncoll_check-{__version__}-*.whl")
     with zipfile.ZipFile(built) as archive:
         names = archive.namelist()
         (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
