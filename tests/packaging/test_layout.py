@@ -153,6 +153,7 @@ def test_a_solver_backend_imports_only_formula_and_plugins(package: Path) -> Non
 def test_a_seed_imports_only_what_lies_under_the_plugins(package: Path) -> None:
     floors = (
         "errors",
+        "wording",
         "arrays",
         "clock",
         "deadline",
