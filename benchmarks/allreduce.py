@@ -1,14 +1,14 @@
-"""Allreduce at every number of steps: what is found, what is proved, and what lies between.
+"""Allreduce at every number of steps: the best algorithms, the bounds, and the gaps.
 
-Every machine has one ``syncoll pareto`` as a person runs it (see `frontiers`).  For each S the best
-of the points and of pipelines' members of at most so many steps is set against the bound for S, up
-to the last point's S: there the bandwidth optimum is met, or pipelines go on.  A gap is what was
-found over what is proved, less one; the mean of several is geometric.
+Every machine has one ``syncoll pareto`` as a person runs it (see `frontiers`). For each S the best
+point or member of a pipeline with at most S steps is compared with the bound for S, up to the last
+point's S. There the bandwidth optimum is met, or pipelines go on. A gap is the found R/C over the
+proved one, minus 1; means of gaps are geometric.
 
 ::
 
     python benchmarks/allreduce.py                    # all tables, into results: about 12 minutes
-    python benchmarks/allreduce.py --other ../before/.venv/bin/python   # beside another version
+    python benchmarks/allreduce.py --other ../before/.venv/bin/python   # against another version
     python benchmarks/allreduce.py --save now.json --before then.json   # with an earlier run's
     python benchmarks/allreduce.py --topology "ring(8)" --time-limit 20 -o ring.md
     python benchmarks/allreduce.py --seeds 'torus(8,8)' --time-limit 30 -o torus.md
@@ -57,13 +57,13 @@ def costs(frontier: Frontier) -> Costs:
 
 
 def end(frontier: Frontier) -> Fraction | None:
-    """What R/C comes down to with many steps."""
+    """The limit of R/C with many steps."""
     ends = [family.limit for family in frontier.families] + [p.bandwidth for p in frontier.points]
     return min(ends, default=None)
 
 
 def ratio(found: Fraction | None, proved: Fraction) -> float:
-    """What was found over what is proved."""
+    """The found R/C over the proved one."""
     return math.inf if found is None else float(found / proved)
 
 
@@ -104,7 +104,7 @@ def gap(found: Fraction | None, proved: Fraction) -> str:
 
 
 def seeds(page: Page, topology: str, seconds: float) -> None:
-    """What single seeds find, in one table."""
+    """The points of single seeds, in one table."""
     page.say("", f"| seed on {topology} | S | R | C | R/C | times the bound | seconds |")
     page.say("|---|--:|--:|--:|--:|--:|--:|")
     for name in SEEDS:
@@ -132,8 +132,8 @@ def main() -> None:
     before, page, seconds = earlier(arguments), Page(arguments.output), arguments.time_limit
     page.say("# Allreduce at every number of steps", "")
     page.say(made_at())
-    page.say("Made by `benchmarks/allreduce.py`. A gap is what was found over what is proved, less")
-    page.say("one. For each S counts what has at most so many steps.", "")
+    page.say("Made by `benchmarks/allreduce.py`. A gap is the found R/C over the bound, minus 1.")
+    page.say("For each S algorithms with at most S steps count.", "")
     page.conditions(seconds or 60.0)
     if arguments.topology or not arguments.seeds:
         names = arguments.topology or TOPOLOGIES

@@ -1,4 +1,4 @@
-"""Lower bounds: what each relaxation proves, how far it shrinks, and where the seconds go.
+"""Lower bounds: the bound and the size of each relaxation, and where the seconds go.
 
 ::
 

@@ -1,11 +1,11 @@
-"""The classics: what the papers say of them, and what they cost on machines and networks.
+"""The classics: the claims of papers, and their costs on machines and networks.
 
 ::
 
     python benchmarks/classics.py                    # the tables of results/classics.md
     python benchmarks/classics.py --costs dgx1 'torus(8,8)'
 
-Every algorithm in a table has passed the verifier; seconds are those of the construction.
+Every algorithm in a table has passed the verifier; seconds are of the construction.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def textbook(specs: SpecLibrary) -> None:
 
 
 def step_loads(fabric: Fabric, ranks: IntArray | None) -> list[Fraction]:
-    """What the fullest link of each step of recursive doubling carries, in links' chunks."""
+    """The load of the fullest link of each step of recursive doubling, in links' chunks."""
     digits = fabric.num_nodes.bit_length() - 1
     way = exchange(doubling_peers(list(range(digits)), ranks))
     loads: list[dict[tuple[int, int], Fraction]] = [{} for _ in range(digits)]
@@ -176,7 +176,7 @@ def rank_mappings() -> None:
 def shortest_routes(
     fabric: Fabric, source: int, destination: int
 ) -> dict[tuple[int, int], Fraction]:
-    """What each link carries of one unit that is split evenly over all shortest routes."""
+    """The load of each link by one unit that is split evenly over all shortest routes."""
     onward: dict[int, list[int]] = {}
     backward: dict[int, list[int]] = {}
     for link in fabric.links:
@@ -206,8 +206,8 @@ def ring_algbw(fabric: Fabric, rings: Sequence[Sequence[int]]) -> Fraction:
     """The algorithmic bandwidth of a ring allgather, by ForestColl's model.
 
     Each node's shard, a P-th of the data, is cut evenly over the rings and travels P - 1 hops round
-    each, so that all but one P-th of a ring's part crosses every hop.  A hop takes the shortest
-    routes through the switches.  The time is that of the most loaded link.
+    each. So all but one P-th of a ring's part crosses every hop. A hop takes the shortest routes
+    through the switches. The time is that of the most loaded link.
 
     Args:
         fabric: nodes, switches and bandwidths.
@@ -228,8 +228,8 @@ def ring_algbw(fabric: Fabric, rings: Sequence[Sequence[int]]) -> Fraction:
 def box_rings(boxes: int, gpus: int = 8) -> list[list[int]]:
     """As many rings as GPUs in a box, each leaving boxes by another card, as NCCL does.
 
-    The boxes, an even number, are gone through forth and back in turn, so that a ring comes into
-    a box by the card of the same place as that by which it left the box before.
+    Rings pass the boxes, an even number, forth and back in turn. So a ring enters a box by the card
+    of the same place as the card by which it left the box before.
     """
     rings = []
     for turn in range(gpus):
@@ -285,7 +285,7 @@ def ring2d(specs: SpecLibrary) -> None:
 
 
 def costs(specs: SpecLibrary, topologies: Sequence[str]) -> None:
-    """What each classic costs where; of a classic's proposals those that no other one dominates."""
+    """The cost of each classic on each machine, for its proposals that no other one dominates."""
     head("Costs", "topology", "collective", "classic", "C", "S", "R", "R/C", "seconds", "note")
     for name in topologies:
         topology = as_topology(specs.topology(name))

@@ -38,7 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--steps", type=int, default=0, help="bounds for so many S, too")
+    parser.add_argument("--steps", type=int, default=0, help="bounds for the first numbers of S")
     parser.add_argument("--most", type=int, default=64, help="the largest parameter")
     parser.add_argument(
         "-o", "--output", type=Path, default=RESULTS / "designs.md", help="the page; none: none"

@@ -8,9 +8,9 @@
 An exchange is a matrix of whole numbers, how much each GPU has for each other one.  Balanced: 8
 from each to each.  Zipf: the k-th of the GPUs, in an order drawn at random, is sent in proportion
 to k to the -1.2, by all alike, as tokens go to experts.  One-hot: half of the GPUs send 64 to one
-of the others each, by a permutation drawn at random, and nothing else.  Every search has the
-seconds said; what is shown is the cheapest point, what R/C comes near to with ever more waves, what
-is proved for any number of steps, and how far apart they are.
+of the others each, by a permutation drawn at random, and nothing else. Every search has the stated
+seconds. The table has the cheapest point, the limit of R/C with ever more waves, the bound for any
+number of steps, and the gap.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def main() -> None:
     loads = " ".join(f"{load:.1f}" for load in os.getloadavg())
     page.say(f"{os.cpu_count()} cores, load {loads} at the start.", "")
     page.say(
-        "Seconds: what the machine itself takes; of the search, after how many there was a",
-        "verified point within 5 % of what is proved, and this one; and when it was over.",
+        "Seconds: for the machine itself; until the search had a verified point within 5 %",
+        "of the bound; until this point; and until its end.",
         "",
     )
     row(page, *HEAD)

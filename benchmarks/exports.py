@@ -1,10 +1,10 @@
 """Every frontier algorithm in every format: written, read back and executed, or refused and why.
 
-For each machine and collective a frontier is searched for with a time limit (or read from the files
-of ``--frontiers``), and each of its algorithms is exported to each format and dialect, out of place
-and in place.  What was written is checked by the format's own checker against the instance; a file
-that does not pass ends the benchmark.  A cell counts exports that passed, and after a dash those
-that were refused; the reasons are below the table.
+For each machine and collective a frontier is searched with a time limit, or read from the files of
+``--frontiers``. Each of its algorithms is exported to each format and dialect, out of place and in
+place. The format's own checker checks the files against the instance; a file that does not pass
+ends the benchmark. A cell counts exports that passed, and after a dash the refused ones; the
+reasons are below the table.
 
 ::
 

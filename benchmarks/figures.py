@@ -1,10 +1,10 @@
-"""The figures and tables of the papers: theirs beside ours, the deviation and the reason.
+"""The figures and tables of the papers: their values, ours, the deviation and the reason.
 
 ::
 
     python benchmarks/figures.py                 # all: results/figures.md and results/figures
     python benchmarks/figures.py sccl-6          # one figure anew; the others as they are kept
-    python benchmarks/figures.py --show          # nothing anew: the page from what is kept
+    python benchmarks/figures.py --show          # nothing anew: the page from kept figures
 
 Each figure is kept as JSON and drawn as SVG below ``figures``; ``figures.md`` has all of them.  How
 far it is goes to standard error.

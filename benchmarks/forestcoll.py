@@ -7,8 +7,8 @@
 
 Throughput is all data over time, in GB/s.  Each row of the scale table has a process of its own,
 which builds the network, synthesises, and verifies all trees edge by edge; its seconds are of the
-library, without starting Python and building the network, its memory is all that the process took.
-CPU seconds are what one core works; where others use the machine, more seconds pass.
+library, without starting Python and building the network, its memory is that of the process. CPU
+seconds are the work of one core; on a busy machine more seconds pass.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ def fixed(fabric: Fabric, k: int) -> Fraction:
 
 
 def any_roots(fabric: Fabric) -> Fraction:
-    """What no allreduce by trees exceeds, whatever its roots (section E)."""
+    """The bound on an allreduce by trees with any roots (section E)."""
     return allreduce_bounds(fabric).at_most
 
 
 def at_once(fabric: Fabric) -> Fraction:
-    """What forests reach that reduce and broadcast at the same time."""
+    """The throughput of forests that reduce and broadcast at the same time."""
     bounds = allreduce_bounds(fabric)
     return min(plan.algbw for plan in pack_allreduce(fabric, bounds))
 
@@ -85,7 +85,7 @@ def irregular(gpus: int, leaves: int, spines: int, *, boxes: bool = True) -> Fab
 
 _Figure = tuple[str, str, str, Callable[[], Fraction]]
 
-# What, the throughput that the paper derives, what it measured at 1 GB (Tables 2 and 3), how.
+# Name, the throughput that the paper derives, its measurement at 1 GB (Tables 2 and 3), ours.
 FIGURES: tuple[_Figure, ...] = (
     ("A100, 2 boxes, allgather", "346.67", "", lambda: allgather(a100(2)).algbw),
     ("A100, 2 boxes, ring allgather", "213.33", "", lambda: ring_algbw(a100(2), box_rings(2))),

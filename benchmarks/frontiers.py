@@ -2,8 +2,8 @@
 
 Every row is one ``syncoll pareto`` as a person runs it: a process of its own, no store, the default
 limits on S and C, and a time limit.  Its file is read back, and every claim in it is checked as
-``syncoll check`` does; a claim that does not hold ends the benchmark.  ``search`` is what the
-search took, ``command`` the whole process, ``check`` the check of the file in this process.
+``syncoll check`` does; a claim that does not hold ends the benchmark. ``search`` is the time of the
+search, ``command`` of the whole process, ``check`` of the check of the file in this process.
 
 ::
 
@@ -84,7 +84,7 @@ def measure(
     solver: bool = True,
     python: str = sys.executable,
 ) -> Run:
-    """Runs the command and checks what it wrote.
+    """Runs the command and checks its file.
 
     Args:
         solver: whether one is asked, whose answers are not to be kept.

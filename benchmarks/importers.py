@@ -1,4 +1,4 @@
-"""Importers: what becomes of topology files that tools and other projects have written.
+"""Importers, with topology files that tools and other projects have written.
 
 ::
 
@@ -7,10 +7,10 @@
     python benchmarks/importers.py --dumps FOLDER        # other files
 
 Every file below the folder is given to the importer that recognises it, or to the one for its
-suffix, and is imported or refused.  What is imported is written as a spec, read back and compared,
-and an allgather is searched on it with a time limit, through the command line; the file that the
-command writes is checked, every claim of it.  A refusal that names an option is followed.  Points
-are proved optimal for all algorithms where nothing else stands behind them.
+suffix, and is imported or refused. Each imported machine is written as a spec, read back and
+compared, and an allgather is searched on it with a time limit, through the command line; the file
+that the command writes is checked, every claim of it. A refusal that names an option is followed.
+Points are proved optimal for all algorithms where nothing else stands behind them.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ DUMPS = Path(__file__).parents[1].parent / "shared" / "reference" / "topology-du
 BY_SUFFIX = {".xml": "nccl-xml", ".json": "node-link", ".txt": "nvidia-smi"}
 MOST_NODES = 16
 LONGER = 6
-"""A search that the limit stopped before it found a point is given so many times longer."""
+"""Factor of the time limit of a search that the first limit stopped without a point."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What became of a file.
+    """The result of a file.
 
     Args:
         file: relative to the folder.
-        importer: that was asked, with options.
-        machine: what it made; None when it refused.
+        importer: its name, with options.
+        machine: the imported one; None when it refused.
         seconds: of the import, the spec and reading that included.
         refusal: its reason; empty when it imported.
-        frontier: of allgather; None where there is none.
-        limit: seconds that the search had; 0 where none was asked for.
+        frontier: of allgather, or None.
+        limit: seconds that the search had; 0 without a search.
     """
 
     file: str

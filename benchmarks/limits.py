@@ -1,7 +1,7 @@
 """Whether time limits hold: ``python benchmarks/limits.py``, on a machine with nothing else to do.
 
 Each row is one command in a process of its own, without a store.  The limit counts from the start
-of the command; what is allowed over it is a second or a twentieth, whichever is more.
+of the command; it may exceed it by a second or a twentieth, the larger of the two.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ ROWS = (
     ("pareto --backend multitree", "torus(16,16)", "allgather", 6.0),
 )
 STOPPED_AFTER = 60.0
-"""A command that is so many seconds over its limit is ended."""
+"""Seconds over its limit after which a command is ended."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What became of a command.
+    """The result of a command.
 
     Args:
         limit: seconds.
-        wall: seconds that it took.
-        points: how many it found; None where it searches none.
+        wall: seconds on the clock.
+        points: their number; None where it searches no points.
         code: its exit code.
     """
 

@@ -3,8 +3,8 @@
     python benchmarks/lowerings.py
 
 The first table is of single rows: at most k of n, exactly k of n, and ``sum(sends) <= b * r`` with
-an integer r, with the totalizer's figures beside what was chosen.  The second is of whole formulas
-of many such rows.
+an integer r, with the figures of the totalizer and of the chosen encoding. The second is of whole
+formulas of many such rows.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def row_shapes() -> Iterator[tuple[str, SumShape]]:
 
 
 def capacities(links: int, steps: int, chunks: int, b: int, rounds: int) -> Formula:
-    """Link capacities, deliveries and causality of a made-up machine with so many links."""
+    """Link capacities, deliveries and causality of a made-up machine with `links` links."""
     builder = FormulaBuilder()
     sends = [[builder.booleans(chunks) for _ in range(steps)] for _ in range(links)]
     r = [builder.integer(0, rounds) for _ in range(steps)]

@@ -5,10 +5,10 @@
     python benchmarks/multitree.py                # the tables of results/multitree.md
 
 On the eight networks of the paper, with 150 ns and 16 GB/s a link (Table III): steps, data that a
-node sends, what the fullest link carries, and the ratio of times for large messages; what orders of
-neighbours do, and how long MultiTree takes to build its trees.  Bandwidths, weak scaling and
-training in simulation, and what the paper claims, are figures (``figures.py multitree-9``, -10 and
--11).
+node sends, the load of the fullest link, and the ratio of times for large messages; the effect of
+orders of neighbours, and the time MultiTree takes to build its trees. Bandwidths, weak scaling and
+training in simulation, and the claims of the paper, are figures (``figures.py multitree-9``, -10
+and -11).
 
 Every algorithm has passed the verifier.  The alpha-beta model with contention says how long its
 messages take on the links of the real machine: alpha for each link of a step's longest way, plus
@@ -54,9 +54,9 @@ class Cost:
 
     Args:
         steps: S.
-        sent: what the node that sends most sends.
-        fullest: what the fullest link carries in all.
-        in_steps: what the fullest link of each step carries, added up.
+        sent: the data of the node that sends most.
+        fullest: the total load of the fullest link.
+        in_steps: the sum over the steps of the load of the fullest link.
         hops: the links of the longest way of each step, added up.
         making: CPU seconds of the construction.
         checking: CPU seconds of the verifier.
@@ -139,7 +139,7 @@ PAPER = {
     "ring"): "equal", ("fat_tree", "double binary tree"): "faster", ("bigraph",
     "double binary tree"): "faster", ("bigraph", "HDRM"): "equal",
 }  # fmt: skip
-"""What the paper's text says of large messages (section VI.A): its Figure 9 prints no numbers."""
+"""The paper's text about large messages (section VI.A); its Figure 9 prints no numbers."""
 
 
 def eight_networks() -> None:
@@ -231,20 +231,19 @@ def the_seed() -> None:
 
 
 ORDERS = """
-Which order of neighbours takes the fewest time steps differs from network to network. On 4x4 and
-8x8 it is any with the two ends of one dimension outermost, on 16x16 any other; with unequal sides
-that of the longer side outermost most often, but of the shorter on 4x8 and 4x5; in three
-dimensions many of both kinds. On 3x3, 5x5, 6x6 and 12x12 none takes the least: all take one more.
-On circulants it may be either kind. There is no rule, so the seed tries them, those with a pair
-outermost first, until one takes the least; the tree of one root is all that has to be grown. A
-hypercube is a torus with sides of 4 (and one of 2), and seen as that it takes the least too. On
-meshes, where trees with the largest remaining height go first, the longest side first takes the
-least on each that was tried.
+The order of neighbours with the fewest time steps differs from network to network. On 4x4 and
+8x8 it is any with the two ends of one dimension outermost, on 16x16 any other. With unequal sides
+it most often has the longer side outermost, but the shorter on 4x8 and 4x5. In three dimensions
+many of both kinds do. On 3x3, 5x5, 6x6 and 12x12 no order takes the least: all take one more. On
+circulants it may be either kind. There is no rule, so the seed tries orders until one takes the
+least, first the orders with a pair outermost; only the tree of one root has to be grown. A
+hypercube is a torus with sides of 4 (and one of 2), and as such it takes the least too. On meshes
+trees with the largest remaining height go first. There the longest side first takes the least on
+each mesh that was tried.
 
-One choice here is not the paper's to the letter, and a table below shows both sides: on switches a
-tree takes in near nodes first. As we read the paper's search, node by node, a BiGraph needs 39 and
-79 time steps, not 31 and 63, and MultiTree would be slower than the ring there by a quarter, where
-the paper says equal.
+One choice here differs from the paper, and a table below shows both: on switches a tree takes in
+near nodes first. With the paper's search, node by node, a BiGraph needs 39 and 79 time steps, not
+31 and 63. MultiTree would then be slower than the ring by a quarter, and the paper says equal.
 """
 
 

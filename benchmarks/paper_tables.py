@@ -1,12 +1,12 @@
 """Every row of the SCCL paper's Tables 4 and 5, for every encoding and backend.
 
-Prints encode, lower and solve seconds, variables and constraints beside the paper's own seconds,
-and keeps them in a JSON file, so that a long run can be stopped and taken up again, and two
-versions can be compared as ratios::
+Prints encode, lower and solve seconds, variables and constraints, and the paper's own seconds. It
+keeps them in a JSON file, so a long run can be stopped and continued, and two versions can be
+compared as ratios::
 
     python benchmarks/paper_tables.py                          # the defaults only
     python benchmarks/paper_tables.py --all                    # every encoding on every backend
-    python benchmarks/paper_tables.py --show                   # print what was measured before
+    python benchmarks/paper_tables.py --show                   # print earlier measurements
     python benchmarks/paper_tables.py --output new.json --compare old.json
 """
 
@@ -33,7 +33,7 @@ from syncoll.spec import SpecLibrary
 HERE = Path(__file__).parent
 TABLES = json.loads((HERE / "sccl_tables.json").read_text())
 DUALS = ("reduce", "reducescatter", "scatter")
-"""The paper prints one row for these and what they are the inverse of."""
+"""The paper prints one row for these and their inverses."""
 
 
 @dataclass(frozen=True)

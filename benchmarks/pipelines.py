@@ -1,15 +1,14 @@
-"""Collectives with one root: how near the default command comes to what it proves, S by S.
+"""Collectives with one root: how near the default command comes to its bounds, S by S.
 
 Every row is one ``syncoll pareto`` with no option but a time limit, in a process of its own and
-without a store; its file is read back and checked by ``syncoll check``.  For each S up to twelve
-the least R/C of at most S steps, of a point or of a pipeline's member, is compared with the proved
-bound for S.
+without a store; its file is read back and checked by ``syncoll check``. For each S up to twelve the
+least R/C of points and members with at most S steps is compared with the proved bound for S.
 
 ::
 
     python benchmarks/pipelines.py                 # into results, 60 s a row: about 8 minutes
     python benchmarks/pipelines.py --large         # larger machines too: 5 minutes more
-    python benchmarks/pipelines.py --other ../before/.venv/bin/python   # beside another version
+    python benchmarks/pipelines.py --other ../before/.venv/bin/python   # against another version
     python benchmarks/pipelines.py --save now.json --before then.json   # with an earlier run's
     python benchmarks/pipelines.py --row torus --steps 12 -o torus.md
 """
@@ -94,7 +93,7 @@ def costs(frontier: Frontier, most: int) -> Costs:
 def earlier_costs(
     topology: str, collective: str, most: int, seconds: float, python: str
 ) -> Costs | None:
-    """Those of another version; None where it has no point."""
+    """The gaps of another version; None where it has no point."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "frontier.json"
         frontier = pareto(topology, collective, seconds, file, python=python)[1]
@@ -127,7 +126,7 @@ def main() -> None:
     page.say(
         "met with fewer steps there is no S. *Worst* is the widest gap of any S, *end* that of"
     )
-    page.say("what R/C falls to with many steps to the bound for any number of them.", "")
+    page.say("the limit of R/C with many steps, to the bound for any number of them.", "")
     page.conditions(arguments.seconds)
     for rows in (SMALL, *([LARGE] if arguments.large or arguments.row else []), ENDS):
         chosen = [

@@ -1,4 +1,4 @@
-"""Runs the command line in processes of their own, and says what they took."""
+"""Runs the command line in processes of their own, and measures time and memory."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["Process", "pareto", "process"]
 
 @dataclass(frozen=True)
 class Process:
-    """What a process took.
+    """The time and memory of a process.
 
     Args:
         seconds: on the clock on the wall.
-        work: seconds of CPU, with those of the processes that it started and waited for.
+        work: seconds of CPU, including the processes that it started and waited for.
         mebibytes: the most memory that it, or one of these, had.
     """
 
@@ -73,11 +73,11 @@ def pareto(
     python: str = sys.executable,
     solver: bool = True,
 ) -> tuple[Process, Frontier | None]:
-    """Searches a frontier with no store, and reads what was written; None for no point.
+    """Searches a frontier with no store, and reads its file; None for no point.
 
     Args:
         seconds: the time limit.
-        file: where it is written; what was there is lost.
+        file: its path; an existing file is overwritten.
         more: further options.
         solver: whether one is asked; without, there is no store to leave out.
 

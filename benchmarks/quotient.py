@@ -47,7 +47,7 @@ def row(cells: list[object]) -> None:
 
 
 def told(solver: Solver, instance: Instance, symmetry: Action | None) -> tuple[Solution, str, str]:
-    """What was answered, in words and in seconds on the clock."""
+    """The answer, in words and in seconds on the clock."""
     began = time.perf_counter()
     solution = solver.solve(instance, symmetry=symmetry)
     seconds = time.perf_counter() - began

@@ -1,17 +1,16 @@
-"""Repairs: every single link of a machine broken in turn, what is lost, and how near the bound.
+"""Repairs of a machine after each failure of a single link: losses, and gaps to the bounds.
 
 ::
 
     python benchmarks/repair.py                     # results/repair.md
     python benchmarks/repair.py "mi250(boxes=1) allgather 30" --compared 3
 
-Each direction of a link fails by itself, and one of those that are alike stands for them.  The
-frontier of the whole machine is searched first, at leisure; then each failure is repaired from it
-within the seconds said, and those of the largest gaps are searched from nothing within the same
-(the last column: R/C of that over R/C of the repair).  What is shown are R/C with any number of
-steps, pipelines included, what is proved, and the largest gap to a proved bound at any S of the
-repaired frontier.  Every algorithm has passed the verifier on the damaged machine, and the bounds
-have their certificates checked.
+Each direction of a link fails by itself, and one failure stands for its orbit. The frontier of the
+whole machine is searched first; then each failure is repaired from it within the stated seconds.
+The failures with the largest gaps are also searched from nothing in the same time (the last column:
+R/C of that over R/C of the repair). The table has R/C with any number of steps, pipelines included,
+the bound, and the largest gap to a bound at any S. Every algorithm has passed the verifier on the
+damaged machine, and the bounds have their certificates checked.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cases", nargs="*", help='such as "dgx1 allgather 10"')
     parser.add_argument(
-        "--compared", type=int, default=8, help="so many failures are searched from nothing, too"
+        "--compared", type=int, default=8, help="failures that are searched from nothing, too"
     )
     add_options(parser, "repair")
     arguments = parser.parse_args()
@@ -69,7 +68,7 @@ def survey(page: Page, machine: str, collective: str, seconds: float, compared: 
     """One machine: a row for each failure, the worst first.
 
     Args:
-        compared: so many are searched from nothing, those of the largest gaps.
+        compared: number of failures, of the largest gaps, that are searched from nothing too.
     """
     quiet = {"progress": "none", "store": "none"}
     began = time.perf_counter()
@@ -81,7 +80,7 @@ def survey(page: Page, machine: str, collective: str, seconds: float, compared: 
     page.say(
         f"## {collective} on {machine}, {seconds:g} s a failure",
         "",
-        f"Whole: R/C {best}, {gap} above what is proved, in {spent:.1f} s.",
+        f"Whole: R/C {best}, {gap} above the bound, in {spent:.1f} s.",
         "",
     )
     head = ("broken", "alike", "R/C now", "lost", "proved", "lost for good", "gap", "largest gap")
@@ -136,7 +135,7 @@ def least(frontier: Frontier) -> Fraction:
 
 
 def largest_gap(one: Surveyed) -> Fraction:
-    """Of the points of the repaired frontier, each to what is proved for its S."""
+    """Of the points of the repaired frontier, each to the bound for its S."""
     assert one.repair is not None
     frontier = one.repair.frontier
     return max(p.bandwidth / bound_for(frontier, p.steps) - 1 for p in frontier.points)

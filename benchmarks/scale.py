@@ -10,7 +10,7 @@ number of steps.
 
     python benchmarks/scale.py                     # all rows of the table, 60 s each
     python benchmarks/scale.py --row torus --row mesh
-    python benchmarks/scale.py --seeds             # what single seeds find in the same time
+    python benchmarks/scale.py --seeds             # single seeds in the same time
     python benchmarks/scale.py --growth            # time and memory, each line twice the nodes
 """
 
@@ -57,7 +57,7 @@ ROWS: tuple[tuple[str, str, float], ...] = (
 """Topology, collective, and the time limit in seconds."""
 
 MISSED = Fraction(102, 100)
-"""What the default command finds may cost so many times what a single seed finds."""
+"""Largest ratio of the R/C of the default command to the R/C of a single seed."""
 
 GROWTH: tuple[tuple[str, ...], ...] = (
     ("torus(4,4)", "torus(4,8)", "torus(8,8)", "torus(8,16)", "torus(16,16)", "torus(16,32)",
@@ -69,7 +69,7 @@ GROWTH_SECONDS = 120.0
 
 @dataclass(frozen=True)
 class Run:
-    """One frontier as it was read from the file that the command wrote, and what that took."""
+    """A frontier as it was read from the command's file, and the time and memory of the command."""
 
     name: str
     frontier: Frontier
@@ -80,7 +80,7 @@ class Run:
 
 
 def measure(topology: str, collective: str, seconds: float, seed: str = "") -> Run:
-    """Runs the command, or that of a single seed, and checks what it wrote.
+    """Runs the command, or the command of a single seed, and checks its file.
 
     Raises:
         RuntimeError: when one of them fails, or there is no point.
@@ -166,7 +166,7 @@ def end_gap(run: Run) -> float:
 
 
 def by_seeds(rows: Iterable[tuple[str, str, float]], seeds: Sequence[str]) -> None:
-    """For each row what single seeds find that the default command misses in the same time."""
+    """For each row the points of single seeds that the default command misses in the same time."""
     print("| machine | collective | by | points (S, R/C) | missed by the default command |")
     print("|---|---|---|---|---|", flush=True)
     for topology, collective, seconds in rows:

@@ -1,8 +1,8 @@
-"""What starting from seeds buys a search: ``python benchmarks/seeds.py``.
+"""The effect of seeds on a search: ``python benchmarks/seeds.py``.
 
-Each search runs in turns without seeds, with those that are on by default, with their points but
-without hints to the solver, and with every seed that there is; each in a fresh process of its own
-store-less command.  The ratios of one row were measured right after each other.
+Each search runs in turns without seeds, with the default seeds, with their points but without hints
+to the solver, and with every seed; each in a fresh process without a store. The ratios of one row
+were measured right after each other.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Simulations: how fast they are, and what they say of machines, as nccl-tests would print it.
+"""Simulations: their speed, and their results for machines, in the columns of nccl-tests.
 
 ::
 
     python benchmarks/simulation.py                # results/simulation.md, some 20 minutes
     python benchmarks/simulation.py --speed        # its first table alone
-    python benchmarks/simulation.py --cases 10000  # the random cases of tests/simulating, so many
+    python benchmarks/simulation.py --cases 10000  # random cases of tests/simulating
 
 Alpha is taken for 1 us, and beta for 25 GB/s where the machine states no bandwidths.  Seconds are
 of this process, not of the machine, which others may use.
@@ -108,7 +108,7 @@ def speed(session: Session) -> None:
 
 
 def tables(session: Session, machines: Sequence[str], collectives: Sequence[str]) -> None:
-    """What the frontier's best and the best classic take."""
+    """The times of the frontier's best and the best classic."""
     print(
         f"\n## Machines\n\nThe best of a search of {SEARCH_SECONDS:g} s, and the best classic; "
         "asynchronous, in turn, cut-through. Times in us, bandwidths in GB/s, sizes of the "
@@ -170,7 +170,7 @@ def _table_row(compared: Comparison, number: int) -> None:
 
 
 def cases(count: int) -> None:
-    """The random cases of tests/simulating, each with so many seeds; stops at one that fails."""
+    """The random cases of tests/simulating, each with `count` seeds; stops at one that fails."""
     sys.path.insert(0, str(Path(__file__).parents[1]))
     from tests.simulating import test_against_others as checks
 
@@ -186,7 +186,7 @@ def cases(count: int) -> None:
             checks.test_nothing_is_sooner_when_something_is_slower,
         ),
         (
-            "fair rates are those of the definition",
+            "fair rates follow the definition",
             checks.test_fair_rates_are_those_of_the_definition,
         ),
         (

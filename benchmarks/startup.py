@@ -1,4 +1,4 @@
-"""What a command costs before it does anything: ``python benchmarks/startup.py [--write]``.
+"""The cost of a command before it does anything: ``python benchmarks/startup.py [--write]``.
 
 Whole processes, each paired in one run with the import of CP-SAT's Python modules, which a program
 that calls that solver by itself would pay.  The first run of all fills caches and is not counted.

@@ -1,13 +1,13 @@
-"""Switches that copy and add up: what is found at every number of steps, and what is proved.
+"""Switches that copy and add up: the best algorithms and the bounds at every number of steps.
 
 Boxes of GPUs around NVSwitches with NVLink SHARP, and without it; all GPUs, and groups of them.
-Every row is one ``syncoll pareto`` as a person runs it (see `frontiers`), or a repair of what one
-found.  Gaps are as in `allreduce`.
+Every row is one ``syncoll pareto`` as a person runs it (see `frontiers`), or a repair of its
+frontier. Gaps are as in `allreduce`.
 
 ::
 
     python benchmarks/switches.py                     # results/switches.md: about 12 minutes
-    python benchmarks/switches.py --other ../before/.venv/bin/python   # beside another version
+    python benchmarks/switches.py --other ../before/.venv/bin/python   # against another version
     python benchmarks/switches.py --save now.json --before then.json   # with an earlier run's
     python benchmarks/switches.py --case "dgx_h100(boxes=2,nvls=true): reduce" --time-limit 20
 """
@@ -41,7 +41,7 @@ CASES = (
     "dgx_h100(boxes=4,nvls=true): allreduce",
 )
 DAMAGED = ("card 2", "node 5", "link 0<->switch 0")
-"""What breaks of an allreduce on two boxes."""
+"""The failures of an allreduce on two boxes."""
 
 
 def main() -> None:
@@ -57,10 +57,8 @@ def main() -> None:
     before, page, seconds = earlier(arguments), Page(arguments.output), arguments.time_limit
     page.say("# Switches that copy and add up", "")
     page.say(made_at())
-    page.say("Made by `benchmarks/switches.py`. A gap is what was found over what is proved, less")
-    page.say(
-        "one; its mean is over all S shown, geometric. The end is R/C with ever more steps.", ""
-    )
+    page.say("Made by `benchmarks/switches.py`. A gap is the found R/C over the bound, minus 1.")
+    page.say("Its mean is over all S shown, geometric. The end is R/C with ever more steps.", "")
     page.conditions(seconds)
     page.say("| machine | collective | S | settled | widest gap | mean gap before | mean gap "
              "| R/C in the end | proved | gap before | gap | search s |")  # fmt: skip
@@ -73,7 +71,7 @@ def main() -> None:
             try:
                 other = measure(machine, collective, seconds, [], python=arguments.other).frontier
                 known, was = costs(other), end_gap(other)
-            except VerificationError:  # what its proofs meant may have changed
+            except VerificationError:  # the meaning of its proofs may have changed
                 was = "not checked"
         found = measure(machine, collective, seconds, []).frontier
         page.found[case] = costs(found)
@@ -87,7 +85,7 @@ def main() -> None:
 
 
 def repairs(page: Page, seconds: float) -> None:
-    """Rows of two boxes of which something broke."""
+    """Rows of two boxes with a failure."""
     machine, quiet = "dgx_h100(boxes=2,nvls=true)", {"progress": "none", "store": "none"}
     whole = syncoll.pareto(machine, "allreduce", time_limit=seconds, **quiet)
     for broken in DAMAGED:
@@ -109,7 +107,7 @@ def repairs(page: Page, seconds: float) -> None:
 
 
 def end_gap(found: Frontier) -> str:
-    """How far the end is from what is proved."""
+    """The gap of the end to the bound."""
     return f"{ratio(end(found), found.least_bandwidth) - 1:.2%}"
 
 

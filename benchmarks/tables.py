@@ -1,6 +1,6 @@
 """A benchmark's tables: printed as they come, and kept in `results`.
 
-What a run found can be saved as JSON, so that a later one, of another version, shows both.
+The results of a run can be saved as JSON, so that a later one, of another version, shows both.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 Costs = dict[int, tuple[Fraction | None, Fraction]]
-"""For each S what was found with at most so many steps, and what is proved."""
+"""For each S the best R/C with at most S steps, and the bound."""
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -47,14 +47,14 @@ def made_at(*measured: str) -> str:
 
 
 def least_cost(frontier: Frontier, steps: int) -> Fraction | None:
-    """The least R/C of a point or a pipeline's member of at most so many steps."""
+    """The least R/C of a point or a pipeline's member of at most `steps` steps."""
     found = [point.bandwidth for point in frontier.points if point.steps <= steps]
     found += [c for f in frontier.families if (c := f.cost_within(steps)) is not None]
     return min(found, default=None)
 
 
 def least_proved(frontier: Frontier, steps: int) -> Fraction:
-    """The best proved bound that holds for at most so many steps: one for more steps does too."""
+    """The best proved bound for at most `steps` steps; a bound for more steps holds, too."""
     proofs = () if frontier.evidence is None else frontier.evidence.proofs
     proved = [one.bound for one in proofs if one.steps >= steps]
     return max([*proved, frontier.least_bandwidth])
@@ -77,12 +77,12 @@ class Page:
         print(*lines, sep="\n", flush=True)
 
     def conditions(self, seconds: float) -> None:
-        """Says on what it was made."""
+        """Adds the conditions of the run."""
         loads = " ".join(f"{load:.1f}" for load in os.getloadavg())
         self.say(f"{os.cpu_count()} cores, load {loads} at the start; {seconds:g} s each.", "")
 
     def write(self, saved: Path | None) -> None:
-        """Writes the page, and what was found where that is asked for."""
+        """Writes the page, and the results if a file for them is given."""
         if self._file is not None:
             write_atomically(self._file, "\n".join(self._lines) + "\n")
         if saved is not None:
@@ -94,13 +94,13 @@ class Page:
 
 
 def add_options(parser: ArgumentParser, name: str) -> None:
-    """Where results go, and what they are compared with."""
+    """Options for the files of results, and for the results to compare with."""
     page = RESULTS / f"{name}.md"
     parser.add_argument(
         "-o", "--output", type=Path, default=page, help=f"the page (default {page})"
     )
-    parser.add_argument("--save", type=Path, metavar="FILE", help="what was found, as JSON")
-    parser.add_argument("--before", type=Path, metavar="FILE", help="what an earlier run saved")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="the results, as JSON")
+    parser.add_argument("--before", type=Path, metavar="FILE", help="the results of an earlier run")
 
 
 def add_other(parser: ArgumentParser) -> None:
@@ -109,7 +109,7 @@ def add_other(parser: ArgumentParser) -> None:
 
 
 def earlier(arguments: Namespace) -> dict[str, Costs]:
-    """What an earlier run saved; nothing where none is named."""
+    """The results of an earlier run; empty without its file."""
     if arguments.before is None:
         return {}
     return {

@@ -89,7 +89,7 @@ def physical(fabric: Fabric) -> SpanningTreeOracle:
 
 
 def reason(packing: ExactPacking) -> str:
-    """What proves the bound."""
+    """The proof of the bound."""
     return f"prices on {sum(map(bool, packing.prices))} capacities"
 
 
@@ -210,7 +210,7 @@ def scale(table: Table) -> None:
 
 
 def schedules(table: Table) -> None:
-    """Allreduce from the seed: what is left of C when whole chunks take whole steps."""
+    """Allreduce from the seed: the loss in C when whole chunks take whole steps."""
     table.head(
         "Allreduce on P3.16xlarge, step by step", "S", "R", "C", "R/C", "R/C over 7/24", "how",
         "seconds",

@@ -1,9 +1,9 @@
-"""Two versions of syncoll on the same frontiers, row by row in one run: ratios, and what was lost.
+"""Two versions of syncoll on the same frontiers, row by row in one run: ratios and losses.
 
-The other version is that of another interpreter, say of a virtual environment in which an older
-checkout is installed.  Each row runs with both, in turn; a ratio below 1 says that this version is
-faster.  Work is CPU time, which tells more than seconds where a search ends at its time limit or
-the machine is busy.
+The other version belongs to another interpreter, such as a virtual environment with an older
+checkout. Each row runs with both, in turn; a ratio below 1 says that this version is faster. Work
+is CPU time, which is more reliable than seconds if a search ends at its time limit or the machine
+is busy.
 
 ::
 
@@ -30,7 +30,7 @@ from syncoll.results import Frontier
 
 
 def lost(before: Frontier | None, now: Frontier | None) -> list[str]:
-    """What the other version found or proved, and this one did not."""
+    """The points and bounds of the other version that this one lacks."""
     if before is None:
         return []
     if now is None:
@@ -55,7 +55,7 @@ def gained(before: Frontier | None, now: Frontier | None) -> list[str]:
 def timed(
     python: str, topology: str, collective: str, seconds: float, repeat: int, file: Path
 ) -> tuple[float, float, Frontier | None]:
-    """Seconds and work, the median of several runs, and what the last one found."""
+    """Seconds and work, the median of several runs, and the result of the last one."""
     took: list[Process] = []
     frontier = None
     for _ in range(repeat):

@@ -88,7 +88,7 @@ def _blocks(text: str) -> Iterator[str]:
     """Paragraphs and items of lists, without examples."""
     for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*] |\d+\. |\w+: |\|))", text):
         begins = block.lstrip()
-        if not begins.startswith((">>>", "syncoll ", "$ ", "import ")):
+        if not begins.startswith((">>>", "syncoll ", "$ ", "import ", "python benchmarks/")):
             yield block
 
 

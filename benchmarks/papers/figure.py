@@ -1,6 +1,6 @@
-"""Figure: what a paper prints beside what we get, and why they differ, with the plot as data.
+"""Figure: the values of a paper, ours, and why they differ, with the plot as data.
 
-What is of a paper are numbers with their place; what it claims is put in our words.
+Numbers of a paper have their place; its claims are in our words.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 Tell = Callable[[str], None]
-"""Is told in words how far a figure is."""
+"""Takes the progress of a figure in words."""
 
 
 class Holds(StrEnum):
@@ -40,13 +40,13 @@ class Holds(StrEnum):
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper claims.
+    """A claim of a paper.
 
     Args:
         says: in our words.
         where: section, figure or table.
         holds: whether it holds in simulation.
-        because: what was seen, with its numbers.
+        because: the observation, with its numbers.
     """
 
     says: str
@@ -57,10 +57,9 @@ class Claim:
 
 @dataclass(frozen=True)
 class Compared:
-    """A value of the paper and ours.
+    """A value of the paper and ours, with its name in `what`.
 
     Args:
-        what: which.
         paper: as it is printed; None where it prints none.
         ours: None where nothing here makes it.
         reason: why they differ.
@@ -84,9 +83,9 @@ class Table:
     """Further values, as they are to be read.
 
     Args:
-        title: what it says.
+        title: the content.
         columns: their heads.
-        rows: as many cells each.
+        rows: a cell for each column.
     """
 
     title: str
@@ -99,7 +98,7 @@ class Line:
     """A line of a plot, or with categories a row of bars.
 
     Args:
-        label: what it is; a line of the paper has the label, and so the colour, of ours.
+        label: the name; a line of the paper has the label, and so the colour, of ours.
         xs: bytes or other units; numbers of categories.
         ys: as many; None where there is no value.
         paper: whether it is the paper's, which is drawn as marks.
@@ -117,12 +116,12 @@ class Panel:
 
     Args:
         title: above it.
-        x: what is to the right, with its unit.
-        y: what is upwards, with its unit.
+        x: the horizontal axis, with its unit.
+        y: the vertical axis, with its unit.
         lines: in the order of the legend.
         x_scale: ``bytes`` is logarithmic, with sizes in words.
         y_scale: of the other axis.
-        categories: names of what stands side by side; then lines are bars.
+        categories: names along the axis; then lines are bars.
     """
 
     title: str
@@ -139,14 +138,14 @@ class Figure:
     """A figure or a table of a paper.
 
     Args:
-        title: what it is about.
-        source: the paper, and which of its figures or tables.
+        title: the subject.
+        source: the paper, and the number of the figure or table.
         unit: of the values that are compared.
         rows: values of the paper and ours.
-        tables: what else there is to read.
+        tables: further values.
         panels: of the plot.
-        claims: what the paper says of it.
-        notes: what was taken for what, a paragraph each.
+        claims: of the paper.
+        notes: assumptions, a paragraph each.
     """
 
     title: str
@@ -169,5 +168,5 @@ def judged(says: str, where: str, holds: bool, because: str) -> Claim:
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
-    """A table of whatever can be printed."""
+    """A table of values, converted to text."""
     return Table(title, tuple(columns), tuple(tuple(map(str, row)) for row in rows))

@@ -1,8 +1,8 @@
-"""Alpha and beta from two measured points: what a network must be for an algorithm to take that.
+"""Alpha and beta of a network, from two measured points of an algorithm.
 
 By S alpha + (R/C) L beta, and in every simulation without overheads, times are proportional to
-(alpha, beta) together: alpha times a function of L beta / alpha.  The ratio of two times therefore
-says what beta / alpha is, which bisection finds, and either time then says what alpha is.
+(alpha, beta) together: alpha times a function of L beta / alpha. The ratio of two times therefore
+determines beta / alpha, which bisection finds, and either time then determines alpha.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def lockstep(steps: int, bandwidth_cost: Fraction) -> Model:
 
 
 def fit(model: Model, one: Point, other: Point) -> Fitted:
-    """The alpha and beta with which a model takes what was measured at two sizes.
+    """The alpha and beta with which a model takes the measured times at two sizes.
 
     Raises:
         ValueError: when no alpha and beta, both at least 0, do.

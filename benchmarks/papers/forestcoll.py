@@ -1,8 +1,8 @@
 """Tables 2 and 3 of the ForestColl paper: allgather, reducescatter and allreduce on two machines.
 
 Zhao et al., ForestColl, sections 5.2 and 5.3: algorithm bandwidths measured on two boxes of MI250
-and two of A100.  Two of the measured points, of the library's ring, say what alpha is and what part
-of the bandwidths there is (`benchmarks.papers.fitting`); all others are predicted by simulation.
+and two of A100. Two of the measured points, of the library's ring, determine alpha and the usable
+share of the bandwidths (`benchmarks.papers.fitting`); all others are predicted by simulation.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NEAR = 0.1
 
 
 def alone(printed: Mapping[str, Values]) -> Table:
-    """What a latency and a bandwidth of each row, from its ends, say of the sizes between."""
+    """The times between the ends of each row, from a latency and a bandwidth fitted to its ends."""
     model, rows = lockstep(1, Fraction(1)), []
     for machine, collectives in printed.items():
         for collective, names in collectives.items():
@@ -71,7 +71,7 @@ def alone(printed: Mapping[str, Values]) -> Table:
 
 
 def shares(all_of_it: Sequence[Measured]) -> Table:
-    """What part of its own optimum, without latencies, each allgather reaches at 1 GiB."""
+    """The share of its own optimum, without latencies, that each allgather reaches at 1 GiB."""
     rows = []
     for one in all_of_it:
         fabric = one.platform.topology.fabric
@@ -85,7 +85,7 @@ def shares(all_of_it: Sequence[Measured]) -> Table:
             parts = (f"{100 * rate / float(best):.0f} %" for rate in (paper, ours))
             rows.append((one.platform.name, name, f"{float(best):.2f}", *rates, *parts))
     return table(
-        "Allgather at 1G against what the algorithm could reach without latency and at the full "
+        "Allgather at 1G against the limit of the algorithm without latency and at the full "
         "bandwidths, in GB/s:",
         ("machine", "algorithm", "limit", "paper", "ours", "paper of the limit", "ours of it"),
         rows,
@@ -122,7 +122,7 @@ def forest_reason(ours: float, paper: float) -> str:
     if ours > paper:
         return (
             "our fastest schedule for the size, with the latency and bandwidth of the library's "
-            "ring; the paper's is one set of trees for all sizes, with what MSCCL costs"
+            "ring; the paper's is one set of trees for all sizes, with the costs of MSCCL"
         )
     return "each step costs the latency of the library's ring, which is more than MSCCL's"
 
@@ -148,8 +148,8 @@ def blink_reason(ours: float, paper: float) -> str:
 def tree_reason(ours: float, paper: float) -> str:
     """Of NCCL's trees."""
     return (
-        "chains in boxes, joined at 16 roots, the halves after one another for small sizes; what "
-        "limits NCCL's trees for large ones is not in the model"
+        "chains in boxes, joined at 16 roots, the halves after one another for small sizes; the "
+        "model lacks the limit of NCCL's trees for large ones"
     )
 
 
@@ -285,4 +285,4 @@ def table_3(tell: Tell) -> Figure:
 
 
 FIGURES: dict[str, Make] = {"forestcoll-table-2": table_2, "forestcoll-table-3": table_3}
-"""By name what makes each."""
+"""The function that makes each, by name."""

@@ -1,8 +1,8 @@
 """Figure 11 of the ForestColl paper: making allgathers for up to 1024 GPUs, and how good they are.
 
-Zhao et al., ForestColl, section 5.4.  The figure is a plot without numbers; its text says what was
-made in which time.  Beside the bound, which a cut proves, stand the verified forest, the rings of a
-library, and for smaller machines a schedule of the forest, simulated.
+Zhao et al., ForestColl, section 5.4. The figure is a plot without numbers; its text states some
+results and their times. Compared are the bound, which a cut proves, the verified forest, the rings
+of a library, and for smaller machines a schedule of the forest, simulated.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MACHINES: Mapping[str, tuple[Callable[[int], Fabric], Sequence[int]]] = {
     "A100": (a100, (2, 4, 8, 16, 32, 64, 128)),
     "MI250": (mi250, (2, 4, 8, 16, 32, 64)),
 }
-"""What builds a number of boxes, and the numbers."""
+"""The function that builds a number of boxes, and the numbers."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def grow(tell: Tell, machine: str, build: Callable[[int], Fabric], boxes: int) -
 
 
 def scheduled(fabric: Fabric) -> float:
-    """GB/s of the forest of one tree a GPU, scheduled in some ways, the fastest of which counts."""
+    """GB/s of the forest of one tree a GPU, for the fastest of some schedules."""
     session = Session()
     topology = session.topology(fabric.name)
     assert topology.fabric is not None
@@ -124,9 +124,9 @@ def figure_11(tell: Tell) -> Figure:
         panels(grown),
         claims(grown),
         (
-            "The figure is a plot without numbers; compared is what its text says. Seconds are of "
+            "The figure is a plot without numbers; its text is compared. Seconds are of "
             "CPU, on one core, and include the bound and the verification of every tree. Rings are "
-            "NCCL's, as many as GPUs in a box, by the paper's own model of what they load (section "
+            "NCCL's, as many as GPUs in a box, by the paper's own model of their loads (section "
             "5.3).",
             "Simulated is the fastest of some schedules of one tree for each GPU, whole or cut in "
             f"{SEGMENTS[-1]}, at 1 GiB with {ALPHA * 1e6:g} us a send. It stays below the forest "
@@ -141,7 +141,7 @@ def at(grown: Sequence[Grown], machine: str, gpus: int) -> Grown:
 
 
 def rows(grown: Sequence[Grown]) -> tuple[Compared, ...]:
-    """What the text has a number for."""
+    """The claims of the text with a number."""
     least, four, most = (at(grown, "A100", gpus) for gpus in (16, 32, 1024))
     largest = at(grown, "MI250", 1024)
     return (
@@ -213,7 +213,7 @@ def sizes(grown: Sequence[Grown]) -> Table:
         "simulated",
     )
     title = (
-        "Size by size; what the forest gains over rings becomes less with every box, as cards "
+        "Size by size; the gain of the forest over rings becomes less with every box, as cards "
         "between the boxes bound both:"
     )
     return table(title, (*heads, "forest / ring"), lines)
@@ -247,4 +247,4 @@ def panels(grown: Sequence[Grown]) -> tuple[Panel, ...]:
 
 
 FIGURES: dict[str, Make] = {"forestcoll-11": figure_11}
-"""By name what makes each."""
+"""The function that makes each, by name."""

@@ -16,10 +16,10 @@ __all__ = ["page", "read_figure", "write_figure"]
 _VERSION = 1
 _HEAD = """# The figures of the papers, in simulation
 
-`python benchmarks/figures.py`: what the SCCL, ForestColl and MultiTree papers print beside what the
-simulator says of the same algorithms on the same machines. A deviation is that of ours from the
-paper's. The first two measured on machines with their libraries' overheads; a simulation has a
-latency for each send and a bandwidth for each link. Claims of the papers are in our words.
+`python benchmarks/figures.py` compares the figures of the SCCL, ForestColl and MultiTree papers
+with simulations of the same algorithms on the same machines. A deviation is ours from the paper's.
+The first two measured on machines with their libraries' overheads; a simulation has a latency for
+each send and a bandwidth for each link. Claims of the papers are in our words.
 """
 
 
@@ -39,7 +39,7 @@ def read_figure(path: Path) -> Figure:
     """A figure that was kept.
 
     Raises:
-        ValueError: when it is none of this version.
+        ValueError: when it is of another version.
     """
     try:
         kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
@@ -51,7 +51,7 @@ def read_figure(path: Path) -> Figure:
 
 
 def page(figures: Mapping[str, Figure]) -> str:
-    """All figures, by name in order, with a table of what is claimed before them.
+    """All figures, by name in order, with a table of the claims before them.
 
     Each has its plot in the folder ``figures``.
     """
@@ -61,7 +61,7 @@ def page(figures: Mapping[str, Figure]) -> str:
         for one in figure.claims
     ]
     parts = [_HEAD, "## Which claims hold in simulation\n"]
-    parts += [_table(("figure", "claim", "where", "holds", "what was seen"), claims)]
+    parts += [_table(("figure", "claim", "where", "holds", "observation"), claims)]
     for name, figure in figures.items():
         parts += [f"## {name}: {figure.title}\n", f"{figure.source}.\n"]
         parts += [f"{note}\n" for note in figure.notes]

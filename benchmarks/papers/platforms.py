@@ -1,4 +1,4 @@
-"""The ForestColl paper's machines: what ran there, made anew, and what two points say of them."""
+"""The ForestColl paper's machines: their algorithms, made anew, and models from two points."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ KS = (1, 2, 4)
 SEGMENTS = (1, 2, 4, 8, 16)
 """Into which each tree's share is cut."""
 BLINK_K, BLINK_SEGMENTS = 16, (1, 2, 4, 16, 64)
-"""Of trees from one root, all of which carry a part of all data."""
+"""Of trees from one root, each with a part of all data."""
 
 Values = Mapping[str, Mapping[str, Sequence[float]]]
-"""By collective and algorithm what is printed: at the sizes of `SHOWN`, and the mean."""
+"""The printed values by collective and algorithm: at the sizes of `SHOWN`, and the mean."""
 
 Reason = Callable[[float, float], str]
 """Why our value differs from the paper's."""
@@ -49,14 +49,14 @@ Reason = Callable[[float, float], str]
 
 @dataclass(frozen=True, eq=False)
 class Platform:
-    """A machine with what ran on it.
+    """A machine with the algorithms of the paper.
 
     Args:
         name: as the table has it.
         library: NCCL or RCCL.
         topology: two boxes of it.
         raced: by collective and algorithm, as the table names them.
-        printed: what the table says.
+        printed: the values of the table.
     """
 
     name: str
@@ -72,11 +72,11 @@ class Platform:
 
 @dataclass(frozen=True)
 class Network:
-    """What two points say of a machine.
+    """A model of a machine from two points.
 
     Args:
         alpha: seconds of a send.
-        efficiency: the part of the stated bandwidths that there is.
+        efficiency: the usable share of the stated bandwidths.
     """
 
     alpha: float
@@ -84,7 +84,7 @@ class Network:
 
     @classmethod
     def of(cls, platform: Platform) -> Network:
-        """With which the library's allgather takes what was measured at 1 MiB and 1 GiB."""
+        """The model with which the library's allgather takes the times at 1 MiB and 1 GiB."""
         printed, ring = platform.printed["allgather"][f"{platform.library} Ring"], platform.ring()
         points = [(SIZES[SHOWN[name]], printed[i]) for name, i in (("1M", 0), ("1G", 3))]
 
@@ -107,7 +107,7 @@ def assemble(
     """A machine with algorithms made anew.
 
     Args:
-        more: of ``Blink+Switch`` and ``NCCL Tree``, what else is raced for allreduce.
+        more: further algorithms for allreduce, ``Blink+Switch`` or ``NCCL Tree``.
     """
     session = Session()
     topology = session.topology(machine)
@@ -156,11 +156,11 @@ def box_chains(session: Session, topology: Topology, gpus: int = 8) -> list[Stor
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """A machine's algorithm bandwidths: ours in GB/s for each of `SIZES`, beside the paper's.
+    """A machine's algorithm bandwidths: ours in GB/s for each of `SIZES`, and the paper's.
 
     Args:
         platform: the machine.
-        network: what it is taken for.
+        network: its model.
         ours: by collective and algorithm.
     """
 

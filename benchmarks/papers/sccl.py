@@ -1,9 +1,9 @@
 """Figures 4 to 6 of the SCCL paper: speed-ups over NCCL and RCCL on a DGX-1 and a Gigabyte Z52.
 
-Cai et al., Synthesizing Optimal Collective Algorithms (PPoPP 2021), section 5.5.  The figures are
-plots without numbers; what their text says of them is compared.  It gives no latency either, so
-that one is assumed.  Another one moves every curve along the axis of sizes and changes no speed-up,
-since all times are proportional to alpha and beta together.
+Cai et al., Synthesizing Optimal Collective Algorithms (PPoPP 2021), section 5.5. The figures are
+plots without numbers; the text about them is compared. It gives no latency either, so one is
+assumed. Another one moves every curve along the axis of sizes and changes no speed-up, since all
+times are proportional to alpha and beta together.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ PAPER = "Cai et al., Synthesizing Optimal Collective Algorithms (PPoPP 2021)"
 
 
 def predictions(race: Race, rows: Sequence[tuple[str, ...]]) -> Table:
-    """How far two sizes say what the others take."""
+    """The error of times that are predicted from two sizes."""
     return table(
-        f"Alpha and beta that S alpha + (R/C) L beta needs at {format_size(SIZES[0])} and "
-        f"{format_size(SIZES[-1])} to be what the asynchronous simulation takes (with "
-        f"{float(ALPHA) * 1e6:g} us and {float(race.bandwidth) / 1e9:g} GB/s), and how far it is "
-        "off at worst at the sizes between:",
+        "Alpha and beta with which S alpha + (R/C) L beta equals the asynchronous simulation (with "
+        f"{float(ALPHA) * 1e6:g} us and {float(race.bandwidth) / 1e9:g} GB/s) at "
+        f"{format_size(SIZES[0])} and {format_size(SIZES[-1])}; its largest error at the sizes "
+        "between:",
         ("algorithm", "alpha", "1 / beta", "off by", "at"),
         rows,
     )
@@ -74,8 +74,8 @@ def switching(race: Race) -> Claim:
 
 NO_NUMBERS = (
     "The figure is a plot without numbers and the text states neither times nor sizes nor a "
-    "latency, so that alpha and beta cannot be fitted to it: compared are the costs that the paper "
-    "gives each algorithm, and what its text says was measured. Alpha is taken for "
+    "latency, so alpha and beta cannot be fitted to it. Compared are the costs that the paper "
+    "gives each algorithm, and the measurements in its text. Alpha is taken for "
     f"{float(ALPHA) * 1e6:g} us; another one moves all curves along the axis of sizes and changes "
     "no speed-up."
 )
@@ -171,7 +171,7 @@ def figure_5(tell: Tell) -> Figure:
     def right(best: FloatArray, last: FloatArray) -> bool:
         return bool(best[0] > 1 and best.min() < 0.99 and last[-1] > 1)
 
-    some = overheads(raced, [*map(label, zero)], right, "those with R = C in each half")
+    some = overheads(raced, [*map(label, zero)], right, "the ones with R = C in each half")
     every = [*map(label, [(16, 4, 6), (48, 6, 14), *zero])]
     whole = overheads(raced, every, right, "all of Table 4")
     large = float(plain["(48, 14, 14)"][-1])
@@ -187,7 +187,7 @@ def figure_5(tell: Tell) -> Figure:
             "section 5.5",
             bool(best.min() < 0.99),
             f"with NCCL's alpha the best is never below {best.min():.3f}; {some.words} it is as "
-            f"measured for those with R = C; for all of Table 4, {whole.words}",
+            f"measured for the ones with R = C; for all of Table 4, {whole.words}",
         ),
         judged(
             "the (6, 7, 7) halves, (48, 14, 14), are faster than NCCL for large sizes",
@@ -291,4 +291,4 @@ def _with_overheads(
 
 
 FIGURES: dict[str, Make] = {"sccl-4": figure_4, "sccl-5": figure_5, "sccl-6": figure_6}
-"""By name what makes each."""
+"""The function that makes each, by name."""

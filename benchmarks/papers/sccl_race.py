@@ -1,4 +1,4 @@
-"""A race of the SCCL paper's algorithms against a library's rings, and what steps may cost."""
+"""A race of the SCCL paper's algorithms against a library's rings, with costs of steps."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Race:
         slower: float = 1.0,
         gain: float = 1.0,
     ) -> FloatArray:
-        """For each size, with a latency and a bandwidth so many times the usual ones."""
+        """For each size, with given multiples of the usual latency and bandwidth."""
         network = physical_network(
             stored.instance.topology, ALPHA * Fraction(slower), self.bandwidth * Fraction(gain)
         )
@@ -118,8 +118,8 @@ def costs(race: Race) -> tuple[list[Compared], list[tuple[str, ...]]]:
     """Steps and bandwidth cost from two sizes of the asynchronous simulation, as rows.
 
     Returns:
-        Beside the paper's S and R/C, and for each algorithm how far what the two sizes predict is
-        from the sizes between.
+        The fitted values next to the paper's S and R/C, and for each algorithm the error of the
+        prediction at the sizes between.
     """
     rows: list[Compared] = []
     predicted: list[tuple[str, ...]] = []
@@ -143,12 +143,12 @@ def costs(race: Race) -> tuple[list[Compared], list[tuple[str, ...]]]:
 
 
 Judge = Callable[[FloatArray, FloatArray], bool]
-"""Whether the best speed-ups, and those of the last line, are as a text says they were measured."""
+"""Whether the best speed-ups, and the ones of the last line, agree with the text's measurements."""
 
 
 @dataclass(frozen=True)
 class Overheads:
-    """What the best of some lines does when SCCL's steps cost more than the library's.
+    """The best of some lines when SCCL's steps cost more than the library's.
 
     Args:
         table: least, smallest-size and largest-size speed-ups by how much slower a step is.
@@ -181,9 +181,9 @@ def overheads(race: Race, lines: Sequence[str], right: Judge, what: str) -> Over
              f"{best[-1]:.2f}", "yes" if slower in fitting else "no")
         )  # fmt: skip
     title = (
-        f"The best of {what} over {race.library} in lockstep, where a step has a latency so many "
-        f"times {race.library}'s and links {DMA_GAIN:g} times the bandwidth (DMA engines, section "
-        "4), and whether that is what the text says was measured:"
+        f"The best of {what} over {race.library} in lockstep. A step has a multiple of "
+        f"{race.library}'s latency, and links {DMA_GAIN:g} times the bandwidth (DMA engines, "
+        "section 4). The last column compares with the measurements in the text:"
     )
     heads = ("latency", format_size(SIZES[0]), "least", format_size(SIZES[-1]), "as measured")
     return Overheads(table(title, heads, rows), tuple(fitting))

@@ -1,4 +1,4 @@
-"""What is raced in figures: a library's rings, what trees make, and what follows from these."""
+"""The algorithms of the figures: a library's rings, schedules of trees, and their compositions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["Raced", "allreduce_of", "from_trees", "inverse", "library_ring", "st
 
 FloatArray = npt.NDArray[np.float64]
 SCHEDULE_SECONDS = 60.0
-"""More than a forest takes on a quiet machine: what is found does not depend on its load."""
+"""More than a forest takes on a quiet machine, so that the result does not depend on the load."""
 _QUIET = Fraction(1, 10**6)
 
 
@@ -54,12 +54,12 @@ def from_trees(
     segments: Sequence[int],
     name: str,
 ) -> list[StoredAlgorithm]:
-    """Trees as verified algorithms, none of which one before it beats in S and R/C.
+    """Trees as verified algorithms; no earlier one beats a later one in S and R/C.
 
     Args:
         forests: trees that belong together.
-        segments: into how many each tree's share is cut.
-        name: of what is made.
+        segments: the number of pieces of each tree's share.
+        name: of the algorithms.
     """
     what, found = session.collective(collective), list[StoredAlgorithm]()
     for trees in forests:
@@ -99,7 +99,7 @@ def allreduce_of(one: StoredAlgorithm, collective: str = "reducescatter") -> Sto
 
 @dataclass(frozen=True, eq=False)
 class Raced:
-    """Algorithms of which the fastest counts at each size, on the network that states bandwidths.
+    """Algorithms, the fastest at each size, on the network that states bandwidths.
 
     Args:
         algorithms: for one collective.

@@ -2,7 +2,7 @@
 
     python benchmarks/topologies/random_regular.py
 
-writes `random_regular_64_SEED.syncoll` beside this file, with networkx's generator (Steger and
+writes `random_regular_64_SEED.syncoll` next to this file, with networkx's generator (Steger and
 Wormald), for seeds 1, 2 and 3.
 """
 
@@ -16,7 +16,7 @@ NODES, DEGREE, SEEDS = 64, 4, (1, 2, 3)
 
 
 def spec(seed: int) -> str:
-    """The text of a spec with one topology, every edge of which is written out."""
+    """The text of a spec with one topology, with every edge written out."""
     graph = nx.random_regular_graph(DEGREE, NODES, seed=seed)
     edges = sorted(tuple(sorted(edge)) for edge in graph.edges)
     rows = [

@@ -1,9 +1,9 @@
-"""MultiTree and its rivals, verified, on the links of real networks, and what they take there.
+"""MultiTree and its rivals, verified, and their times on the links of real networks.
 
-The rivals' sends are those of `syncoll_classics`.  A send from node to node takes the machine's
-route, or the one that MultiTree has reserved for it; each link of the way is a lane with its own
-latency and bandwidth, and a link of several units is as many cables.  What a node sends another in
-one step is a message, which leaves when all of it is there.
+The rivals' sends are from `syncoll_classics`. A send from node to node takes the machine's route,
+or the one that MultiTree has reserved for it; each link of the way is a lane with its own latency
+and bandwidth, and a link of several units is as many cables. The data from a node to another in one
+step is a message, which leaves when all of it is there.
 """
 
 from __future__ import annotations
@@ -184,10 +184,10 @@ def clique(nodes: int) -> Topology:
 
 
 def verified(made: Made, nodes: int) -> tuple[Instance, Algorithm]:
-    """That it is an allreduce, whatever the network: everybody is joined to everybody.
+    """Checks that it is an allreduce on a network that joins all nodes to all others.
 
     Raises:
-        VerificationError: when it is none.
+        VerificationError: when it is not.
     """
     sends, carried = made.sends
     order = np.lexsort((*sends[:, 2::-1].T[::-1], sends[:, 3]))
@@ -214,7 +214,7 @@ class Allreduce:
     work: Workload
 
     def seconds(self, sizes: Sequence[int], semantics: Semantics) -> FloatArray:
-        """What it takes, for each number of bytes of a node's data."""
+        """Its time, for each number of bytes of a node's data."""
         found: list[FloatArray] = []
         block = max(1, _CELLS_AT_ONCE // len(self.work))
         for i in range(0, len(sizes), block):
@@ -251,7 +251,7 @@ def on_links(machine: Machine, made: Made) -> Allreduce:
 
 
 def _of_messages(work: Workload, nodes: int) -> tuple[IntArray, IntArray]:
-    """What each send waits for: whatever one of those waits for that go with it."""
+    """The dependencies of each send: the union over the sends in its message."""
     sends = work.sends
     keys = (sends[:, 3] * nodes + sends[:, 1]) * nodes + sends[:, 2]
     _, message = np.unique(keys, return_inverse=True)

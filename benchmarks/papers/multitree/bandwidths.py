@@ -1,6 +1,6 @@
 """Figures 9 and 10 of the MultiTree paper: bandwidths on eight networks, and weak scaling on tori.
 
-The tori from 16 to 256 nodes are those of a public copy of the authors' simulator
+The tori from 16 to 256 nodes are from a public copy of the authors' simulator
 (github.com/farabimahmud/accelerator); the paper does not name them.
 """
 
@@ -144,10 +144,10 @@ def figure_9(tell: Tell) -> Figure:
             MODEL,
             "The 4x4 torus, the 4x4 mesh and the networks of switches end where the paper's axes "
             "do. On the grids of 64 nodes MultiTree reaches more than the paper's axes show, and "
-            "what the links carry: 63/64 of the data goes into each node twice, over four links, "
-            "or over two in the corner of a mesh. Something else holds up large grids in the "
-            "paper's simulator, which its text does not name: not additions (right columns below); "
-            "this model has no routers and no buffers, and cannot show those.",
+            "the capacity of the links: 63/64 of the data goes into each node twice, over four "
+            "links, or over two in the corner of a mesh. Some other effect limits large grids in "
+            "the paper's simulator. Its text does not name it, and it is not additions (right "
+            "columns below); this model has no routers and no buffers, and cannot show those.",
         ),
     )
 
@@ -313,7 +313,7 @@ def figure_10(tell: Tell, sides: Sequence[int] = SIDES) -> Figure:
                 [(name, *(f"{one / base:.2f}" for one in each)) for name, each in found.items()],
             ),
             table(
-                "What a node sends, as a multiple of its data:",
+                "The data that a node sends, as a multiple of its own:",
                 ("algorithm", *(f"{n} nodes" for n in nodes)),
                 [(name, *(f"{one:.3f}" for one in each)) for name, each in sent.items()],
             ),

@@ -40,9 +40,9 @@ __all__ = ["figure_11"]
 FloatArray = npt.NDArray[np.float64]
 
 COMPUTING = ("alexnet", "fasterrcnn", "googlenet", "resnet50")
-"""What the paper calls compute-intensive."""
+"""The networks that the paper calls compute-intensive."""
 COMMUNICATING = ("ncf", "transformer")
-"""What it calls communication-intensive."""
+"""The networks that it calls communication-intensive."""
 PRINTED = {MULTITREE: {RING: 2.2, RING2D: 1.51}, MESSAGES: {RING: 2.3, RING2D: 1.56}}
 """How much faster its allreduces are on average (section VI-C)."""
 
@@ -58,7 +58,7 @@ WORDS = {"scale_sim": "SCALE-Sim's tables", "published": "published networks"}
 
 @dataclass(frozen=True)
 class Trained:
-    """Networks of one source with what their iterations take.
+    """Networks of one source with the times of their iterations.
 
     Args:
         networks: by name.
@@ -171,9 +171,9 @@ def figure_11(tell: Tell, side: int = 8) -> Figure:
             "outputs in place, is fed without pause, and runs at 1 GHz. A layer's gradient of its "
             "input is a transposed convolution. Adding up the 16 arrays' gradients and updating "
             "weights take no time. Values are compared with SCALE-Sim's tables of layers, which "
-            "the paper says that it ran; beside them are the networks as they were published.",
+            "the paper says that it ran, and with the networks as they were published.",
             "That the ring's communication takes nearly the part of an iteration that the paper "
-            "gives shows that compute times agree. What differs are the allreduces: "
+            "gives shows that compute times agree. The allreduces differ: "
             f"{ran.mean(RING, MULTITREE):.2f} times as fast as the ring here, 2.2 times in the "
             "paper's simulator, see multitree-9. With the paper's ratios in place of ours (a table "
             "below) its training times nearly come out.",
@@ -186,9 +186,9 @@ def figure_11(tell: Tell, side: int = 8) -> Figure:
 
 
 def _text_panel(rows: Sequence[Compared]) -> Panel:
-    """What the text says in numbers, beside ours."""
+    """The numbers of the text, and ours."""
     return Panel(
-        "what the text says, SCALE-Sim's tables",
+        "numbers of the text, SCALE-Sim's tables",
         "",
         "ratio",
         tuple(
@@ -303,7 +303,7 @@ def _shares(trained: Trained, words: str) -> Table:
             rows.append(cells)
     return table(
         f"{words}: per cent of the ring's iteration, with the allreduce after it and layer by "
-        "layer (what overlaps is a part of computing).",
+        "layer (the overlapped part counts as computing).",
         (
             *("network", "algorithm", "computing", "allreduce", "in all"),
             *("computing, by layer", "overlapped", "allreduce alone", "in all, by layer"),
@@ -313,7 +313,7 @@ def _shares(trained: Trained, words: str) -> Table:
 
 
 def _with(share: float, speedup: float) -> float:
-    """How much faster an iteration is when communication, a share of it, is so much faster."""
+    """The speed-up of an iteration when communication, a share of it, is faster."""
     return 1 / (1 - share * (1 - 1 / speedup))
 
 

@@ -1,7 +1,7 @@
 """The eight networks of the MultiTree paper, and others of their kinds, with the ways of messages.
 
-What the paper leaves open: messages go over shortest paths, first along a row and then along the
-column on grids, and over the root switch that the destination's number names in a fat tree.
+The paper leaves routes open. Here messages go over shortest paths: on grids first along a row and
+then along the column, in a fat tree over the root switch of the destination's number.
 """
 
 from __future__ import annotations
@@ -135,6 +135,6 @@ def bigraph(switches: int, each: int) -> Machine:
 
 
 def eight() -> Iterator[Machine]:
-    """Those of the paper (section VI-A)."""
+    """The networks of the paper (section VI-A)."""
     yield from (grid(4, 4, True), grid(8, 8, True), grid(4, 4, False), grid(8, 8, False))
     yield from (one_switch(16), fat_tree(8), bigraph(4, 8), bigraph(4, 16))

@@ -1,7 +1,7 @@
-"""What allreduces of the MultiTree paper take in packets and in messages, and how that is modelled.
+"""The times of the MultiTree paper's allreduces in packets and in messages, and their model.
 
-Its figures are plots without numbers; what the text says of them is compared, and the highest ticks
-of their axes, which are printed.
+Its figures are plots without numbers; the text about them is compared, and the highest ticks of
+their axes, which are printed.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ MESSAGES_SENT = Semantics(injection=Injection.LOCKSTEP, header=16)
 
 MODEL = (
     "Links of 16 GB/s and 150 ns, cut-through switches, lockstep injection for every algorithm "
-    "(section V-A), packets of 256 bytes with a head flit of 16, or one head flit for each chunk "
-    "with messages. Buffers are large enough, routers and additions take no time. Messages go over "
+    "(section V-A). Packets have 256 bytes with a head flit of 16; messages have one head flit for "
+    "each chunk. Buffers are large enough, routers and additions take no time. Messages go over "
     "shortest paths, along rows first; the double binary tree has N/2 segments in each tree. Every "
     "algorithm has passed the verifier."
 )
@@ -62,7 +62,7 @@ def raced(
 
 
 def timed(allreduces: Mapping[str, Allreduce], sizes: Sequence[int]) -> dict[str, FloatArray]:
-    """What they take in packets, and MultiTree in messages too, which comes first."""
+    """Their times in packets, and of MultiTree in messages too, which comes first."""
     found = {}
     if MULTITREE in allreduces:
         found[MESSAGES] = allreduces[MULTITREE].seconds(sizes, MESSAGES_SENT)

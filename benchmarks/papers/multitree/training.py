@@ -6,7 +6,7 @@
   models the MultiTree paper says it ran.  Convolutions have no padding; AlexNet has no pooling and
   no fully connected layers; AlphaGo Zero has one residual block of 19; the Transformer is of one
   token, with an output projection for each head and an embedding of one number a word; embeddings
-  are multiplied; three of GoogLeNet's sizes are not those of its paper;
+  are multiplied; three of GoogLeNet's sizes differ from its paper;
 - ``published``: the networks' own papers.  AlexNet: Krizhevsky, Sutskever, Hinton 2012.  AlphaGo
   Zero: Silver et al. 2017, 20 blocks.  Faster R-CNN: Ren, He, Girshick, Sun 2015, on VGG-16, images
   of 600 x 1000, 128 regions.  GoogLeNet: Szegedy et al. 2015, table 1.  NCF: He et al. 2017, with
@@ -62,8 +62,8 @@ class Layer:
         window: positions of the input that one of the output is made of.
         channels: see `inputs`.
         filters: see `outputs`.
-        kind: ``weights``; ``lookup`` where they are read and not multiplied; ``product`` where what
-            is multiplied are activations.
+        kind: ``weights``; ``lookup`` where they are read and not multiplied; ``product`` where
+            activations are multiplied.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Layer:
         return array_cycles(self.outputs, self.filters, self.window * self.channels)
 
     def backward_cycles(self, first: bool) -> int:
-        """The same for both gradients; of the first layer's input there is none.
+        """The same for both gradients; the first layer's input has no gradient.
 
         The input's is a transposed convolution, with zeros where the stride left positions out; the
         weights' is a product over all positions of the output.
@@ -124,7 +124,7 @@ class Iteration:
 
     Args:
         compute: forward and backward.
-        overlapped: of allreduces beside computation.
+        overlapped: of allreduces during computation.
         exposed: of allreduces alone.
     """
 
@@ -188,7 +188,7 @@ class Network:
         """Each layer's gradients are queued when they are there, while others are computed.
 
         Args:
-            allreduces: seconds for the `gradients` of each layer; nothing where there are none.
+            allreduces: seconds for the `gradients` of each layer; nothing without gradients.
         """
         now, free, busy = self.forward, 0.0, 0.0
         backward, sizes = self.backward, self.gradients
