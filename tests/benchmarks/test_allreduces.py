@@ -1,4 +1,4 @@
-"""Allreduces on the links of networks take what formulas and another simulator say."""
+"""Allreduces on the links of networks take the times of formulas and another simulator."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def torus() -> Machine:
 
 
 @pytest.mark.parametrize("semantics", [PACKETS, MESSAGES])
-def test_a_ring_takes_what_its_formula_says(torus: Machine, semantics: Semantics) -> None:
+def test_a_ring_takes_the_time_of_its_formula(torus: Machine, semantics: Semantics) -> None:
     """2 (P - 1) times the latency of a link and a P-th of the data, heads included."""
     found = on_links(torus, ring(torus)).seconds(SIZES, semantics)
     heads = [-(-size // 16 // 256) if semantics is PACKETS else 1 for size in SIZES]
@@ -67,7 +67,7 @@ def test_segments_fill_both_trees(torus: Machine) -> None:
     assert large[1] < small[1]
 
 
-def test_what_is_no_allreduce_is_refused(torus: Machine) -> None:
+def test_other_collectives_are_refused(torus: Machine) -> None:
     made = ring(torus)
     sends, carried = made.sends
     keep = np.arange(len(sends)) != 7

@@ -1,4 +1,4 @@
-"""The papers' figures: the frame on the smallest of them, and what alpha and beta are fitted to."""
+"""The papers' figures: the frame on the smallest of them, and the fit of alpha and beta."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_figure_is_a_page_a_plot_and_data(folder: Path) -> None:
     assert page.count("| 3.5 | 3.5 | none |") == 3
 
 
-def test_what_the_paper_gives_its_algorithms_is_what_they_cost(folder: Path) -> None:
+def test_algorithms_have_the_costs_of_the_paper(folder: Path) -> None:
     figure = read_figure(folder / "figures" / "sccl-6.json")
     lockstep_panel = figure.panels[0]
     ring = lockstep(7, Fraction(7, 2))
@@ -63,7 +63,7 @@ def test_what_the_paper_gives_its_algorithms_is_what_they_cost(folder: Path) -> 
         assert line.ys == pytest.approx(wanted)
     verdicts = {claim.says: claim.holds for claim in figure.claims}
     assert verdicts["SCCL is slower than RCCL for small and medium sizes"] is Holds.NO
-    # From 7/4 of RCCL's latency on, as 4 steps then cost what its 7 do.
+    # From 7/4 of RCCL's latency on, as 4 steps then cost as much as its 7.
     assert [row[-1] for row in figure.tables[1].rows] == ["no"] * 3 + ["yes"] * 6
 
 
@@ -90,7 +90,7 @@ def test_one_is_shown_without_being_made_anew(
         assert words in capsys.readouterr().err
 
 
-def test_a_name_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["sccl-7", "--output", str(tmp_path)])
     assert f"there is no figure 'sccl-7'; there are {', '.join(FIGURES)}" in capsys.readouterr().err
@@ -121,7 +121,7 @@ def test_two_points_of_exact_data_give_alpha_and_beta_back(
     )
 
 
-def test_fitted_alpha_and_beta_are_those_that_were_simulated() -> None:
+def test_fitting_returns_the_simulated_alpha_and_beta() -> None:
     model = lockstep(15, Fraction(15, 8))
     points = [(size, model(21e-6, 1 / 20e9, size)) for size in (1 << 16, 1 << 26)]
     assert fit(model, *points) == pytest.approx((21e-6, 1 / 20e9))
@@ -139,7 +139,7 @@ def test_deviations() -> None:
     assert Compared("one", 2.0, None).deviation is None
 
 
-def test_two_simulated_points_give_alpha_and_the_part_of_the_bandwidths_back() -> None:
+def test_two_points_give_alpha_and_the_share_of_bandwidths() -> None:
     session = Session()
     topology = session.topology("a100(boxes=1)")
     ring = Raced([library_ring(session, topology)])

@@ -58,9 +58,9 @@ def test_iterations_on_a_small_torus() -> None:
 
 
 def made_up(slower: dict[tuple[str, str], float]) -> dict[str, dict[str, np.ndarray]]:
-    """Times that fit every claim, but for some that are so many times longer.
+    """Times that fit every claim, except the ones in `slower`, which are multiplied.
 
-    With little data what counts is a latency of each algorithm's own.
+    With little data each algorithm has its own latency.
     """
     found = {}
     sizes = np.array(SIZES, dtype=float)

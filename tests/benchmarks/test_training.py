@@ -19,9 +19,9 @@ def cycle_by_cycle(rows: int, columns: int, depth: int, side: int) -> int:
     """An array that keeps its outputs in place, one fold after the other, a cycle at a time.
 
     Operand k of row r and of column c meet in cell (r, c) in cycle r + c + k.  When a fold's last
-    cell has added its last product, its outputs leave by a row a cycle.  With double buffers the
-    next fold's first operands follow those of the one before, unless the outputs of that would not
-    be out when those of this one are to leave.
+    cell has added its last product, its outputs leave by a row a cycle. With double buffers the
+    next fold's first operands follow the last ones of this fold. They wait if the outputs of this
+    fold would not be out when the next outputs leave.
     """
     folds = -(-rows // side) * -(-columns // side)
     began, out = 0, 0
@@ -40,7 +40,7 @@ def cycle_by_cycle(rows: int, columns: int, depth: int, side: int) -> int:
 @pytest.mark.parametrize(
     ("rows", "columns", "depth"), [(1, 1, 1), (4, 4, 9), (5, 4, 9), (9, 8, 2), (3, 13, 40)]
 )
-def test_cycles_are_those_of_a_simulated_array(rows: int, columns: int, depth: int) -> None:
+def test_cycles_equal_a_simulated_array(rows: int, columns: int, depth: int) -> None:
     assert array_cycles(rows, columns, depth, 4) == cycle_by_cycle(rows, columns, depth, 4)
 
 
@@ -50,7 +50,7 @@ def test_cycles_by_hand() -> None:
     assert array_cycles(64, 64, 1) == 3 * 32 + 95  # bound by the outputs
 
 
-# What is published in all, and by how much biases, normalisations and rounding may move it.
+# The published totals, and by how much biases, normalisations and rounding may move it.
 PUBLISHED = {
     "alexnet": (60e6, 0.02),  # "60 million parameters" (abstract)
     "googlenet": (6.8e6, 0.03),  # the column of parameters of table 1, added up
@@ -59,7 +59,7 @@ PUBLISHED = {
     "transformer": (65e6, 0.04),  # table 3, base
     # No totals are published.  By hand: 19 blocks of two convolutions of 9 x 256 x 256, 17 planes
     # into the first one, two heads; the convolutions of VGG-16 (Simonyan, Zisserman 2015: 138
-    # million with three layers of which the last has 1000 outputs), the same without that one and
+    # million with three layers, the last with 1000 outputs), the same without that one and
     # with 3 x 3 proposals, 54 and 105 outputs.
     "alphagozero": (38 * 9 * 256**2 + 9 * 17 * 256 + 256 * 3 + 722 * 362 + 361 * 256 + 256, 0),
     "fasterrcnn": (138.34e6 - 4.1e6 + 9 * 512**2 + 512 * 54 + 4096 * 105, 0.001),
@@ -88,7 +88,7 @@ def test_no_layer_is_worked_on_faster_than_its_products_allow(name: str, source:
 @pytest.mark.parametrize(
     ("name", "billions"), [("alexnet", 0.72), ("resnet50", 3.8), ("googlenet", 1.5)]
 )
-def test_products_of_an_image_are_those_that_are_published(name: str, billions: float) -> None:
+def test_products_of_an_image_equal_the_published_ones(name: str, billions: float) -> None:
     """ResNet: table 1 (3.8 billion multiplications and additions); GoogLeNet: section 5 (1.5)."""
     layers = read_network(name, "published").layers
     products = sum(x.outputs * x.window * x.channels * x.filters for x in layers)

@@ -198,7 +198,7 @@ def test_it_cannot_load_anything(browser: Browser, report: Path) -> None:
     browser.complaints.clear()
 
 
-def test_what_there_is_no_room_for_is_said(
+def test_a_page_names_the_parts_without_room(
     browser: Browser, dgx1: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("syncoll.reporting.content._ROOM", 0)
@@ -313,7 +313,7 @@ def test_a_machine_that_is_chosen_shows_its_bounds(
     assert browser.value("document.getElementById('chosen-name').innerText") == chosen
 
 
-def test_times_of_machines_are_those_of_the_formula(
+def test_times_of_machines_follow_the_formula(
     browser: Browser, networks: tuple[Path, syncoll.DesignResult]
 ) -> None:
     path, found = networks

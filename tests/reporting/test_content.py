@@ -26,7 +26,7 @@ def test_arrays_come_back(bits: int, count: int) -> None:
     assert np.array_equal(unpacked(pack(values)), values)  # type: ignore[arg-type]
 
 
-def test_what_does_not_fit_is_left_out_and_the_rest_is_not() -> None:
+def test_only_parts_that_do_not_fit_are_left_out() -> None:
     long, short = pack(np.arange(5000)), pack([1])
     room = ByteRoom(100)
     assert room.take(long) is None
@@ -40,7 +40,7 @@ def whole(instance: Any, algorithm: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("combining", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_loads_and_moves_are_those_of_the_algorithm(seed: int, combining: bool) -> None:
+def test_loads_and_moves_agree_with_the_algorithm(seed: int, combining: bool) -> None:
     instance, algorithm = random_orbit(seed)
     if combining:
         instance, algorithm = invert(instance, algorithm, "reducescatter")
@@ -90,7 +90,7 @@ def test_many_sends_are_shown_by_loads_alone(monkeypatch: pytest.MonkeyPatch) ->
     assert found["loads"] is not None
 
 
-def test_proofs_are_those_of_the_frontier(dgx1: Path) -> None:
+def test_proofs_agree_with_the_frontier(dgx1: Path) -> None:
     frontier = syncoll.load(dgx1)
     data = data_of(syncoll.report(dgx1).html)
     evidence = frontier.evidence  # type: ignore[union-attr]

@@ -25,7 +25,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_structure_is_recognised_whatever_the_name(name: str) -> None:
+def test_structure_is_recognised_under_any_name(name: str) -> None:
     known = syncoll.topology(name)
     topology = Topology("x", known.num_nodes, known.links, known.bounds, fabric=known.fabric)
     found, again = lay_out(topology), lay_out(topology)
@@ -39,7 +39,7 @@ def test_structure_is_recognised_whatever_the_name(name: str) -> None:
         assert sorted(n for box in found.boxes for n in box) == list(range(known.num_nodes))
 
 
-def test_both_directions_of_a_link_can_be_told_apart() -> None:
+def test_both_directions_of_a_link_are_distinct() -> None:
     topology = syncoll.topology("torus(4,4)")
     layout = lay_out(topology)
     middles = set()
@@ -51,7 +51,7 @@ def test_both_directions_of_a_link_can_be_told_apart() -> None:
     assert len(middles) == len(topology.links)
 
 
-def test_a_grid_with_a_link_too_few_or_too_many_is_none() -> None:
+def test_a_grid_with_a_wrong_link_is_not_recognised() -> None:
     torus = syncoll.topology("torus(4,4)")
     wires = dict.fromkeys(torus.links, 1)
     fewer = {link: 1 for link in torus.links if link not in ((5, 6), (6, 5))}

@@ -89,7 +89,7 @@ def test_the_same_file_gives_the_same_page(dgx1: Path) -> None:
     assert syncoll.report(dgx1).html == syncoll.report(dgx1).html
 
 
-def test_numbers_are_those_of_the_file(dgx1: Path) -> None:
+def test_numbers_agree_with_the_file(dgx1: Path) -> None:
     document, html = json.loads(dgx1.read_text()), syncoll.report(dgx1).html
     data = data_of(html)
     for one, point in zip(data["algorithms"], document["points"], strict=True):
@@ -101,7 +101,7 @@ def test_numbers_are_those_of_the_file(dgx1: Path) -> None:
     assert document["digest"] in html
 
 
-def test_what_does_not_hold_is_not_shown(dgx1: Path, tmp_path: Path) -> None:
+def test_a_wrong_claim_gives_no_page(dgx1: Path, tmp_path: Path) -> None:
     document = json.loads(dgx1.read_text())
     document["points"][0]["algorithm"]["sends"].pop()
     del document["digest"]
@@ -157,7 +157,7 @@ def test_a_frontier_of_families_shows_some_members() -> None:
     assert data["frontier"]["families"][0]["limit"] == str(family().limit)
 
 
-def test_a_frontier_with_a_family_says_what_is_proved_of_its_members() -> None:
+def test_a_page_states_the_proofs_of_a_familys_members() -> None:
     found = syncoll.pareto("line(3)", "broadcast", backend="pipelines")
     plain = syncoll.report(found).html
     assert "Proved up to S = 12: S = 2 to 12 optimal for every C." in plain
