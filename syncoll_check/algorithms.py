@@ -1,4 +1,4 @@
-"""Replays algorithms: step 2 of docs/certificates.md, "What the check does".
+"""Replays algorithms: step 2 of docs/certificates.md, "The check".
 
 Sets of nodes are integers, see `mask_of`.  The loads of a link or a bound in all steps are one
 integer with `WIDTH` bits for each step; a delay shifts them.

@@ -1,4 +1,4 @@
-"""Checks frontiers and bounds: docs/certificates.md, "What the check does"."""
+"""Checks frontiers and bounds: docs/certificates.md, "The check"."""
 
 from __future__ import annotations
 

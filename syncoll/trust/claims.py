@@ -1,7 +1,7 @@
 """Checks every claim of a frontier's file with exact arithmetic and shortest paths, no solver.
 
 Each number is computed anew from the file's topology, chunk classes, algorithms and certificates,
-and must equal the one stated: docs/certificates.md, "What the check does", is the list.
+and must equal the one stated: docs/certificates.md, "The check", is the list.
 `syncoll.results.frontier`, which searches use too, derives claims from proofs; the package
 `syncoll_check` shares no code with either.
 
