@@ -1,6 +1,7 @@
 """The pages of the site that are made from the code: commands, option tables and the Python API.
 
-mkdocs calls `on_files`.  The pages exist in the site alone, so that none can be out of date.
+mkdocs calls `on_files` and `on_post_build`.  The pages exist in the site alone, so they are never
+out of date.  The search must work in a site that is opened from a folder.
 """
 
 from __future__ import annotations
@@ -11,11 +12,15 @@ import importlib
 import io
 import json
 import os
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 
 from syncoll.cli.main import build_parser, main
@@ -48,14 +53,35 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+@event_priority(-200)  # after the plugin that embeds the search index
+def on_post_build(config: MkDocsConfig) -> None:
+    """Checks that the search needs neither a server nor another host."""
+    require_offline_search(Path(config.site_dir))
+
+
+def require_offline_search(site: Path) -> None:
+    """Raises PluginError: if the index is not embedded, or a page loads a script from a host."""
+    script = site / "search" / "search_index.js"
+    text = script.read_text("utf-8") if script.is_file() else ""
+    index = text.removeprefix("var __index = ")
+    if len(index) in (0, len(text)) or not json.loads(index)["docs"]:
+        raise PluginError(f"{script} has no search index: is the plugin `offline` enabled?")
+    for page in site.rglob("*.html"):
+        content = page.read_text("utf-8")
+        if found := re.search(r"<script[^>]* src=\"https?:[^>]*>", content):
+            raise PluginError(f"{page} loads a script from another host: {found[0]}")
+        if "assets/iframe-worker.js" not in content:
+            raise PluginError(f"{page} has no iframe-worker.js, which the search needs")
+
+
 def _printed(arguments: list[str]) -> str:
-    """What a command prints, whatever the terminal and the user's settings."""
+    """The output of a command, with fixed width and without the user's settings."""
     out = io.StringIO()
     settings = {"COLUMNS": _COLUMNS, "SYNCOLL_STORE": "none"}
     with (
         mock.patch.dict(os.environ, settings),
         contextlib.redirect_stdout(out),
-        contextlib.suppress(SystemExit),  # that is how argparse ends
+        contextlib.suppress(SystemExit),  # argparse ends with it
     ):
         main(arguments)
     if not out.getvalue():
@@ -82,8 +108,8 @@ def commands_page() -> str:
     """The `--help` of each command."""
     parts = [
         "# Commands\n",
-        "What each command says with `--help`. The [start page](../index.md) shows the first one "
-        "at work; the [options of plugins](options.md) have a page of their own.\n",
+        "The `--help` of each command. The [start page](../index.md) has an example; the "
+        "[options of plugins](options.md) have a page of their own.\n",
         f"```text\n{_printed(['--help']).rstrip()}\n```\n",
     ]
     for names in _commands(build_parser()):
@@ -96,12 +122,12 @@ def commands_page() -> str:
 
 
 def options_page() -> str:
-    """What can be chosen and set, from the tables of the plugins that come with syncoll."""
+    """The names and options of the plugins that come with syncoll."""
     entries = json.loads(_printed(["plugins", "--options", "--format", "json"]))["plugins"]
     parts = [
         "# Options of plugins\n",
-        "The plugins that come with syncoll. `syncoll plugins --options` prints the same of all "
-        "that are installed, yours included, and says which are able to run.\n",
+        "The plugins that come with syncoll. `syncoll plugins --options` prints the same for all "
+        "installed plugins, and whether they can run.\n",
     ]
     for point, (title, how) in _POINTS.items():
         parts.append(f"## {title}\n\n{how}\n")
@@ -130,7 +156,7 @@ def _entry(point: str, entry: dict[str, Any]) -> str:
 
 
 def _prose(text: str) -> str:
-    """A line of help as Markdown: what would be markup there is text here."""
+    """A line of help as Markdown, with its characters of markup escaped."""
     for character in "\\|<*_[":
         text = text.replace(character, f"\\{character}")
     return text
