@@ -1,8 +1,8 @@
 """Draws the start page's picture: ``python docs/picture.py``.
 
-Left the frontier of allgather on a DGX-1, with what is proved to be impossible; right what it buys,
-with the costs of `syncoll plan`.  What it was drawn from is written into it, so that a test can say
-when a search no longer finds the same.
+Left the frontier of allgather on a DGX-1 and the area that is proved impossible; right the
+speed-up over rings, with the costs of `syncoll plan`.  The picture holds its data, so that a test
+can compare it with a search.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Facts = dict[str, list[list[str]]]
 
 
 def facts(frontier: Path, ring: Path) -> Facts:
-    """What is drawn, from the files of two searches."""
+    """The data of the picture, from the files of two searches."""
 
     def points(file: Path) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = json.loads(file.read_text("utf-8"))["points"]
@@ -48,10 +48,10 @@ def facts(frontier: Path, ring: Path) -> Facts:
 
 
 def recorded(picture: bytes) -> Facts:
-    """What a picture was drawn from."""
+    """The data of a picture."""
     match = re.search(r"<dc:description>(.*?)</dc:description>", picture.decode("utf-8"))
     if match is None:
-        raise ValueError("the picture does not say what it was drawn from")
+        raise ValueError("the picture has no data in its description")
     found: Facts = json.loads(match[1])
     return found
 
@@ -72,7 +72,7 @@ def draw(drawn: Facts) -> bytes:
         steps = [0, *(s for s, _, _ in points), last]
         proved = [top, *(b for _, _, b in points), points[-1][2]]
         left.fill_between(steps, proved, step="post", color=_IMPOSSIBLE, linewidth=0)
-        left.text(first + 1.1, 0.55, "proved impossible,\nwhatever the algorithm", color=_OTHER)
+        left.text(first + 1.1, 0.55, "proved impossible\nfor every algorithm", color=_OTHER)
         left.plot(ring_steps, ring_cost, "o", mfc="none", color=_OTHER, markersize=9)
         left.annotate("best rings", (ring_steps, ring_cost), (8, -14), textcoords="offset points")
         for (s, _, _), (_, cost, _) in zip(points, drawn["frontier"], strict=True):

@@ -17,11 +17,12 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+_GUIDES = (
+    *("chakra", "design", "goal", "mscclpp", "pipelines", "python", "repair", "report", "searches"),
+    *("seeds", "simulation", "solvers", "symmetry", "tables", "topologies", "topology-files"),
+)
 WALKED = [
-    *(
-        DOCS / f"{name}.md"
-        for name in ("design", "pipelines", "python", "repair", "report", "simulation")
-    ),
+    *(DOCS / f"{name}.md" for name in _GUIDES),
     *sorted((DOCS / "tutorials").glob("*.md")),
 ]
 """Pages that test_walked_pages.py follows from top to bottom, from an empty folder on."""
@@ -65,6 +66,8 @@ class Command(NamedTuple):
     page: str
     line: int
     text: str
+    shown: str = ""
+    """Its output on the page, if there is one."""
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line} {self.text}"
@@ -99,10 +102,13 @@ def lines(block: Block) -> list[Command]:
     """The command lines of a block."""
     if block.language not in SHELL:
         return []
-    shown = list(enumerate(block.text.splitlines(), start=block.line + 1))
-    if block.language == "console":  # with what they print
-        shown = [(i, line.removeprefix("$ ")) for i, line in shown if line.startswith("$ ")]
-    return [Command(block.page, i, line) for i, line in shown if line]
+    found: list[Command] = []
+    for number, line in enumerate(block.text.splitlines(), start=block.line + 1):
+        if block.language != "console" or line.startswith("$ "):
+            found += [Command(block.page, number, line.removeprefix("$ "))] if line else []
+        else:
+            found[-1] = found[-1]._replace(shown=f"{found[-1].shown}{line}\n")
+    return found
 
 
 def commands(page: Path) -> list[Command]:
@@ -147,8 +153,8 @@ def words(command: str) -> list[str]:
 
 
 def plain(output: str) -> list[str]:
-    """What a command printed, apart from times, from where equally good algorithms have their
-    rounds, from how much they send, and from which of the solvers and seeds was the first."""
+    """The output of a command without its variable parts: times, the steps with the rounds of
+    equally good algorithms, their sends, and the first of several solvers and seeds."""
     found = []
     for line in output.rstrip().splitlines():
         text = re.sub(r"\b\d+(\.\d+)? s\b", "some s", line.strip())
@@ -156,15 +162,30 @@ def plain(output: str) -> list[str]:
             cells = re.split(r"  +", text)
             cells[6] = str(sum(int(rounds) for rounds in cells[6].split()))
             text = "  ".join(cells[:-3])
+        text = re.sub(r"(?<=[0-9] %) +\w+$", " engine", text)  # of a repair
         if run := re.fullmatch(r"(points\[\d+\] +\d+ +\d+ +)\d+( +\S+ +\w+)", text):
             text = f"{run[1]}some bytes{run[2]}"
         found.append(re.sub(r"─+", "─", re.sub(r" +", " ", text)))
     return found
 
 
+def compare(shown: list[str], printed: list[str]) -> None:
+    """Compares the printed and the shown lines; a line of dots stands for any lines."""
+    shown, printed = [line for line in shown if line], [line for line in printed if line]
+    at = 0
+    for number, line in enumerate(shown):
+        if line == "...":
+            rest = shown[number + 1 :]
+            at = printed.index(rest[0], at) if rest else len(printed)
+            continue
+        assert printed[at : at + 1] == [line], "\n".join(printed)
+        at += 1
+    assert printed[at:] == []
+
+
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files that the pages speak of."""
+    """A folder with the files that the pages name."""
     from syncoll.cli.main import main
 
     result = tmp_path_factory.mktemp("reader")

@@ -20,7 +20,7 @@ Place = tuple[Any, Any]
 
 
 def mutated(document: Json, choose: random.Random) -> Json:
-    """A copy with one to three changes, and the digest of what it then is."""
+    """A copy with one to three changes, and the digest of the result."""
     content = copy.deepcopy(document)
     content.pop("digest", None)
     for _ in range(choose.choice([1, 1, 1, 2, 3])):

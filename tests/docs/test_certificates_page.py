@@ -65,7 +65,7 @@ COMMANDS = {
     "line(3) broadcast": "--backend pipelines --backend-option steps=3",
     "line(4) reduce": "--backend pipelines --backend-option steps=3",
 }
-"""Frontiers by what is searched, with the options of the search."""
+"""Frontiers by topology and collective, with the options of the search."""
 
 BOUNDS = {
     "ring(3) allreduce": "",
@@ -78,17 +78,17 @@ BOUNDS = {
 """Files of bounds alone."""
 
 EARLIER = ("odd", "gap")
-"""Frontiers of irregular collectives, of which an earlier version searched several C each."""
+"""Frontiers of irregular collectives, from an earlier version that searched several C each."""
 
 METHODS = {
     *("prices", "trees", "cut", "sends", "completions", "gossip", "switches", "nothing"),
 }
 
 LARGE = ("ring(17) allgather", "ring(17) reducescatter")
-"""Those that are written as if they were large: with carriers, and runs of nodes."""
+"""Frontiers written as if they were large: with carriers, and runs of nodes."""
 
 RUNS = ("ring(3) alltoallv([[0,9,4],[2,0,7],[8,3,0]])",)
-"""What is in runs of chunks there, as else only where there are many."""
+"""Frontiers with runs of chunks, which otherwise only large ones have."""
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Json]:
     for name, options in BOUNDS.items():
         assert main(["bounds", *name.split(), *options.split(), "-o", str(path)]) == 0
         made[name] = json.loads(path.read_text("utf-8"))
-    with pytest.MonkeyPatch.context() as patch:  # what else only large machines have
+    with pytest.MonkeyPatch.context() as patch:  # features that only large machines have
         patch.setattr(orbit_algorithm, "MOST_PLAIN", 0)
         for module in (node_set, evidence):
             patch.setattr(module, "MOST_LISTED_NODES", 0)
@@ -131,7 +131,7 @@ def document(documents: dict[str, Json]) -> Callable[[str], Json]:
 
 
 def ours(content: Json) -> set[str] | None:
-    """What syncoll leaves unchecked; None for a file that it refuses."""
+    """The claims that syncoll leaves unchecked; None for a file that it refuses."""
     try:
         checked = check_claims(load_text(json.dumps(content), "some.json").claims())
     except SyncollError:
@@ -160,10 +160,10 @@ def test_the_checker_imports_the_standard_library_alone() -> None:
                 assert node.module.partition(".")[0] in sys.stdlib_module_names
 
 
-# What is right ------------------------------------------------------------------------------------
+# Accepted files -----------------------------------------------------------------------------------
 
 
-def test_it_accepts_what_searches_write(documents: dict[str, Json]) -> None:
+def test_it_accepts_files_of_searches(documents: dict[str, Json]) -> None:
     left = {name: accepted(content) for name, content in documents.items()}
     assert left == {name: ours(content) for name, content in documents.items()}
     assert left["line(3) odd"] == {"shapes"}
@@ -171,7 +171,7 @@ def test_it_accepts_what_searches_write(documents: dict[str, Json]) -> None:
     assert left["hub(4) reduce"] == {"scales", "refutations"}
 
 
-def test_it_accepts_what_older_versions_wrote(document: Callable[[str], Json]) -> None:
+def test_it_accepts_files_of_older_versions(document: Callable[[str], Json]) -> None:
     content = document("line(3) odd")
     del content["bounds"]["max_chunks"], content["digest"]
     assert independent(content) == ours(content) == {"shapes"}
@@ -183,7 +183,7 @@ def test_it_accepts_what_older_versions_wrote(document: Callable[[str], Json]) -
     assert independent(content) == ours(content) == {"scales"}
 
 
-def test_what_large_ones_have(documents: dict[str, Json]) -> None:
+def test_files_of_large_machines_have_carriers(documents: dict[str, Json]) -> None:
     for name in LARGE:
         content = documents[name]
         assert content["schema"] == "syncoll/frontier/2"
@@ -226,7 +226,7 @@ COLLECT = """
   ]
 }
 """
-"""On `lop`; a search prefers one that is as good and speaks of what a node contributes."""
+"""On `lop`; a search prefers one that is as good and prices the contributions of a node."""
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def contains(value: Any, part: Any) -> bool:
     return bool(value == part)
 
 
-# What is wrong ------------------------------------------------------------------------------------
+# Refused files ------------------------------------------------------------------------------------
 
 
 def certificate(content: Json, method: str) -> Json:
@@ -546,7 +546,7 @@ def test_the_page_lists_the_entries() -> None:
     assert listed.text == (ROOT / "syncoll_check" / "entries.txt").read_text("utf-8")
 
 
-def test_the_command_prints_what_the_page_shows(
+def test_the_command_prints_the_output_of_the_page(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (shown,) = [block.text for block in blocks(PAGE) if block.mark == "checker"]

@@ -23,6 +23,7 @@ from .conftest import (
     Command,
     blocks,
     commands,
+    compare,
     name_of,
     plain,
     spans,
@@ -56,7 +57,7 @@ def every_command(
 
 
 def is_mention(arguments: list[str]) -> bool:
-    """Whether it is only a command's name, without what the command needs."""
+    """Whether it is only a command's name, without required arguments."""
     parser: Any = build_parser()
     for word in arguments:
         if word not in subcommands(parser):
@@ -89,9 +90,11 @@ def test_a_command_runs(
     captured = capsys.readouterr()
     assert code == 0, captured.err
     assert captured.out
+    if command.shown:
+        compare(plain(command.shown), plain(captured.out))
 
 
-def test_the_first_screen_shows_what_comes_out(folder: Path) -> None:
+def test_the_first_screen_shows_the_true_output(folder: Path) -> None:
     shown = next(block for block in blocks(README) if block.language == "console")
     command, _, output = shown.text.partition("\n")
     assert command == f"$ {FIRST[0]}"
@@ -101,7 +104,7 @@ def test_the_first_screen_shows_what_comes_out(folder: Path) -> None:
 
 
 def marked(name: str) -> str:
-    """What stands between two marks of the README, without its fence."""
+    """The text between two marks of the README, without its fence."""
     text = README.read_text("utf-8")
     match = re.search(rf"<!-- {name} -->\n```\n(.*)\n```\n<!-- /{name} -->", text)
     assert match is not None, "exactly one line in a fence"
@@ -133,14 +136,14 @@ def test_every_command_is_in_the_readme_s_table() -> None:
         line for line in README.read_text("utf-8").splitlines() if line.startswith("| `syncoll")
     ]
     listed = {name for name, _ in every_command(build_parser())}
-    told = {
+    named = {
         name
         for row in rows
         for span in re.findall(r"`syncoll ([^`]+)`", row)
         for name in listed
         if span == name or span.startswith(f"{name} ")
     }
-    assert told == listed
+    assert named == listed
 
 
 def test_every_option_mentioned_exists() -> None:
@@ -180,6 +183,6 @@ def test_choices_of_options_mentioned_exist() -> None:
 
 
 def test_exit_codes() -> None:
-    text = " ".join(README.read_text("utf-8").split())
-    told = text[text.index("Exit codes: ") :].partition(". ")[0]
-    assert {int(code) for code in re.findall(r"\b(\d+) [a-z]", told)} == set(map(int, Exit))
+    text = (DOCS / "searches.md").read_text("utf-8")
+    rows = re.findall(r"^\| (\d+) \|", text[text.index("## Exit codes") :], re.MULTILINE)
+    assert sorted(map(int, rows)) == sorted(map(int, Exit))

@@ -1,4 +1,4 @@
-"""The start page's picture shows what searches find today; ``python docs/picture.py`` draws it."""
+"""The start page's picture agrees with today's searches; ``python docs/picture.py`` draws it."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ def test_it_is_not_out_of_date(folder: Path, tmp_path: Path) -> None:
     )
 
 
-def test_what_it_says_is_what_was_drawn() -> None:
+def test_a_picture_holds_its_data() -> None:
     facts = {"frontier": [["1", "2", "1"], ["4", "3/2", "5/4"]], "ring": [["5", "7/6"]]}
     assert picture.recorded(picture.draw(facts)) == facts

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT, blocks, commands, words, written_files
+from .conftest import ROOT, blocks, commands, compare, plain, words, written_files
 
 PAGE = ROOT / "docs" / "plugins.md"
 EXAMPLE = ROOT / "tests" / "plugins" / "thirdparty" / "dpll-for-syncoll"
@@ -38,7 +38,7 @@ def test_the_backend_on_the_page_is_the_tested_one() -> None:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a reader has who copied every file from the page."""
+    """A folder with every file of the page."""
     folder = tmp_path_factory.mktemp("copied")
     for name, text in written_files(PAGE).items():
         path = folder / name
@@ -83,19 +83,22 @@ for arguments in json.loads(sys.argv[1]):
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         code = main(arguments)
-    told.append([int(code), bool(out.getvalue())])
+    told.append([int(code), out.getvalue()])
 print(json.dumps(told))
 """
 
 
 def test_commands_run(python: Python) -> None:
-    """In their order, for one may read what another saved; in one process, which starts once."""
+    """In their order, as one may read the file of another; in one process, which starts once."""
     shown = commands(PAGE)
     assert len(shown) >= 7
     done = python("-c", ALL_COMMANDS, json.dumps([words(command.text) for command in shown]))
     assert done.returncode == 0, done.stderr
-    for command, told in zip(shown, json.loads(done.stdout), strict=True):
-        assert told == [0, True], f"{command}: {done.stderr}"
+    for command, (code, output) in zip(shown, json.loads(done.stdout), strict=True):
+        assert code == 0, f"{command}: {done.stderr}"
+        assert output, command
+        if command.shown:
+            compare(plain(command.shown), plain(output))
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda block: f"line {block.line}")

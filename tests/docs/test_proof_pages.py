@@ -1,4 +1,4 @@
-"""docs/certificates.md and docs/proofs.md: what they show proves what they say."""
+"""docs/certificates.md and docs/proofs.md: their examples prove their claims."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_certificate_on_the_page_proves_its_bound(
         read(higher, shape).check(dgx1)
 
 
-def test_the_prices_in_the_table_are_those_of_the_file(dgx1: Topology) -> None:
+def test_the_table_has_the_prices_of_the_file(dgx1: Topology) -> None:
     rows = re.findall(r"^\| (\d)→(\d) \| ([\d/]*) ?\| ([\d/]*) ?\|$", TEXT, re.MULTILINE)
     table = {
         ((int(a), int(b)), step): Fraction(price)
@@ -116,7 +116,7 @@ def test_the_prices_in_the_table_are_those_of_the_file(dgx1: Topology) -> None:
     assert len(table) == 4
 
 
-def test_the_ways_in_the_table_are_all_there_are_and_cost_what_it_says(dgx1: Topology) -> None:
+def test_the_table_has_all_paths_and_their_costs(dgx1: Topology) -> None:
     """Every way of at most two sends to node 6, by brute force."""
     (written,) = [one for one in SHOWN if one["method"] == "prices"]
     price = {

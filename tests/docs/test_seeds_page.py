@@ -50,7 +50,7 @@ def test_the_seed(
     assert not seeding.refusals
 
 
-def test_what_it_needs(manager: PluginManager) -> None:
+def test_the_seed_names_a_missing_link(manager: PluginManager) -> None:
     seeding = Seeding([ChosenSeed(manager.seeds["path"], {}, named=True)])
     request = SearchRequest(
         as_topology(LIBRARY.topology("star(4)")), LIBRARY.collective("allgather")
@@ -65,7 +65,7 @@ def test_the_table_names_every_seed() -> None:
     assert named == set(MANAGER.seeds)
 
 
-def test_those_that_searches_start_from() -> None:
+def test_the_seeds_of_every_search() -> None:
     usual = {name for name, record in MANAGER.seeds.items() if record.by_default}
     text = " ".join(PAGE.read_text("utf-8").split())
     told = re.search(r"Every search starts from (.*?), the quick ones", text)

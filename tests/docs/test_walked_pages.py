@@ -1,9 +1,9 @@
 """The pages for newcomers, followed from top to bottom as a reader would, from an empty folder on.
 
-What is marked ``<!-- file: NAME -->`` is written, commands and Python are run, and what a page says
-that they print is compared with what they do print: below ``$ `` lines of console blocks (where
-``...`` stands for any lines), and in a block marked ``<!-- output -->`` below Python.  A mark
-``<!-- exit: CODE -->`` says with what the last command of a block ends, if not with 0.
+Blocks marked ``<!-- file: NAME -->`` are written, and commands and Python are run. Their output is
+compared with the page: below ``$ `` lines of console blocks (where ``...`` stands for any lines),
+and in a block marked ``<!-- output -->`` below Python. A mark ``<!-- exit: CODE -->`` has the exit
+code of the last command of a block, if it is not 0.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import pytest
 
 from syncoll.cli.main import main
 
-from .conftest import PAGES, SHELL, WALKED, Block, blocks, lines, name_of, plain
+from .conftest import PAGES, SHELL, WALKED, Block, blocks, compare, lines, name_of, plain
 
 NOT_RUN = ("json", "text", "toml")
 """Languages of blocks that are data or output."""
@@ -37,13 +37,13 @@ SCRIPTS = {
 
 
 class Reader:
-    """Somebody with a folder, a shell and an interpreter."""
+    """A folder, a shell and an interpreter."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, site: Path) -> None:
         self.monkeypatch, self.site = monkeypatch, site
         self.names: dict[str, Any] = {"__name__": "__main__"}
         self.printed: str | None = None
-        """What the last block of Python printed, until it is compared."""
+        """The output of the last block of Python, until it is compared."""
 
     def read(self, block: Block) -> None:
         if block.file:
@@ -78,10 +78,10 @@ class Reader:
             last = number == len(commands) - 1 and block.mark.startswith("exit: ")
             assert code == (int(block.mark.removeprefix("exit: ")) if last else 0), (line, output)
             if shown is not None:
-                _compare(plain(shown), plain(output))
+                compare(plain(shown), plain(output))
 
     def run(self, words: list[str]) -> tuple[int, str]:
-        """A command's exit code and what it printed."""
+        """A command's exit code and output."""
         out = io.StringIO()
         if words[:2] == ["pip", "install"]:
             return self.install(words[2:]), ""
@@ -94,7 +94,7 @@ class Reader:
         return code, out.getvalue()
 
     def install(self, folders: list[str]) -> int:
-        """Installs packages of the page for this process and those that it starts."""
+        """Installs packages of the page for this process and its children."""
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
         how = ["--no-index", "--no-deps", "--no-build-isolation", "--target", str(self.site)]
         done = subprocess.run([*pip, *how, *folders], check=False, timeout=120)
@@ -105,7 +105,7 @@ class Reader:
 
 
 def _commands(block: Block) -> Iterator[tuple[str, str | None]]:
-    """Each command with what the page says that it prints, None where it says nothing."""
+    """Each command with its output on the page, None without one."""
     text = block.text.replace("\\\n", "")
     if block.language != "console":
         yield from ((line, None) for line in text.splitlines() if line)
@@ -115,20 +115,6 @@ def _commands(block: Block) -> Iterator[tuple[str, str | None]]:
     for part in parts:
         line, _, shown = part.partition("\n")
         yield line, shown
-
-
-def _compare(shown: list[str], printed: list[str]) -> None:
-    """That what was printed is what is shown, with anything for a line of dots."""
-    shown, printed = [line for line in shown if line], [line for line in printed if line]
-    at = 0
-    for number, line in enumerate(shown):
-        if line == "...":
-            rest = shown[number + 1 :]
-            at = printed.index(rest[0], at) if rest else len(printed)
-            continue
-        assert printed[at : at + 1] == [line], "\n".join(printed)
-        at += 1
-    assert printed[at:] == []
 
 
 @pytest.mark.parametrize("page", WALKED, ids=name_of)
