@@ -18,8 +18,8 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
-from tables import made_at
 
+from benchmarks.tables import made_at
 from syncoll.model import Algorithm, Collective, Instance, Topology, compose, invert
 from syncoll.model.fabric import Fabric
 from syncoll.plugins import PluginManager, Proposal, SeedLimits

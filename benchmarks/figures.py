@@ -18,12 +18,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tables import made_at
-
 from benchmarks.papers import forestcoll, forestcoll_scaling, multitree, sccl
 from benchmarks.papers.drawing import picture
 from benchmarks.papers.figure import Make
 from benchmarks.papers.pages import page, read_figure, write_figure
+from benchmarks.tables import made_at
 from syncoll.documents import write_atomically
 from syncoll.errors import SyncollError
 from syncoll.planning import require_matplotlib
