@@ -1,4 +1,4 @@
-"""Breadth-first broadcast: every node receives a chunk in the step that its distance allows.
+"""Breadth-first broadcast: a node at distance d from the source receives the chunk in step d.
 
 Pal et al., Efficient Direct-Connect Topologies for Collective Communications (NSDI 2025, arXiv
 2202.03356), section 5.
@@ -8,7 +8,7 @@ from syncoll.plugins import SeedRecord
 
 RECORD = SeedRecord(
     name="bfb",
-    summary="breadth-first broadcast: chunks arrive along shortest paths as early as they can",
+    summary="breadth-first broadcast: chunks take shortest paths and arrive as early as they can",
     load="syncoll_bfb.seed:BreadthFirstSeed",
     fits="syncoll_bfb.seed:fits",
     first_seconds=0.01,

@@ -3,13 +3,13 @@
 A chunk that starts at v arrives at u in step dist(v, u), over a link from any neighbour w with
 dist(v, w) = dist(v, u) - 1.  So the arrivals at one node in one step are a transportation problem
 from sources to the links into the node.  Sources that may use the same links are alike; with d
-links there are at most 2^d kinds.  By Hall's theorem the least rounds for C chunks from each source
-are the largest
+links there are at most 2^d kinds.  By Hall's theorem the fewest rounds for C chunks from each
+source are the largest
 
     ceil(C * (sources that may only use links of W) / (chunks per round of W))
 
-over sets W of links, attained by whole chunks where bandwidths are whole; elsewhere every link
-brings whole chunks only.
+over sets W of links.  Whole chunks attain it if bandwidths are integers; otherwise the number of
+chunks on each link is rounded down.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ __all__ = ["NodeArrivals", "SeparateStep"]
 
 
 class SeparateStep:
-    """One step of a breadth-first broadcast where every node receives for itself.
+    """One step of a breadth-first broadcast in which no bound spans links into different nodes.
 
     Args:
         receptions: at one node of each orbit.
         rates: chunks per round of each link.
-        totals: of all links into a node, where there is such a bound.
+        totals: chunks per round of all links into a node together, for nodes with such a bound.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class SeparateStep:
         self._load = max(one.load() for one in self._arrivals)
 
     def least_rounds(self, each: int) -> int:
-        """The bound on whole numbers of chunks, for `each` chunks of each source."""
+        """A lower bound on the rounds, for `each` whole chunks of each source."""
         return ceil(self._load * each)
 
     def whole(self, each: int, until: Deadline) -> StepChunks:
@@ -70,7 +70,7 @@ class SeparateStep:
 class NodeArrivals:
     """The chunks that arrive at one node in one step.
 
-    `rates` gives the chunks per round of each link, `total` those of all; None is no limit.
+    `rates` gives the chunks per round of each link, `total` of all links together or None.
     """
 
     reception: Reception
@@ -79,14 +79,14 @@ class NodeArrivals:
 
     @cached_property
     def masks(self) -> IntArray:
-        """``[n]``, bit j says that the chunks of a source may come over link j."""
+        """``[n]``: bit j is set if the chunks of the source may come over link j."""
         usable = self.reception.usable
         masks: IntArray = (usable.astype(np.int64) << np.arange(usable.shape[1])).sum(axis=1)
         return masks
 
     @cached_property
     def _within(self) -> IntArray:
-        """``[2^d]``: for each set of links how many sources may use no others."""
+        """``[2^d]``: for each set of links, the number of sources that may use only these."""
         within = np.bincount(self.masks, minlength=1 << len(self.rates)).astype(np.int64)
         for bit in range(len(self.rates)):
             halves = within.reshape(-1, 2, 1 << bit)
@@ -105,8 +105,8 @@ class NodeArrivals:
     def least_rounds(self, chunks: int, rounds: int) -> int:
         """The fewest rounds, at least `rounds`, in which whole chunks arrive.
 
-        A link of 3/2 chunks per round brings one chunk in a round: only where bandwidths are whole
-        do as many rounds suffice as split chunks take.
+        A link of 3/2 chunks per round brings one chunk in a round, so whole chunks may need more
+        rounds than split ones unless bandwidths are integers.
         """
         rates = (*self.rates, *([] if self.total is None else [self.total]))
         while any(rate.denominator > 1 for rate in rates):
@@ -140,7 +140,7 @@ class NodeArrivals:
         )
         flow.add_arcs_with_capacity(first + links, np.full(len(links), end), room)
         solved = flow.solve(start, end) == flow.OPTIMAL
-        assert solved  # by Hall's theorem all chunks find their way
+        assert solved  # by Hall's theorem every chunk can be assigned a link
         assert flow.optimal_flow() == len(self.reception.sources) * chunks
         amounts = flow.flows(arcs)
         senders = np.empty((len(self.reception.sources), chunks), dtype=np.int64)

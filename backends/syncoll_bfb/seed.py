@@ -1,8 +1,8 @@
 """Breadth-first broadcasts of collectives in which every chunk goes from one node to all.
 
-Where bandwidths belong to a link, or to all links into a node, every node is solved exactly on its
-own (`arrivals`).  Elsewhere, and where very many links lead into a node, a step is one linear
-program (`sharing`).
+If every bound limits one link, or all links into one node, each node is solved exactly on its own
+(`arrivals`).  Otherwise, or if many links lead into a node, a step is one linear program
+(`sharing`).
 """
 
 from __future__ import annotations
@@ -27,43 +27,42 @@ from syncoll_bfb.sharing import LinkClasses, Reception, SharedStep, StepChunks, 
 __all__ = ["BreadthFirstSeed", "DealtSteps", "choices", "fits"]
 
 _MOST_LINKS = 14
-"""Into a node that is solved exactly; the kinds of sources double with each."""
+"""Most links into a node that is solved exactly; each link doubles the kinds of sources."""
 
 _MOST_CELLS = 1 << 24
-"""Of a table of links, with one of each orbit, and sources, which linear programs are made of."""
+"""Largest linear programs, in pairs of a link (one of each orbit) and a source."""
 
 _MOST_OWN_SENDS = 1 << 24
-"""Algorithms of more sends are not made, those left out that symmetry makes of others, ..."""
+"""Most sends of an algorithm, counting one of each orbit, ..."""
 
 _MOST_SENDS = 1 << 27
-"""... nor of more than this with them: the verifier counts them all."""
+"""... and counting all of them, as the verifier does."""
 
 _FEW_NODES = 16
-"""Nodes up to which dealing every node's arrivals takes less time than finding a symmetry."""
+"""Up to this many nodes, finding a symmetry takes longer than it saves."""
 
 _MOST_CHUNKS = 840
 """C at most: divisible by every number up to 8."""
 
 _FEW_TIMES = 8
-"""So many times the least C is few."""
+"""The first C is at most this multiple of the least C."""
 
 _FEWER, _BEST = Fraction(1005, 1000), Fraction(10005, 10000)
-"""Fewer chunks are worth while where they lose no more than this part; the least C within the
-second stands for the best."""
+"""The second and third C are the smallest ones whose R/C is within these factors of the best."""
 
 _TRIES = 24
-"""So many C are rounded for each of the three."""
+"""Values of C that are rounded for each of the three."""
 
 _SECONDS = 10.0
-"""Of work on rounding, also where nothing limits the time."""
+"""Longest work on rounding, even without a time limit."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
     """Whether every chunk goes from one node to all."""
     if collective.combining:
-        return Answer(False, "it combines; broadcasts move data, and the search turns them round")
+        return Answer(False, "it combines; this seed makes broadcasts, which the search reverses")
     if topology.num_nodes < 2:
-        return Answer(False, "a single node has no other to send to")
+        return Answer(False, "a collective needs at least two nodes")
     # A free group has at most as many elements as there are nodes.
     if _rates(topology) is None and len(topology.links) > _MOST_CELLS:
         return Answer(False, f"more than {_MOST_CELLS} links, too many for its linear programs")
@@ -72,7 +71,7 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     if roots is None:
         return Answer(False, "not every chunk goes from one node to all")
     alike = len(set(np.unique(roots, return_counts=True)[1].tolist())) == 1
-    return Answer(alike, "" if alike else "not as many chunks start at each node where some do")
+    return Answer(alike, "" if alike else "nodes with chunks start different numbers of chunks")
 
 
 class BreadthFirstSeed(ResumingSeed):
@@ -87,7 +86,7 @@ class BreadthFirstSeed(ResumingSeed):
         turn: Turn,
         options: Mapping[str, OptionValue],
     ) -> Proposals:
-        """From few chunks to many, with a smaller R/C each."""
+        """Algorithms with ever more chunks and a smaller R/C."""
         limits, until = turn.limits, turn.until
         least = collective.least_chunks(topology.num_nodes)
         assert least is not None  # it fits
@@ -101,7 +100,7 @@ class BreadthFirstSeed(ResumingSeed):
         cells = len(topology.links) * len(sources) // group.order
         if rates is None and cells > _MOST_CELLS:
             raise ModelError(
-                f"{topology.name}: the linear programs of its steps would be made of {cells} "
+                f"{topology.name}: the linear programs of its steps would have {cells} "
                 f"pairs of links and sources, more than {_MOST_CELLS}"
             )
         arriving = list(receptions(topology, group, sources))
@@ -120,7 +119,7 @@ class BreadthFirstSeed(ResumingSeed):
             ways = LinkClasses.of(topology, LinkOrbits.of(topology, group))
             shared = [SharedStep(some, ways) for some in together]
             if not all(step.solve(until) for step in shared):
-                return  # there was not even time for that
+                return
             made += shared
         for choice in choices(made, weight, times, until, exact=rates is not None):
             sent: list[tuple[Reception, IntArray]] = []
@@ -133,7 +132,7 @@ class BreadthFirstSeed(ResumingSeed):
 
 
 def _rates(topology: Topology) -> tuple[list[Fraction], dict[int, Fraction]] | None:
-    """Chunks per round of each link, and of all links into a node; None if B is of another kind."""
+    """Chunks per round of each link, and of all links into a node; None if other bounds exist."""
     if max(map(len, topology.in_links)) > _MOST_LINKS:
         return None
     single: list[Fraction | None] = [None] * len(topology.links)
@@ -162,7 +161,7 @@ def _algorithm(
     sent: list[tuple[Reception, IntArray]],
     chunks: int,
 ) -> Algorithm:
-    """The algorithm, from the arrivals at one node of each orbit."""
+    """Builds the algorithm from the arrivals at one node of each orbit."""
     table = collective.tabulate(topology.num_nodes, chunks)
     owner = table.pre.argmax(axis=1)
     order = np.argsort(owner, kind="stable")  # the chunks of each source follow one another
@@ -171,8 +170,8 @@ def _algorithm(
     first = np.searchsorted(owner[order], np.arange(topology.num_nodes))
     parts = []
     for one, senders in sent:
-        # Own sends are those of the sources that stand for their orbits: of what arrives from
-        # another source the image under the element that takes it there.
+        # Sends are stored for one source of each orbit: an arrival from another source is mapped by
+        # the element that takes this source to its representative.
         home = group.inverses[group.carriers[one.sources]]
         rows = np.arange(len(one.sources))[:, None]
         source = home[rows, one.sources[:, None]]
@@ -194,14 +193,14 @@ def _algorithm(
 
 @dataclass(frozen=True, eq=False)
 class DealtSteps:
-    """Whole chunks of each step for a C that is `times` the least."""
+    """Whole chunks of each step for C = `times` x the least C."""
 
     times: int
     dealt: tuple[StepChunks, ...]
 
     @property
     def cost(self) -> Fraction:
-        """R/C, for the least C 1."""
+        """R/C in units of the least C."""
         return Fraction(sum(one.rounds for one in self.dealt), self.times)
 
 
@@ -215,14 +214,14 @@ def choices(
 ) -> Iterator[DealtSteps]:
     """Whole chunks for up to three C, each with a smaller R/C than the one before.
 
-    C = m times the least takes at least the sum over steps of ``ceil(load * m)`` rounds.  The most
-    promising C is rounded first, until none promises more than was reached.
+    C = m times the least takes at least the sum over steps of ``ceil(load * m)`` rounds.  The C
+    with the lowest bound is rounded first, until no bound is below the best R/C reached.
 
     Args:
         weight: chunks of each source, for the least C.
         times: C as multiples of the least, from 1.
         until: when to stop improving.
-        exact: whether whole chunks take the fewest rounds; then there is only the best C.
+        exact: whether whole chunks take the fewest rounds; then only the best C is returned.
     """
     tries = len(times) if exact else _TRIES
     until = until.working(_SECONDS)
@@ -233,7 +232,7 @@ def choices(
         return DealtSteps(m, tuple(step.whole(m * weight, until) for step in steps))
 
     def best(candidates: Sequence[int]) -> DealtSteps:
-        """The least R/C, and of equal ones the least C."""
+        """The least R/C; ties go to the least C."""
         found: DealtSteps | None = None
         for m in sorted(candidates, key=lambda m: (promise[m], m))[:tries]:
             if found is not None and (promise[m] >= found.cost or until.passed):
@@ -243,13 +242,13 @@ def choices(
         assert found is not None
         least = min(promise[m] for m in candidates)
         if found.cost > least * _BEST and not until.passed:
-            # A round that whole chunks cost more matters the less, the more of them there are.
+            # The more chunks, the smaller the loss by rounding up to whole rounds.
             finest = rounded(max(m for m in candidates if promise[m] == least))
             found = min(found, finest, key=lambda one: one.cost)
         return found
 
     def least(within: Fraction) -> DealtSteps | None:
-        """The least C that is tried with so small a R/C."""
+        """The least C tried whose R/C is at most `within`."""
         near = [m for m in times if promise[m] <= within]
         for m in near[:_TRIES]:
             if until.passed:

@@ -1,16 +1,16 @@
-"""The arrivals of one step, where links into different nodes share bandwidths.
+"""The arrivals of one step if links into different nodes share bandwidths.
 
 A step is one linear program over all receivers u, the sources v whose chunks arrive there, and the
-links into u that these may come over:
+links into u that may carry them:
 
     minimise U, where the shares of each (v, u) add up to 1 and the links of each bound carry at
     most U times its chunks per round
 
-(Pal et al., arXiv 2202.03356, section 5.1, with shared bounds).  It is taken on orbits: u stands
-for its orbit, and one row for an orbit of bounds.  Links with the same loads are one way, and all
-(v, u) with the same ways are one row.
+(Pal et al., arXiv 2202.03356, section 5.1, with shared bounds).  Symmetry reduces it to one u and
+one row of each orbit.  Links with the same loads are one way, and all (v, u) with the same ways are
+one row.
 
-Whole chunks: a vertex splits at most as many rows as there are tight bounds.  These are rounded by
+At a vertex of the program at most one row for each tight bound is split.  Split rows are rounded by
 largest remainders, and improved by moves and by CP-SAT (`syncoll.packing.whole_chunks`).
 """
 
@@ -40,7 +40,7 @@ from syncoll.symmetry import FreeGroup, LinkOrbits
 __all__ = ["LinkClasses", "Reception", "SharedStep", "StepChunks", "receptions"]
 
 _MOST_ENTRIES = 1 << 19
-"""Of a linear program, for which HiGHS takes some 400 bytes each."""
+"""Most entries of a linear program; HiGHS takes about 400 bytes for each."""
 
 _MOST_CELLS = 1 << 23
 """Ways times bounds up to which rounded shares are improved."""
@@ -53,7 +53,7 @@ _INTEGER_SECONDS = 0.5
 _LEAST_SECONDS = 0.05
 
 _NOISE = 1e-7
-"""HiGHS meets an optimum to about so much of it."""
+"""Relative tolerance of optima from HiGHS."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class LinkClasses:
 
     @classmethod
     def of(cls, topology: Topology, orbits: LinkOrbits) -> LinkClasses:
-        """The ways of a topology, given its orbits of links and bounds."""
+        """The classes of a topology's links, given its orbits of links and bounds."""
         number: dict[bytes, int] = {}
         way = [number.setdefault(row.tobytes(), len(number)) for row in orbits.members]
         first = np.unique(way, return_index=True)[1]
@@ -110,7 +110,7 @@ class SharedStep:
         entries = int(np.count_nonzero(members, axis=1)[self._way].sum()) + len(self._way)
         if entries > _MOST_ENTRIES:
             raise ModelError(
-                f"{len(self._way)} ways of chunks into nodes in step {receptions[0].step} make a "
+                f"{len(self._way)} ways of chunks into nodes in step {receptions[0].step} need a "
                 f"linear program of {entries} entries, more than {_MOST_ENTRIES}"
             )
         self._members: IntArray = members
@@ -118,7 +118,7 @@ class SharedStep:
         self.load = 0.0
 
     def _rows_of(self, one: Reception, rows: dict[bytes, int], ways: list[IntArray]) -> IntArray:
-        """``[n]``: the row of each source, where rows not known before are added."""
+        """``[n]``: the row of each source; adds rows that are new."""
         row_of_kind = np.empty(len(one.kinds[0]), dtype=np.int64)
         for i, usable in enumerate(one.kinds[0]):
             own = np.unique(self._way_of_link[one.links[usable]])
@@ -149,7 +149,7 @@ class SharedStep:
         return True
 
     def _program(self) -> GrowingProgram:
-        """Minimises U, the first variable, by simplex, as interior points have failed here."""
+        """Minimises U, the first variable, by simplex: interior points have failed here."""
         program = ProgramRows()
         rounds, shares = program.columns(1, 1.0), program.columns(len(self._way))
         sent = program.rows(len(self._count), self._count, self._count)
@@ -162,13 +162,13 @@ class SharedStep:
         return GrowingProgram.of(program.program(), solver="simplex")
 
     def _load(self, amounts: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """``[B]``: what amounts load one bound of each orbit with."""
+        """``[B]``: the load of these amounts on one bound of each orbit."""
         each_way = np.zeros(len(self._members), dtype=amounts.dtype)
         np.add.at(each_way, self._way, amounts)
         return np.asarray(each_way @ self._members)
 
     def least_rounds(self, each: int) -> int:
-        """What no whole numbers of chunks can beat, for so many chunks of each source."""
+        """A lower bound on the rounds, for `each` whole chunks of each source."""
         return max(1, ceil(self.load * each * (1 - _NOISE)))
 
     def whole(self, each: int, until: Deadline) -> StepChunks:
@@ -198,7 +198,7 @@ class SharedStep:
     def deal(self, chunks: StepChunks, each: int) -> list[IntArray]:
         """``[n, each]`` for each reception: the node that sends each chunk of each source."""
         ends = np.cumsum(self._count) * each
-        ways = np.repeat(self._way, chunks.amounts)  # those of one row follow one another
+        ways = np.repeat(self._way, chunks.amounts)  # ordered by row
         order = np.argsort(np.concatenate(self._rows), kind="stable")
         assert len(ways) == ends[-1]
         taken = np.empty((len(order), each), dtype=np.int64)
@@ -207,7 +207,7 @@ class SharedStep:
         return [self._senders(one, own) for one, own in zip(self.receptions, parts, strict=True)]
 
     def _senders(self, one: Reception, ways: IntArray) -> IntArray:
-        """Of the links of a way each that may be used takes as many chunks."""
+        """Divides the chunks of a way evenly among its usable links."""
         senders = np.empty_like(ways)
         for i, usable in enumerate(one.kinds[0]):
             own = np.flatnonzero(one.kinds[1] == i)
@@ -222,14 +222,14 @@ class SharedStep:
 
 
 def _minimised(program: GrowingProgram, until: Deadline) -> Optimum | None:
-    """An optimum of what has one; None where there is not time enough."""
+    """The optimum of a feasible program; None if time runs out."""
     while (left := until.left()) > 0:
         began = now()
         limit = None if isinf(left) else max(_LEAST_SECONDS, left)
         optimum = program.minimise(limit)
         if optimum is not None:
             return optimum
-        # HiGHS goes by the clock on the wall, which runs on while others have the processor.
+        # HiGHS measures wall time, which runs on while other processes have the processor.
         if limit is None or now() - began < limit / 2:
             raise ModelError("HiGHS found no optimum of a step's linear program")
     return None
@@ -256,7 +256,7 @@ class Reception:
 
     @cached_property
     def kinds(self) -> tuple[BoolArray, IntArray]:
-        """The different rows of `usable`, and ``[n]``, which of them each source has."""
+        """The distinct rows of `usable`, and ``[n]``, the number of each source's row."""
         packed = np.packbits(self.usable, axis=1)
         _, first, kind = np.unique(packed, axis=0, return_index=True, return_inverse=True)
         return self.usable[first], kind.reshape(-1)

@@ -9,10 +9,10 @@ from syncoll.plugins import Option, SeedRecord
 _SEGMENTS = Option("segments", 16, "pieces of a pipeline, at most", low=1, high=4096)
 
 _BY_DEFAULT = ("all_pairs", "ring")
-"""Those whose points others seldom dominate; see benchmarks/seeds.py."""
+"""Classics whose points are seldom dominated; see benchmarks/seeds.py."""
 
 _FIRST_SECONDS = {"all_pairs": 0.6, "ring": 0.05}
-"""How long the first algorithm takes among 64 nodes: all pairs have far more ways to find."""
+"""Seconds until the first algorithm on 64 nodes: all_pairs routes far more sends."""
 
 
 def _record(name: str, summary: str, *options: Option) -> SeedRecord:
@@ -32,24 +32,24 @@ def _record(name: str, summary: str, *options: Option) -> SeedRecord:
 RECORDS = (
     _record(
         "all_pairs",
-        "every node sends its piece straight to each that needs it: one step, most data a link",
+        "every node sends its data directly to each node that needs it: one step, most data a link",
     ),
     _record(
         "binomial",
-        "binomial tree: twice as many nodes have it after each step; broadcast, gather, scatter",
+        "binomial tree: each step doubles the nodes with the data; broadcast, gather, scatter",
     ),
     _record(
         "bruck", "Bruck: step t sends to the node 2^t places before; ceil(log2 P) steps for any P"
     ),
     _record(
         "double_binary_tree",
-        "two binary trees, leaves of one inside the other, each for half: broadcast, allreduce",
+        "two binary trees, leaves of one inner nodes of the other, half the data each",
         _SEGMENTS,
     ),
     _record(
         "halving_doubling",
-        "pairs halve the data as they add it up, then gather it; ranks mapped on a BiGraph",
-        Option("bigraph", "", "SWITCHESxNODES when nodes are numbered switch by switch; else seen"),
+        "pairs exchange halves and reduce them, then gather; ranks mapped on a BiGraph",
+        Option("bigraph", "", "SWITCHESxNODES if nodes are numbered by switch; empty: detect it"),
     ),
     _record(
         "recursive_doubling",
@@ -58,7 +58,7 @@ RECORDS = (
     _record(
         "ring",
         "the best set of Hamiltonian rings, as NCCL uses: least data on every link, P - 1 steps",
-        Option("seconds", 5.0, "for finding rings beyond those that are known", low=0.0),
+        Option("seconds", 5.0, "seconds for finding more rings", low=0.0),
         _SEGMENTS,
     ),
     _record(
@@ -67,7 +67,7 @@ RECORDS = (
         Option(
             "closing",
             "fold",
-            "how a line becomes a ring: fold it, or route its ends to each other",
+            "how a line becomes a ring: fold it, or connect its ends over the line",
             choices=("fold", "route"),
         ),
     ),

@@ -1,4 +1,4 @@
-"""One question to a classic, and how its answers become proposals."""
+"""A request to a classic, and the proposals made from its answers."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from syncoll_classics.routing import Router
 __all__ = ["Ask"]
 
 _MOST_CELLS = 1 << 24
-"""Pairs of chunk and node that a collective may have here."""
+"""Most pairs of chunk and node of a collective."""
 _MOST_SENDS = 1 << 22
-"""Sends that an algorithm may have, and how many are made in a second."""
+"""Most sends of an algorithm, and the number made in a second."""
 _SENDS_PER_SECOND = 1 << 18
 _MOST_CARRIED = 1 << 26
-"""Cells of the table of contributions that an algorithm may have, and how many in a second."""
+"""Most cells of an algorithm's table of contributions, and the number made in a second."""
 _CARRIED_PER_SECOND = 1 << 23
 
 
 @dataclass(frozen=True, eq=False)
 class Ask:
-    """A question to a classic.
+    """A request to a classic.
 
     Args:
-        too_large: collects, in words, the algorithms that were left out for their size.
+        too_large: collects descriptions of the algorithms that were left out for their size.
     """
 
     topology: Topology
@@ -49,7 +49,7 @@ class Ask:
 
     @cached_property
     def router(self) -> Router:
-        """Of this topology."""
+        """The router of this topology."""
         return Router(self.topology, self.deadline)
 
     @cached_property
@@ -61,18 +61,18 @@ class Ask:
 
     @property
     def _most_chunks(self) -> int:
-        """The largest C whose table is worth making."""
+        """The largest C whose table has at most `_MOST_CELLS` cells."""
         each = -(-self.least.num_chunks * self.nodes // self.least.chunks)
         return _MOST_CELLS // each
 
     def _most(self, ever: int, a_second: int) -> int:
-        """How much may be made in the time that is left."""
+        """The largest size that can be made in the remaining time."""
         return int(min(ever, max(0.0, self.deadline.left()) * a_second))
 
     def _leave_out(self, what: str) -> None:
         self.too_large.append(
             f"{self.collective.name} on {self.topology.name} would take {what}, too many "
-            "to be made" + ("" if self.deadline.is_never else " in the time that is left")
+            + ("to construct" if self.deadline.is_never else "for the remaining time")
         )
 
     def segments(self) -> list[int]:
@@ -91,11 +91,11 @@ class Ask:
         segments: int = 1,
         late: bool = False,
     ) -> Iterator[Proposal]:
-        """Proposes a collective that moves data, by disseminations at once.
+        """Proposes algorithms for a collective without sums, by disseminations at once.
 
         Args:
-            ways: each takes the same share; fewer are used where C would be too large.
-            note: how it was made, or a function of the number of ways in use.
+            ways: each takes the same share; fewer are used if C would be too large.
+            note: describes the construction; or a function of the number of ways in use.
             segments: pieces of each share, started one after the other.
             late: see `logical_sends`.
         """
@@ -127,7 +127,7 @@ class Ask:
     def combine(
         self, chunks: int, make: Callable[[int], Carrying], sends: int, steps: int, note: str
     ) -> Iterator[Proposal]:
-        """Proposes a collective that adds up all contributions for all nodes.
+        """Proposes algorithms for an allreduce.
 
         Args:
             chunks: the multiple of the least C that the construction needs.

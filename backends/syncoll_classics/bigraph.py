@@ -1,7 +1,7 @@
 """Rank mapping for halving-doubling on a BiGraph (EFLOPS, HPCA 2020).
 
 A BiGraph has two layers of s switches, every upper one joined to every lower one, and n nodes under
-each.  Every pair of halving-doubling (ranks that differ in one binary digit) gets one node in each
+each.  Every pair of halving-doubling (ranks that differ in one binary digit) has one node in each
 layer, and the n nodes of a switch send over different cables.
 
 Ranks with an even number of ones go to the upper layer, so that each exchange crosses.  Of the log2
@@ -52,7 +52,7 @@ def numbered_bigraph(text: str, nodes: int) -> BiGraph:
 
 
 def recognise_bigraph(topology: Topology) -> BiGraph | None:
-    """The BiGraph that a topology was made from, or whose cables its bounds are; else None."""
+    """The BiGraph of a topology, read off its switches or its bounds; otherwise None."""
     fabric = topology.fabric
     joined = _by_bounds(topology) if fabric is None else _by_switches(fabric)
     if not joined or not all(joined):
@@ -70,11 +70,11 @@ def recognise_bigraph(topology: Topology) -> BiGraph | None:
 
 
 _Joined = dict[frozenset[int], set[frozenset[int]]]
-"""The nodes under each switch, with those under the switches of the other layer."""
+"""The nodes under each switch, with the sets of nodes under the switches of the other layer."""
 
 
 def _by_switches(fabric: Fabric) -> _Joined:
-    """Reads the layers off the links between switches; nothing where others join nodes."""
+    """Reads the layers off the links between switches; empty if nodes have other links."""
     nodes, ends = fabric.num_nodes, fabric.bandwidths
     if any((b, a) not in ends or (a < nodes and b < nodes) for a, b in ends):
         return {}

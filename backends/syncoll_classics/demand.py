@@ -1,6 +1,6 @@
 """The demand of a collective, read off its table.
 
-A classic moves data from one source a chunk, or adds up all contributions for all nodes.
+In a classic every chunk has one source, or is the sum of all contributions for all nodes.
 Constructions depend only on this and on the classes of chunks of equal pre and post.
 """
 
@@ -19,7 +19,7 @@ from syncoll.model.fabric import unreached
 __all__ = ["ClassicDemand", "read_demand", "refusal"]
 
 _MOST_CELLS = 1 << 24
-"""Cells of a table that are worth making to see what a collective asks for."""
+"""Most cells of a table that is made to read the demand of a collective."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,26 +69,26 @@ def read_demand(collective: Collective, nodes: int, chunks: int) -> ClassicDeman
 
 
 def refusal(topology: Topology, collective: Collective, *, adds_up: bool) -> str:
-    """Why no classic fits, in words; else empty.
+    """The reason why no classic fits; empty if one may.
 
-    The topology must be strongly connected.  The collective must have one source a chunk, or, if
-    the construction `adds_up`, add up all contributions for all nodes.
+    The topology must be strongly connected.  Every chunk must have one source or, if the
+    construction `adds_up`, be the sum of all contributions for all nodes.
     """
     nodes = topology.num_nodes
     if nodes < 2:
-        return "one node alone has nobody to send to"
+        return "a collective needs at least two nodes"
     if cut := unreached(topology.links, nodes, range(nodes)):
         return f"no path leads from node {cut[0]} to node {cut[1]}"
     if collective.combining and not adds_up:
         return (
-            f"{collective.name} combines; the search makes it of collectives that move data, "
-            "where it is an inverse or a sequence of such"
+            f"{collective.name} combines; the search composes it of collectives without sums "
+            "if it is an inverse or a sequence of them"
         )
     chunks = collective.least_chunks(nodes, 4 * nodes)
     if chunks is None:
         return f"{collective.name} admits no C up to {4 * nodes} on {nodes} nodes"
     if chunks * nodes * nodes > _MOST_CELLS:
-        return f"the table of {collective.name} on {nodes} nodes is too large to be looked at"
+        return f"the table of {collective.name} on {nodes} nodes is too large"
     try:
         table = collective.tabulate(nodes, chunks)
     except LocatedError as error:
@@ -96,8 +96,8 @@ def refusal(topology: Topology, collective: Collective, *, adds_up: bool) -> str
     if collective.combining:
         if not (table.pre.all() and table.post.all()):
             return (
-                f"{collective.name} is not everybody's contributions for everybody; the search "
-                "makes it of collectives that move data, where it is an inverse of one"
+                f"{collective.name} combines and is not an allreduce; the search makes it of a "
+                "collective without sums if it is the inverse of one"
             )
         return ""
     starts = table.pre.sum(axis=1)
@@ -107,5 +107,5 @@ def refusal(topology: Topology, collective: Collective, *, adds_up: bool) -> str
             f"chunk {chunk} of {collective.name} starts at {int(starts[chunk])} nodes, not at one"
         )
     if not (table.post & ~table.pre).any():
-        return f"{collective.name} asks for nothing to be sent"
+        return f"{collective.name} needs no sends"
     return ""

@@ -1,14 +1,14 @@
-"""Disseminations: for each source a tree with times, along which its chunks reach all nodes.
+"""Disseminations: for each source a timed tree, along which its chunks reach all nodes.
 
-An allgather without useless sends gives every node each chunk once, so it is a tree of timed sends
-for each source.  Cut back to the nodes that need a chunk, the same trees are the classic algorithms
-for other collectives: recursive doubling cut back to one destination a chunk is the alltoall of the
-hypercube, and for one source a binomial tree.
+An allgather without redundant sends gives every node each chunk once, so it is a tree of timed
+sends for each source.  Pruned to the nodes that need a chunk, the same trees are the classic
+algorithms for other collectives: recursive doubling pruned to one destination a chunk is the
+alltoall of the hypercube, and for one source a binomial tree.
 
 A dissemination backwards is a reduction: a send carries the contributions of the sender and of all
 nodes below it.  Halving-doubling is recursive doubling backwards, each chunk towards its owner, and
 then forwards; a pipelined double binary tree sends each piece up and down its tree.  Exchanges of
-partial sums and all-to-all sends of contributions have no such form.
+partial sums and all-to-all sends of contributions are no disseminations.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ __all__ = [
 ]
 
 Carrying = tuple[IntArray, BoolArray]
-"""Logical sends (chunk, source, destination, step), and the contributions that each carries."""
+"""Logical sends (chunk, source, destination, step), and the contributions in each."""
 
 _CHUNKS_A_CHECK = 256
-"""How many chunks are looked up between two looks at the clock."""
+"""Chunks processed between two readings of the clock."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Dissemination:
 
     Args:
         parents: ``[source, node]``, the sender; -1 at the source and at nodes outside the tree.
-        steps: ``[source, node]``, in which step; -1 without a parent.
+        steps: ``[source, node]``, the step of the send; -1 without a parent.
     """
 
     parents: IntArray
@@ -88,14 +88,14 @@ def logical_sends(
     late: bool = False,
     check: Callable[[], None] = lambda: None,
 ) -> IntArray:
-    """The sends of a collective that moves data, as rows (chunk, source, destination, step).
+    """The sends of a collective without sums, as rows (chunk, source, destination, step).
 
-    Chunks of the same pre and post take the ways in turn.
+    Chunks of the same pre and post are assigned to the ways in turn.
 
     Args:
         interval: steps between the starts of successive rounds of chunks; 1 is a pipeline.
         late: delay chunks with short ways so that all arrive in the last step, as in a scatter.
-        check: called now and then; may raise when time is up.
+        check: called regularly; may raise when time is up.
     """
     blocks: list[IntArray] = []
     known: dict[tuple[int, int, bytes], int] = {}
@@ -124,7 +124,7 @@ def logical_sends(
 
 
 def joined(parts: Sequence[Carrying]) -> Carrying:
-    """All of them."""
+    """Concatenates sends and contributions."""
     return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
 
@@ -159,7 +159,7 @@ def exchanged(chunk: int, peers: IntArray) -> Carrying:
 
 
 def one_shot(chunk: int, nodes: int) -> Carrying:
-    """Everybody's own contribution to everybody, in one step."""
+    """Every node sends its contribution to every other node, in one step."""
     sources, destinations = np.nonzero(~np.eye(nodes, dtype=bool))
     columns = [np.full_like(sources, chunk), sources, destinations, np.zeros_like(sources)]
     return np.stack(columns, axis=1), np.eye(nodes, dtype=bool)[sources]

@@ -6,8 +6,8 @@ With ranks 0 … P-1:
   binary digit; log2 P steps.  log2 P rotated orders of the digits keep all dimensions of a
   hypercube busy at once.
 * Swing (De Sensi et al., NSDI 2024), on a ring of 2^k: in step t an even rank exchanges with the
-  rank rho(t) places on, an odd one with the rank rho(t) places back, where rho(t), a third of 1 -
-  (-2)^(t+1), is 1, -1, 3, -5, 11, ….  Messages cross fewer links than in recursive doubling.  On a
+  rank rho(t) places ahead, an odd one with the rank rho(t) places back.  Here rho(t) is a third of
+  1 - (-2)^(t+1): 1, -1, 3, -5, 11, ….  Messages cross fewer links than in recursive doubling.  On a
   torus the steps take the dimensions in turn; 2D such exchanges, each starting with another
   dimension and half of them mirrored, keep all links busy.  The tree of one source, farthest
   partners first, is the Bine tree (De Sensi et al., SC 2025).  Both suit networks where a message
@@ -84,7 +84,7 @@ def doubling_peers(order: Sequence[int], node_of_rank: IntArray | None = None) -
 
 
 def digit_orders(digits: int, *, ascending: bool = True) -> list[list[int]]:
-    """The orders 0, 1, … of the digits (or backwards), and this turned by each number of places."""
+    """The order 0, 1, … of the digits (or the reverse) and its cyclic shifts."""
     plain = list(range(digits)) if ascending else list(range(digits - 1, -1, -1))
     return [plain[turn:] + plain[:turn] for turn in range(digits)]
 
@@ -104,7 +104,7 @@ def bruck(nodes: int, *, mirrored: bool = False) -> Dissemination:
 
 
 def all_pairs(nodes: int) -> Dissemination:
-    """Everybody to everybody in one step."""
+    """Every node sends to every other node, in one step."""
     ranks = np.arange(nodes)
     parents = np.repeat(ranks[:, None], nodes, axis=1)
     steps = np.zeros_like(parents)
@@ -113,7 +113,7 @@ def all_pairs(nodes: int) -> Dissemination:
 
 
 def around(cycle: Sequence[int], forth: int) -> Dissemination:
-    """Round a Hamiltonian cycle: so many nodes are reached forwards, the others backwards."""
+    """Sends along a Hamiltonian cycle: `forth` nodes are reached forwards, the others backwards."""
     order = np.array(cycle)
     place = np.argsort(order)
     ahead = (place[None, :] - place[:, None]) % len(order)
@@ -124,7 +124,7 @@ def around(cycle: Sequence[int], forth: int) -> Dissemination:
 
 
 def binomial(nodes: int) -> Dissemination:
-    """The binomial tree of each root, for what starts there."""
+    """The binomial tree of each root."""
     ranks = np.arange(nodes)
     rank = (ranks[None, :] - ranks[:, None]) % nodes
     lowest = rank & -rank
@@ -135,7 +135,7 @@ def binomial(nodes: int) -> Dissemination:
 
 
 def binomial_gather(nodes: int, root: int) -> Dissemination:
-    """The ways up the binomial tree of one root: from each source only the path there."""
+    """From each source only the path to the root of one binomial tree."""
     parents, steps = np.full((2, nodes, nodes), -1, dtype=np.int64)
     for source in range(nodes):
         rank, node = (source - root) % nodes, source
@@ -149,7 +149,7 @@ def binomial_gather(nodes: int, root: int) -> Dissemination:
 
 
 def in_order_tree(largest: int) -> IntArray:
-    """For each of 0 … n its parent; 0, which stands above the tree of 1 … n, has -1."""
+    """The parent of each of 0 … n; 0, the parent of the tree of 1 … n, has -1."""
     parents = np.full(largest + 1, -1, dtype=np.int64)
     for v in range(1, largest + 1):
         lowest = v & -v
@@ -202,7 +202,7 @@ def _renamed(parents: IntArray, name: IntArray) -> IntArray:
 
 
 def torus_shape(topology: Topology) -> tuple[int, ...]:
-    """The sides of the torus, numbered row by row, that its cables form; else a ring of P."""
+    """The sides of the torus, numbered row by row, that the links form; otherwise a ring of P."""
     nodes, fabric = topology.num_nodes, topology.fabric
     ring = (nodes,)
     if fabric is None:

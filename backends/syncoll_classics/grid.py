@@ -1,9 +1,9 @@
 """Recognition of two-dimensional meshes and tori, and the rings of the 2D-ring algorithms.
 
-In the allgather a chunk goes round its row and then, from each node of the row, round that column;
-or columns first.  In the allreduce (Ying et al., 2018, as the MultiTree paper describes it) every
-row does a ring allreduce, then every column: twice as much data as needed, in few steps.  A quarter
-of the data goes each of the four ways: rows or columns first, and either way round.
+In the allgather a chunk travels round its row and then, from each node of the row, round that
+column; or columns first.  In the allreduce (Ying et al., 2018, as the MultiTree paper describes it)
+every row does a ring allreduce, then every column: twice as much data as needed, in few steps.  A
+quarter of the data goes each of the four ways: rows or columns first, and either way round.
 
 A line is folded to a ring 0, 2, 4, …, 5, 3, 1, whose neighbours are at most two links apart, or
 closed over the whole row, as in the MultiTree paper.
@@ -36,7 +36,7 @@ class Grid:
 
     @property
     def name(self) -> str:
-        """For people: ``4 x 4 torus``."""
+        """The name in notes: ``4 x 4 torus``."""
         rows, columns = self.nodes.shape
         return f"{rows} x {columns} {'torus' if self.closed else 'mesh'}"
 
@@ -53,7 +53,7 @@ def recognise_grid(topology: Topology) -> Grid | None:
 
 
 def _is_side(kind: str, size: int, closed: bool) -> bool:
-    """Whether a factor is a ring, or a line; complete graphs of two and three nodes are, too."""
+    """Whether a factor is a ring or a line, complete graphs of two and three nodes included."""
     if kind == "complete":
         return size == 2 or (closed and size == 3)
     return kind == ("ring" if closed else "line")
@@ -97,7 +97,7 @@ def grid_allreduce(grid: Grid, chunk: int, *, folded: bool) -> Carrying:
     rows_first, forth = _WAYS[chunk % 4]
     parts: list[Carrying] = []
     start = 0
-    # What each node stands for: itself, then its whole row (or column).
+    # The contributions that each node holds: its own, then its whole row's (or column's).
     members = np.eye(grid.nodes.size, dtype=bool)
     for along_rows in (rows_first, not rows_first):
         for cycle in _cycles(grid, along_rows=along_rows, forth=forth, folded=folded):
@@ -111,7 +111,7 @@ def grid_allreduce(grid: Grid, chunk: int, *, folded: bool) -> Carrying:
 def _ring_allreduce(
     chunk: int, cycle: IntArray, members: BoolArray, turn: int, start: int
 ) -> Carrying:
-    """One chunk round one ring twice: added up on the way to its owner, then spread."""
+    """One chunk goes round one ring twice: it is reduced on the way to its owner, then spread."""
     order = np.roll(cycle, -turn - 1)  # the owner comes last
     around = np.roll(order, 1)
     source = np.concatenate([order[:-1], around[:-1]])

@@ -1,8 +1,8 @@
-"""A Hamiltonian cycle, quickly, or the reason why there is none.
+"""Finds a Hamiltonian cycle quickly, or the reason why none exists.
 
 Tries constant strides through the node numbers, cycles of grids, a bounded depth-first search that
-prefers the neighbour with the fewest ways on (Warnsdorff), necessary conditions, and last CP-SAT's
-circuit constraint, which also proves infeasibility.
+prefers the neighbour with the fewest ways on (Warnsdorff) and necessary conditions.  Last comes
+CP-SAT's circuit constraint, which also proves infeasibility.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Cycle = tuple[int, ...]
 _MOST_VISITS = 20_000
 _MOST_STRIDES = 64
 _MOST_LINKS = 20_000
-"""Links up to which CP-SAT is asked."""
+"""Most links of a topology that is given to CP-SAT."""
 
 
 @remembering
 def a_cycle(topology: Topology, seconds: float = 1.0) -> Cycle | str:
-    """A Hamiltonian cycle found in about so many seconds, or in words why there is none."""
+    """A Hamiltonian cycle found in about `seconds`, or the reason why there is no cycle."""
     began = now()
     known = known_cycles(topology)
     if known:
@@ -51,7 +51,7 @@ def a_cycle(topology: Topology, seconds: float = 1.0) -> Cycle | str:
 
 
 def known_cycles(topology: Topology) -> list[Cycle]:
-    """Cycles that need no search: constant strides, and those of grids; none twice."""
+    """Distinct cycles that need no search: constant strides and cycles of grids."""
     nodes, links = topology.num_nodes, topology.link_index
     found: dict[Cycle, None] = {}
     strides = [s for s in range(1, nodes) if gcd(s, nodes) == 1]
@@ -67,7 +67,9 @@ def known_cycles(topology: Topology) -> list[Cycle]:
 
 
 def _grid_cycles(grid: Grid) -> list[list[int]]:
-    """Of a torus two cycles without a common link where they are known; else one, if there is."""
+    """Two cycles of a torus without a common link if a construction is known; otherwise at most
+    one.
+    """
     rows, columns = grid.nodes.shape
     if grid.closed and (pair := _diagonal_pair(grid.nodes)):
         return pair
@@ -82,10 +84,10 @@ def _grid_cycles(grid: Grid) -> list[list[int]]:
 
 
 def _diagonal_pair(nodes: IntArray) -> list[list[int]] | None:
-    """Two cycles that go right or down as the diagonal says, the second where the first does not.
+    """Two cycles without a common link: each diagonal goes right in one and down in the other.
 
-    On an r x c torus, d = gcd(r, c), going right on d1 and down on d2 of the d classes of diagonals
-    (i + j mod d) is one cycle exactly if d1 + d2 = d and gcd(d1, c) = gcd(d2, r) = 1 (Trotter and
+    An r x c torus has d = gcd(r, c) classes of diagonals (i + j mod d).  Going right on d1 and down
+    on d2 of them is one cycle exactly if d1 + d2 = d and gcd(d1, c) = gcd(d2, r) = 1 (Trotter and
     Erdős, 1978).
     """
     rows, columns = nodes.shape
@@ -109,10 +111,10 @@ def _diagonal_pair(nodes: IntArray) -> list[list[int]] | None:
 
 
 def _odd_torus(nodes: IntArray) -> list[int]:
-    """A cycle of a torus with odd sides: all of a row but one link, then a step down.
+    """A cycle of a torus with odd sides: all links of a row but one, then a step down.
 
-    Rows gone through to the right shift the column by one to the left; an excess of as many rows to
-    the left as there are columns closes the cycle.
+    A row passed to the right shifts the column by one to the left, and vice versa.  The cycle
+    closes if the rows passed to the left exceed the others by the number of columns.
     """
     if len(nodes) < nodes.shape[1]:
         nodes = nodes.T
@@ -128,8 +130,8 @@ def _odd_torus(nodes: IntArray) -> list[int]:
 
 
 def _obstacle(topology: Topology) -> str:
-    """A reason in words why there can be no cycle through all nodes; empty if none is seen."""
-    import networkx as nx  # only for machines without an evident cycle
+    """A reason why no cycle can pass all nodes; empty if no obstacle is found."""
+    import networkx as nx  # slow to import, and only needed without an evident cycle
 
     graph = nx.Graph(list(topology.links))
     graph.add_nodes_from(range(topology.num_nodes))
@@ -149,7 +151,7 @@ def _obstacle(topology: Topology) -> str:
 
 
 def _depth_first(topology: Topology, deadline: float) -> Cycle | None:
-    """Backtracking that goes to the neighbour with the fewest ways on, for a bounded time."""
+    """Backtracking, first to the neighbour with the fewest ways on, for a bounded time."""
     onward = [[topology.links[i][1] for i in at] for at in topology.out_links]
     into = [{topology.links[i][0] for i in at} for at in topology.in_links]
     used = [False] * len(onward)
@@ -182,11 +184,11 @@ def _depth_first(topology: Topology, deadline: float) -> Cycle | None:
 def find_circuits(
     topology: Topology, count: int, rounds: int | None, seconds: float, *, paired: bool = False
 ) -> tuple[list[Cycle], bool]:
-    """`count` Hamiltonian cycles that B holds at once, or none, and whether that is proved.
+    """`count` Hamiltonian cycles within the bounds B, or none, and whether that is proved.
 
     Args:
         rounds: of a step in which each cycle carries a chunk; None for no bound.
-        paired: whether each cycle comes with its reverse; `count` is then that of the pairs.
+        paired: whether each cycle comes with its reverse; `count` is then the number of pairs.
     """
     from ortools.sat.python import cp_model  # which takes half a second to load
 
@@ -200,7 +202,7 @@ def find_circuits(
             if paired:
                 used += [arcs[b, a] for arcs in literals for a, b in bound.links]
             model.add(sum(used) <= bound.capacity(rounds))
-    # Of cycles that could change places only one order is left: by where they go from node 0.
+    # Symmetry breaking: cycles are ordered by their links from node 0.
     first = [topology.links[i] for i in topology.out_links[0]]
     for one, two in pairwise(literals):
         ranks = [sum(b * arcs[a, b] for a, b in first) for arcs in (one, two)]

@@ -1,9 +1,9 @@
-"""The best set of rings: as many Hamiltonian cycles a round as the capacities hold.
+"""The best set of rings: the most Hamiltonian cycles a round within the capacities.
 
 Each ring carries one chunk over each of its links in a step; K rings that fit in steps of r rounds
-move K / r chunks a round, at most `rings_bound`.  Rings from a pool of known cycles come first,
-repeatedly while they fit; then cycles are added where room is left; then CP-SAT looks for better
-sets, the best ratio first.
+move K / r chunks a round, at most `rings_bound`.  First rings from a pool of known cycles are added
+repeatedly while they fit; then new cycles are added in the remaining capacity; then CP-SAT looks
+for better sets, the best ratio first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["RingSet", "pack_rings", "rings_bound"]
 
 _MOST_RINGS = 16
 _MOST_ROUNDS = 4
-"""Rounds a step that are tried beyond what one ring needs."""
+"""Rounds a step tried beyond the need of one ring."""
 _MOST_LITERALS = 40_000
 _LEAST_SECONDS = 0.05
 
@@ -45,12 +45,12 @@ class RingSet:
 
     @property
     def ratio(self) -> Fraction:
-        """Chunks a round over each place of the rings."""
+        """Rings a round."""
         return Fraction(len(self.rings), self.rounds)
 
     @property
     def pairs(self) -> list[tuple[Cycle, Cycle]]:
-        """Rings with their reverses, as many as there are."""
+        """The rings whose reverse is in the set, with it."""
         left = Counter(self.rings)
         found: list[tuple[Cycle, Cycle]] = []
         for ring in self.rings:
@@ -94,9 +94,9 @@ def pack_rings(topology: Topology, seconds: float) -> tuple[RingSet, ...]:
 def _priced(
     topology: Topology, rounds: int, most: int, found: RingSet | None, deadline: float
 ) -> RingSet | None:
-    """A set with more rings than the one that was found, pairs if possible; else that one."""
+    """A set with more rings than `found`, pairs if possible; otherwise `found`."""
     most = min(_MOST_RINGS, most)
-    # The solver gets its share of the time.
+    # The solver gets the rest of the time.
     until = now() + max(0.0, deadline - now()) / 4
     for paired in (True, False):
         if paired and not _two_way(topology):
@@ -114,7 +114,7 @@ def _two_way(topology: Topology) -> bool:
 def _searched(
     topology: Topology, rounds: int, bound: Fraction, least: Fraction, deadline: float
 ) -> RingSet | None:
-    """A set with more than `least` rings a round, the more the better; None if none is found."""
+    """A set with more than `least` rings a round, by search; None if the search finds none."""
     most = min(_MOST_RINGS, int(bound * rounds))
     two_way = _two_way(topology)
     for count in range(most, int(least * rounds), -1):
@@ -134,7 +134,7 @@ def _searched(
 
 
 def _filled(topology: Topology, pool: list[Cycle], rounds: int) -> RingSet | None:
-    """Cycles of the pool, each in turn, while they fit in a step of so many rounds."""
+    """Cycles of the pool, each in turn, while they fit in a step of `rounds` rounds."""
     room, rings = RoomForRings(topology, rounds), list[Cycle]()
     while len(rings) < _MOST_RINGS:
         fitting = [ring for ring in pool if room.take([ring])]
@@ -146,7 +146,7 @@ def _filled(topology: Topology, pool: list[Cycle], rounds: int) -> RingSet | Non
 
 
 def _rounds(topology: Topology, ring: Cycle) -> int:
-    """The least number of rounds of a step in which the ring carries a chunk everywhere."""
+    """The fewest rounds of a step in which the ring carries a chunk over each of its links."""
     load = set(_links(ring))
     return max(
         -(-sum(link in load for link in bound.links) // bound.chunks_per_round)
@@ -159,11 +159,11 @@ def _links(ring: Cycle) -> list[tuple[int, int]]:
 
 
 def rings_bound(topology: Topology) -> Fraction:
-    """No set of rings has more of them a round.
+    """An upper bound on the rings a round of any set.
 
     Every cycle leaves any group of nodes, so K cycles put at least K chunks on its outgoing links,
-    and link sets of B that cover these must have room.  A link set that contains all links out of k
-    groups gets at least k K chunks.  The groups are single nodes, all but one, and, for each
+    and the bounds that cover these links must carry them.  A bound over all links out of k groups
+    gets at least k K chunks.  The groups are single nodes, all nodes but one, and, for each
     bandwidth, the components of links of at least that bandwidth.
     """
     ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)

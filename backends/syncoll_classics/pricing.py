@@ -1,9 +1,9 @@
-"""Rings one after the other, each where the ones before have left most room.
+"""Adds rings one after the other, each where most capacity is left.
 
-A link's price is the sum, over its link sets, of a chunk's share of the room left; a link of a full
-set cannot be used.  The cheapest tour is the next ring: a nearest-neighbour tour, improved by
-moving segments of up to three nodes, either way round.  On dense networks this finds good cycles of
-a hundred nodes in milliseconds, where a solver would have tens of thousands of literals.
+A link's price is the sum, over its bounds, of a chunk's share of the remaining capacity; a link of
+a full bound cannot be used.  The cheapest tour is the next ring: a nearest-neighbour tour, improved
+by moving segments of up to three nodes, either way round.  On dense networks this finds good cycles
+of a hundred nodes in milliseconds, where a solver would have tens of thousands of literals.
 Randomised restarts use the remaining time.
 """
 
@@ -20,7 +20,7 @@ __all__ = ["RoomForRings", "cheap_tour", "priced_rings"]
 
 _MOST_NODES = 128
 _LEAST_DEGREE = 4
-"""Links out of a node, on average, below which tours at random find too few cycles."""
+"""With fewer links a node, on average, random tours find too few cycles."""
 _GUESSES = 8
 _LONGEST_SEGMENT = 3
 
@@ -28,7 +28,7 @@ _LONGEST_SEGMENT = 3
 def priced_rings(
     topology: Topology, rounds: int, most: int, deadline: float, *, paired: bool
 ) -> list[Cycle]:
-    """Rings, at most so many, that fit together into steps of so many rounds.
+    """Up to `most` rings that fit together into steps of `rounds` rounds.
 
     Args:
         deadline: a time of `syncoll.clock.now`.
@@ -60,7 +60,7 @@ def priced_rings(
 
 
 class RoomForRings:
-    """What the link sets have room for yet."""
+    """The remaining capacities of the bounds."""
 
     def __init__(self, topology: Topology, rounds: int) -> None:
         self._topology = topology
@@ -74,11 +74,11 @@ class RoomForRings:
         self.empty()
 
     def empty(self) -> None:
-        """Nothing is on the links."""
+        """Takes all rings off the links."""
         self._left = self._capacity.copy()
 
     def prices(self, chunks: int) -> FloatArray:
-        """``[source, destination]``: what so many chunks cost; infinite where they do not fit."""
+        """``[source, destination]``: the price of these chunks; infinite if they do not fit."""
         share = np.full(len(self._left), np.inf)
         np.divide(chunks, self._left, out=share, where=self._left >= 1)
         price = np.bincount(self._links, share[self._sets], len(self._ends))
@@ -87,7 +87,7 @@ class RoomForRings:
         return table
 
     def take(self, rings: list[Cycle]) -> bool:
-        """Puts rings on the links, all or none; whether they fit."""
+        """Puts all rings on the links if they fit; returns whether they do."""
         index = self._topology.link_index
         load = np.zeros(len(self._ends), dtype=np.int64)
         for ring in rings:
@@ -106,12 +106,12 @@ def cheap_tour(prices: FloatArray, random: np.random.Generator, deadline: float)
     Args:
         prices: ``[source, destination]``, of at least 0; infinite for missing links.
         random: decides ties and the start.
-        deadline: a time of `syncoll.clock.now`, past which the tour is taken as it is.
+        deadline: a time of `syncoll.clock.now`, past which the tour is not improved further.
     """
     finite = prices[np.isfinite(prices)]
     if not len(finite):
         return None
-    # A missing link costs more than any tour without one, so that improving gets rid of it.
+    # A missing link costs more than any tour without one, so the moves remove it.
     missing = (float(finite.max()) + 1.0) * (len(prices) + 1)
     table = np.where(np.isfinite(prices), prices, missing)
     np.fill_diagonal(table, missing)
@@ -123,7 +123,7 @@ def cheap_tour(prices: FloatArray, random: np.random.Generator, deadline: float)
 
 
 def _greedy(table: FloatArray, random: np.random.Generator) -> IntArray:
-    """From a node on, always to the cheapest one that is left."""
+    """A nearest-neighbour tour."""
     count = len(table)
     order = np.empty(count, dtype=np.int64)
     left = np.ones(count, dtype=bool)
@@ -154,7 +154,7 @@ def _moved(table: FloatArray, order: IntArray, deadline: float) -> IntArray:
 
 
 def _reinserted(table: FloatArray, order: IntArray, length: int) -> IntArray | None:
-    """The tour with its first nodes put where they add least; None if they are there already."""
+    """Moves the first nodes to the cheapest place; None if they are there already."""
     segment, rest = order[:length], order[length:]
     first, last = segment[0], segment[-1]
     saved = table[rest[-1], first] + table[last, rest[0]] - table[rest[-1], rest[0]]

@@ -1,10 +1,10 @@
-"""From logical sends to an algorithm: sends between nodes without a link are routed.
+"""Makes an algorithm of logical sends by routing sends between nodes without a link.
 
 A logical step with a pair h links apart becomes h steps, store and forward.  Each send takes the
-shortest path and start that add least to the sum of the fourth powers of the loads of link sets, a
-convex measure; distant pairs choose first.  Steps with very many sends look one link ahead only,
-and try the first and the last start.  A chunk that passes a node stays there, so repeated
-deliveries are dropped.  Each step has the rounds of its most loaded link set.
+shortest path and the start that add least to the sum of the fourth powers of the bounds' loads;
+distant pairs choose first.  Steps with very many sends look one link ahead only, and try the first
+and the last start.  A chunk that passes a node stays there, so repeated deliveries are dropped.
+Each step has the rounds of its most loaded bound.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from syncoll_classics.demand import ClassicDemand
 __all__ = ["Router"]
 
 _MOST_TRIED = 1 << 17
-"""Links on the paths of all starts of a step's sends, beyond which they look less far ahead."""
+"""Most links on the candidate paths of a step's sends; with more, sends look one link ahead."""
 _SENDS_A_CHECK = 64
-"""How many sends are routed between two looks at the clock."""
+"""Sends routed between two readings of the clock."""
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a logical send ended up: its links and the step of the first."""
+    """The route of a logical send: its links and the step of the first."""
 
     row: int
     first: int
@@ -48,7 +48,8 @@ class Router:
     def algorithm(
         self, demand: ClassicDemand, logical: IntArray, carried: BoolArray | None = None
     ) -> Algorithm:
-        """The algorithm of logical sends, with contributions where a collective combines.
+        """The algorithm of logical sends; `carried` are the contributions if the collective
+        combines.
 
         Raises:
             OutOfTimeError: past the deadline.
@@ -94,7 +95,7 @@ class Router:
     def _one_step(
         self, logical: IntArray, rows: IntArray, distances: IntArray, begins: int
     ) -> list[_Place]:
-        """The ways of the sends of one logical step, farthest first."""
+        """Routes the sends of one logical step, farthest first."""
         longest = int(distances[rows[0]])
         away_of = distances[rows]
         hasty = int(((longest - away_of + 1) * away_of).sum()) > _MOST_TRIED
@@ -134,7 +135,7 @@ class Router:
         return reached[destination]
 
     def _added(self, link: int, loads: list[float]) -> float:
-        """What a send over this link adds to the measure of a step's loads."""
+        """The increase of a step's cost by a send over this link."""
         total = 0.0
         for bound in self._bounds[link]:
             load = loads[bound]
@@ -142,7 +143,7 @@ class Router:
         return total
 
     def _next(self, node: int, destination: int) -> list[tuple[int, int]]:
-        """The links by which shortest paths go on, each with the node to which it leads."""
+        """The next links on shortest paths, each with its head."""
         key = (node, destination)
         if key not in self._onward:
             distances, links = self._topology.distances, self._topology.links
@@ -156,7 +157,7 @@ class Router:
 
 
 def _first_deliveries(sends: IntArray, carried: BoolArray) -> tuple[IntArray, BoolArray]:
-    """Drops sends of a partial result to a node that got the same one before."""
+    """Drops sends of a partial result to a node that received it before."""
     packed = np.packbits(carried, axis=1)
     seen: set[tuple[int, int, bytes]] = set()
     kept = []

@@ -1,7 +1,6 @@
 """The classics as seeds: requirements and proposals.
 
-Proposals come in the order of the textbook: the plain form first, then those that use more links or
-shorter pipelines.
+The plain form of an algorithm is proposed first, then forms with more links or shorter pipelines.
 """
 
 from __future__ import annotations
@@ -47,9 +46,9 @@ class ClassicSeed:
     """A classic.
 
     Args:
-        plan: the proposals for a question that `refuses` accepts.
-        refuses: why the construction does not fit, in words; else empty.
-        adds_up: whether it has a form for adding up all contributions.
+        plan: the proposals for a request that `refuses` accepts.
+        refuses: the reason why the construction does not fit; empty if it does.
+        adds_up: whether it has a form for allreduce.
     """
 
     plan: Callable[[Ask], Iterator[Proposal]]
@@ -57,7 +56,7 @@ class ClassicSeed:
     adds_up: bool = False
 
     def fits(self, topology: Topology, collective: Collective) -> Answer:
-        """Whether it has an idea for this, or why not."""
+        """Whether the construction fits, or why not."""
         reason = refusal(topology, collective, adds_up=self.adds_up)
         if not reason:
             reason = self.refuses(Ask(topology, collective, SeedLimits(), {}, NEVER))
@@ -73,7 +72,7 @@ class ClassicSeed:
         """See `syncoll.plugins.Seed`.
 
         Raises:
-            UsageError: when, without a limit of time, all that it could propose is too large.
+            UsageError: if every algorithm is too large and time is not limited.
         """
         deadline = limits.deadline()
         if not self.fits(topology, collective).ok:
@@ -95,7 +94,7 @@ class ClassicSeed:
 def _ring(ask: Ask) -> Iterator[Proposal]:
     seconds = float(ask.options["seconds"])
     if ask.deadline.seconds is not None:
-        # Rounded, so that what was found for one collective is found again for the next.
+        # Rounded, so that the same rings are remembered for the next collective.
         seconds = min(seconds, round(ask.deadline.seconds / 3, 1))
     for found in pack_rings(ask.topology, seconds):
         yield from _on_rings(ask, found)
@@ -103,7 +102,7 @@ def _ring(ask: Ask) -> Iterator[Proposal]:
 
 def _on_rings(ask: Ask, found: RingSet) -> Iterator[Proposal]:
     rooted = ask.least.one_source is not None
-    best = "; no set has more a round" if found.proved else ""
+    best = "; no ring set has more rings a round" if found.proved else ""
     ways = [exchanges.around(ring, ask.nodes - 1) for ring in found.rings]
     pairs = found.pairs if ask.nodes > 2 else []
     forth = [exchanges.around(ring, ask.nodes // 2) for ring, _ in pairs]
@@ -140,7 +139,7 @@ def _recursive_doubling(ask: Ask) -> Iterator[Proposal]:
 
 
 def _exchanged(ask: Ask, peers: list[IntArray], words: str) -> Iterator[Proposal]:
-    """Exchanges of all data, or of partial sums, the data dealt out to each of several orders."""
+    """Exchanges of all data, or of partial sums; each order takes a share of the data."""
     if not ask.collective.combining:
         yield from ask.spread([exchanges.exchange(one) for one in peers], words)
         return
@@ -156,7 +155,7 @@ def _exchanged(ask: Ask, peers: list[IntArray], words: str) -> Iterator[Proposal
 def _halved(
     ask: Ask, trees: list[Dissemination], owners: IntArray, words: str
 ) -> Iterator[Proposal]:
-    """The same by halving sums, each chunk towards its owner, and then doubling."""
+    """An allreduce by recursive halving, each chunk towards its owner, then doubling."""
     if not ask.collective.combining:
         yield from ask.spread(trees, words)
         return
@@ -208,7 +207,7 @@ def _halving_doubling(ask: Ask) -> Iterator[Proposal]:
 
 def _no_power_of_two(ask: Ask) -> str:
     nodes = ask.nodes
-    return f"every exchange needs P a power of two; it is {nodes}" if nodes & (nodes - 1) else ""
+    return f"P must be a power of two; it is {nodes}" if nodes & (nodes - 1) else ""
 
 
 def _bruck(ask: Ask) -> Iterator[Proposal]:
@@ -225,7 +224,7 @@ def _all_pairs(ask: Ask) -> Iterator[Proposal]:
             lambda chunk: one_shot(chunk, ask.nodes),
             ask.nodes**2,
             1,
-            "everybody's contribution to everybody",
+            "every node's contribution to every node",
         )
     else:
         yield from ask.spread([exchanges.all_pairs(ask.nodes)], "directly")

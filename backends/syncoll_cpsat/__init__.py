@@ -1,6 +1,6 @@
 """CP-SAT, the constraint solver of OR-Tools: the default backend, needs no licence.
 
-It takes every kind of constraint as it is, so nothing is lowered for it.
+It takes every kind of constraint, so no lowering is needed.
 """
 
 from syncoll.formula import Feature
@@ -14,10 +14,10 @@ RECORD = BackendRecord(
     installed=lambda: installed_distribution("ortools", "ortools"),
     options=(
         Option("presolve", True, "simplify the formula before the search"),
-        Option("probing", 0, "effort of probing single variables in presolve", low=0, high=3),
+        Option("probing", 0, "effort of probing variables in presolve", low=0, high=3),
         Option("symmetry", 2, "effort of finding and using symmetries", low=0, high=4),
-        Option("linearization", 1, "how much of the formula the linear relaxation sees", 0, 2),
-        Option("hints", True, "start near the best algorithm that is known for the same chunks"),
+        Option("linearization", 1, "how much of the formula is in the linear relaxation", 0, 2),
+        Option("hints", True, "start near the best known algorithm for the same chunks"),
         Option("log", False, "let the solver write its log to standard error"),
     ),
     should_run=up_to(

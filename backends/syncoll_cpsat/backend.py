@@ -3,10 +3,10 @@
 The protocol buffer is filled directly: one `extend` a row, no expression objects.  Clauses become
 ``bool_or`` with the enforcer as one more literal.  Cardinality and linear rows go through one
 sparse matrix; a row that only counts literals becomes ``at_most_one``, ``exactly_one`` or a clause
-where it is one, and ``linear`` with the enforcer otherwise.
+if possible, and ``linear`` with the enforcer otherwise.
 
-CP-SAT is driven through the module that `cp_model` is built on: `cp_model` itself imports pandas,
-which takes longer than most questions do.
+The module below `cp_model` is used directly: `cp_model` imports pandas, which takes longer than
+most solves.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ STATUS = {
 _INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
 _NO_MEMORY_LIMIT_MB = 1 << 40
 _SHARE_OF_MEMORY = 0.5
-"""Near its limit CP-SAT stops by itself, before its process is that large."""
+"""CP-SAT gets this share as its own limit, to stop before its process is too large."""
 
 
 class CpSatBackend:
@@ -140,8 +140,8 @@ def _add_linear_rows(formula: Formula, add_row: Any) -> None:
     starts, columns = matrix.starts, matrix.columns
     lengths = np.diff(starts)
 
-    # A row that counts literals: all coefficients 1 or -1 and only Booleans.  With the negated
-    # ones as literals it counts `negations` more.
+    # A row counts literals if all coefficients are 1 or -1 and all variables Booleans.  With
+    # negative ones as negated literals both bounds grow by `negations`.
     plain = (np.abs(matrix.coefficients) == 1) & (columns < formula.num_booleans)
     negations = row_sums(matrix.coefficients == -1, starts)
     counts = (enforcers == 0) & (lengths > 0) & (row_sums(plain, starts) == lengths)
@@ -164,7 +164,7 @@ def _add_linear_rows(formula: Formula, add_row: Any) -> None:
     for i, (enforcer, is_count, least, most, length) in enumerate(rows):
         a, b = places[i], places[i + 1]
         if lows[i] > highs[i] or not length:
-            if not lows[i] <= 0 <= highs[i] or lows[i] > highs[i]:  # nothing fulfils it
+            if not lows[i] <= 0 <= highs[i] or lows[i] > highs[i]:  # cannot be satisfied
                 add_row().bool_or.literals.extend([_reference(-enforcer)] if enforcer else [])
         elif is_count and least <= 1 and most == 1:
             row = add_row()
@@ -189,7 +189,7 @@ def _set_parameters(
         parameters.max_time_in_seconds = left
     if limits.work is not None:
         parameters.max_deterministic_time = limits.work * TICKS_PER_UNIT
-    # Its own default, 10 GB, would stop large runs that nobody limited.
+    # The default, 10 GB, would stop large runs without a limit.
     memory = limits.memory_bytes
     parameters.max_memory_in_mb = _NO_MEMORY_LIMIT_MB if memory is None else max(1, memory >> 20)
     parameters.num_workers = max(1, limits.threads)
@@ -204,8 +204,8 @@ def _set_parameters(
 
 
 def _reason(limits: Limits, left: float | None, spent: float, work: float) -> StopReason:
-    # CP-SAT says only UNKNOWN.  It stops a little before its time is over: a tenth of it where that
-    # is long, and where it is short as much as a phase of its presolve takes.
+    # CP-SAT reports only UNKNOWN.  It stops before its time is over: by up to a tenth of a long
+    # limit, or by a phase of its presolve if the limit is short.
     if left is not None and spent >= min(0.9 * left, left - 0.1):
         return StopReason.TIME_LIMIT
     if limits.work is not None and work >= 0.9 * limits.work:
@@ -216,7 +216,7 @@ def _reason(limits: Limits, left: float | None, spent: float, work: float) -> St
 
 
 def _peak_bytes() -> float:
-    """The most memory that this process had; infinite where the system does not tell."""
+    """Peak memory of this process; infinite if the system does not report it."""
     if sys.platform == "win32":
         return math.inf
     import resource

@@ -9,7 +9,7 @@ Fabrics", in exact arithmetic, fast enough for a thousand GPUs.
            --remove_switches--> direct links with paths --Packer--> Forest
            --verify_forest--> ForestPlan
 
-The plugin offers forests to ``syncoll forest``, and their algorithms as a seed.
+The plugin packs forests for ``syncoll forest``, and proposes their algorithms as a seed.
 """
 
 from syncoll.plugins import Option, SeedRecord, installed_distribution
@@ -18,9 +18,7 @@ RECORD = SeedRecord(
     name="forestcoll",
     summary="ForestColl: spanning trees of provably optimal throughput, pipelined",
     load="syncoll_forestcoll.seed:ForestSeed",
-    options=(
-        Option("k", 0, "trees for each root; 0: several numbers up to the optimal one", low=0),
-    ),
+    options=(Option("k", 0, "trees for each root; 0: several k up to the optimal one", low=0),),
     installed=lambda: installed_distribution("ortools", "ortools"),
     fits="syncoll_forestcoll.seed:fits",
     forest="syncoll_forestcoll.packer:FabricPacker",

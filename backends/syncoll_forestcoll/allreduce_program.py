@@ -2,18 +2,19 @@
 
 An allreduce may aggregate a different share of the data at each node, and divide each link's
 bandwidth between reduction and broadcast.  The paper's linear program has one flow for each compute
-node and direction, P copies of every link.  Here the same optimum is found by cuts: maximise ``sum
-x`` where, for every set S that misses a compute node, the broadcast bandwidth leaving S is at least
-``x(S)``, and the same for the reduction on the turned network; a maximum flow finds violated cuts.
+node and direction, P copies of every link.  Here cuts give the same optimum: maximise ``sum x``
+such that, for every set S that misses a compute node, the broadcast bandwidth leaving S is at least
+``x(S)``.  The same holds for the reduction on the reversed network.  A maximum flow finds violated
+cuts.
 
-Where switches copy nothing, each direction's bandwidth at a switch has to balance (the paper adds a
-flow for every pair of nodes instead), which suffices by edge splitting.  A switch that copies needs
-no balance in the broadcast, nor one that adds up in the reduction.  Trees branch at such a switch
-and have to reach it, so for the lower bound cuts around it count as well; a switch too narrow for
-that is treated like the others.
+At a switch that copies nothing, each direction's bandwidth has to balance (the paper adds a flow
+for every pair of nodes instead), which suffices by edge splitting.  A switch that copies needs no
+balance in the broadcast, and one that reduces needs none in the reduction.  Trees branch at such a
+switch and have to reach it, so the lower bound has the cuts around it as well; a switch too narrow
+for that is treated like the others.
 
-HiGHS computes with floats and is not trusted: its solution, rounded to rationals and checked by
-exact maximum flows, is a *lower* bound on the optimum; its dual, rounded to a combination of cuts
+HiGHS computes with floats and is not trusted.  Its solution, rounded to rationals and checked by
+exact maximum flows, is a *lower* bound on the optimum.  Its dual, rounded to a combination of cuts
 and checked by exact arithmetic, is the *upper* bound.
 """
 
@@ -39,7 +40,7 @@ _DENOMINATOR = 10**4
 Cut = frozenset[int]
 Direction = Literal["broadcast", "reduce"]
 _Junctions = dict[Direction, tuple[int, ...]]
-"""In each direction the switches where trees may branch."""
+"""For each direction the switches where trees may branch."""
 
 _DIRECTIONS: tuple[Direction, ...] = ("broadcast", "reduce")
 
@@ -50,11 +51,12 @@ class AllreduceBounds:
 
     Args:
         at_least: an allreduce throughput that some shares reach, checked by exact flows.
-        at_most: one that nothing exceeds, checked by exact arithmetic.
-        shares: data that each node aggregates in a unit of time, `at_least` in sum.
-        bandwidths: of each link for broadcasts, and for reductions, that these shares need.
-        junctions: in each direction the switches where trees may branch then.
-        cuts: of broadcast and reduction that carry the upper bound, with their multipliers.
+        at_most: an upper bound on it, checked by exact arithmetic.
+        shares: data that each node aggregates in a unit of time; the sum is `at_least`.
+        bandwidths: the bandwidth of each link that these shares need for broadcasts, and for
+            reductions.
+        junctions: for each direction the switches where trees branch with these shares.
+        cuts: cuts of broadcast and reduction that prove the upper bound, with their multipliers.
     """
 
     at_least: Fraction
@@ -92,7 +94,7 @@ def allreduce_bounds(fabric: Fabric) -> AllreduceBounds:
 
 
 def _in_use(fabric: Fabric) -> _Junctions:
-    """The switches that copy or add up between nodes."""
+    """The switches that copy or reduce between nodes."""
     between = fabric.reached_from(0) & fabric.reached_from(0, against=True)
     able = {"broadcast": fabric.multicast, "reduce": fabric.reduce}
     return {
@@ -116,7 +118,7 @@ class _Program:
             for direction in _DIRECTIONS
             if w not in junctions[direction] and any(w in ends for ends in self.links)
         ]
-        # Reduction flows against the links: in the turned network it leaves a set from its tails.
+        # Reduction flows on the reversed network.
         self.ends = {"broadcast": self.links, "reduce": [(v, u) for u, v in self.links]}
         self.rows: list[tuple[dict[int, int], float, float]] = []
         for i, b in enumerate(self.bandwidth):
@@ -137,7 +139,7 @@ class _Program:
         return self.nodes + link + (self.size if direction == "reduce" else 0)
 
     def _crossing(self, direction: Direction, cut: Cut) -> list[int]:
-        """The links that leave a set, in the direction's own sense."""
+        """The links that leave a set, in the sense of the direction."""
         return [i for i, (u, v) in enumerate(self.ends[direction]) if u in cut and v not in cut]
 
     def _add_cut(self, direction: Direction, cut: Cut) -> None:
@@ -147,7 +149,7 @@ class _Program:
         self.cuts.append((direction, cut))
 
     def solve(self) -> Optimum:
-        """Adds violated cuts until none is left beyond rounding."""
+        """Solves the program; adds violated cuts until none is violated beyond rounding."""
         costs = np.zeros(self.nodes + 2 * self.size)
         costs[: self.nodes] = -1
         program, known = GrowingProgram(costs), 0
@@ -171,7 +173,7 @@ class _Program:
     def _rounded(
         self, solution: Optimum, direction: Direction
     ) -> tuple[list[Fraction], list[Fraction]]:
-        """Capacities and shares as near rationals, in units of the widest link."""
+        """Capacities and shares, rounded to rationals, in units of the widest link."""
         columns = [
             max(Fraction(0), Fraction(float(x)).limit_denominator(_DENOMINATOR))
             for x in solution.columns
@@ -187,7 +189,7 @@ class _Program:
         *,
         strict: bool,
     ) -> list[Cut]:
-        """Cuts that the shares cannot leave; small shortfalls count only when strict."""
+        """Cuts too narrow for the shares; small shortfalls count only if `strict`."""
         flow, total = self._flow(direction, capacities, shares, strict=strict)
         source, junctions = self.fabric.num_vertices, self.junctions[direction]
         found = []
@@ -198,7 +200,7 @@ class _Program:
         return found
 
     def wide(self, solution: Optimum) -> _Junctions:
-        """The junctions that all shares could reach over all links."""
+        """The junctions that all shares can reach with all links' full bandwidth."""
         found: _Junctions = {}
         for direction in _DIRECTIONS:
             capacities = [b / self.widest for b in self.bandwidth]
@@ -219,7 +221,7 @@ class _Program:
         *,
         strict: bool,
     ) -> tuple[FlowNetwork, int]:
-        """Flows from a source behind all vertices that feeds nodes their shares; their sum."""
+        """A flow network whose source supplies each node's share, and the sum of shares."""
         unit = lcm(*(c.denominator for c in capacities), *(x.denominator for x in shares))
         if not strict:
             unit = min(unit, 10**12)
@@ -237,7 +239,7 @@ class _Program:
     def lower_bound(
         self, solution: Optimum
     ) -> tuple[tuple[Fraction, ...], dict[Direction, list[Fraction]]]:
-        """Shares that exact flows confirm, scaled down until they do, and their bandwidths."""
+        """Shares, scaled down until exact flows confirm them, and their bandwidths."""
         parts: dict[Direction, list[Fraction]] = {}
         for direction in _DIRECTIONS:
             capacities, shares = self._rounded(solution, direction)
@@ -261,7 +263,7 @@ class _Program:
         return tuple(x * self.widest for x in shares), bandwidths
 
     def _balanced(self, direction: Direction, capacities: Sequence[Fraction]) -> list[Fraction]:
-        """Cuts capacities, rounded from floats, down until switches balance exactly."""
+        """Reduces capacities, rounded from floats, until switches balance exactly."""
         switches = [w for w, one in self.balanced if one == direction]
         if not switches:
             return list(capacities)
@@ -287,9 +289,9 @@ class _Program:
     ) -> tuple[tuple[tuple[Direction, Cut, Fraction], ...], Fraction]:
         """A bound from nonnegative multipliers of the cuts and free prices of the switches.
 
-        Summing the rows gives ``sum x <= sum of bandwidth * price`` when each node's multipliers
-        sum to at least 1 and each link's price covers, in either direction, its cuts plus the
-        difference of its ends' switch prices.
+        Each node's multipliers sum to at least 1, and each link's price covers, in either
+        direction, its cuts plus the difference of its ends' switch prices.  Then summing the rows
+        gives ``sum x <= sum of bandwidth * price``.
         """
         duals = [Fraction(float(d)).limit_denominator(_DENOMINATOR) for d in solution.row_duals]
         first = self.size + len(self.balanced)

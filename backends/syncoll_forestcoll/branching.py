@@ -1,17 +1,17 @@
 """The copying switches at which trees branch.
 
-A switch that copies is, to trees, a compute node without data: it stays when other switches are
-removed, and trees that span it can be packed as soon as every cut around it carries them (Edmonds).
-That costs nothing where all data can reach the switch at the optimal throughput.
+For trees a switch that copies is a compute node without data: it stays when other switches are
+removed, and trees that span it can be packed if every cut around it carries them (Edmonds).  This
+costs nothing if all data can reach the switch at the optimal throughput.
 
-Elsewhere a cut with only such switches behind it is no bound of the problem.  A switch that
+Otherwise a cut with only such switches behind it does not bound the problem.  A switch that
 receives as much as it sends is then treated like the others: edge splitting keeps the bandwidth of
-compute nodes.  For an unbalanced one the faster of two ways is taken; neither need attain the bound
-of the cut, with which the forest is compared.
+compute nodes.  For an unbalanced switch the faster of two ways is taken; neither need attain the
+bound of the cut, with which the forest is compared.
 
-* It has to be reached all the same.
-* Its excess bandwidth in or out is left out, as long as its neighbours need no balance of their
-  own.  The trees may be faster on the network as it is.
+* Trees reach it nevertheless.
+* Its excess bandwidth in or out is removed, unless a neighbour would lose its balance.  The trees
+  may be faster on the original network.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Branching:
 
 
 def branching(fabric: Fabric, optimum: Bottleneck) -> Branching:
-    """The junctions of trees that lead away from their roots, given the bound of the cuts.
+    """The junctions of trees that lead away from their roots; `optimum` is the bound of the cuts.
 
     Raises:
         ModelError: if a switch that copies nothing receives more than it sends, or less.
@@ -75,11 +75,11 @@ def branching(fabric: Fabric, optimum: Bottleneck) -> Branching:
 
 
 def with_direct_copies(fabric: Fabric) -> Fabric:
-    """The network in which only switches copy that no other switch sends to.
+    """The network in which a switch copies only if no other switch sends to it.
 
-    Every send that passes a forwarding switch counts there, though one behind it copies
-    (`syncoll.model.counting`), so a tree that branches at the latter is slower than one that goes
-    to a node, which sends on.  A switch that receives less than it sends has to copy; then all do.
+    A forwarding switch counts every send that passes it, even if a switch behind it copies
+    (`syncoll.model.counting`).  So a tree that branches there is slower than a tree through a node.
+    If a switch receives less than it sends, it has to copy; then all switches do.
     """
     able = set(fabric.multicast)
     while True:
@@ -106,7 +106,7 @@ def _wide(fabric: Fabric, optimum: Bottleneck) -> tuple[int, ...]:
 
 
 def _narrowed(fabric: Fabric, uneven: Collection[int], wide: Collection[int]) -> Fabric | None:
-    """The network with these switches balanced; None where another would lose its balance."""
+    """The network with these switches balanced; None if another would lose its balance."""
     nodes = fabric.num_nodes
     ingress, egress = fabric.ingress(), fabric.egress()
     factor: dict[tuple[int, int], Fraction] = {}

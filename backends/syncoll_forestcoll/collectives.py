@@ -1,8 +1,8 @@
 """Optimal forests for the collectives (ForestColl paper, sections 4.6 and 5).
 
-Reducescatter is allgather with all edges turned round, reduce is broadcast turned round, allreduce
-a reduction followed by a broadcast.  Turning the network first makes this right on one-way networks
-too, and where switches add up: turned round, they copy.
+Reducescatter is an allgather on the reversed network, reduce a broadcast on it, and allreduce a
+reduction followed by a broadcast.  So one-way links are right, and switches that reduce become
+switches that copy.
 """
 
 from __future__ import annotations
@@ -39,11 +39,12 @@ class ForestPlan:
     """A verified forest and the cut that bounds every schedule.
 
     Args:
-        bottleneck: the bound; for a reduction on the transposed fabric, whose cuts read backwards.
-        seconds: of each stage.
+        bottleneck: the bound; for a reduction on the reversed fabric, whose cuts are the
+            complements.
+        seconds: the time of each stage.
         ways: how often each way of packing was used.
 
-    Where switches copy, trees may have switches as leaves.
+    If switches copy, trees may have switches as leaves.
     """
 
     collective: ForestCollective
@@ -84,7 +85,7 @@ def plans(
     inward = ForestCollective.REDUCESCATTER
     if not fabric.is_symmetric or fabric.reduce != fabric.multicast:
         return [_plan(fabric, inward, root, fixed_k), second]
-    # The trees run over the same links backwards, which are as wide.
+    # The trees use the same links backwards, which have the same bandwidth.
     start = perf_counter()
     forest = replace(second.forest.reversed(), fabric=fabric)
     verify_forest(forest)
@@ -95,8 +96,7 @@ def plans(
 def directed(
     fabric: Fabric, collective: ForestCollective, root: int
 ) -> tuple[Fabric, list[int], bool]:
-    """The network in which a phase leads away from its roots, its weights, and whether that is the
-    reversed one."""
+    """The network in which trees lead away from roots, its weights, and whether it is reversed."""
     inward = collective in (ForestCollective.REDUCESCATTER, ForestCollective.REDUCE)
     weights = [int(not collective.rooted or v == root) for v in range(fabric.num_nodes)]
     return fabric.reversed() if inward else fabric, weights, inward
@@ -123,7 +123,7 @@ def _plan(
 
 
 def _check_reduction(fabric: Fabric, root: int | None) -> None:
-    """Complains in terms of the network itself, before it is turned round."""
+    """Raises errors in terms of the network itself, before it is reversed."""
     require_balanced(fabric, fabric.reduce)
     if root is None:
         fabric.require_reachable(range(fabric.num_nodes))
@@ -145,7 +145,7 @@ def weighted_broadcast(
     fixed_k: int | None = None,
     guess: bool = True,
 ) -> ForestPlan:
-    """The optimal forest when each compute node broadcasts a share of its own size, see `plans`.
+    """The optimal forest if compute nodes broadcast shares of different sizes, see `plans`.
 
     Args:
         fixed_k: trees for a weight of 1; by default as many as the optimum needs.
@@ -188,14 +188,13 @@ def weighted_broadcast(
         if not time <= way.reach.time == proved:
             raise AssertionError("the forest does not attain the bottleneck cut")
     clock.stop("verify")
-    # Links that were narrowed to pack the trees are wider in the network, where these may be faster
-    # than what they were packed for.
+    # The trees may be faster than planned: links were narrowed to pack them.
     forest = replace(forest, scale=time * k)
     return ForestPlan(ForestCollective.BROADCAST, forest, optimum, seconds, packer.ways)
 
 
 class _Clock:
-    """Seconds of one stage after another."""
+    """Measures the seconds of successive stages."""
 
     def __init__(self, seconds: dict[str, float]) -> None:
         self.seconds, self.last = seconds, perf_counter()
@@ -223,9 +222,9 @@ def best_scale(
 ) -> Fraction:
     """U*, the trees that one unit of bandwidth has to carry (sections 4.5 and C.4).
 
-    With k trees for a weight of 1 the time is U/k for the least U such that the trees fit when a
-    link of bandwidth b carries ``floor(U b)`` of them (Theorem 14).  As for the optimum, each
-    violated cut gives the next U, the least at which that cut carries enough.
+    With k trees for a weight of 1 the time is U/k.  U is the least at which the trees fit if a link
+    of bandwidth b carries ``floor(U b)`` of them (Theorem 14).  As for the optimum, each violated
+    cut gives the next U, the least at which that cut carries enough.
 
     Args:
         k: trees for a weight of 1.
@@ -258,12 +257,12 @@ def best_scale(
 def _violated(
     fabric: Fabric, demand: Sequence[int], scale: Fraction, junctions: Collection[int]
 ) -> frozenset[int] | None:
-    """A set that its trees cannot leave, or None."""
+    """A set of vertices whose outgoing links carry too few trees, or None."""
     network = network_of(fabric, demand, lambda b: floor(scale * b), junctions)
     groups = find_groups(network, network.need)
     grouped = {v for group in groups for v in group}
-    # A node that no link reaches at this scale is a group of its own; other vertices without
-    # links are put into a last group that belongs to no cut.
+    # A node without links at this scale is a group of its own; other vertices without links form
+    # a last group that belongs to no cut.
     groups += [[v] for v in network.terminals if v not in grouped]
     small, _ = network.quotient(groups)
     flow, _ = small.root_flow()

@@ -1,10 +1,11 @@
-"""Trees for a number of steps, where switches copy, chosen together with the rounds of the steps.
+"""Trees for a given number of steps on machines whose switches copy, with the rounds of the steps.
 
-With few steps other trees than those of a forest are best: a chunk that leaves the root late may go
-to many nodes straight.  Such trees are packed against prices (`syncoll.packing`), where the sends
-of a node over several links of a bound count once if the bound counts copies.  Nodes are reached
-one after the other, each by the cheapest way (Takahashi and Matsuyama, Math. Japonica 24, 1980),
-where a copy costs only the links behind the switch.  Most trees begin with a part of a tree in use.
+With few steps the trees of a forest are not the best: a chunk that leaves the root late may go
+directly to many nodes.  Such trees are packed by column generation (`syncoll.packing`), where the
+sends of a node over several links of a bound count once if the bound counts copies.  The oracle
+adds nodes one after the other, each by the cheapest way (Takahashi and Matsuyama, Math. Japonica
+24, 1980); a copy costs only the links behind the switch.  Most trees begin with a part of a tree in
+use.
 """
 
 from __future__ import annotations
@@ -32,31 +33,32 @@ _TUNING = Tuning(kept=0.0, gain=1e-4, patience=6, complete=False)
 """Chosen by row dgx_h100(boxes=4) allgather of benchmarks/results/scale.md."""
 
 _MORE_STEPS = 2
-"""Steps beyond the fewest that are looked at; with more the trees of a forest do."""
+"""Steps beyond the fewest that are tried; with more steps the trees of a forest suffice."""
 
 PART = 0.25
-"""The part of the time that is left for each number of steps, each forest and each schedule."""
+"""The part of the remaining time for each number of steps, each forest and each schedule."""
 
 _MOST_CELLS = 1 << 16
-"""Links times nodes of the largest machine for which such trees are looked for; limits work."""
+"""Most links times nodes of a machine for which such trees are constructed; limits work."""
 
 _EACH = 24
-"""Trees that are looked for with the same prices."""
+"""Trees constructed with the same prices."""
 
 _CHANGED = (0.0, 0.3, 0.6)
-"""The part by which prices are changed at random, in turn; and a little less than the part of a
-tree in use that is looked for anew."""
+"""Relative random changes of prices, in turn; plus 0.1, also the parts of a tree in use that are
+dropped.
+"""
 
 _MOST_CHUNKS = 512
 _SLACK = Fraction(2, 1000)
-"""Twice as many chunks are not worth so small a part."""
+"""A smaller gain in R/C is not worth twice as many chunks."""
 
 
 def few_steps(topology: Topology, collective: Collective, turn: Turn) -> Proposals:
-    """Algorithms of the fewest steps, and of some more, which become better in turns.
+    """Algorithms of the fewest steps and of a few more, improved in turns.
 
-    Each is better than all of as many steps before.  There are none where chunks do not all start
-    and end alike, nor on large machines.
+    Each is better than all earlier ones with the same steps.  Proposes nothing if chunks differ in
+    their pre and post, nor on large machines.
     """
     nodes, limits = topology.num_nodes, turn.limits
     unit = collective.least_chunks(nodes)
@@ -98,10 +100,10 @@ class _CopyingNetwork:
     """A topology whose bounds may count a copied send once.
 
     Attributes:
-        links: which columns number.
+        links: the links that columns number.
         rate: ``[B]``, chunks per round.
-        member: ``[B, L]``, whether a bound holds a link.
-        once: ``[B]``, whether a bound counts the sends of a node in a step once.
+        member: ``[B, L]``, 1 if a bound limits a link.
+        once: ``[B]``, whether a bound counts a node's sends of a chunk in a step once.
     """
 
     def __init__(self, topology: Topology) -> None:
@@ -114,7 +116,7 @@ class _CopyingNetwork:
         self.once: BoolArray = np.array([b.counts is Counting.SOURCES for b in topology.bounds])
 
     def load(self, links: IntArray, steps: IntArray, count: int) -> IntArray:
-        """``[B, count]``: what each bound counts in each step."""
+        """``[B, count]``: the load of each bound in each step."""
         held = self.member[:, links].T > 0
         sent = np.zeros((count, self.links.num_nodes, len(self.rate)), dtype=np.int64)
         np.add.at(sent, (steps, self.links.source[links]), held)
@@ -122,7 +124,7 @@ class _CopyingNetwork:
 
 
 class TimedForest:
-    """The best trees of one class of chunks in S steps: an oracle, and its fractional packing."""
+    """The best trees of one class of chunks in S steps: an oracle and its fractional packing."""
 
     def __init__(self, topology: Topology, kind: StreamClass, steps: int) -> None:
         self._network, self.steps = _CopyingNetwork(topology), steps
@@ -136,11 +138,11 @@ class TimedForest:
 
     @property
     def settled(self) -> bool:
-        """Whether looking on has brought nothing for some time."""
+        """Whether recent calls brought no gain."""
         return self.packing.rested or not self.packing.feasible
 
     def packed(self, until: Deadline, unit: int, most: int) -> DealtChunks[TimedTree] | None:
-        """At most `most` times `unit` chunks on trees, better with each call; None if none fit."""
+        """Up to `most` times `unit` chunks on trees, better with each call; None if none fit."""
         packing = self.packing
         while not self.settled and not (until.passed and packing.columns):
             packing.improve(until)
@@ -183,13 +185,13 @@ class TimedForest:
     def _cheap(
         self, prices: FloatArray, changed: float, shuffled: bool, begun: TimedTree | None
     ) -> TimedTree | None:
-        """A tree that is cheap under prices; None where there is none in so many steps.
+        """A tree that is cheap under prices; None if no tree has at most S steps.
 
         Args:
             prices: ``[B, S]``.
-            changed: the part by which they are changed at random.
-            shuffled: whether nodes are reached in any order, not the nearest first.
-            begun: a tree with a part of which to begin.
+            changed: relative random change of the prices.
+            shuffled: whether nodes are added in random order, not the nearest first.
+            begun: a tree; the new one begins with a random part of it.
         """
         network, random = self._network, self._random
         noise = 1 + changed * random.random(prices.shape)
@@ -198,7 +200,7 @@ class TimedForest:
         paid = np.zeros((self.steps, network.links.num_nodes, len(network.rate)), dtype=bool)
 
         def taken(send: Send) -> None:
-            """What else the node sends to there in this step is copied."""
+            """Makes further sends of the node through these bounds in this step free."""
             link, step = send
             tail = int(network.links.source[link])
             fresh = network.once & (network.member[:, link] > 0) & ~paid[step, tail]
@@ -217,7 +219,7 @@ class TimedForest:
         return self._finder.grown(self._demand, cost, sends, taken, shuffled=shuffled)
 
     def algorithm(self, dealt: DealtChunks[TimedTree], chunks: IntArray) -> Algorithm:
-        """The algorithm of these chunks, each on its tree."""
+        """The algorithm that sends each chunk down its tree."""
         links, sends, first = self._network.links, [], 0
         for tree, number in dealt.columns[0]:
             rows = np.stack(

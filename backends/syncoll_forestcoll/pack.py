@@ -1,4 +1,4 @@
-"""Packs all trees of a network without switches, by the quickest way that works."""
+"""Packs all trees of a network without switches by the fastest method that works."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from syncoll_forestcoll.packing_by_growth import pack_by_growth
 __all__ = ["Packer", "pack_by_order"]
 
 _LARGE = 300_000
-"""Nodes times entering links from which on groups are looked for before orders."""
+"""From this many nodes times entering links on, groups are tried before orders."""
 
 
 class Packer:
-    """Packs networks, isomorphic ones once, and tries `groups` of vertices first."""
+    """Packs networks, isomorphic ones once; tries the `groups` of vertices first."""
 
     def __init__(self, groups: Sequence[Sequence[int]] = ()) -> None:
         self.groups = groups
@@ -30,7 +30,7 @@ class Packer:
         self._known: dict[object, ForestPacking] = {}
 
     def pack(self, network: Network, *, outermost: bool = False) -> ForestPacking:
-        """All trees of a network in which they fit, on physical paths."""
+        """Packs all trees on physical paths; they must fit."""
         packed = self.quickly(network, outermost=outermost)
         if packed is None:
             links = sorted(network.pieces)
@@ -38,7 +38,7 @@ class Packer:
         return packed
 
     def quickly(self, network: Network, *, outermost: bool = False) -> ForestPacking | None:
-        """A packing, or None where trees must be grown one by one."""
+        """A packing, or None if trees must be grown one by one."""
         links = sorted(network.pieces)
         known = self._known.get(_key(network, links))
         if known is not None:
@@ -63,7 +63,7 @@ class Packer:
         return on_paths(network, links, packed)
 
     def _groups(self, network: Network, trusted: Sequence[Sequence[int]]) -> Groups:
-        """Tight and robust groups, or none when there is no point in them."""
+        """Tight and robust groups; none if they would not help."""
         groups = find_groups(network, network.need, [g for g in trusted if len(g) > 1])
         if len(groups) < 2:
             groups = [[v] for v in network.terminals]
@@ -83,12 +83,12 @@ def _key(network: Network, links: Sequence[tuple[int, int]]) -> object:
 
 
 def pack_by_order(network: Network, links: list[tuple[int, int]]) -> ForestPacking | None:
-    """A packing of lowest trees of a network without switches, or None; arcs number `links`.
+    """A packing of trees of least height, or None; arcs number `links`.
 
     If every node's parent is nearer to the root than itself, the parents form a tree.  So at each
     node the trees only have to share the entering links' capacities, each tree choosing among its
-    nearer neighbours: a transport problem.  If all nodes solve theirs, the forest is optimal and of
-    least height.
+    nearer neighbours: a transportation problem.  If each node has a solution, the forest is optimal
+    and of least height.
     """
     nodes = network.terminals
     place = {v: i for i, v in enumerate(nodes)}
@@ -125,13 +125,13 @@ def _share(
     start: IntArray,
     capacity: list[int],
 ) -> tuple[IntArray, IntArray] | None:
-    """Shares a node's entering links among the trees, or None; roots with the same choice are one.
+    """Shares a node's entering links among the trees, or None; merges roots with equal choices.
 
     Args:
         nearer: ``[link, root]``: whether the link comes from nearer to the root.
         wanted: ``[root]``: all roots but the node itself.
         demand: ``[root]``: its trees.
-        start: ``[root]``: where they start on the line.
+        start: ``[root]``: their start on the line.
         capacity: ``[link]``.
 
     Returns:
@@ -161,7 +161,7 @@ def _share(
     if flow.maximum(m + d, m + d + 1) < need.sum():
         return None
     amounts = flow.flows()[: len(a)]
-    # Both the roots, sorted by kind, and the flow on the arcs lie on one common line.
+    # The roots, sorted by kind, and the flow on the arcs lie on one common line.
     members = np.nonzero(wanted)[0]
     members = members[np.argsort(kind[members], kind="stable")]
     mine = np.nonzero(amounts)[0]

@@ -1,4 +1,4 @@
-"""Optimal forests as the command line asks for them."""
+"""Optimal forests for the command line."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from syncoll_forestcoll.shortening import pruned, shortened
 __all__ = ["FabricPacker"]
 
 _FEW_CELLS, _MOST_CELLS = 1 << 14, 1 << 19
-"""Trees (each counted with its weight) times nodes: in larger forests trees keep their heights."""
+"""Trees (counted with their weights) times nodes; in larger forests trees keep their heights."""
 
 _SECONDS_OF_LARGE = 5.0
-"""Seconds of work for lowering the trees of a forest above `_FEW_CELLS`."""
+"""Longest work on lowering the trees of a forest above `_FEW_CELLS`."""
 
 _SHARE_OF_HEIGHTS = 0.6
 """The part of the remaining time for lowering trees."""
@@ -33,7 +33,7 @@ _SHARE_AT_ONCE = 0.3
 """The part of the time for the trees of `quick_forest`."""
 
 _MOST_ROOTS = 32
-"""Nodes of the largest network for which the linear program of allreduce is solved."""
+"""Most nodes of a network for which the linear program of allreduce is solved."""
 
 
 class FabricPacker:
@@ -53,7 +53,7 @@ class FabricPacker:
         if not until.is_never and fixed_k is None:
             with suppress(OutOfTimeError), interrupted_at(until.share(_SHARE_AT_ONCE)):
                 at_once = _at_once(fabric, collective, root)
-            # Checking and showing them takes no longer than the time so far.
+            # Reserves as much time for checking and printing as packing took.
             until = until.before(time.perf_counter() - began)
         try:
             with interrupted_at(until):
@@ -73,7 +73,7 @@ class FabricPacker:
 
 
 def _at_once(fabric: Fabric, collective: ForestCollective, root: int) -> tuple[PackedForest, ...]:
-    """A quick forest for each phase, with the cut that bounds all."""
+    """A quick forest for each phase, with the cut that bounds every forest."""
     phases = [collective]
     if collective is ForestCollective.ALLREDUCE:
         phases = [ForestCollective.REDUCESCATTER, ForestCollective.ALLGATHER]
@@ -97,11 +97,10 @@ def _at_once(fabric: Fabric, collective: ForestCollective, root: int) -> tuple[P
 
 
 def _packed(fabric: Fabric, plan: ForestPlan) -> PackedForest:
-    """A plan as the command line wants it: its cut turned the right way, its trees low."""
+    """The forest of a plan, with lower trees, and its cut in the fabric itself."""
     began = time.perf_counter()
     forest, found = _low(plan.forest), plan.bottleneck
-    # A reduction's cut is one of the transposed network: there everything leaves it, here the
-    # same bandwidth leaves its complement.
+    # A reduction's cut is a cut of the reversed network; here its complement has that bandwidth.
     everything = frozenset(range(fabric.num_vertices))
     return PackedForest(
         plan.collective,

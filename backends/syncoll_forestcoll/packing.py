@@ -1,8 +1,8 @@
-"""Packing: the link by which every tree enters every node, for all trees of a network at once.
+"""A packing: the link by which every tree enters every node, for all trees of a network.
 
-The trees lie on a line: position p is one tree (one unit), each root owns an interval as long as
-its demand, and for every node the line is cut into pieces with the same entering link.  Runs of
-equal trees cost nothing, so demands may be large.
+The trees lie on a line: position p is one tree (one unit), and each root has an interval as long as
+its demand.  For every node the line is cut into pieces with the same entering link.  Runs of equal
+trees cost nothing, so demands may be large.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ArcBlock:
     """The entering links of some nodes.
 
     Args:
-        starts: of the pieces of the line, rising from 0.
+        starts: starts of the pieces of the line, rising from 0.
         arcs: ``[piece, node]``: the number of an arc, or -1 where the node is the root.
     """
 
@@ -48,7 +48,7 @@ class ForestPacking:
     Args:
         total: the length of the line.
         root_start: start of the interval of each root.
-        arcs: the arcs that blocks number.
+        arcs: the arcs that the blocks number.
         blocks: each node is in one of them.
     """
 
@@ -66,10 +66,10 @@ def locate(starts: IntArray, positions: IntArray) -> IntArray:
 def on_paths(
     network: Network, links: Sequence[tuple[int, int]], packing: ForestPacking
 ) -> ForestPacking:
-    """Shares out the physical paths of each link among the trees that use it.
+    """Divides the physical paths of each link among the trees that use it.
 
     Args:
-        links: the arcs that the packing's blocks number; its own list is ignored.
+        links: the arcs that the packing's blocks number; `packing.arcs` is ignored.
     """
     arcs: list[Arc] = []
     first = np.zeros(len(links) + 1, dtype=np.int64)
@@ -153,7 +153,7 @@ def forest_of(
 
 
 def _all_starts(packing: ForestPacking) -> npt.NDArray[np.int64]:
-    """Where some node's entering link changes, or the root."""
+    """The positions where a node's entering link, or the root, changes."""
     roots = np.array(sorted(packing.root_start.values()), dtype=np.int64)
     if packing.total <= 1 << 26:
         marked = np.zeros(packing.total, dtype=np.bool_)

@@ -1,15 +1,15 @@
 """Packs trees box by box.
 
-A group of nodes is *tight* when the links that enter it carry exactly the trees rooted outside, and
-*robust* when the links inside it are so wide that no cut through it could be violated.  Either way
-every tree can be made to enter the group once, and from where it enters it can be continued inside
-on the group's own links: for a set S inside a group X and the trees that enter it at S,
+A group of nodes is *tight* if the links that enter it carry exactly the trees rooted outside.  It
+is *robust* if the links inside it are so wide that no cut through it could be violated.  In both
+cases every tree can enter the group once, and be continued on the group's own links: for every
+set S inside a group X,
 
-    capacity(S, X - S) >= trees rooted in S + trees that enter X in S
+    capacity(S, X - S) >= trees rooted in S + trees that enter X in S.
 
-follows for a tight group from the cut around X - S, and for a robust one because the right side
-never exceeds what its inner cuts carry.  So the graph of groups is packed, then each group with the
-trees that enter it as further roots, and the two are glued along the line.
+This follows for a tight group from the cut around X - S, and for a robust one because its inner
+cuts always carry the right side.  So the graph of groups is packed, then each group with the trees
+that enter it as further roots, and the two are joined along the line.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Packer = Callable[[Network], ForestPacking]
 
 
 def pack_by_groups(network: Network, groups: Groups, pack: Packer) -> ForestPacking:
-    """Packs the graph of groups and every group on physical paths, and glues the results.
+    """Packs the graph of groups and every group on physical paths, and joins the results.
 
     The groups, tight, robust or single, partition the terminals of a network without switches.
     """
@@ -95,7 +95,7 @@ def _inside(
     packed = pack(inner)
     first = len(arcs)
     arcs.extend((group[u], group[v], path) for u, v, path in packed.arcs)
-    # Lay the outer pieces of each port one after another on that port's interval of the inner line.
+    # The outer pieces of each port lie one after another on its interval of the inner line.
     order = np.lexsort((starts, port))
     base = np.array([packed.root_start.get(i, 0) for i in range(len(group))], dtype=np.int64)
     running = np.cumsum(lengths[order]) - lengths[order]
@@ -104,7 +104,7 @@ def _inside(
     offset[ports] = running[where]
     inner_start = np.empty_like(starts)
     inner_start[order] = base[port[order]] + running - offset[port[order]]
-    # The inner pieces, carried back to the outer line.
+    # Maps the inner pieces back to the outer line.
     breaks = np.unique(np.concatenate([block.starts for block in packed.blocks]))
     by_inner = np.argsort(inner_start)
     holder = by_inner[locate(inner_start[by_inner], breaks)]

@@ -1,11 +1,10 @@
 """Packs trees one edge at a time: Algorithm 5 of the ForestColl paper (section C.3, Theorem 12).
 
-A tree of multiplicity m grows from its root.  Adding the edge (x, y) is safe for as many copies as
-every cut between x and y can spare beyond the trees that must still cross it: one maximum flow.  If
-that is fewer than m, the rest becomes a tree of its own.
+A tree of multiplicity m grows from its root.  A maximum flow gives the number of copies for which
+the edge (x, y) may be added: the capacity that every cut between x and y has beyond the trees that
+must still cross it.  If it is less than m, the other copies become a tree of their own.
 
-Waiting roots are folded into one source of the flow network, which is updated in place with capped
-flows.
+Waiting roots share one source of the flow network, which is updated in place with capped flows.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ __all__ = ["pack_by_growth"]
 
 @dataclass
 class _Tree:
-    """A tree on its way to span all nodes: the copies at ``start … start+size-1`` of the line."""
+    """A growing tree: the copies at ``start … start+size-1`` of the line."""
 
     start: int
     size: int
@@ -32,7 +31,7 @@ class _Tree:
     refused: set[tuple[int, int]]
 
     def leave_behind(self, size: int) -> _Tree:
-        """Keeps `size` copies here; the others become a tree of their own."""
+        """Keeps `size` copies; returns the others as a tree of their own."""
         other = _Tree(
             self.start + size,
             self.size - size,
@@ -45,7 +44,7 @@ class _Tree:
 
 
 def pack_by_growth(network: Network, links: list[tuple[int, int]]) -> ForestPacking:
-    """A packing of any network without switches in which all trees fit; arcs number `links`."""
+    """A packing of a network without switches in which all trees fit; arcs number `links`."""
     growth = _Growth(network)
     root_start: dict[int, int] = {}
     position = 0
@@ -72,7 +71,7 @@ def pack_by_growth(network: Network, links: list[tuple[int, int]]) -> ForestPack
 
 
 class _Growth:
-    """The capacities that are left, and the flows that say what may be taken from them."""
+    """The remaining capacities, and the flows that bound their use."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
@@ -83,7 +82,7 @@ class _Growth:
         self.behind: list[_Tree] = []
 
     def _build(self) -> None:
-        """The flow network for the trees that wait now."""
+        """The flow network for the waiting trees."""
         n = self.network.num_vertices
         self.source, fold = n, n + 1
         nodes = self.network.terminals
@@ -108,7 +107,7 @@ class _Growth:
         self.flow = FlowNetwork(n + 2 + len(self.behind), tails, heads, capacities)
 
     def finish(self, tree: _Tree, waiting: list[_Tree]) -> _Tree:
-        """Grows a tree until it spans; what it leaves behind joins `waiting`, a stack."""
+        """Grows a tree until it spans; copies split off go onto the stack `waiting`."""
         if self.behind:
             self.behind.pop()
         self._build()
@@ -139,7 +138,7 @@ class _Growth:
                 heapq.heappush(frontier, (-self.left[x, y], tree.depth[x], x, y))
 
     def _next(self, frontier: list[tuple[int, int, int, int]], tree: _Tree) -> tuple[int, int, int]:
-        """An edge that may be added, and to how many copies."""
+        """An edge that may be added, and the number of copies for it."""
         while frontier:
             _, _, x, y = heapq.heappop(frontier)
             if y in tree.parent:
@@ -147,12 +146,12 @@ class _Growth:
             units = self._spare(x, y, min(tree.size, self.left[x, y]))
             if units:
                 return x, y, units
-            # A cut without slack stays without slack while this tree grows.
+            # A tight cut stays tight while this tree grows.
             tree.refused.add((x, y))
         raise AssertionError("no edge can be added, although all trees fit")
 
     def _spare(self, x: int, y: int, most: int) -> int:
-        """Theorem 12: to how many copies, `most` at best, the edge (x, y) may be added."""
+        """Theorem 12: the number of copies, up to `most`, for which (x, y) may be added."""
         flow = self.flow
         flow.set_capacity(0, self.others + most)
         flow.set_capacity(self.enter[x], self.big)

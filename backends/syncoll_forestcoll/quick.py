@@ -1,7 +1,7 @@
-"""Spanning trees in linear time, used where no time is left to pack better ones.
+"""Spanning trees in linear time, used if no time is left to pack better ones.
 
 Nodes at one switch are a cluster.  The data of each root enters every cluster once, at a node that
-forwards it; the nodes of a cluster take turns.  Routes take the least loaded links.  Where a route
+forwards it; the nodes of a cluster take turns.  Routes take the least loaded links.  If a route
 passes nodes, the tree continues from them.
 """
 

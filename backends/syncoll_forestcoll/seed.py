@@ -1,7 +1,7 @@
-"""Algorithms from optimal forests: each tree's share goes down it in segments, pipelined.
+"""Algorithms from optimal forests: pipelines send each tree's share down it in segments.
 
-An algorithm of few steps has few chunks, so forests of fewer trees for each root, which fit the
-links less well but are lower and need a smaller C, come first (ForestColl paper, section 4.5).
+An algorithm of few steps has few chunks.  So forests of fewer trees for each root come first: they
+fit the links less well, but are lower and need a smaller C (ForestColl paper, section 4.5).
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ _FEW_TREES = (1, 2, 3, 4, 6, 8, 12, 16)
 _SEGMENTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _FEW_SEGMENTS = 4
 _MANY_CHUNKS = 256
-"""More than a few segments are tried where k times their number is at most this."""
+"""More than a few segments are tried if k times their number is at most this."""
 
 _MOST_FRUITLESS = 6
-"""After so many numbers of chunks above the optimal k, none of use, no more follow."""
+"""Numbers of chunks above the optimal k tried in succession without a gain."""
 
 _MOST_SECONDS = 10.0
-"""Each forest's trees are made shorter for no longer than this."""
+"""Longest work on shortening the trees of a forest."""
 
 _REASONABLE_SECONDS = 20.0
-"""Without a time limit nothing more is begun after these, once there is an algorithm."""
+"""Without a time limit, no work is begun after these if there is an algorithm."""
 
 _TIMES = (1, 2, 3, 4, 6, 8, 9)
-"""The multiples of the trees that are tried."""
+"""The multiples of the trees tried in waves."""
 
 _LATE = 64
-"""Waves of the member by which families are compared; it must not be too large."""
+"""Waves of the member by which families are compared."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
@@ -62,22 +62,22 @@ def fits(topology: Topology, collective: Collective) -> Answer:
 
 def _refusal(topology: Topology, collective: Collective) -> str:
     if collective.combining:
-        return "it combines; trees move data, and the search turns them round"
+        return "it combines; this seed makes broadcasts, which the search reverses"
     if topology.num_nodes < 2:
-        return "a single node has nobody to send to"
+        return "a collective needs at least two nodes"
     fabric = _fabric(topology)
     if fabric is None:
         return "links share bandwidths; describe the network with its switches instead"
     uneven = imbalance(fabric, fabric.multicast)
     if uneven is not None:
-        return f"{uneven}; its trees need as much bandwidth into each switch as out of it"
+        return f"{uneven}; trees need equal bandwidth into and out of each switch"
     shares = _shares(topology, collective)
     if shares is None:
-        return "its trees lead from one node only to every node, so must every chunk go"
+        return "every chunk must go from one node to all nodes, as the trees do"
     sends = _least_sends(topology, shares)
     if sends > MOST_SENDS:
         return (
-            f"its algorithms have {sends} sends and more, and it makes none above {MOST_SENDS}; "
+            f"its algorithms have at least {sends} sends, more than the limit of {MOST_SENDS}; "
             "`syncoll forest` packs the trees alone"
         )
     return ""
@@ -99,7 +99,7 @@ class ForestSeed(ResumingSeed):
         turn: Turn,
         options: Mapping[str, OptionValue],
     ) -> Proposals:
-        """For each number of trees and segments what is better than all before.
+        """For each number of trees and segments the algorithms that are better than all before.
 
         Raises:
             ModelError: if a node cannot be reached.
@@ -117,7 +117,7 @@ class ForestSeed(ResumingSeed):
         shapes = _shapes(ks, limits.max_chunks, most)
         if not shapes:
             raise ModelError(
-                f"{collective.name} on {topology.name}: with k = {min(ks)} its algorithms have "
+                f"{collective.name} on {topology.name}: with k = {min(ks)} algorithms have "
                 f"more than {MOST_SENDS} sends",
                 topology.origin,
                 f"a k of at most {most}",
@@ -128,7 +128,7 @@ class ForestSeed(ResumingSeed):
         few: Proposals = iter(())
         if topology.counts_copies and not fixed_k:
             few = few_steps(topology, collective, turn)
-        if topology.counts_copies:  # elsewhere seed `pipelines` has waves of better trees
+        if topology.counts_copies:  # otherwise seed `pipelines` has waves of better trees
             trees = forests.of(ks[-1])
             family = best_waves(topology, collective, trees, limits.max_chunks) if trees else None
             if family is not None and limits.allow(
@@ -201,26 +201,26 @@ class _Forests:
         self._below_best: set[int] = set()
         self._longest = 0.0
         self.unfinished: set[int] = set()
-        """The k whose trees could have been shorter, had there been time."""
+        """The k whose trees were not shortened to the end for lack of time."""
 
     def go_on(self) -> None:
-        """There is more time: what it was too short for is made anew when it is asked for."""
+        """Drops unfinished trees, to construct them anew with more time."""
         for k in self.unfinished:
             del self._trees[k]
         self.unfinished.clear()
 
     def ks(self) -> list[int]:
-        """Numbers of trees that are worth a try, up to the optimal one."""
+        """The numbers of trees to try, up to the optimal one."""
         best = branching(self._fabric, bottleneck(self._fabric, self._shares)).reach.k
         self._below_best = {k for k in _FEW_TREES if k < best}
         return [*sorted(self._below_best), best]
 
     def in_time(self, k: int) -> bool:
-        """Whether there is time, for new trees at least as much as those of other k have taken."""
+        """Whether time is left; new trees need as much as the slowest of other k took."""
         return self._turn.until.left() > (0.0 if k in self._trees else self._longest)
 
     def of(self, k: int) -> list[StepTree]:
-        """The trees of one k; empty where a k below the optimal one would unbalance a switch."""
+        """The trees of one k; empty if a k below the optimal one would unbalance a switch."""
         if k not in self._trees:
             before = self._turn.until.left()
             try:
@@ -247,8 +247,7 @@ def _trees(forest: Forest, topology: Topology) -> list[StepTree]:
     for parent, child in {edge for tree in trees for edge in tree.edges}:
         if (parent, child) not in topology.link_index:
             raise ModelError(
-                f"a tree goes from node {parent} to node {child}, and {topology.name} has no link "
-                "for it",
+                f"a tree needs a link from node {parent} to node {child} of {topology.name}",
                 topology.origin,
                 "a link wherever a path through switches joins two nodes",
             )
@@ -256,19 +255,19 @@ def _trees(forest: Forest, topology: Topology) -> list[StepTree]:
 
 
 def _fabric(topology: Topology) -> Fabric | None:
-    """What trees are packed into: the topology's own links where none share bandwidth."""
+    """The network to pack: with switches, or the topology's links if none share bandwidth."""
     if all(len(bound.links) == 1 for bound in topology.bounds):
         return Fabric.of(replace(topology, fabric=None))
     return None if topology.fabric is None else with_direct_copies(topology.fabric)
 
 
 def _least_sends(topology: Topology, shares: Sequence[int]) -> int:
-    """The sends of one tree for each part of the shares."""
+    """The sends of one tree for each unit of the shares."""
     return sum(shares) // gcd(*shares) * (topology.num_nodes - 1)
 
 
 def _shares(topology: Topology, collective: Collective) -> tuple[int, ...] | None:
-    """How much starts at each node, where everything has one source and goes to everybody."""
+    """The chunks that start at each node; None unless every chunk goes from one node to all."""
     nodes = topology.num_nodes
     chunks = collective.least_chunks(nodes)
     if chunks is None:
@@ -284,11 +283,11 @@ def _shares(topology: Topology, collective: Collective) -> tuple[int, ...] | Non
 def best_waves(
     topology: Topology, collective: Collective, trees: Iterable[StepTree], most_chunks: int | None
 ) -> Family | None:
-    """The family of waves of all trees that loses the fewest rounds; None where R/C does not fall.
+    """The family of waves of all trees that loses the fewest rounds; None if R/C does not fall.
 
-    A step in the middle loads the links with all trees together, so R/C tends to the forest's
-    throughput.  The multiple of the trees is chosen that loses the fewest rounds in the first and
-    last waves, where a step of several rounds can be shorter.
+    A middle step loads the links with all trees together, so R/C tends to the forest's throughput.
+    The multiple of the trees is chosen that loses the fewest rounds in the first and last waves, in
+    which a step of several rounds can be shorter.
 
     Args:
         collective: not combining.
@@ -312,5 +311,5 @@ def best_waves(
 
 
 def _late(family: Family) -> Fraction:
-    """R/C of a member; of all families of the same trees it has as many steps."""
+    """R/C of the member with `_LATE` waves; families of the same trees have equal steps there."""
     return family.bandwidth(max(family.first, _LATE))

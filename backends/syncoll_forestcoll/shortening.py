@@ -1,10 +1,10 @@
-"""Lower trees with the same loads, by exchanging the links by which trees enter a node.
+"""Lowers trees with the same loads, by exchanging the links by which trees enter a node.
 
-At one node any two trees may swap their entering links, as long as neither then hangs from its own
-branch: the loads stay, whatever physical paths the links take.  The best exchange at a node is an
-exactly solved assignment that minimises the sum of ``3**depth`` over all nodes of all trees.
-Nodes, and switches at which trees branch, take turns until none can improve; last, trees leave
-switches from which they do not go on.
+At one node any two trees may swap their entering links, unless one would then hang from its own
+branch.  The loads stay the same, even if links take several physical paths.  The best exchange at a
+node is an exactly solved assignment that minimises the sum of ``3**depth`` over all nodes of all
+trees.  Nodes, and switches at which trees branch, take turns until none can improve; last, trees
+leave switches from which they do not go on.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = ["pruned", "shortened"]
 
 _BASE = 3
 _DEEPEST = 12
-"""Below this depth all are as bad, so that sums stay far from the end of 64 bits."""
+"""Depths beyond this count equally, so that sums stay within 64 bits."""
 
 _MOST_CELLS = 1 << 21
-"""Trees times nodes; larger forests stay as they are."""
+"""Most trees times nodes; larger forests stay as they are."""
 
 
 def shortened(forest: Forest, until: Deadline = NEVER) -> Forest:
-    """The forest of out-trees, its links no fuller, with lower trees where they are found."""
+    """The forest with lower trees and no link fuller."""
     count = int(forest.multiplicity.sum())
     if count * forest.entering.shape[1] > _MOST_CELLS:
         return pruned(forest)
@@ -46,7 +46,7 @@ def shortened(forest: Forest, until: Deadline = NEVER) -> Forest:
 
 
 def pruned(forest: Forest) -> Forest:
-    """The forest without switches as leaves; the scale may become less."""
+    """The forest without switches as leaves; its scale may fall."""
     if not forest.junctions:
         return forest
     nodes, entering = forest.fabric.num_nodes, forest.entering.copy()
@@ -64,7 +64,7 @@ def pruned(forest: Forest) -> Forest:
     used = np.append(np.full(nodes, True), (entering[:, nodes:] >= 0).any(axis=0))
     junctions = tuple(w for w, some in zip(forest.junctions, used[nodes:], strict=True) if some)
     routes, numbers = np.unique(entering, return_inverse=True)
-    # Routes of no tree go: some end at a junction that is none any more.
+    # Drops routes that no tree uses: some end at a former junction.
     kept = tuple(forest.routes[i] for i in routes.tolist() if i >= 0)
     entering = (numbers.reshape(entering.shape) - int(routes[0] < 0)).astype(np.int32)
     found = replace(forest, entering=entering[:, used], junctions=junctions, routes=kept)
@@ -72,7 +72,7 @@ def pruned(forest: Forest) -> Forest:
 
 
 class _Exchange:
-    """The trees of a forest one by one, while they change."""
+    """The trees of a forest one by one, during exchanges."""
 
     def __init__(self, forest: Forest) -> None:
         self._forest = forest
@@ -86,7 +86,7 @@ class _Exchange:
         self._holds = np.arange(len(columns)) < forest.fabric.num_nodes
 
     def _idle_links(self) -> dict[int, dict[int, int]]:
-        """For each column the direct links into it that could carry more trees."""
+        """For each column the direct links into it with spare capacity."""
         forest = self._forest
         columns = forest.columns
         number = {path: i for i, path in enumerate(self._routes)}
@@ -107,7 +107,7 @@ class _Exchange:
         return idle
 
     def at(self, node: int) -> bool:
-        """Makes the best exchange at a node, or a junction, by its column; whether that helped."""
+        """Makes the best exchange at a node or junction; returns whether it helped."""
         column = self._entering[:, node]
         trees = np.flatnonzero(column >= 0)
         if not len(trees):
@@ -145,7 +145,7 @@ class _Exchange:
         return True
 
     def _depths(self, trees: IntArray) -> IntArray:
-        """``[tree, column]``: the sends before it; a junction is on the way of one."""
+        """``[tree, column]``: the number of sends before it; passing a junction is no send."""
         parents = self._parents[trees]
         above = np.where(parents < 0, self._roots[trees][:, None], parents)
         depth = ((parents >= 0) & self._holds).astype(np.int64)
@@ -155,7 +155,9 @@ class _Exchange:
         return depth
 
     def _branch(self, trees: IntArray, node: int) -> BoolArray:
-        """``[tree, column]``: what hangs below a node or a junction, itself included."""
+        """``[tree, column]``: whether it is in the branch below a node or junction, itself
+        included.
+        """
         parents = self._parents[trees]
         above = np.where(parents < 0, self._roots[trees][:, None], parents)
         branch = np.zeros(parents.shape, dtype=np.bool_)
@@ -167,7 +169,7 @@ class _Exchange:
             branch = more
 
     def forest(self) -> Forest:
-        """What has become of it, equal trees counted together."""
+        """The resulting forest, equal trees counted together."""
         rows = np.column_stack([self._roots, self._entering])
         different, times = np.unique(rows, axis=0, return_counts=True)
         return replace(
@@ -180,7 +182,9 @@ class _Exchange:
 
 
 def _assign(costs: IntArray, allowed: BoolArray, room: IntArray) -> IntArray | None:
-    """For each row a column of its allowed ones, cheapest in all, each within its room."""
+    """An assignment of an allowed column to each row, of least total cost, within each column's
+    room.
+    """
     from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
     rows, columns = costs.shape

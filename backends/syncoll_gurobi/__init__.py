@@ -1,7 +1,7 @@
 """Gurobi, a commercial mixed-integer programming solver; an extra, ``syncoll[gurobi]``.
 
-Without a licence of one's own, gurobipy brings a restricted one: 2,000 variables and 2,000
-constraints.  That is enough for small instances, and the answers here say so when it is not.
+Without a licence of the user, gurobipy brings a restricted one: 2,000 variables and 2,000
+constraints.  This suffices for small instances; for larger ones an answer names the limit.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _can_run(size: FormulaSize) -> Answer:
     if is_restricted():
         return Answer(
             False,
-            f"{size.variables:,} variables and {size.constraints:,} constraints are more than the "
+            f"{size.variables:,} variables and {size.constraints:,} constraints exceed the "
             f"{RESTRICTED_SIZE:,} of Gurobi's restricted licence; {INSTEAD}",
         )
     return licensed
@@ -54,7 +54,7 @@ RECORD = BackendRecord(
         Option("symmetry", -1, "effort of finding symmetries; -1: automatic", low=-1, high=2),
         Option("cuts", -1, "effort of cutting planes; -1: automatic", low=-1, high=3),
         Option("focus", 1, "0: balanced, 1: find solutions, 2: prove, 3: bound", low=0, high=3),
-        Option("hints", True, "start near the best algorithm that is known for the same chunks"),
+        Option("hints", True, "start near the best known algorithm for the same chunks"),
         Option("log", False, "let the solver write its log to standard error"),
     ),
     licensed=_licensed,
@@ -62,8 +62,7 @@ RECORD = BackendRecord(
     should_run=up_to(
         "variables",
         50_000,
-        "without an objective are far beyond what "
-        "branch and bound decides in minutes; cpsat is made for them",
+        "without an objective are far too large for branch and bound; cpsat is made for them",
         "small enough for branch and bound",
     ),
     counts_work=True,

@@ -1,9 +1,9 @@
 """Formula to Gurobi model and back; the model has no objective.
 
-Its answers are not taken as they come: see `syncoll.formula.matrix.judged`.
+Its solutions are replayed exactly: see `syncoll.formula.matrix.judged`.
 
-Which licence is there is found out by trying: a model of 2,001 variables is refused under the
-restricted one, before anything is solved.
+The kind of licence is found by a trial: the restricted one refuses a model of 2,001 variables
+before it is solved.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STATUS: dict[str, StopReason] = {
     **dict.fromkeys(["NUMERIC", "SUBOPTIMAL", "INPROGRESS", "USER_OBJ_LIMIT"], StopReason.GAVE_UP),
     **dict.fromkeys(["LOCALLY_OPTIMAL", "LOCALLY_INFEASIBLE"], StopReason.GAVE_UP),
 }
-"""Every status of Gurobi, by its name, and what it means; a solution is looked for in any case."""
+"""Every status of Gurobi, by its name, and its stop reason; any solution found is used."""
 
 _STATUS_NAMES = {
     getattr(GRB.Status, name): name for name in dir(GRB.Status) if not name.startswith("_")
@@ -117,7 +117,7 @@ def _add_rows(model: Any, variables: list[Any], matrix: LinearMatrix) -> None:
         if low == high:
             model.addLConstr(row, GRB.EQUAL, low)
             continue
-        # Not one range row: it would cost a hidden variable, and the restricted licence has few.
+        # Two rows: a range row would add a variable, and the restricted licence allows few.
         if low > NO_LOW:
             model.addLConstr(row, GRB.GREATER_EQUAL, low)
         if high < NO_HIGH:
@@ -147,8 +147,8 @@ def _explain(error: gurobipy.GurobiError, formula: Formula) -> tuple[StopReason,
     if error.errno == GRB.Error.SIZE_LIMIT_EXCEEDED:
         size = formula.size()
         return StopReason.LICENCE, (
-            f"Gurobi's restricted licence ends at {RESTRICTED_SIZE:,} variables and "
-            f"{RESTRICTED_SIZE:,} constraints, and this formula has {size.variables:,} and "
+            f"Gurobi's restricted licence allows {RESTRICTED_SIZE:,} variables and "
+            f"{RESTRICTED_SIZE:,} constraints; this formula has {size.variables:,} and "
             f"{size.constraints:,}; {INSTEAD}"
         )
     if error.errno == GRB.Error.NO_LICENSE:
@@ -160,7 +160,7 @@ def _explain(error: gurobipy.GurobiError, formula: Formula) -> tuple[StopReason,
 
 def _no_licence(error: gurobipy.GurobiError) -> str:
     return (
-        f"Gurobi finds no valid licence ({error}); a newer gurobipy brings a newer restricted one "
+        f"Gurobi finds no valid licence ({error}): upgrade gurobipy for a newer restricted one "
         f"(pip install --upgrade gurobipy), or {INSTEAD}"
     )
 
@@ -174,7 +174,7 @@ def _environment(log: bool = False) -> gurobipy.Env:
 
 @functools.cache
 def is_restricted() -> bool:
-    """Whether the licence here is the restricted one; raises GurobiError if there is none."""
+    """Whether the licence is the restricted one; raises GurobiError without a licence."""
     with _environment() as env, gurobipy.Model(env=env) as model:
         model.addVars(RESTRICTED_SIZE + 1)
         try:
@@ -188,7 +188,7 @@ def is_restricted() -> bool:
 
 @functools.cache
 def licence() -> Answer:
-    """Which licence is here, in words."""
+    """Describes the licence in use."""
     try:
         with _environment() as env, gurobipy.Model(env=env) as model:
             expires = _date(int(model.LicenseExpiration))

@@ -1,7 +1,7 @@
-"""HiGHS, a mixed-integer linear programming solver, needs no licence.
+"""HiGHS, a mixed-integer linear programming solver; needs no licence.
 
 It takes linear rows over Booleans and integers; clauses, cardinalities, differences and enforcers
-are lowered to such rows for it.
+are lowered to such rows.
 """
 
 from syncoll.formula import Feature
@@ -17,14 +17,13 @@ RECORD = BackendRecord(
         Option("presolve", "choose", "simplify before the search", choices=("choose", "on", "off")),
         Option("symmetry", True, "find and use symmetries"),
         Option("heuristics", 0.05, "share of the effort spent on heuristics", low=0.0, high=1.0),
-        Option("hints", False, "start near the best algorithm that is known for the same chunks"),
+        Option("hints", False, "start near the best known algorithm for the same chunks"),
         Option("log", False, "let the solver write its log to standard error"),
     ),
     should_run=up_to(
         "variables",
         20_000,
-        "without an objective are far beyond what "
-        "branch and bound decides in minutes; cpsat is made for them",
+        "without an objective are far too large for branch and bound; cpsat is made for them",
         "small enough for branch and bound",
     ),
     rank=Rank(moving=1, combining=1, spare=True),

@@ -1,7 +1,7 @@
 """Formula to mixed-integer program and back; the program has no objective.
 
-The matrix is passed in bulk.  HiGHS computes in floating point with tolerances, so neither of its
-answers is taken as it comes: see `syncoll.formula.matrix.judged`.
+The matrix is passed in bulk.  HiGHS computes in floating point with tolerances, so its solutions
+are replayed exactly: see `syncoll.formula.matrix.judged`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ STATUS: dict[str, StopReason] = {
     **dict.fromkeys(["kObjectiveBound", "kObjectiveTarget", "kIterationLimit"], StopReason.GAVE_UP),
     **dict.fromkeys(["kUnknown", "kSolutionLimit"], StopReason.GAVE_UP),
 }
-"""Every status of HiGHS, by its name, and what it means; a solution is looked for in any case."""
+"""Every status of HiGHS, by its name, and its stop reason; any solution found is used."""
 
 _ROWWISE = 2
 
@@ -56,9 +56,9 @@ class HighsBackend:
         matrix = linear_matrix(formula)
         if matrix.num_rows == 0 or formula.num_booleans + formula.num_integers == 0:
             return _decide_without_rows(formula, matrix)
-        if (matrix.lows > matrix.highs).any():  # HiGHS calls that an error of the model
+        if (matrix.lows > matrix.highs).any():  # an error of the model for HiGHS
             return Outcome(Verdict.UNSAT, seconds={"load": 0.0, "solve": 0.0})
-        # The number of threads belongs to a scheduler that outlives the solver object.
+        # The number of threads is kept by a scheduler that outlives the solver object.
         highspy.Highs.resetGlobalScheduler(True)
         highs = highspy.Highs()
         _set_options(highs, limits, options)
@@ -69,7 +69,7 @@ class HighsBackend:
         loaded = time.perf_counter()
         seconds = {"load": loaded - started, "solve": 0.0}
         if not accepted:
-            message = "HiGHS refuses the model: a number in it is too large for it"
+            message = "HiGHS refuses the model: a number in it is too large"
             return Outcome.unknown(StopReason.GAVE_UP, message, seconds=seconds)
         if limits.seconds is not None:
             left = limits.seconds - seconds["load"]
@@ -82,7 +82,7 @@ class HighsBackend:
 
 
 def _decide_without_rows(formula: Formula, matrix: LinearMatrix) -> Outcome:
-    """HiGHS answers "model empty" here, which says nothing."""
+    """Decides a formula without rows, for which HiGHS only answers "model empty"."""
     booleans = np.zeros(formula.num_booleans + 1, dtype=np.bool_)
     seconds = {"load": 0.0, "solve": 0.0}
     if ((matrix.lows <= 0) & (matrix.highs >= 0)).all():
@@ -128,7 +128,7 @@ def _pass_model(highs: highspy.Highs, formula: Formula, matrix: LinearMatrix) ->
         matrix.coefficients.astype(np.float64),
         np.ones(width, dtype=np.int32),
     )
-    # A warning means that it has changed something, such as treating a large bound as none.
+    # A warning means that HiGHS changed the model, such as a large bound to infinity.
     accepted: bool = status == highspy.HighsStatus.kOk
     return accepted
 

@@ -1,21 +1,21 @@
-"""Allreduce by switches that copy and add up: wave after wave of sums and of copies of them.
+"""Allreduce by switches that copy and reduce: waves of sums and of copies of them.
 
-Sums of some chunks come to their nodes while the results of those before them are copied to all:
-the first fill the cables towards the switch, the others the cables back.
+While the sums of one wave arrive at their nodes, the results of the wave before are copied to all
+nodes: the former fill the cables towards the switch, the latter the cables back.
 """
 
 from syncoll.plugins import Option, SeedRecord
 
 RECORD = SeedRecord(
     name="inswitch",
-    summary="allreduce in switches that copy and add up, wave after wave",
+    summary="allreduce in switches that copy and reduce, in waves of chunks",
     load="syncoll_inswitch.seed:InSwitchSeed",
     options=(
-        Option("steps", 12, "members of up to so many steps become points", low=1),
+        Option("steps", 12, "most steps of a member that becomes a point", low=1),
         Option(
             "head",
             "yes",
-            "a chunk more in the first step, copied by every node, where there is room for it",
+            "one more chunk in the first step, copied by every node, if it fits",
             choices=("yes", "no"),
         ),
     ),

@@ -1,4 +1,4 @@
-"""Boxes: nodes around switches that copy or add up, and the rails between them."""
+"""Boxes: nodes around switches that copy or reduce, and the rails between them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from syncoll.model import Counting, Topology
 __all__ = ["Boxes", "boxes_of", "neighbours"]
 
 _MOST_WEIGHT = 64
-"""Chunks of a rail for each one of the slowest at most; limits memory."""
+"""Most chunks of a rail for each chunk of the slowest rail; limits memory."""
 
 
 @dataclass(frozen=True)
 class Boxes:
-    """Some nodes, box by box, and the rails on which sums of boxes are exchanged.
+    """Nodes, box by box, and the rails on which boxes exchange their sums.
 
     Args:
-        nodes: of each box, ascending.
-        rails: one node of each box, which all others of their boxes have a link to and from, as
-            they have with one another; none is in two of them.
-        weights: how many chunks should go by each rail, in proportion to its bandwidth.
+        nodes: the nodes of each box, ascending.
+        rails: one node of each box; links both ways join it to the other nodes of its box and of
+            the rail.  Rails are disjoint.
+        weights: the chunks of each rail, in proportion to its bandwidth.
         wide: chunks per round of the narrowest cable to a switch.
-        narrow: chunks per round of the rails, for each one of their weights.
+        narrow: chunks per round of the rails, in units of their weights.
     """
 
     nodes: tuple[tuple[int, ...], ...]
@@ -38,12 +38,12 @@ class Boxes:
 
     @property
     def are_joined_by_switches(self) -> bool:
-        """Whether there are several nodes in a box."""
+        """Whether a box has several nodes."""
         return max(map(len, self.nodes)) > 1
 
     @property
     def chunks(self) -> int:
-        """Chunks of all rails, by their weights."""
+        """The sum of the rails' weights."""
         return sum(self.weights)
 
     @cached_property
@@ -55,13 +55,13 @@ class Boxes:
 
     @property
     def are_even(self) -> bool:
-        """Whether every node is on a rail, and all are as wide."""
+        """Whether every node is on a rail, and all rails have the same bandwidth."""
         on_rails = len(self.rails) * len(self.nodes)
         return set(self.weights) == {1} and on_rails == sum(map(len, self.nodes))
 
 
 def neighbours(topology: Topology) -> list[int]:
-    """``[P]``: the least of the nodes that each is around the same switches with."""
+    """``[P]``: for each node the least node around the same switches."""
     label = list(range(topology.num_nodes))
 
     def first(node: int) -> int:
@@ -78,7 +78,7 @@ def neighbours(topology: Topology) -> list[int]:
 
 
 def boxes_of(topology: Topology, among: Iterable[int], near: Sequence[int]) -> Boxes | None:
-    """Some of the nodes by the switches that they are around; None where no rail joins them.
+    """Groups nodes by the switches that they are around; None if no rail joins the boxes.
 
     Args:
         among: the nodes.
@@ -101,7 +101,7 @@ def boxes_of(topology: Topology, among: Iterable[int], near: Sequence[int]) -> B
 
 
 def _joined(topology: Topology, one: int, other: int) -> bool:
-    """Whether there is a link either way; a node needs none to itself."""
+    """Whether two nodes are the same or have links both ways."""
     links = topology.link_index
     return one == other or ((one, other) in links and (other, one) in links)
 
@@ -109,8 +109,9 @@ def _joined(topology: Topology, one: int, other: int) -> bool:
 def _rails(
     topology: Topology, nodes: Sequence[tuple[int, ...]], roots: Sequence[tuple[int, ...]]
 ) -> tuple[tuple[int, ...], ...]:
-    """For each root of the smallest box one of every other that all are joined with, those at the
-    same place of their boxes first."""
+    """For each root of the smallest box a root of every other box, all joined with one another.
+
+    Roots at the same place of their boxes are preferred."""
     smallest = min(range(len(roots)), key=lambda i: len(roots[i]))
     used: set[int] = set()
     found = []
@@ -135,8 +136,7 @@ def _rails(
 
 
 def _narrowest(topology: Topology, pairs: Iterable[tuple[int, int]]) -> Fraction:
-    """Chunks per round of the narrowest bound of some links, of those that there are; 1 where there
-    are none."""
+    """Chunks per round of the narrowest bound of the pairs that have a link; 1 if no pair has."""
     links = [topology.link_index[pair] for pair in pairs if pair in topology.link_index]
     bounds = {i for link in links for i in topology.link_bounds[link]}
     rates = (Fraction(topology.bounds[i].chunks_per_round) for i in bounds)
@@ -146,8 +146,9 @@ def _narrowest(topology: Topology, pairs: Iterable[tuple[int, int]]) -> Fraction
 def _rate_of_rails(
     topology: Topology, rails: Sequence[tuple[int, ...]], weights: Sequence[int]
 ) -> Fraction:
-    """Chunks per round of all rails, for each one of their weights, as far as the bounds that they
-    share allow; a chunk takes as much of a bound as it has of the links that leave one node."""
+    """Chunks per round of all rails in units of their weights, within the bounds that they share.
+
+    A chunk loads a bound by the number of the bound's links that leave one node."""
     load: dict[int, Fraction] = {}
     for rail, weight in zip(rails, weights, strict=True):
         for pair in permutations(rail, 2):
@@ -158,7 +159,7 @@ def _rate_of_rails(
 
 
 def _weights(rates: Sequence[Fraction]) -> tuple[int, ...]:
-    """Small whole numbers in proportion to some rates, or nearly."""
+    """Small integers in proportion to the rates, approximately."""
     ratios = [min(rate / min(rates), Fraction(_MOST_WEIGHT)) for rate in rates]
     common = lcm(*(ratio.denominator for ratio in ratios))
     if max(ratios) * common > _MOST_WEIGHT:

@@ -1,4 +1,4 @@
-"""What is asked for: chunks of each group of nodes, and the boxes that they are in."""
+"""The problem of the seed: chunks of each group of nodes, and the boxes of the nodes."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from syncoll_inswitch.waves import MOST_CHUNKS, Moves, algorithm_of, at_once, pa
 __all__ = ["Group", "Problem", "groups_of", "kinds_of", "least_chunks"]
 
 Group = tuple[Boxes, int]
-"""The boxes of the nodes that contribute to some chunks, and how many these are for C = 1."""
+"""The boxes of the nodes that contribute to a kind of chunks, and its chunks for C = 1."""
 
 _MOST_SENDS = MOST_SENDS >> 5
-"""Of a wave in which several chunks stand for one; limits memory."""
+"""Most sends of a wave with several chunks in place of one; limits memory."""
 
 
 def kinds_of(table: RelationTable) -> Iterator[tuple[tuple[BoolArray, BoolArray], int]]:
-    """Where chunks of each kind start and end, and how many there are."""
+    """Pre, post and number of the chunks of each kind."""
     for start, end, count in zip(*(column.tolist() for column in table.kinds), strict=True):
         yield (table.starts.sets[start], table.ends.sets[end]), count
 
 
 def groups_of(topology: Topology, table: RelationTable) -> list[Group] | None:
-    """The boxes of each kind of chunk, and how many there are of it; None where some have none."""
+    """The boxes and the number of each kind of chunk; None if a kind has no boxes."""
     near, groups = neighbours(topology), []
     for (starts, _), count in kinds_of(table):
         boxes = boxes_of(topology, np.flatnonzero(starts).tolist(), near)
@@ -43,17 +43,17 @@ def groups_of(topology: Topology, table: RelationTable) -> list[Group] | None:
 
 
 def least_chunks(groups: list[Group]) -> int:
-    """The C with which every rail of every group has its chunks, in all parts."""
+    """The least C that gives every rail of every group its chunks, in all parts."""
     whole = ((boxes.chunks * parts_of(boxes), count) for boxes, count in groups)
     return lcm(*(chunks // gcd(chunks, count) for chunks, count in whole))
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is asked for.
+    """An allreduce, possibly in groups, on a machine of boxes.
 
     Args:
-        groups: the boxes of each kind of chunk, and how many there are of it for C = 1.
+        groups: the boxes of each kind of chunk, and its number for C = 1.
     """
 
     topology: Topology
@@ -62,17 +62,17 @@ class Problem:
 
     @property
     def does_all(self) -> bool:
-        """Whether switches copy and add up."""
+        """Whether switches both copy and reduce."""
         counted = {bound.counts for bound in self.topology.bounds}
         return counted >= {Counting.SOURCES, Counting.DESTINATIONS}
 
     @cached_property
     def least(self) -> int:
-        """The C with which every rail of every group has its chunks."""
+        """The least C that gives every rail of every group its chunks."""
         return least_chunks(list(self.groups))
 
     def times(self) -> list[int]:
-        """How many chunks stand for one: such that no step has a part of a round to spare, too."""
+        """Multiples of the chunks to try, including one that leaves no step a part of a round."""
         found = {1}
         for boxes, _ in self.groups:
             found.add((boxes.wide / boxes.chunks).numerator)
@@ -83,7 +83,7 @@ class Problem:
         return sorted(times for times in found if times <= max(1, most))
 
     def part(self, moves: list[Moves], chunks: int) -> Part:
-        """The moves of all groups for one C, at the same time."""
+        """The moves of all groups at the same time, for one C."""
         counts = [count * chunks for _, count in self.groups]
         pre = np.zeros((sum(counts), self.topology.num_nodes), dtype=bool)
         first = 0
@@ -97,7 +97,7 @@ class Problem:
         )
 
     def placed(self, table: RelationTable, algorithm: Algorithm, chunks: int) -> Part:
-        """An algorithm with the chunk numbers that the collective gives."""
+        """An algorithm with the collective's chunk numbers."""
         instance = self.collective.instantiate(
             self.topology, chunks=chunks, steps=algorithm.steps, rounds=algorithm.rounds
         )

@@ -1,21 +1,21 @@
-"""Boxes in S steps: as many chunks of each kind as fill cables and network cards best.
+"""Allreduce of several boxes in S steps: a mix of kinds of chunks that fills cables and cards best.
 
-Waves of one size leave the cards idle while the first sums are formed, and while the last results
-are copied.  So waves grow and shrink, and in the first and in the last steps the cards of all nodes
-carry what only those of the roots would carry later.  What is done with a chunk are words, one for
-each step in which something is; these steps need not follow one another.  The letters:
+Waves of one size leave the network cards idle while the first sums are formed, and while the last
+results are copied.  So waves grow and shrink, and in the first and in the last steps all cards
+carry data that later only the roots' cards carry.  The sends of a kind of chunk are given by words,
+one for each step with sends; these steps need not be consecutive.  The letters:
 
-* S: sums in the boxes; C: the results are copied there;
+* S: sums within the boxes; C: copies of the results within the boxes;
 * X: the roots exchange their sums;
-* G and P, in place of X: the root of one box, another one for every chunk, gathers the sums from
-  the others, and passes on the result;
-* x, g and p: not the roots do so, but every node along its rail, with what it has by then;
-* A: in place of sums and copies of them, all nodes of a box send what they have to all others;
-* s, c and a: in the box that gathers alone; T and D: sums and copies in the others.
+* G and P, in place of X: the root of one box, the boxes in turn, gathers the sums from the others,
+  and passes on the result;
+* x, g and p: the same by every node along its rail, with the data that it has;
+* A: in place of sums and copies, all nodes of a box send their data to all others;
+* s, c and a: S, C and A in the box that gathers; T and D: sums and copies in the other boxes.
 
-Where some node is on no rail, or a rail is wider than another, only roots use their cards.  How
-much of each there should be is a linear program of ``S^3`` variables, of more than two boxes
-``S^4 / 2``; what it says is cut to so many chunks that little is lost by whole rounds.
+If a node is on no rail, or rails differ in bandwidth, only roots use their cards.  A linear program
+chooses the share of each kind, with ``S^3`` variables, or ``S^4 / 2`` for more than two boxes.  Its
+solution is rounded for the number of chunks that loses little to whole rounds.
 """
 
 from __future__ import annotations
@@ -41,25 +41,26 @@ _GATHERED_BY_ROOTS = ("S G P C", "T sG P C", "S G Pc D", "T sG Pc D")
 _GATHERED_BY_ALL = ("g s P C", "g s Pc D", "S G c p", "T sG c p", "g s c p", "g a p")
 
 _Kind = tuple[tuple[str, ...], tuple[int, ...]]
-"""Words, and the step of each."""
+"""The words of a kind of chunk, and the step of each word."""
 
 _LEAST_GAIN = 1e-5
-"""The last kind of chunks costs more by this part, so that the first of equal ones are taken."""
+"""The last kind of chunk costs this part more, so that ties go to the first."""
 
 _HOPELESS = 1.2
-"""So many times the best that is known does not get below it by what still fits; limits work."""
+"""Roundings above this multiple of the best are not filled up; limits work."""
 
 _SLACK = 0.002
-"""Twice as many chunks are not worth so small a part; row dgx_h100(boxes=4,nvls=true) of
-benchmarks/results/switches.md."""
+"""Least gain for which more chunks are taken; row dgx_h100(boxes=4,nvls=true) of
+benchmarks/results/switches.md.
+"""
 
 
 @dataclass(frozen=True)
 class Ramp:
-    """How many chunks there are of each kind, in as many as boxes have rails.
+    """The number of chunks of each kind, in units of the rails' weights.
 
     Args:
-        times: of each.
+        times: the number of each kind.
     """
 
     steps: int
@@ -67,10 +68,10 @@ class Ramp:
     times: tuple[int, ...]
 
     def moves(self, boxes: Boxes, each: int) -> Moves:
-        """The sends.
+        """The sends of each step.
 
         Args:
-            each: so many times as many chunks.
+            each: multiplies the chunks.
         """
         found: list[list[tuple[int, int, int]]] = [[] for _ in range(self.steps)]
         chunk = 0
@@ -88,7 +89,7 @@ class Ramp:
 def _pairs(
     boxes: Boxes, rail: tuple[int, ...], place: int, letter: str
 ) -> Iterator[tuple[int, int]]:
-    """Who sends to whom, themselves included.
+    """Pairs of sender and receiver, which may be the same node.
 
     Args:
         rail: the roots.
@@ -112,12 +113,12 @@ def _pairs(
 def ramp(
     groups: Sequence[tuple[Boxes, int]], chunks: int, steps: int, most_chunks: int | None
 ) -> Ramp | None:
-    """The one with the least R/C for so many steps; None where there are too few chunks for it.
+    """The ramp with the least R/C in S steps; None if it needs more chunks than allowed.
 
     Args:
-        groups: equally many boxes each, and how many times as many chunks as they have rails.
-        chunks: C for one time each.
-        most_chunks: C at most.
+        groups: boxes, equally many in each group, and the chunks in units of the rails' weights.
+        chunks: C if every number is 1.
+        most_chunks: limit on C, or None.
     """
     even, several = all(one.are_even for one, _ in groups), len(groups[0][0].nodes) > 2
     known = [*_BY_ROOTS, *(_BY_ALL if even else ())]
@@ -156,12 +157,12 @@ def ramp(
 
 
 def _fill(times: IntArray, loads: FloatArray, room: FloatArray, most: int) -> None:
-    """Adds what there is room for, without another round.
+    """Adds chunks that fit without another round.
 
     Args:
-        times: of each kind, changed here.
-        room: of the loads in each step.
-        most: of all kinds together.
+        times: the number of each kind; changed in place.
+        room: the capacity for loads in each step.
+        most: limit on the sum of all kinds.
     """
     left = room - loads @ times
     while times.sum() < most:
@@ -173,8 +174,9 @@ def _fill(times: IntArray, loads: FloatArray, room: FloatArray, most: int) -> No
 
 
 def _loads(kinds: Sequence[_Kind], boxes: Boxes, each: int, steps: int) -> FloatArray:
-    """``[3, S, kinds]``: what leaves a node, what enters it, and what a rail of weight 1 carries,
-    the most of any, of as many chunks of a kind as there are rails, so many times."""
+    """``[3, S, kinds]``: the largest load out of a node, into a node, and on a rail of weight 1.
+
+    Loads are those for `each` times as many chunks of a kind as all rails weigh."""
     out, into, rail = found = np.zeros((3, steps, len(kinds)))
     at_roots, others = max(boxes.weights), len(boxes.nodes) - 1
     on_rails = len(boxes.rails) * len(boxes.nodes) == sum(map(len, boxes.nodes))
@@ -198,10 +200,11 @@ def _loads(kinds: Sequence[_Kind], boxes: Boxes, each: int, steps: int) -> Float
 
 
 def _parts(loads: FloatArray, rates: FloatArray) -> FloatArray:
-    """Of each kind how much takes the fewest rounds, in parts of all; of equal ones those that come
-    first, which are few, so that less is lost by whole rounds."""
+    """The share of each kind that takes the fewest rounds.
+
+    Ties go to the first kinds: with fewer kinds less is lost to whole rounds."""
     steps, kinds = loads.shape[1:]
-    # Not the dual, as `packing.master` does: kinds are all known, and are many more than rows.
+    # The primal, unlike `packing.master`: all kinds are known and far outnumber the rows.
     later = _LEAST_GAIN * np.arange(kinds) / kinds
     program = GrowingProgram(np.concatenate([later, np.ones(steps)]))
     program.add(dict.fromkeys(range(kinds), 1.0), 1.0, np.inf)
@@ -210,5 +213,5 @@ def _parts(loads: FloatArray, rates: FloatArray) -> FloatArray:
             row = {i: float(load[step, i]) for i in np.flatnonzero(load[step]).tolist()}
             program.add(row | {kinds + step: -rate}, -np.inf, 0.0)
     optimum = program.minimise()
-    assert optimum is not None  # it has one
+    assert optimum is not None  # the program is feasible
     return optimum.columns[:kinds]

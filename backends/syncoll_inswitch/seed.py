@@ -19,25 +19,25 @@ from syncoll_inswitch.waves import MOST_CHUNKS, copied_at_once, wave
 __all__ = ["InSwitchSeed", "fits"]
 
 _MOST_LINKS = MOST_SENDS >> 8
-"""A wave has as many sends, and more of them where bandwidths are not whole; limits memory."""
+"""Most links; a wave has as many sends, or more if bandwidths are fractions; limits memory."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether what nodes contribute to they need, and there are rails between their boxes."""
+    """Whether nodes need every chunk that they contribute to, and rails join their boxes."""
     if not topology.counts_copies:
-        return Answer(False, "no switch copies or adds up")
+        return Answer(False, "no switch copies or reduces")
     if not collective.combining:
-        return Answer(False, "it does not combine")
+        return Answer(False, "it does not combine contributions")
     if len(topology.links) > _MOST_LINKS:
         return Answer(False, "there are too many links")
     if collective.least_chunks(topology.num_nodes) != 1:
-        return Answer(False, f"{collective.name} has no chunks in proportion to C here")
+        return Answer(False, f"the chunks of {collective.name} are not proportional to C here")
     table = collective.tabulate(topology.num_nodes, 1)
     if not all(np.array_equal(*ends) for ends, _ in kinds_of(table)):
         return Answer(False, "not every node that contributes to a chunk needs it")
     groups = groups_of(topology, table)
     if groups is None:
-        return Answer(False, "no rails join the boxes that the nodes are in")
+        return Answer(False, "no rails join the boxes of the nodes")
     if not any(boxes.are_joined_by_switches for boxes, _ in groups):
         return Answer(False, "no two nodes of a group are around one switch")
     if least_chunks(groups) > MOST_CHUNKS:
@@ -46,7 +46,7 @@ def fits(topology: Topology, collective: Collective) -> Answer:
 
 
 class InSwitchSeed(ResumingSeed):
-    """Sums and copies of them, wave after wave, as a seed."""
+    """Proposes waves of sums and of copies."""
 
     fits = staticmethod(fits)
 
@@ -57,7 +57,7 @@ class InSwitchSeed(ResumingSeed):
         turn: Turn,
         options: Mapping[str, OptionValue],
     ) -> Proposals:
-        """The members of few steps of each family, and ramps of several boxes."""
+        """The first members of each family, and ramps if there are several boxes."""
         limits = turn.limits
         groups = groups_of(topology, collective.tabulate(topology.num_nodes, 1))
         assert groups is not None  # it fits
@@ -65,7 +65,7 @@ class InSwitchSeed(ResumingSeed):
         steps = min(int(options["steps"]), limits.max_steps or int(options["steps"]))
         boxes = {len(boxes.nodes) for boxes, _ in groups}
         ramps = problem.does_all and len(boxes) == 1 < max(boxes)
-        # A ramp of two boxes is as good as any other member.
+        # With two boxes, ramps are as good as all members but one.
         one_member = ramps and boxes == {2} and limits.max_chunks is None
         for times in problem.times():
             if turn.is_over:
@@ -82,7 +82,7 @@ class InSwitchSeed(ResumingSeed):
 
 
 def _ramps(problem: Problem, limits: SeedLimits, most_steps: int, turn: Turn) -> Proposals:
-    """For each number of steps the best that several boxes do, see `ramps`."""
+    """The best ramp for each number of steps, see `ramps`."""
     scaled = [(boxes, count * problem.least // boxes.chunks) for boxes, count in problem.groups]
     for steps in range(2, most_steps + 1):
         if turn.is_over:
@@ -97,11 +97,11 @@ def _ramps(problem: Problem, limits: SeedLimits, most_steps: int, turn: Turn) ->
 
 
 class _Waves:
-    """Waves on one machine.
+    """Waves of one size.
 
     Args:
-        times: how many chunks stand for one.
-        head: whether a chunk more is copied in the first step.
+        times: multiplies the chunks of a wave.
+        head: whether one more chunk is copied in the first step.
     """
 
     def __init__(self, problem: Problem, times: int, *, head: bool) -> None:
@@ -118,9 +118,10 @@ class _Waves:
             )
 
     def proposals(self, limits: SeedLimits, most_steps: int) -> Iterator[Proposal]:
-        """Members of a family, and what has fewer waves than its least member."""
+        """Algorithms of one wave and more; all with enough waves are members of a family."""
         topology, both = self._problem.topology, self._problem.does_all
-        # Where cables back count copies, what is added up leaves room for them in the first step.
+        # If only one direction is shared by copies or sums, the head may not pay: both forms are
+        # tried.
         for head in (self._head,) if both else dict.fromkeys((None, self._head)):
             family = self._family(head)
             for m in range(0 if head is not None else 1, most_steps - self._wave.steps + 2):
@@ -138,8 +139,10 @@ class _Waves:
                     yield Proposal(chunks, replace(whole, rounds_per_step=rounds), note, known)
 
     def _loose(self, head: Part | None, m: int) -> Family:
-        """A family with rounds for everything at once, to put its members together; the first step
-        has so many that R/C falls in any case."""
+        """A family with enough rounds in every step, used to construct members.
+
+        The first step has enough rounds that R/C falls with m.
+        """
         plenty = self._wave.rounds + (0 if head is None else head.rounds)
         most = 1 + self._wave.chunks + (0 if head is None else head.chunks)
         return Family(self._wave, (plenty,), m, (plenty * most,), (), head)

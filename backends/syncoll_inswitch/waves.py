@@ -1,17 +1,16 @@
-"""What is done with the chunks of a wave, step by step, and what each send then carries.
+"""The sends of a wave, step by step, and the contributions that each carries.
 
-In one box of P nodes a wave has a chunk for each node, where its sum is formed (step 0) and from
-where the result is copied to all (step 1): each cable carries P values in either direction, P - 1
-of them on the way to sums and one as a result, or the other way round.  The cables back are idle in
-the first step; there one chunk more fits that every node copies to all others.  So m waves take
+In one box of P nodes a wave has a chunk for each node.  There the chunk's sum is formed (step 0),
+and from there the result is copied to all (step 1).  Each cable carries P values in either
+direction: P - 1 contributions and one result, or the reverse.  The cables back are idle in the
+first step, so one more chunk fits, which every node copies to all others.  So m waves take
 
     S = m + 1,  R = P m + P - 1,  C = P m + 1
 
-and R/C falls to 1, which is what a cable must carry of one's own data.  Between boxes the sums of
-each are exchanged along rails: by two boxes at once, by more in two steps, each summing for its
-part of the chunks.
+and R/C falls to 1, the own data that a node's cable must carry.  Boxes exchange their sums along
+rails: two boxes in one step, more boxes in two steps, each box summing its part of the chunks.
 
-Groups of nodes, each of which sums up chunks of its own, have their waves at the same time.
+If several groups of nodes sum chunks of their own, their waves run at the same time.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ Moves = tuple[tuple[tuple[int, int, int], ...], ...]
 """For each step the sends: chunk, source, destination."""
 
 MOST_CHUNKS = 1 << 11
-"""C of a wave, and of a ramp; limits memory."""
+"""Largest C of a wave, and of a ramp; limits memory."""
 
 
 @dataclass
 class _Steps:
-    """Sends of a wave, written down chunk by chunk."""
+    """Collects the sends of a wave, chunk by chunk."""
 
     moves: list[list[tuple[int, int, int]]]
 
@@ -49,7 +48,7 @@ class _Steps:
 
 
 def parts_of(boxes: Boxes) -> int:
-    """In how many parts the chunks of a rail are summed, each by another of its nodes."""
+    """The number of parts of a rail's chunks, each summed by another node."""
     return len(boxes.nodes) if len(boxes.nodes) > 2 else 1
 
 
@@ -57,7 +56,7 @@ def wave(boxes: Boxes, times: int) -> Moves:
     """Sums in boxes, then between them, then copies of the results.
 
     Args:
-        times: how many chunks stand for one.
+        times: multiplies the chunks.
     """
     between, parts = min(len(boxes.nodes) - 1, 2), parts_of(boxes)
     steps = _Steps([[] for _ in range(between + 2)])
@@ -76,15 +75,15 @@ def wave(boxes: Boxes, times: int) -> Moves:
 
 
 def copied_at_once(box: tuple[int, ...], times: int) -> Moves:
-    """Chunks that every node sends to all in one step, each copied by the switch."""
+    """Chunks that every node sends to all others in one step, each copied by the switch."""
     return (tuple((c, a, b) for c in range(times) for a in box for b in box if a != b),)
 
 
 def at_once(groups: Sequence[Moves], chunks: Sequence[int]) -> Moves:
-    """The moves of several groups as one, the chunks of each after those of the ones before it.
+    """Merges the moves of several groups; chunks are renumbered group by group.
 
     Args:
-        chunks: of each.
+        chunks: the number of chunks of each group.
     """
     firsts = [sum(chunks[:i]) for i in range(len(chunks))]
     steps = zip_longest(*groups, fillvalue=())
@@ -99,12 +98,12 @@ def at_once(groups: Sequence[Moves], chunks: Sequence[int]) -> Moves:
 
 
 def algorithm_of(moves: Moves, pre: BoolArray) -> Algorithm:
-    """The sends, each with the sum of all that its node has; a round for each step.
+    """The algorithm of these sends, each with the sender's whole partial sum; one round a step.
 
-    What comes to a node in one step has no contribution that it has already, or all of them.
+    A partial sum that a node receives is disjoint from its own, or complete.
 
     Args:
-        pre: ``[G, P]``, who contributes.
+        pre: ``[G, P]``, the contributors of each chunk.
     """
     chunks, nodes = pre.shape
     held = np.zeros((chunks, nodes, nodes), dtype=bool)

@@ -1,8 +1,9 @@
 """Algorithm 1 of the MultiTree paper: grow all trees at once, a time step at a time.
 
-In a time step every link is free.  Trees take turns to add one node each, over a free link from a
-node that the tree had before this step, nodes in order of arrival and their neighbours in a given
-order; the link is then taken.  When no tree can add a node the next step begins.
+At the begin of a time step every link is free.  Trees take turns to add one node each, over a free
+link from a node that the tree had before this step.  Nodes are tried in order of arrival, their
+neighbours in a given order; the link is then taken.  If no tree can add a node the next step
+begins.
 
 Each tree keeps its candidates as one list in order.  Within a step links only become taken and
 trees only grow, so a failed candidate fails until the end of the step: every tree walks its list
@@ -48,11 +49,12 @@ Additions = list[tuple[int, int, int]]
 """(tree, link, time step from 0), in the order of allocation."""
 
 TURNS = ("root", "height", "missing")
-"""``root``: in the order of the roots.  ``height``: first what lacks the nodes farthest from it.
-``missing``: first what lacks most nodes."""
+"""``root``: in the order of the roots.  ``height``: trees whose missing nodes are farthest first.
+``missing``: trees with the most missing nodes first.
+"""
 
 _MOST_HEIGHTS = 1 << 17
-"""Trees x nodes up to which the remaining heights of trees are followed unless asked for."""
+"""Most trees x nodes for which ``height`` is the default."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +93,7 @@ class TimedTrees:
 
 
 class Turns:
-    """The nodes that trees lack, and the order of turns that follows; arguments as of `grow`."""
+    """The missing nodes of trees, and the order of turns from them; arguments as of `grow`."""
 
     def __init__(
         self,
@@ -110,7 +112,7 @@ class Turns:
             self._heights = [int(row.max()) for row in self._to_node]
 
     def sort(self, trees: list[int]) -> None:
-        """Sorts trees for the next time step; raises OutOfTimeError if it is too late for one."""
+        """Sorts trees for the next time step; raises OutOfTimeError past the deadline."""
         self._until.check()
         missing = self.missing
         if self._kind == "height":
@@ -120,7 +122,7 @@ class Turns:
             trees.sort(key=lambda tree: (-missing[tree], tree))
 
     def end_step(self, fresh: Mapping[int, Sequence[int]]) -> None:
-        """Takes note of the nodes that each tree got in a time step."""
+        """Records the nodes that each tree added in a time step."""
         if self._kind != "height":
             return
         for tree, nodes in fresh.items():
@@ -139,9 +141,9 @@ def grow(
     """Spanning trees from these roots.
 
     Args:
-        roots: of each tree; the order of turns where nothing else decides.
+        roots: the root of each tree; ties in turns go to the first.
         turns: one of `TURNS`.
-        distances: gives ``[P, P]``, links between nodes; called for ``height`` only.
+        distances: returns ``[P, P]``, links between nodes; called for ``height`` only.
         until: no time step begins after it.
 
     Raises:
@@ -153,7 +155,7 @@ def grow(
         raise ModelError(
             f"no tree from node {lost[0]} reaches node {lost[1]}",
             None,
-            "a network in which links lead from every root to every node, each with room for a "
+            "a network in which links lead from every root to every node, each wide enough for a "
             "chunk in a time step",
         )
     heads, out, pools_of, members = network.heads, network.out, network.pools_of, network.members
@@ -185,7 +187,7 @@ def grow(
                 for link in walks[tree]:
                     if free[link] and not has[heads[link]]:
                         break
-                else:  # it stays out until the next time step
+                else:  # no more turns in this time step
                     continue
                 node = heads[link]
                 has[node] = 1
@@ -212,14 +214,14 @@ def grow(
 
 @dataclass(frozen=True, eq=False)
 class UnitNetwork:
-    """How often each link can be used in one time step.
+    """The number of times that each link can be used in one time step.
 
     A link of bandwidth b is ``floor(b q)`` parallel unit links in a time step of q rounds (section
     VII.B), so that rational bandwidths need no common unit.  A bound shared by several links is a
     pool of unit links.
 
     Args:
-        heads: the end of each link.
+        heads: the head of each link.
         out: links of each node in the order in which they are tried.
         limits: unit links of each pool in a time step.
         members: links that draw from each pool.
@@ -259,11 +261,11 @@ class UnitNetwork:
 
     @property
     def usable(self) -> bytearray:
-        """For each link whether a time step has a unit link for it at all."""
+        """For each link whether it has a unit link in a time step."""
         return bytearray(all(self.limits[pool] for pool in pools) for pools in self.pools_of)
 
     def lost(self, roots: frozenset[int]) -> tuple[int, int] | None:
-        """A root, and a node that usable links do not lead to from it; None if there is none."""
+        """A root and a node that it cannot reach over usable links; otherwise None."""
         usable = self.usable
         links = [
             (node, self.heads[link])
@@ -275,7 +277,7 @@ class UnitNetwork:
 
 
 Key = Callable[[Link], tuple[int, ...]]
-"""By which the links that leave a vertex are sorted."""
+"""Sorts the links that leave a vertex."""
 
 
 def _scarce(links: Sequence[Link]) -> Key:
@@ -291,8 +293,8 @@ ORDERS: dict[str, Callable[[Sequence[Link]], Key]] = {
 """Orders of a node's neighbours, given all links.
 
 ``far``: by decreasing distance of numbers; on grids numbered row by row that is the paper's
-"Y dimension, then X dimension".  ``index``: by number.  ``scarce``: those with the fewest incoming
-links first, since they have the fewest chances to be reached.
+"Y dimension, then X dimension".  ``index``: by number.  ``scarce``: nodes with the fewest incoming
+links first, as they can be reached least often.
 """
 
 
@@ -309,15 +311,15 @@ def multitree(
     """Spanning trees that share the links of each time step (MultiTree paper, Algorithm 1).
 
     Args:
-        roots: of each tree, in the order of turns; by default one tree at every node.
-        rounds: q, of a time step: a link of bandwidth b is used ``floor(b q)`` times.
-        order: of a node's neighbours, a name of `ORDERS`.
-        turns: one of `TURNS`, or ``any`` for those of `usual_turns`.
+        roots: the root of each tree, in the order of turns; by default one tree at every node.
+        rounds: q, the rounds of a time step: a link of bandwidth b is used ``floor(b q)`` times.
+        order: order of a node's neighbours, a name of `ORDERS`.
+        turns: one of `TURNS`, or ``any`` for `usual_turns`.
         places: ``[P]``, the numbers of nodes in the order of neighbours; by default their own.
         until: no time step begins after it.
 
     Raises:
-        ModelError: if a tree cannot reach a node over links with room for a chunk in a time step.
+        ModelError: if a tree cannot reach a node over links that carry a chunk in a time step.
         OutOfTimeError: past `until`.
     """
     nodes = topology.num_nodes
@@ -335,14 +337,14 @@ def multitree(
 
 
 def copies_of(topology: Topology, roots: Sequence[int]) -> int | None:
-    """How many times over the roots are ``0 … P-1``; None if they are not."""
+    """The number of trees of each node if all have equally many; otherwise None."""
     copies, rest = divmod(len(roots), topology.num_nodes)
     return copies if not rest and list(roots) == list(range(topology.num_nodes)) * copies else None
 
 
 @remembering
 def places_of(topology: Topology) -> IntArray:
-    """``[P]``: numbers of nodes for orders: row by row on even grids, else their own.
+    """``[P]``: numbers of nodes for orders: row by row on even grids, otherwise their own.
 
     On a grid with lines, the slowest dimension is the longest, which the order ``far`` has first.
     """
@@ -351,7 +353,7 @@ def places_of(topology: Topology) -> IntArray:
 
 
 def usual_turns(topology: Topology, roots: Sequence[int]) -> str:
-    """``root`` on regular networks, else ``height``, or ``missing`` where heights take too long."""
+    """``root`` on regular networks, else ``height``, or ``missing`` if heights take too long."""
     kinds = Counter(
         (len(out), len(into))
         for out, into in zip(topology.out_links, topology.in_links, strict=True)

@@ -1,11 +1,11 @@
-"""Quotient: where translations make all trees alike, one tree stands for all.
+"""Quotient: if translations map all trees to one another, one tree is grown for all.
 
 The tree of one root is grown on a network in which the unit links of an orbit are one pool, at a
 P-th of the cost of Algorithm 1.  The time saved is spent on orders of a node's neighbours.  The
-best order varies: with the two ends of one dimension outermost, as in (y+, x+, x-, y-), a torus of
-4x4 takes 4 time steps and one of 8x8 takes 16, the fewest possible, and 5 and 17 otherwise; one of
-16x16 takes 65 in the first and 64 in the others (benchmarks/results/multitree.md).  Orders of that
-kind are tried first.
+best order varies.  With the two ends of one dimension outermost, as in (y+, x+, x-, y-), a torus of
+4x4 takes 4 time steps and one of 8x8 takes 16, the fewest possible.  Other orders take 5 and 17;
+but a torus of 16x16 takes 65 steps with the former and 64 with the others
+(benchmarks/results/multitree.md).  Orders of the former kind are tried first.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ __all__ = [
 ]
 
 MOST_ORDERS = 90
-"""Orders that are tried: as many as three dimensions have, up to reflections."""
+"""Most orders tried: the number for three dimensions, up to reflections."""
 
 _MOST_WORK = 200_000
-"""Links of the trees of a node x orders up to which more orders are tried."""
+"""Most work on further orders: links of the trees of a node x orders."""
 
 
 class TranslationQuotient:
@@ -49,14 +49,14 @@ class TranslationQuotient:
         vectors = [tuple(v) for v in translations.vectors(topology.links).tolist()]
         sizes = translations.sizes
         self.vectors = sorted(set(vectors), key=lambda v: _rank(v, sizes))
-        """The distinct vectors of links; a vector and its opposite side by side."""
+        """The distinct vectors of links; a vector and its opposite are adjacent."""
         name = {vector: i for i, vector in enumerate(self.vectors)}
         orbit_of = [name[vector] for vector in vectors]
         # Each node has one link of each orbit.
         self._out = np.empty((topology.num_nodes, len(self.vectors)), dtype=np.int64)
         for i, (source, _) in enumerate(topology.links):
             self._out[source, orbit_of[i]] = i
-        # Bounds that are translates of one another: the same amount over links of the same orbits.
+        # Bounds are translates of one another if amount and orbits of links are the same.
         members: dict[tuple[Fraction, frozenset[int]], set[int]] = {}
         for bound, links in zip(topology.bounds, topology.bound_links, strict=True):
             inside = links.tolist()
@@ -80,7 +80,7 @@ class TranslationQuotient:
     def grow(
         self, copies: int, rounds: int, order: Sequence[int], until: Deadline = NEVER
     ) -> TranslatedTrees:
-        """Trees of every node, so many each, for an order of the positions of `vectors`."""
+        """`copies` trees of every node, for an order of the positions of `vectors`."""
         network = replace(
             self.network,
             out=tuple(map(tuple, self._out[:, list(order)].tolist())),
@@ -92,7 +92,7 @@ class TranslationQuotient:
         return TranslatedTrees(self, copies, added)
 
     def orders(self) -> Iterator[tuple[int, ...]]:
-        """Orders of `vectors`, by position, those with an opposite pair outermost first."""
+        """Orders of `vectors`, by position; first the orders with an opposite pair outermost."""
         sizes = self.translations.sizes
         pairs: dict[tuple[int, ...], list[int]] = {}
         for i, vector in enumerate(self.vectors):
@@ -100,7 +100,7 @@ class TranslationQuotient:
         return neighbour_orders(list(pairs.values()))
 
     def least(self, copies: int, rounds: int) -> tuple[int, int]:
-        """Time steps, and rounds when each has as few as it needs, of which no trees have fewer."""
+        """Lower bounds on the time steps, and on the rounds if each step has as few as it needs."""
         nodes = (self.topology.num_nodes - 1) * copies
         everything = range(len(self.vectors))
         width = sum(
@@ -115,7 +115,7 @@ class TranslationQuotient:
 
 @dataclass(frozen=True, eq=False)
 class TranslatedTrees:
-    """The trees of one node, so many copies, with their links; they stand for those of all."""
+    """The trees of one node, `copies` of them, with their links; all others are translates."""
 
     quotient: TranslationQuotient
     copies: int
@@ -133,11 +133,11 @@ class TranslatedTrees:
 
     @property
     def cost(self) -> tuple[int, int]:
-        """Time steps, and rounds when each has as few as it needs."""
+        """Time steps, and rounds if each step has as few as it needs."""
         return len(self.rounds_per_step), sum(self.rounds_per_step)
 
     def expand(self) -> TimedTrees:
-        """The trees of all nodes: ``copies`` times one for each, by number."""
+        """The trees of all nodes: one for each node, by number, ``copies`` times."""
         topology, translations = self.quotient.topology, self.quotient.translations
         nodes = topology.num_nodes
         added = np.array(self.added, dtype=np.int64).reshape(-1, 3)
@@ -162,12 +162,12 @@ def fewest_steps(
     until: Deadline = NEVER,
     most_orders: int = MOST_ORDERS,
 ) -> TranslatedTrees:
-    """The trees with the fewest time steps, then rounds, of all orders that are tried.
+    """The trees with the fewest time steps, then rounds, of all orders tried.
 
     At least one order of each quotient is tried, for each number of copies of a node's tree.
 
     Raises:
-        ModelError: if links with room for a chunk do not lead everywhere.
+        ModelError: if a node cannot be reached over links that carry a chunk.
         OutOfTimeError: past `until`, before an order has been tried.
     """
     best: TranslatedTrees | None = None
@@ -204,7 +204,7 @@ def neighbour_orders(pairs: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]
 
 
 def _shuffles(words: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
-    """All ways to deal words into one another, each in its own order."""
+    """All interleavings of the words, each in its own order."""
     if not words:
         yield ()
     for i, (first, *rest) in enumerate(words):

@@ -1,10 +1,10 @@
 """The seed: trees for a collective, and their algorithms.
 
-Where every chunk starts at one node and every node needs it (allgather, broadcast and the like)
-each chunk is sent down a tree of its own.  The paper's schedule sends each tree edge in the time
-step in which it was added: C = 1, a round each.  Beyond the paper, a time step may have several
-rounds, which trades rounds for steps, a node may have several trees, which brings R/C nearer to its
-bound, and the data of a tree may be cut and pipelined.
+If every chunk starts at one node and every node needs it (allgather, broadcast and the like), each
+chunk is sent down a tree of its own.  The paper's schedule sends each tree edge in the time step in
+which it was added: C = 1, a round each.  Beyond the paper, a time step may have several rounds,
+which trades rounds for steps.  A node may have several trees, which brings R/C nearer to its bound.
+The data of a tree may be cut and pipelined.
 
 On a network with switches the paper's extension for switches runs first; then Algorithm 1 runs on
 the topology, whose links are routes that share cables.  Its bounds decide the rounds of a step.
@@ -45,16 +45,16 @@ from syncoll_multitree.translations import find_translations
 __all__ = ["MultiTreeSeed", "fits"]
 
 _MOST_TRIED = 64
-"""C, and rounds of a time step, up to which those that do are looked for."""
+"""Largest C, and most rounds of a time step, tried for the least admissible ones."""
 
 _MULTIPLES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-"""Rounds of a time step, in multiples of the fewest that do."""
+"""Rounds of a time step, in multiples of the fewest possible."""
 
 _FEW_ORDERS = 6
-"""Orders of neighbours that are tried beyond the paper's schedule: those of two dimensions."""
+"""Orders of neighbours tried beyond the paper's schedule: the number for two dimensions."""
 
 _SEGMENTS = (2, 4, 8, 16)
-"""Into how many segments what goes down a tree is cut, for the trees of the least R/C."""
+"""Numbers of segments of a tree's data, for the trees of the least R/C."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
@@ -65,12 +65,12 @@ def fits(topology: Topology, collective: Collective) -> Answer:
 
 def _refusal(topology: Topology, collective: Collective) -> str:
     if collective.combining:
-        return f"{collective.name} combines, and MultiTree's trees distribute"
+        return f"{collective.name} combines; MultiTree's trees only distribute"
     if collective.ways:
-        return f"{collective.name} is composed; ask for its parts"
+        return f"{collective.name} is composed; the search runs MultiTree on its parts"
     nodes = topology.num_nodes
     if nodes < 2:
-        return "there is nobody to send to"
+        return "a collective needs at least two nodes"
     chunks = next((c for c in range(1, _MOST_TRIED + 1) if collective.admits(nodes, c)), None)
     if chunks is None:
         return f"{collective.name} is not defined for any C up to {_MOST_TRIED}"
@@ -90,7 +90,7 @@ def _refusal(topology: Topology, collective: Collective) -> str:
 
 
 class MultiTreeSeed(ResumingSeed):
-    """MultiTree, as a seed."""
+    """Proposes MultiTree's schedules."""
 
     fits = staticmethod(fits)
 
@@ -101,7 +101,7 @@ class MultiTreeSeed(ResumingSeed):
         turn: Turn,
         options: Mapping[str, OptionValue],
     ) -> Proposals:
-        """The paper's schedule first, then other C and rounds, last what is pipelined."""
+        """The paper's schedule first, then other C and rounds, last pipelines."""
         limits, own = turn.limits, float(options["seconds"])
         left = int(options["sends"])
         found: list[tuple[int, Fraction]] = []
@@ -133,10 +133,10 @@ class MultiTreeSeed(ResumingSeed):
                 and best is not None
                 and grown.chunks > best[1].chunks
                 and best[0][0] <= least_cost(best[1].chunks)
-            ):  # more trees cannot lower R/C any more, but segments may still save steps
+            ):  # more trees cannot lower R/C, but segments may save steps
                 yield from pipelined()
                 waiting = False
-            # What is pipelined needs full links and low trees, hence the steps.
+            # Pipelines need full links and low trees, hence the steps.
             cost = Fraction(grown.rounds, grown.chunks), grown.steps
             if best is None or cost < best[0]:
                 best = cost, grown
@@ -153,7 +153,7 @@ class MultiTreeSeed(ResumingSeed):
 
 @dataclass(frozen=True)
 class _Grown:
-    """Trees whose cost is known, before `expand` writes out the sends of all of them."""
+    """Trees with their cost; `expand` makes all sends later."""
 
     chunks: int
     chunk_of: IntArray
@@ -175,12 +175,12 @@ class _Grown:
 
 @remembering
 def _quotients(topology: Topology) -> tuple[TranslationQuotient, ...]:
-    """The topology under its groups of translations, if it has any."""
+    """The topology's quotients by its groups of translations."""
     return tuple(TranslationQuotient(topology, group) for group in find_translations(topology))
 
 
 _Way = Callable[[int, Deadline], Iterator[tuple[int, _Grown | None]]]
-"""Yields trees for time steps of these rounds: their time steps, and None if not worth using."""
+"""Yields trees for time steps of these rounds: their number of steps, and None if unusable."""
 
 
 def _grown(
@@ -189,7 +189,7 @@ def _grown(
     options: Mapping[str, OptionValue],
     turn: Turn,
 ) -> Iterator[_Grown]:
-    """All trees, for longer and longer time steps until their number cannot fall."""
+    """All trees, for ever longer time steps until the number of steps cannot fall."""
     limit, nodes = turn.until, topology.num_nodes
     switched = topology.fabric is not None and topology.fabric.num_switches > 0
     for chunks in range(1, min(int(options["trees"]), turn.limits.max_chunks or 1 << 30) + 1):
@@ -224,14 +224,14 @@ def _over_links(
 ) -> _Way:
     """Trees whose edges are sent in their own time steps."""
     order, turns = str(options["order"]), str(options["turns"])
-    # Somebody who asked for an order or for turns gets them; else symmetry decides if there is any.
+    # Options for order or turns are obeyed; otherwise symmetry decides if there is any.
     if order == turns == "any":
         chunk_of = _turn_order(table_roots)
         copies = copies_of(topology, table_roots[chunk_of].tolist())
         quotients = () if copies is None else _quotients(topology)
         if copies is not None and quotients:
             return _translated(quotients, chunks, chunk_of, copies)
-    # Ties are then broken by the place in a grid, where the network is one.
+    # Ties are broken by the place in a grid if the network is one.
     places = None if order == "index" else places_of(topology)
     chunk_of = _turn_order(table_roots, places)
     roots = table_roots[chunk_of].tolist()
@@ -250,8 +250,8 @@ def _over_links(
 def _translated(
     quotients: tuple[TranslationQuotient, ...], chunks: int, chunk_of: IntArray, copies: int
 ) -> _Way:
-    """The same where the trees of one node stand for all."""
-    most = [MOST_ORDERS] if chunks == 1 else []  # the paper's schedule is what most is done for
+    """Trees that are translates of the trees of one node."""
+    most = [MOST_ORDERS] if chunks == 1 else []  # most effort for the paper's schedule
 
     def way(rounds: int, until: Deadline) -> Iterator[tuple[int, _Grown]]:
         orders = most.pop() if most else _FEW_ORDERS
@@ -266,7 +266,7 @@ def _translated(
 def _over_switches(
     topology: Topology, chunks: int, table_roots: IntArray, options: Mapping[str, OptionValue]
 ) -> _Way:
-    """The same over the fabric's switches: a connection carries a chunk in a time step."""
+    """Trees over the fabric's switches: a connection carries a chunk in a time step."""
     fabric = topology.fabric
     assert fabric is not None  # the caller looked
     chunk_of = _turn_order(table_roots)
@@ -283,7 +283,7 @@ def _over_switches(
             )
             pairs = set(map(tuple, trees.edges[:, 1:3].tolist()))
             made = None
-            if pairs <= topology.link_index.keys():  # else some send has no route of its own
+            if pairs <= topology.link_index.keys():  # otherwise a send has no route of its own
                 made = _tightened(topology, chunks, chunk_of, trees, rounds, how)
             yield trees.num_steps, made
 
@@ -318,12 +318,12 @@ def _turn_order(roots: IntArray, places: IntArray | None = None) -> IntArray:
 
 
 def _rounds_for_all(topology: Topology) -> int:
-    """The fewest rounds of a time step in which every link has room for a chunk."""
+    """The fewest rounds of a time step in which every link carries a chunk."""
     return max((-(-1 // b.chunks_per_round) for b in topology.bounds), default=1)
 
 
 def _rounds(topology: Topology, roots: frozenset[int]) -> Iterator[int]:
-    """Rounds of a time step, ascending: from the fewest that let every root reach every node."""
+    """Rounds of a time step, ascending, from the fewest that let every root reach every node."""
     enough = _rounds_for_all(topology)
     span = lcm(*(b.chunks_per_round.denominator for b in topology.bounds))
     least = enough
@@ -343,7 +343,7 @@ def _improves(
     found: list[tuple[int, Fraction]],
     limits: SeedLimits,
 ) -> bool:
-    """Whether it is within the limits and nothing found before is as good; remembers it if so."""
+    """Whether it is within the limits and better than all found before; records it if so."""
     cost = Fraction(rounds, chunks)
     if not limits.allow(steps=steps, rounds=rounds, chunks=chunks):
         return False

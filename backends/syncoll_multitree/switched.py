@@ -1,15 +1,15 @@
 """MultiTree on networks with switches (MultiTree paper, section III.C.3).
 
-A link of a fabric is as many connections as its bandwidth holds units.  The child of a node p is
-found breadth first from p over free connections through switches; all connections on the way are
-then taken.  Without switches this is Algorithm 1 itself.
+A link of a fabric has one connection for each unit of its bandwidth.  A breadth-first search from a
+node p over free connections through switches finds its child; the connections on the way are then
+taken.  Without switches this is Algorithm 1 itself.
 
-Neighbours of a switch are tried from the searching node's number upwards and then from the lowest,
-so that the nodes of a switch do not all choose the same one.
+Neighbours of a switch are tried from the searching node's number upwards and then from 0: so the
+nodes of a switch do not all choose the same one.
 
-The paper searches fully from the first node of a tree, then from the second, and so on (``node`` in
-`SEARCHES`): roots send far away, and narrow links between switches fill up.  ``near`` looks one
-link farther only when no node of the tree finds a child within the links before.
+The paper searches fully from the first node of a tree, then from the second (``node`` in
+`SEARCHES`): roots send far away, and narrow links between switches fill up.  ``near`` searches one
+link farther only if no node of the tree finds a child nearer.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from syncoll_multitree.construction import ORDERS, TimedTrees, Turns
 __all__ = ["SEARCHES", "multitree_on_fabric"]
 
 SEARCHES = ("near", "node")
-"""How a tree looks for its next node; see above."""
+"""The searches of a tree for its next node; see above."""
 
 
 def multitree_on_fabric(
@@ -89,8 +89,8 @@ def multitree_on_fabric(
         waiting.sort(growing)
         free, leaving = dict(full), dict(out)
         before = {tree: len(came[tree]) for tree in growing}
-        # Connections only become fewer: what a node did not find within so many links it will not
-        # find in this time step, so each tree goes through its (radius, node) pairs once.
+        # Connections only become fewer: a search that failed within a radius fails until the end of
+        # # the time step, so each tree goes through its (radius, node) pairs once.
         walks = {tree: product(radii, range(before[tree])) for tree in growing}
         at = {tree: next(walks[tree]) for tree in growing}
         taking = growing
@@ -142,7 +142,7 @@ class _Ways:
         self._turned: dict[Link, list[int]] = {}
 
     def _from(self, vertex: int, start: int) -> list[int]:
-        """Neighbours as listed; those of a switch with numbers above `start` first."""
+        """Neighbours as listed; of a switch, first the neighbours with numbers above `start`."""
         if vertex == start:
             return self._onward[vertex]
         turned = self._turned.get((vertex, start))
@@ -157,7 +157,7 @@ class _Ways:
     def leading(
         self, start: int, inside: Collection[int], free: Mapping[Link, Any], radius: float
     ) -> Iterator[tuple[int, ...]]:
-        """Ways of at most `radius` free connections to nodes that are missing, breadth first."""
+        """Ways of at most `radius` free connections to missing nodes, breadth first."""
         came_from = {start: start}
         queue = deque([(start, 1)])
         while queue:
@@ -178,7 +178,7 @@ class _Ways:
 
     @cached_property
     def _shortest(self) -> list[tuple[int, ...]]:
-        """Shortest ways between nodes, without nodes between."""
+        """Shortest ways between nodes that pass no other node."""
         starts = range(self._nodes)
         return [way for v in starts for way in self.leading(v, (v,), self._free, inf)]
 
@@ -188,6 +188,6 @@ class _Ways:
         return sorted({len(way) - 1 for way in self._shortest})
 
     def distances(self) -> IntArray:
-        """``[P, P]``: how many sends apart nodes are, or `UNREACHABLE`."""
+        """``[P, P]``: the distance in sends, or `UNREACHABLE`."""
         near = sorted((way[0], way[-1]) for way in self._shortest)
         return distances(self._nodes, np.array(near, dtype=np.int64).reshape(-1, 2))

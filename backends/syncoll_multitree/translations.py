@@ -1,9 +1,9 @@
-"""Translations: moves of all nodes that keep a network.
+"""Translations: automorphisms that move all nodes by one vector.
 
-Rings, tori, hypercubes, complete graphs and switches are Cayley graphs of Z_a x Z_b x ….  If every
-node tries its neighbours in one order of the vectors to them, Algorithm 1 with trees in turn by
-root makes the trees of all roots translates of one another: by induction over turns, all trees are
-in translated situations, and the links of one turn are an orbit, each taken once.
+Rings, tori, hypercubes, complete graphs and switches are Cayley graphs of Z_a x Z_b x ….  Let every
+node try its neighbours in one order of the vectors to them.  Then Algorithm 1, with trees in turn
+by root, makes the trees of all roots translates of one another.  By induction over turns, all trees
+are in translated situations, and the links of one turn are an orbit, each taken once.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Translations:
         return np.argsort(self.places)
 
     def move(self, nodes: IntArray, by: IntArray) -> IntArray:
-        """Where nodes come when the node at place 0 moves to `by`; the shapes broadcast."""
+        """The images of nodes if the node at place 0 moves to `by`; the shapes broadcast."""
         places, further = self.places[nodes], self.places[by]
         result = np.zeros(np.broadcast_shapes(places.shape, further.shape), dtype=np.int64)
         stride = len(self.places)
@@ -54,7 +54,7 @@ class Translations:
         return self.nodes[result]
 
     def vectors(self, links: npt.ArrayLike) -> IntArray:
-        """``[E, dimensions]``: by which vector each of ``[E, 2]`` links moves what it carries."""
+        """``[E, dimensions]``: the vector from tail to head of each of ``[E, 2]`` links."""
         ends = np.array(np.unravel_index(self.places[np.asarray(links)], self.sizes))
         sizes = np.array(self.sizes)[:, None]
         result: IntArray = ((ends[:, :, 1] - ends[:, :, 0]) % sizes).T
@@ -62,10 +62,10 @@ class Translations:
 
 
 def find_translations(topology: Topology) -> tuple[Translations, ...]:
-    """Groups of translations that keep a topology, B included; maybe none.
+    """Groups of translations that preserve a topology, B included; may be empty.
 
-    Products of rings and complete graphs are found under any numbering, other networks only when
-    numbered row by row.  Bounds must hold at most one link of each orbit.
+    Products of rings and complete graphs are found under any numbering, other networks only if
+    numbered row by row.  Bounds must limit at most one link of each orbit.
     """
     nodes = topology.num_nodes
     degrees = {len(links) for links in topology.out_links}
@@ -103,7 +103,7 @@ def _factorizations(number: int) -> list[tuple[int, ...]]:
 
 
 def _plausible(translations: Translations, topology: Topology) -> bool:
-    """Whether a few nodes have the same vectors to their neighbours: cheap, refutes most."""
+    """A cheap necessary test: whether a few nodes have the same vectors to their neighbours."""
     nodes = topology.num_nodes
     seen = set()
     for node in {0, 1, nodes // 2, nodes - 1}:

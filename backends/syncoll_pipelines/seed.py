@@ -1,9 +1,9 @@
 """The seed: for a broadcast, families of pipelines, and their first members as points.
 
-The bound of flows is attained by trees whose steps do not matter (Edmonds, Edge-disjoint
-branchings, 1973), so it gives the rate, chunks over rounds.  A wave has as many trees, and a step
-as many rounds, as make up that rate, or a multiple, which allows for shallower trees.  For each of
-these, trees of the fewest levels are found (`trees`), then the ramps are filled (`waves`).
+Trees without times attain the bound of flows (Edmonds, Edge-disjoint branchings, 1973), so the
+bound is the rate, chunks over rounds.  The trees of a wave and the rounds of a step are numerator
+and denominator of the rate, or a multiple, which allows for shallower trees.  For each multiple,
+trees of the fewest levels are found (`trees`), then the ramps are filled (`waves`).
 """
 
 from __future__ import annotations
@@ -29,49 +29,50 @@ from syncoll_pipelines.waves import find_waves
 __all__ = ["PipelineSeed", "fits"]
 
 _MOST_FLOWS = 40_000
-"""Links times nodes up to which the rate is computed, and trees are chosen together."""
+"""Most links times nodes for which the rate is computed and trees are chosen together."""
 
 _MORE_LEVELS = 6
-"""Trees have at most so many levels more than the farthest node is away."""
+"""Most levels of a tree beyond the distance of the farthest node."""
 
 _MORE_STEPS = 3
-"""A wave has at most so many steps more than its trees need."""
+"""Most steps of a wave beyond the levels of its trees."""
 
 _TIMES = (1, 2, 3, 4, 6, 7, 8)
-"""Times the least trees and rounds that make up the rate."""
+"""Multiples of the rate's numerator and denominator that are tried."""
 
 _MOST_IDLE = 2
-"""After so many of these that brought nothing better there is no more to expect."""
+"""The search ends after this many multiples without a gain."""
 
 _SHARE_OF_FIRST_PASS = 0.2
-"""The part of the solver's work for each question in a first pass over all: mostly it finds then
-what it finds at all, and spends the rest on the proof that there is nothing better."""
+"""The part of the solver's work for each solve in a first pass over all multiples: later work
+mostly proves that nothing better exists.
+"""
 
 _LARGEST_DENOMINATOR = 64
-"""Of a rate: with a larger one a wave would have too many trees to choose them together."""
+"""Of a rate; limits the number of trees that are chosen together."""
 
 _Asked = Callable[[Deadline], tuple[TreeWaves | None, bool]]
-"""A question to the solver, until some time: what was found, and whether that is settled."""
+"""Solves a model until a deadline: the waves found, and whether the answer is final."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether all chunks start at the same one node and every node needs them."""
+    """Whether all chunks start at one node and every node needs them."""
     if collective.combining or collective.ways:
-        return Answer(False, f"{collective.name} is not a broadcast; pipelines distribute trees")
+        return Answer(False, f"{collective.name} is not a broadcast")
     nodes = topology.num_nodes
     least = collective.least_chunks(nodes)
     if least is None or nodes < 2:
-        return Answer(False, f"{collective.name} has no chunks in proportion to C here")
+        return Answer(False, f"the chunks of {collective.name} are not proportional to C here")
     roots = collective.table_on(topology, least).roots
     if roots is None or len(roots) != least or len(set(roots.tolist())) != 1:
-        return Answer(False, "not all chunks start at the same one node and are needed everywhere")
+        return Answer(False, "not all chunks start at one node and are needed at every node")
     if len(topology.links) * nodes > _MOST_FLOWS:
         return Answer(False, "there are too many links to choose all trees together")
-    return Answer(True, "trees from one node, wave after wave")
+    return Answer(True, "trees from one node, in waves of chunks")
 
 
 class PipelineSeed(ResumingSeed):
-    """Pipelines, as a seed."""
+    """Proposes pipelines."""
 
     fits = staticmethod(fits)
 
@@ -82,7 +83,7 @@ class PipelineSeed(ResumingSeed):
         turn: Turn,
         options: Mapping[str, OptionValue],
     ) -> Proposals:
-        """The members of few steps of each family that is better than those before."""
+        """The first members of each family that is better than the families before."""
         return _Search(topology, collective, turn, options).proposals()
 
 
@@ -109,12 +110,12 @@ class _Search:
         self._best: TreeWaves | None = None
 
     def proposals(self) -> Proposals:
-        """The members of waves, each better than those before, while there is time."""
+        """The first members of ever better families, while there is time."""
         while (rate := self._rate()) is None:
             if not self._turn.is_over:
                 return
             yield None
-        # With a tree for each link out of the root the trees can be flattest.
+        # Trees are lowest if each link out of the root has a tree of its own.
         flat = -(-len(self._topology.out_links[self._root]) // rate.numerator)
         order = sorted({flat, *_TIMES}, key=lambda times: (times != flat, times))
         for share in (_SHARE_OF_FIRST_PASS, 1.0):
@@ -127,7 +128,7 @@ class _Search:
                 idle = 0 if self._best is not before else idle + 1
 
     def _rate(self) -> Fraction | None:
-        """Chunks a round that reach every node, at most; None when that is not found."""
+        """The largest rate at which chunks reach every node; None if it is not computed."""
         others = tuple(node for node in range(self._topology.num_nodes) if node != self._root)
         skipped: list[bool] = []
         bound = rounds_bound(
@@ -140,18 +141,18 @@ class _Search:
             return None
         rate = 1 / bound.rounds
         found = rate.limit_denominator(_LARGEST_DENOMINATOR)
-        # Rounded down where it is no such fraction: trees at that rate are near the best.
+        # Otherwise rounded down: trees at that rate are near the best.
         if abs(found - rate) > TOLERANCE:
             found = Fraction(int(rate * _LARGEST_DENOMINATOR), _LARGEST_DENOMINATOR)
         return found or None
 
     def _of(self, chunks: int, rounds: int, share: float) -> Proposals:
-        """Waves of so many trees: of the fewest levels, then with a tail, then in more steps.
+        """Waves of `chunks` trees: of the fewest levels, then with a tail, then in more steps.
 
         Args:
             rounds: of each step.
-            share: of the solver's work for each question; below 1 a level that fails ends the
-                search.
+            share: part of the solver's work for each solve; below 1 the first level without an
+                answer ends the search.
         """
         place = self._topology, self._root, chunks, rounds
         seconds = share * self._seconds
@@ -174,14 +175,14 @@ class _Search:
             known = waves
 
     def _is_small(self, chunks: int, depth: int) -> bool:
-        """Whether one program chooses everything for these steps."""
+        """Whether one model can choose trees, steps and tail."""
         more = max(1, depth - self._far)
         return chunks * len(self._topology.links) * depth * more <= self._cells
 
     def _asked(
         self, ask: _Asked
     ) -> Generator[Proposal | None, None, tuple[TreeWaves | None, bool]]:
-        """The answer, and whether it is settled; asked again in the next turn if time was over."""
+        """The answer, and whether it is final; solves again in the next turn if time ran out."""
         while True:
             waves, settled = ask(self._turn.until)
             if settled or not self._turn.is_over:
@@ -190,7 +191,7 @@ class _Search:
             yield None
 
     def _improved(self, waves: TreeWaves | None) -> Iterator[Proposal]:
-        """The members of few steps, if they are better than those before."""
+        """The first members of a family, if it is better than all before."""
         if waves is None or (self._best is not None and waves.lost >= self._best.lost):
             return
         self._best = waves
@@ -210,14 +211,14 @@ class _Search:
 
 
 def family_of(topology: Topology, collective: Collective, waves: TreeWaves) -> Family | None:
-    """The family of waves started in every step; None where R/C would not fall."""
+    """The family of waves started in every step; None if R/C would not fall."""
     wave = _part(topology, collective, waves.wave, waves.depth)
     tail = _part(topology, collective, waves.tail, waves.depth - 1) if waves.tail else None
     return family_of_waves(wave, waves.rounds, waves.ramp_up, waves.ramp_down, tail=tail)
 
 
 def _part(topology: Topology, collective: Collective, trees: Sequence[Tree], steps: int) -> Part:
-    """Trees as an algorithm of as many chunks, in so many steps."""
+    """The algorithm that sends a chunk down each tree, in `steps` steps."""
     links = topology.links
     sends = [(chunk, *links[link], step) for chunk, tree in enumerate(trees) for link, step in tree]
     algorithm = Algorithm((1,) * steps, np.array(sends, dtype=np.int64))

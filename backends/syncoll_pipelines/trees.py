@@ -1,10 +1,11 @@
-"""Trees of a wave without their steps: few levels, and no link overloaded.
+"""Trees of a wave without steps: few levels, and no link overloaded.
 
-A wave started in every step loads each step of the steady state with all of its trees, whenever
-they use their links.  So trees of at most d levels that fit together are a wave of d steps.
+With a wave started in every step, each step of the steady state carries all trees of a wave,
+independent of the steps in which they use their links.  So trees of at most d levels that fit
+together are a wave of d steps.
 
-A Boolean for each tree and link, and for each tree and node the level: about ``c * L`` Booleans for
-c trees, and as many rows.
+The model has a Boolean for each tree and link, and a level for each tree and node: about ``c * L``
+Booleans for c trees, and as many rows.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from syncoll.model import Topology
 __all__ = ["CpSatModel", "Tree", "TreeWaves", "find_trees", "least_bounds"]
 
 Tree = tuple[tuple[int, int], ...]
-"""Its links, each with the step in which it is used."""
+"""The links of a tree, each with the step in which it is used."""
 
 _UNBOUNDED = 1 << 62
 
@@ -35,7 +36,7 @@ class TreeWaves:
         rounds: q, of each step.
         depth: d, steps of a wave.
         wave: the trees of a wave.
-        tail: trees in the last d - 1 steps, which count from 0.
+        tail: trees in the last d - 1 steps, counted from 0.
         ramp_up: rounds of the first d - 1 steps.
         ramp_down: rounds of the last d - 1 steps.
     """
@@ -49,7 +50,7 @@ class TreeWaves:
 
     @property
     def lost(self) -> tuple[Fraction, int]:
-        """The steps that are lost, and chunks; the less the better."""
+        """The steps and chunks lost in the first and last waves; smaller is better."""
         chunks = len(self.wave) * (self.depth - 1) - len(self.tail)
         rounds = sum(self.rounds - r for r in (*self.ramp_up, *self.ramp_down))
         return Fraction(chunks, len(self.wave)) - Fraction(rounds, self.rounds), chunks
@@ -62,10 +63,10 @@ class TreeWaves:
 
 
 class CpSatModel:
-    """A model of integer variables, which have numbers, and linear rows."""
+    """A model of numbered integer variables and linear rows."""
 
     def __init__(self) -> None:
-        # `cp_model` itself imports pandas, which takes longer than most questions do.
+        # `cp_model` imports pandas, which takes longer than most solves.
         from ortools.sat.python import cp_model_helper
 
         self.proto = cp_model_helper.CpModelProto()
@@ -82,7 +83,7 @@ class CpSatModel:
         high: int = _UNBOUNDED,
         enforced: Sequence[int] = (),
     ) -> None:
-        """Bounds a sum of (variable, coefficient), where all literals of `enforced` are true."""
+        """Bounds a sum of (variable, coefficient) if all literals of `enforced` are true."""
         row = self.proto.constraints.add()
         row.enforcement_literal.extend(enforced)
         for variable, coefficient in terms:
@@ -91,11 +92,11 @@ class CpSatModel:
         row.linear.domain.extend((low, high))
 
     def exactly_one(self, literals: Iterable[int]) -> None:
-        """One of these is true."""
+        """Requires that exactly one literal is true."""
         self.proto.constraints.add().exactly_one.literals.extend(literals)
 
     def solve(self, seconds: float, until: Deadline = NEVER) -> tuple[str, list[int]]:
-        """CP-SAT's status and best solution; deterministic unless `until` cuts its work short."""
+        """CP-SAT's status and best solution; deterministic unless `until` stops it."""
         from ortools.sat.python import cp_model_helper
 
         parameters = cp_model_helper.SatParameters()
@@ -118,12 +119,12 @@ def find_trees(
     seconds: float,
     until: Deadline = NEVER,
 ) -> tuple[TreeWaves | None, bool]:
-    """Waves of `chunks` trees of at most `levels` levels (or None), and whether that is settled.
+    """Waves of `chunks` trees of at most `levels` levels (or None), and whether this is final.
 
     Args:
-        rounds: q, into which all of them together must fit.
-        seconds: of work for the solver.
-        until: when to stop, however little work was done.
+        rounds: q; all trees together must fit into them.
+        seconds: work of the solver.
+        until: when to stop in any case.
     """
     model, far = CpSatModel(), topology.distances[root].tolist()
     used: list[dict[int, int]] = []
@@ -154,7 +155,7 @@ def find_trees(
 
 
 def least_bounds(topology: Topology) -> dict[tuple[int, ...], Fraction]:
-    """Of bounds on the same links the least: positions of the links, and the rate."""
+    """The least bound of each set of links: positions of the links, and the rate."""
     found: dict[tuple[int, ...], Fraction] = {}
     number = topology.link_index
     for bound in sorted(topology.bounds, key=lambda one: -one.chunks_per_round):
@@ -164,7 +165,7 @@ def least_bounds(topology: Topology) -> dict[tuple[int, ...], Fraction]:
 
 
 def _timed(topology: Topology, root: int, tree: dict[int, int], values: list[int]) -> Tree:
-    """Each link as soon as its source has the chunk."""
+    """Uses each link as soon as its source has the chunk."""
     onward: dict[int, list[int]] = {}
     for link, one in tree.items():
         if values[one]:

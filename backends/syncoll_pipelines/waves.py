@@ -4,10 +4,10 @@ With a wave of c trees of at most d steps started in every step, all its trees t
 into the q rounds of a step.  In the last d - 1 steps no wave starts; trees of the tail use the idle
 links.  The first and last d - 1 steps may have fewer rounds.
 
-A variable for each tree, link and step; a tree in use reaches every node once, over a link whose
-other end it reached before: about ``(c + tail) * L * d`` Booleans, and as many rows.
+There is a variable for each tree, link and step; a tree in use reaches every node once, over a link
+whose tail it reached before: about ``(c + tail) * L * d`` Booleans, and as many rows.
 
-Known trees without steps (`trees`) are the warm start and, where this model is too large, the wave,
+Known trees without steps (`trees`) are the warm start or, if this model is too large, the wave,
 without a tail.
 
 With S steps in all, ``R = q S - g`` and ``C = c S - f``, so ``R/C`` is about ``q/c (S - g/q) / (S -
@@ -39,8 +39,8 @@ def find_waves(
 ) -> tuple[TreeWaves | None, bool]:
     """The best waves of `chunks` trees in these rounds and steps (or None), and whether proved.
 
-    Limits are those of `find_trees`; the known waves of as many trees in as many steps, or one
-    less, are a warm start.
+    Limits are as of `find_trees`; `known` waves of as many trees in as many steps, or one step
+    less, are the warm start.
     """
     model = _Model(topology, root, chunks, rounds, depth)
     if known is not None:
@@ -80,7 +80,7 @@ class _Model(CpSatModel):
             objective.coeffs.append(chunks * scale)
 
     def _tree(self, steps: int, used: int | None) -> dict[tuple[int, int], int]:
-        """A tree in so many steps; `used`: the variable that says whether it is there."""
+        """Adds a tree of `steps` steps; `used`: the variable that is 1 if the tree exists."""
         links, root, far = self.topology.links, self.root, self._far
         tree: dict[tuple[int, int], int] = {}
         arrives: list[list[list[int]]] = [[[] for _ in range(steps)] for _ in far]
@@ -105,7 +105,7 @@ class _Model(CpSatModel):
         return tree
 
     def _loads(self) -> None:
-        """No step of a bound has more than its rounds allow: steady, first and last steps."""
+        """Limits the load of each bound in steady, first and last steps."""
         window = self.depth - 1
         for links, rate in least_bounds(self.topology).items():
             ages = [self._uses(self.wave, links, age) for age in range(self.depth)]
@@ -133,7 +133,7 @@ class _Model(CpSatModel):
         return [tree[link, step] for tree in trees for link in links if (link, step) in tree]
 
     def hint(self, known: TreeWaves) -> None:
-        """Known waves; of one step less, what was the last wave becomes part of the tail."""
+        """Hints known waves; with one step less, their last wave becomes part of the tail."""
         less = self.depth - known.depth
         tail = [tuple((link, step + less) for link, step in tree) for tree in known.tail]
         tail = [*known.wave * less, *tail]
@@ -148,7 +148,7 @@ class _Model(CpSatModel):
         self.proto.solution_hint.values.extend(list(values.values()))
 
     def waves(self, values: Sequence[int]) -> TreeWaves:
-        """What a solution stands for."""
+        """The waves of a solution."""
 
         def edges(tree: dict[tuple[int, int], int]) -> Tree:
             return tuple(edge for edge, variable in tree.items() if values[variable])

@@ -1,6 +1,6 @@
-"""PySAT: CaDiCaL and other SAT solvers through one interface, needs no licence.
+"""PySAT: CaDiCaL and other SAT solvers through one interface; needs no licence.
 
-They take clauses and nothing else; cardinalities, integers and the rest are lowered for them.
+They take clauses only; cardinalities, integers and other constraints are lowered.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ RECORD = BackendRecord(
                 "minisat22",
             ),
         ),
-        Option("hints", True, "guess first what the best algorithm known for these chunks does"),
+        Option("hints", True, "first try the values of the best known algorithm"),
     ),
     should_run=up_to(
-        "clauses", 20_000_000, "take minutes to be passed on", "clauses are what it is made for"
+        "clauses", 20_000_000, "take minutes to be passed on", "a SAT solver is made for clauses"
     ),
     counts_work=True,
     rank=Rank(moving=10, combining=20),

@@ -1,15 +1,15 @@
-"""Clauses to a SAT solver and back, with a time limit that PySAT does not have.
+"""Clauses to a SAT solver and back, with a time limit, which PySAT lacks.
 
 PySAT's solvers hold the interpreter's lock while they run, so no timer of this process can end
-them, and CaDiCaL cannot be interrupted at all.  What most of them do keep to is a number of
-conflicts; so under a time limit the solver runs in instalments.  Each is as long as all before it
-together, judged by the conflicts a second so far, and never longer than the time left: the solver
-keeps what it has learnt, and there are only logarithmically many instalments.
+them, and CaDiCaL cannot be interrupted at all.  Most of them support a limit on conflicts, so under
+a time limit the solver runs in instalments.  Each is as long as all before it together, estimated
+by the conflicts a second so far, and within the time left.  The solver keeps its learnt clauses
+between them, and their number is logarithmic.
 
-When a proof is asked for, CaDiCaL writes one into the file while it solves.  The others here write
-none (MiniSat), or none that PySAT hands out without building all of it in memory; so CaDiCaL stands
-in for them, and the outcome's message says so.  The format is textual DRAT: some checkers guess
-whether a proof is text or binary, and text is never guessed wrong.
+If a proof is requested, CaDiCaL writes it into the file while it solves.  The other solvers write
+no proof (MiniSat), or PySAT builds all of it in memory; so CaDiCaL replaces them, and the outcome's
+message says so.  The format is textual DRAT: some checkers guess whether a proof is text or binary,
+and recognise text reliably.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from syncoll.plugins import OptionValue
 __all__ = ["STATUS", "PySatBackend"]
 
 STATUS = {True: Verdict.SAT, False: Verdict.UNSAT, None: Verdict.UNKNOWN}
-"""Every answer of `solve_limited`."""
+"""The verdict for each answer of `solve_limited`."""
 
 _UNITS_PER_CONFLICT, _UNITS_PER_PROPAGATION = 1e-5, 1e-7
 """Work units of CaDiCaL's conflicts and propagations; the other solvers are similar."""
@@ -60,7 +60,7 @@ class PySatBackend:
             return Outcome(Verdict.UNSAT, seconds=seconds, message=message, proof=limits.proof)
         name, message = str(options["solver"]), ""
         if limits.proof is not None and name not in _PROVING:
-            message = f"{_PROVING[-1]} was asked, because {name} writes no proof file"
+            message = f"{_PROVING[-1]} solved it, because {name} writes no proof file"
             name = _PROVING[-1]
         if name in _UNLIMITED and limits.work is not None:
             message = f"{name} does not count its work; choose another solver"
@@ -85,7 +85,7 @@ class PySatBackend:
             statistics = {k: float(v) for k, v in (solver.accum_stats() or {}).items()}
             work = 0.0 if limits.work is None else _work(solver)
             model = solver.get_model() if verdict is Verdict.SAT else None
-        # The solver is deleted and closed its proof, which is complete now.
+        # The deleted solver has closed its proof, which is complete now.
         return Outcome(
             verdict,
             None if model is None else _assignment(formula, model),
@@ -99,9 +99,9 @@ class PySatBackend:
 
 
 def _trace_proof(solver: Any, name: str, path: Path) -> None:
-    """Makes CaDiCaL write its proof into a file, which is closed with it; before any clause.
+    """Makes CaDiCaL write its proof into a file, closed with it; called before any clause.
 
-    PySAT's ``with_proof=True`` writes binary into a temporary file.
+    PySAT's ``with_proof=True`` writes a binary proof into a temporary file.
     """
     inner = solver.solver
     inner.configure({"binary": 0})
@@ -120,10 +120,10 @@ def _add_clauses(solver: Any, formula: Formula) -> None:
 
 
 def _set_phases(solver: Any, formula: Formula) -> None:
-    """Lets the solver guess the hint's literals first; only of variables in some clause."""
+    """Makes the solver try the hint's literals first; only of variables in a clause."""
     known = np.zeros(formula.num_booleans + 1, dtype=np.bool_)
     known[np.abs(formula.clause_literals)] = True
-    with contextlib.suppress(NotImplementedError):  # some cannot be told
+    with contextlib.suppress(NotImplementedError):  # some solvers lack it
         solver.set_phases(formula.hint[known[np.abs(formula.hint)]].tolist())
 
 
@@ -136,8 +136,8 @@ def _work(solver: Any) -> float:
 
 
 def _run(solver: Any, name: str, deadline: float | None, clock: Callable[[], float]) -> bool | None:
-    """The solver's answer; None when the time or work limit is reached."""
-    if deadline is None or name in _UNLIMITED:  # it is killed in time
+    """The solver's answer; None if the time or work limit is reached."""
+    if deadline is None or name in _UNLIMITED:  # its process is killed at the limit
         answer: bool | None = solver.solve()
         return answer
     began = clock()
@@ -152,8 +152,8 @@ def _run(solver: Any, name: str, deadline: float | None, clock: Callable[[], flo
         if answer is not None:
             return answer
         spent = clock() - now
-        # Some solvers stop a little early, and one that stops without a conflict is in
-        # preprocessing: neither may make the rate 0.
+        # Some solvers stop early, and one without a conflict so far is in preprocessing: neither
+        # may make the rate 0.
         rate = max(1, int(solver.accum_stats()["conflicts"]) - before) / max(spent, 1e-6)
         next_seconds = min(clock() - began, deadline - clock())
         instalment = int(min(max(rate * next_seconds, 100), _LONGEST_INSTALMENT))
@@ -163,6 +163,6 @@ def _assignment(formula: Formula, model: list[int]) -> Assignment:
     booleans = np.zeros(formula.num_booleans + 1, dtype=np.bool_)
     literals = np.array(model, dtype=np.int64)
     true = literals[literals > 0]
-    # A solver may not know the last variables, which are in no clause.
+    # A solver may not know the last variables if they are in no clause.
     booleans[true[true <= formula.num_booleans]] = True
     return Assignment(booleans, np.zeros(0, dtype=np.int64))

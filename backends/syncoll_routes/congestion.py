@@ -1,7 +1,7 @@
-"""Routes for amounts from node to node that balance the loads of the sets of links.
+"""Routes for amounts from node to node that balance the loads of the bounds.
 
-Each amount is cut into parts.  A part of all amounts is routed at once on the cheapest ways, where
-prices rise exponentially as a set nears the largest load.  Every part is then routed anew, with
+Each amount is cut into parts.  One part of all amounts at a time is routed on the cheapest ways;
+prices rise exponentially as a bound nears the largest load.  Every part is then routed again, with
 ever steeper prices.  The results are whole chunks, and the largest load is near the fractional
 optimum.
 """
@@ -23,19 +23,19 @@ __all__ = ["CongestionRouter", "Routes", "merged"]
 Narrow = npt.NDArray[np.float32]
 
 _STEEPNESS = (6.0, 40.0)
-"""In the first pass and the last: prices of an idle set and of the fullest differ by e to that."""
+"""Exponents of the first and the last pass: the fullest bound costs e to this times an idle one."""
 
 _NOISE = 0.05
-"""By so much prices differ at random, so that parts take turns among ways that cost the same."""
+"""Relative random change of prices, so that parts take turns among ways of equal cost."""
 
 _GROUPS = 16
-"""A part is routed for so many groups of sources in turn, so that few meet at one link unawares."""
+"""Groups of sources that route a part in turn, so that few choose a link at the same time."""
 
 _CELLS = 1 << 22
-"""Ways that are compared at once: sources times links."""
+"""Sources times links that are compared at once."""
 
 _PER_HOP = 1e-3
-"""What a send costs beside, as a share of what it costs on an idle network."""
+"""Cost of a send independent of load, as a share of its cost on the fullest bound."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +44,9 @@ class Routes:
 
     Args:
         pair: ``[W]``, the pair of each way.
-        amount: ``[W]``, chunks that take it.
-        links: ``[W, H]``, the links in order; -1 behind the last.
-        rounds: of the fullest set of links, exactly or rounded up.
+        amount: ``[W]``, the chunks on it.
+        links: ``[W, H]``, the links in order; -1 after the last.
+        rounds: rounds of the fullest bound, exactly or rounded up.
     """
 
     pair: IntArray
@@ -116,7 +116,7 @@ class CongestionRouter:
         return merged(sets, pair, shares.ravel(), links)
 
     def _cheapest(self, price: FloatArray, rows: IntArray) -> IntArray:
-        """For some pairs the links of a cheapest way ``[N, H]``; -1 behind the last."""
+        """``[N, H]``: the links of a cheapest way for each of `rows`; -1 after the last."""
         noisy = price * (1 + _NOISE * self._random.random(len(price)))
         used, source = np.unique(self._source[rows], return_inverse=True)
         before = self._before(noisy.astype(np.float32), self._sources[used])
@@ -132,15 +132,15 @@ class CongestionRouter:
             at = previous
         backward = np.stack(columns, axis=1)
         hops = (backward >= 0).sum(axis=1)
-        # From last to first, with what is empty in front of it.
+        # Reverses the ways and moves empty places to the end.
         place = hops[:, None] - 1 - np.arange(backward.shape[1])[None, :]
         found = np.where(place >= 0, np.take_along_axis(backward, np.maximum(place, 0), axis=1), -1)
         return np.asarray(found, dtype=np.int64)
 
     def _before(self, price: Narrow, sources: IntArray) -> IntArray:
-        """``[S, P]``: the node before each on a cheapest way from each source, hop after hop."""
+        """``[S, P]``: the predecessor of each node on a cheapest way from each source."""
         into = np.where(self._into >= 0, price[self._into], np.inf).astype(np.float32)
-        neighbours = self._ends[self._into, 0]  # whatever stands for no link costs too much
+        neighbours = self._ends[self._into, 0]  # missing links have infinite price
         count = len(sources)
         far = np.full((count, self._nodes), np.inf, dtype=np.float32)
         far[np.arange(count), sources] = 0
@@ -173,12 +173,12 @@ class CongestionRouter:
 
 
 def merged(sets: LinkSets, pair: IntArray, amount: IntArray, links: IntArray) -> Routes:
-    """Ways in order of their pairs; merges those of one pair over the same links.
+    """Ways in order of their pairs; merges ways of one pair over the same links.
 
     Args:
         pair: ``[W]``.
         amount: ``[W]``; ways with amount 0 are left out.
-        links: ``[W, H]``; -1 at any place for none.
+        links: ``[W, H]``; -1 for an empty place.
     """
     some = amount > 0
     pair, amount, links = pair[some], amount[some], links[some]

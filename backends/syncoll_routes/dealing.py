@@ -1,4 +1,4 @@
-"""Whole numbers: amounts laid beside one another, and shares that are rounded."""
+"""Integers: overlaps of amounts laid end to end, and rounding of shares."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ __all__ = ["dealt", "overlaps"]
 
 _TURNS = 60
 _BUSY = 0.5
-"""Sets that are loaded by a smaller part of the fullest one's load are let alone."""
+"""Bounds with a smaller part of the largest load are not relieved."""
 
 
 def overlaps(
     mine: IntArray, amount: IntArray, its: IntArray, room: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Assigns amounts to rooms of the same key in order: their positions, and each share above 0.
+    """Assigns amounts to slots of the same key in order: positions of both, and each share.
 
     Args:
         mine, amount: ``[N]``, key and size of each amount, at least 0.
-        its, room: ``[M]``, key and size of each room, at least 0.
+        its, room: ``[M]``, key and size of each slot, at least 0.
     """
     order, other = np.argsort(mine, kind="stable"), np.argsort(its, kind="stable")
     keys = np.unique(np.concatenate([mine, its]))
     first, second = np.searchsorted(keys, mine[order]), np.searchsorted(keys, its[other])
-    # Where each key's stretch of the line begins.
+    # The begin of each key's interval on the line.
     begins = np.arange(len(keys)) * (int(amount.sum()) + int(room.sum()) + 1)
     low, high = _laid(first, amount[order], begins)
     below, above = _laid(second, room[other], begins)
@@ -41,7 +41,7 @@ def overlaps(
 
 
 def _laid(key: IntArray, amount: IntArray, begins: IntArray) -> tuple[IntArray, IntArray]:
-    """From where to where amounts lie, those of each key one behind the other from its begin."""
+    """The intervals of amounts; amounts of one key follow one another from its begin."""
     sums = np.cumsum(amount)
     before = np.concatenate([np.zeros(1, dtype=np.int64), sums])[np.searchsorted(key, key)]
     high = begins[key] + sums - before
@@ -55,11 +55,11 @@ def dealt(
 
     Args:
         group: ``[N]``.
-        shares: ``[N]``, from 0, of a whole sum for each group.
-        sets: ``[N, K]``, the sets that each share loads.
-        rounds_per_send: ``[sets]``; 0 for a set without a limit.
+        shares: ``[N]``, at least 0, with an integer sum for each group.
+        sets: ``[N, K]``, the bounds that each share loads.
+        rounds_per_send: ``[sets]``; 0 without a limit.
 
-    Then moves single pieces within groups from overloaded to underloaded sets while that helps.
+    Then single units move within groups from overloaded to underloaded bounds while this helps.
     """
     numbered = np.unique(group, return_inverse=True)[1].reshape(-1)
     rng = np.random.default_rng(len(shares))
@@ -72,14 +72,14 @@ def dealt(
         off = (_loads(sets, whole, len(weight)) - ideal) * weight
         push = weight[sets].sum(axis=1)
         pull = 2 * off[sets].sum(axis=1)
-        down = np.where(whole > 0, push - pull, np.inf)  # what is gained or lost by one less
+        down = np.where(whole > 0, push - pull, np.inf)  # gain or loss by one unit less
         up = push + pull
         giver, taker = _least(numbered, down), _least(numbered, up)
         gain = -(down[giver] + up[taker])
         moving = np.flatnonzero((gain > 1e-9) & (giver != taker))
         if not len(moving):
             break
-        # Of those that meet at a set only the one that gains most moves.
+        # Of moves that share a bound only the one that gains most is made.
         touched = np.concatenate([sets[giver[moving]], sets[taker[moving]]], axis=1)
         best = np.zeros(len(weight))
         merit = gain[moving] * (1 + 1e-3 * rng.random(len(moving)))

@@ -1,15 +1,14 @@
-"""Routes from a flow: the least load of any division over ways, on any machine.
+"""Routes from a flow: the least load of any fractional routing, on any machine.
 
-The data of a start is one flow to all its ends, or that of an end one flow from all its starts,
-whichever are fewer (the multicommodity flow problem, aggregated by source):
+The data of a start is one flow to all its ends; or the data of an end is one flow from all its
+starts, if ends are fewer (the multicommodity flow problem, aggregated by source):
 
-    minimise    x + w * sum of f / b over all links
-    subject to  f(s, into v) - f(s, out of v) = the amount from s that v needs
+    minimise    x + w * sum of f / b over all links, subject to:
+                f(s, into v) - f(s, out of v) = the amount from s that v needs;
                 sum over s and the links of L of f(s, e) <= b x    for every (L, b) of B
 
-The weight w is so small that x hardly grows for it; it keeps ways short.  A flow is a sum of ways,
-found one after the other, so dividing it among the pairs loses nothing; whole numbers are rounded
-last.
+The small weight w keeps ways short and hardly raises x.  A flow is decomposed into ways, so
+dividing it among the pairs loses nothing; integers are rounded last.
 """
 
 from __future__ import annotations
@@ -30,14 +29,15 @@ from syncoll_routes.dealing import dealt
 __all__ = ["MOST_COLUMNS", "Flows", "least_load"]
 
 MOST_COLUMNS = 100_000
-"""Links times nodes that send; larger programs take minutes."""
+"""Most links times sending nodes; larger programs take minutes."""
 
 _SHORT = 0.005
-"""By so small a part x may grow for ways that are shorter."""
+"""Relative growth of x allowed for shorter ways."""
 
 _NOTHING = 1e-7
-"""What of a flow is no more than this part of its largest amount, and of the smallest that it has
-to bring, is the solver's tolerance."""
+"""Smaller flows, relative to the flow's largest value and its smallest demand, are tolerances of
+the solver.
+"""
 
 
 class Flows:
@@ -48,7 +48,7 @@ class Flows:
         ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
         starts, stops = np.unique(pairs[:, 0]), np.unique(pairs[:, 1])
         self._turned = len(stops) < len(starts)
-        """Whether flows run backwards, from where chunks end."""
+        """Whether flows run backwards, from the ends of chunks."""
         self._roots = stops if self._turned else starts
         self._from, self._to = ends.T[::-1] if self._turned else ends.T
         self._root, self._leaf = pairs.T[::-1] if self._turned else pairs.T
@@ -56,11 +56,11 @@ class Flows:
 
     @property
     def num_columns(self) -> int:
-        """How many variables the program has."""
+        """The number of variables of the program."""
         return len(self._roots) * len(self._from)
 
     def routes(self, amounts: IntArray, until: Deadline) -> Routes | None:
-        """Ways of whole amounts; None where the time was over, or tolerances left no way."""
+        """Ways of integer amounts; None if time ran out, or tolerances left no way for a pair."""
         topology = self._topology
         sets = LinkSets(topology, 8 * int(amounts.sum()) * topology.num_nodes + 1)
         flow = self._flow(sets, amounts, until)
@@ -76,7 +76,7 @@ class Flows:
         return merged(sets, pair, whole, links)
 
     def _flow(self, sets: LinkSets, amounts: IntArray, until: Deadline) -> FloatArray | None:
-        """``[roots, links]``; a program is solved once, for other multiples it is scaled."""
+        """``[roots, links]``; the program is solved once, and scaled for multiples."""
         total = int(amounts.sum())
         if self._solved is not None:
             return self._solved[1] * (total / int(self._solved[0].sum()))
@@ -123,7 +123,7 @@ class Flows:
         brought = np.bincount(whose, found, len(amounts))
         if not brought.all():
             return None
-        # What tolerances left out is made up for in proportion.
+        # Scales up amounts that are too small by tolerances.
         found *= (amounts / brought)[whose]
         return whose, found, links
 
@@ -135,7 +135,7 @@ def _peeled(
     end: IntArray,
     wanted: dict[int, tuple[int, float]],
 ) -> list[tuple[int, float, list[int]]]:
-    """One flow as (pair, amount, links) of ways from the root, short ones first."""
+    """Decomposes a flow into ways from the root (pair, amount, links), short ones first."""
     smallest = min(amount for _, amount in wanted.values())
     least = _NOTHING * min(float(flow.max(initial=0)), 1e3 * smallest)
     left = {int(e): float(flow[e]) for e in np.flatnonzero(flow > least)}
@@ -166,7 +166,7 @@ def _back(
     end: IntArray,
     least: float,
 ) -> list[int] | None:
-    """The links of a shortest way on which some flow is left, looked for from its end."""
+    """The links of a shortest way with remaining flow, by search from its end."""
     onward: dict[int, int] = {leaf: -1}
     queue = deque([leaf])
     while queue:
@@ -193,7 +193,7 @@ def least_load(
     until: Deadline,
     costs: npt.ArrayLike = 0.0,
 ) -> tuple[FloatArray, FloatArray] | None:
-    """The least load; None if time was over or the solver failed.
+    """The least load; None if time ran out or the solver failed.
 
     Args:
         link: ``[columns]``, the link that each column loads.
@@ -202,8 +202,8 @@ def least_load(
         costs: of each column, added to the load.
 
     Returns:
-        ``[columns]``, not negative, and ``[sets + 1]``, the fall of the load with the room of each
-        set.
+        ``[columns]``, not negative, and ``[sets + 1]``, the decrease of the load for each unit of a
+        bound's capacity.
     """
     program = ProgramRows()
     program.columns(len(link), costs)

@@ -1,4 +1,4 @@
-"""Algorithms from routes of least congestion, pipelined over more and more steps."""
+"""Algorithms from routes of least congestion, pipelined over ever more steps."""
 
 from __future__ import annotations
 
@@ -21,42 +21,42 @@ from syncoll_routes.tiers import NEAR, Tiers
 __all__ = ["RouteSeed", "fits"]
 
 _SECONDS = 30.0
-"""Where the search has no limit."""
+"""Time limit if the search has none."""
 
 _SHARE_OF_ROUTING = 0.4
 
 _PARTS_IN_ALL, _MOST_PARTS = 1000, 48
-"""Few amounts are cut into more parts than others, so that these are small beside a link's load."""
+"""Few amounts are cut into more parts, so that parts are small compared with a link's load."""
 
 _FINE, _MANY_SENDS = 1000, 1 << 18
-"""Rounds with which a chunk is a thousandth: C grows to that unless it makes so many sends."""
+"""C grows until an algorithm has this many rounds or sends."""
 
 _FEW_CHUNKS, _FEW_SENDS = (4, 16, 64), 1 << 15
-"""Times the least C; where so few sends are made these are tried before, which takes no time."""
+"""Multiples of the least C that are tried first if they need few sends."""
 
 _MOST_QUICK = 1 << 19
-"""Of algorithms of more sends, which take seconds each, a third as many S are tried."""
+"""With more sends an algorithm takes seconds, and only a third of the S are tried."""
 
 _MORE_STEPS = (0, 1, 2, 3, 5, 8, 13, 21)
-"""Beyond the length of the longest way."""
+"""Steps beyond the length of the longest way."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether each chunk goes from one node to one; as many from each to each only in two tiers."""
+    """Whether each chunk goes from one node to one; on one tier, whether the exchange is uneven."""
     if collective.combining:
-        return Answer(False, "it combines; routes move data")
+        return Answer(False, "it combines; this seed only moves data")
     least = collective.least_chunks(topology.num_nodes)
     if least is None:
-        return Answer(False, "it is defined for no small C")
+        return Answer(False, "no small C is admitted")
     table = collective.tabulate(topology.num_nodes, least)
     if (table.starts.sizes != 1).any() or (table.ends.sizes != 1).any():
-        return Answer(False, "not every chunk goes from one node to one")
+        return Answer(False, "not every chunk goes from one node to one node")
     starts, ends, counts = table.kinds
     if len(set(starts.tolist())) == 1 or len(set(ends.tolist())) == 1:
         return Answer(False, "all chunks start, or end, at one node")
     whole = len(counts) in (topology.num_nodes**2, topology.num_nodes * (topology.num_nodes - 1))
     if whole and (counts == counts[0]).all() and Tiers.of(topology) is None:
-        return Answer(False, "as many chunks go from each node to each, which others do better")
+        return Answer(False, "the exchange is even; other seeds are better")
     return Answer(True)
 
 
@@ -76,7 +76,7 @@ class RouteSeed(ResumingSeed):
         turn: Turn,
         options: Mapping[str, OptionValue],
     ) -> Proposals:
-        """For each C and number of steps the best of the routes that are found."""
+        """The best routes found, for each C and number of steps."""
         limits = turn.limits
         least = collective.least_chunks(topology.num_nodes)
         assert least is not None  # it fits
@@ -126,7 +126,7 @@ class RouteSeed(ResumingSeed):
 
 
 class _Ways:
-    """Finds ways for `pairs`: by tiers, by flows, or by congestion where flows are too many."""
+    """Finds ways for `pairs`: by tiers, by flows, or by congestion if flows are too many."""
 
     def __init__(
         self, topology: Topology, pairs: IntArray, options: Mapping[str, OptionValue]
@@ -135,12 +135,12 @@ class _Ways:
         self._tiers, flows = Tiers.of(topology), Flows(topology, pairs)
         self._flows = flows if flows.num_columns <= MOST_COLUMNS else None
         self.is_quick = self._tiers is not None or self._flows is not None
-        """Whether those made quickly are as good as others."""
+        """Whether quick routes are as good as others."""
         parts = max(int(options["parts"]), min(_MOST_PARTS, _PARTS_IN_ALL // len(pairs)))
         self._parts, self._passes = parts, int(options["passes"])
 
     def routes(self, amounts: IntArray, until: Deadline, *, quick: bool = False) -> Routes | None:
-        """Ways of whole amounts, or None without time; with `quick` only the rounds count."""
+        """Ways of integer amounts, or None if time ran out; `quick`: only the rounds matter."""
         found: Routes | None = None
         if self._tiers is not None:
             made = self._tiers.routes(self._pairs, amounts, until, plain=self._flows is not None)
@@ -179,7 +179,7 @@ def _chunks(
 
 
 def _pairs(table: RelationTable) -> tuple[IntArray, IntArray, IntArray]:
-    """Pairs of nodes ``[N, 2]``, their numbers of chunks ``[N]``, and the chunks in that order."""
+    """Pairs of nodes ``[N, 2]``, their numbers of chunks ``[N]``, and the chunks in this order."""
     source = table.starts.sets.argmax(axis=1)[table.starts.number]
     end = table.ends.sets.argmax(axis=1)[table.ends.number]
     moving = np.flatnonzero(source != end)
@@ -198,7 +198,7 @@ def _waves(
     limits: SeedLimits,
     note: str,
 ) -> Proposal | None:
-    """The same ways, wave after wave; None beyond the limits or if members renumber chunks."""
+    """The same ways in waves; None beyond the limits or if members renumber chunks."""
     if not streams.num_sends or streams.num_sends * streams.height > MOST_SENDS:
         return None
     family = waves_of_streams(topology, collective, streams, chunks)
@@ -216,7 +216,7 @@ def _waves(
 
 
 def _streams(chunks: IntArray, routes: Routes) -> Streams:
-    """The chunks of each pair, in the order of pairs, dealt to its ways."""
+    """Assigns the chunks of each pair, in the order of pairs, to its ways."""
     hops = (routes.links >= 0).sum(axis=1)
     stream = np.repeat(np.arange(len(hops)), hops)
     place = ranges(np.zeros(len(hops), dtype=np.int64), hops)

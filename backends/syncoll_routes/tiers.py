@@ -1,16 +1,16 @@
 """Ways on machines of two tiers: boxes with fast links inside, and cards between them.
 
-Data from box to box is balanced over the cards of both by one linear program over boxes, in which
-equal cards of a box are merged (`LinearProgram`).  Ways over other boxes are left out; they cannot
-help where cards are scarce, which the dual prices show.  Inside the boxes data that leaves by
-another node's card goes there first, and data that arrives elsewhere goes on, over links of the box
-alone.
+One linear program over boxes balances data between boxes over the cards of both; equal cards of a
+box are merged (`LinearProgram`).  Ways over other boxes are left out; the dual prices show that
+they cannot help if cards are scarce.  Data that leaves by another node's card goes there first, and
+data that arrives at another node goes on, both over links of the box.
 
-FAST (Lei et al., arXiv 2505.09764) balances so within servers, and sends between them in rounds of
-one-to-one transfers, by Birkhoff's decomposition, against incast.  A step here bounds the sends and
-receptions of each card, and loads within these bounds are a sum of such rounds (Koenig).
+FAST (Lei et al., arXiv 2505.09764) balances data in the same way within servers.  Against incast it
+sends between servers in rounds of one-to-one transfers, by Birkhoff's decomposition.  A step here
+bounds the sends and receptions of each card; loads within these bounds are a sum of such rounds
+(Koenig).
 
-Direct ways are assigned first, then those that travel inside one of the two boxes only.
+Direct ways are assigned first, then ways with a hop inside one of the two boxes only.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ from syncoll_routes.flows import least_load
 __all__ = ["NEAR", "Tiers"]
 
 NEAR = 1.01
-"""Only this part more rounds do not matter where ways are short."""
+"""Short ways within this factor of the least rounds are taken as optimal."""
 
 _SHORT = 3
 """A link inside a box, one between, and another inside."""
 
 _ENOUGH = 0.6
-"""The part of what cards take for which ways inside boxes get no longer: the steps of what comes
-before and after the cards are the shorter the less it is."""
+"""Loads inside boxes below this part of the cards' load do not lengthen ways: small loads make the
+steps before and after the cards shorter.
+"""
 
 _PARTS, _PASSES = 24, 4
-"""Of ways inside boxes where links from node to node are not enough."""
+"""Parts and passes for ways inside boxes if direct links are not enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +52,8 @@ class Tiers:
 
     Args:
         box: ``[P]``, numbers from 0.
-        between: ``[links]``, whether a link leads from box to box.
-        near: ``[links]``, whether it is inside a box and shares no bound with those between.
+        between: ``[links]``, whether a link joins two boxes.
+        near: ``[links]``, whether it is inside a box and shares no bound with a link between boxes.
     """
 
     topology: Topology
@@ -62,7 +63,7 @@ class Tiers:
 
     @classmethod
     def of(cls, topology: Topology) -> Tiers | None:
-        """The largest boxes with links from each to each, and inside between all nodes, or None."""
+        """The largest boxes, joined pairwise and connected inside, or None."""
         ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
         for label in boxes_by_width(topology):
             box = np.unique(label, return_inverse=True)[1].reshape(-1)
@@ -101,12 +102,12 @@ class Tiers:
     def routes(
         self, pairs: IntArray, amounts: IntArray, until: Deadline, *, plain: bool = False
     ) -> tuple[Routes, bool] | None:
-        """Ways of whole amounts, and whether they are provably optimal; None without time.
+        """Ways of integer amounts, and whether they are provably optimal; None if time ran out.
 
         Args:
             pairs: ``[N, 2]``, different nodes.
             amounts: ``[N]``.
-            plain: inside boxes only over links from node to node; None where these do not suffice.
+            plain: use only direct links inside boxes; None if these do not suffice.
         """
         sets = LinkSets(self.topology, 8 * int(amounts.sum()) + 1)
         boxes = int(self.box.max()) + 1
@@ -127,7 +128,7 @@ class Tiers:
             shares, least = shared
             carried = dealt(link_key, shares, sets.of_link[links], sets.rounds_per_send)
         over, pair, amount = self._assigned(pairs, amounts, leaves, links, carried)
-        # What has not left its box, link -1, goes inside.
+        # Data that stays in its box has link -1.
         near = np.flatnonzero(~leaves)
         over = np.concatenate([over, np.full(len(near), -1)])
         pair, amount = np.concatenate([pair, near]), np.concatenate([amount, amounts[near]])
@@ -144,7 +145,7 @@ class Tiers:
         crossing: IntArray,
         until: Deadline,
     ) -> tuple[FloatArray, float] | None:
-        """``[links]``, a least load between boxes; and a lower bound on its rounds."""
+        """``[links]``, loads between boxes of least rounds; and a lower bound on the rounds."""
         needed, group = np.unique(key, return_inverse=True)
         amounts = crossing[needed].astype(np.float64)
         entries = group.reshape(-1), np.arange(len(links)), 1.0
@@ -156,7 +157,7 @@ class Tiers:
         return carried, float(least)
 
     def _least(self, prices: FloatArray, sets: LinkSets, crossing: IntArray) -> float:
-        """What all that crosses costs on the cheapest ways from box to box."""
+        """The cost of all data between boxes on the cheapest ways."""
         boxes = int(self.box.max()) + 1
         links = np.flatnonzero(self.between)
         start, end = self.box[self.ends[links]].T
@@ -175,7 +176,7 @@ class Tiers:
         links: IntArray,
         carried: IntArray,
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """Which pair has how much of what each link carries: (link, pair, amount)."""
+        """Divides the load of each link among pairs: (link, pair, amount)."""
         nodes = self.topology.num_nodes
         left: IntArray = np.where(leaves, amounts, 0)
         room = carried.copy()
@@ -206,7 +207,7 @@ class Tiers:
         until: Deadline,
         plain: bool,
     ) -> Routes | None:
-        """Whole ways: inside, over a link between boxes, and inside again."""
+        """Complete ways: inside a box, over a link between boxes, and inside again."""
         nodes = self.topology.num_nodes
         crossing = over >= 0
         first = np.where(crossing, self.ends[over, 0], pairs[pair, 1])
@@ -247,7 +248,7 @@ class Tiers:
         until: Deadline,
         plain: bool,
     ) -> Routes | None:
-        """Ways inside boxes: over the link from end to end, if it is there and not too busy."""
+        """Ways inside boxes: over the direct link, if it exists and is not too busy."""
         direct = np.full((self.topology.num_nodes,) * 2, -1, dtype=np.int64)
         near = np.flatnonzero(self.near)
         direct[self.ends[near, 0], self.ends[near, 1]] = near

@@ -1,8 +1,8 @@
-"""Timed trees of known algorithms to begin with, completed where a link of theirs is gone.
+"""Timed trees of known algorithms as first columns, completed if a link of theirs is missing.
 
-Of an algorithm that is near the problem each chunk's tree is a column worth having: the linear
-program shares chunks among all of them anew.  What a tree lacks, as its link is not there any more,
-it gets from a node that has the chunk by then; what hangs on it stays, as long as it is reached.
+Each chunk's tree of an algorithm for a similar problem is a good column: the linear program divides
+the chunks among all of them again.  A node whose link is missing is reached from another node that
+has the chunk in time; the subtree below it stays.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from syncoll.plugins import Proposal
 __all__ = ["known_trees"]
 
 _MOST_CELLS = 4 * MOST_CELLS
-"""Chunks times nodes of an algorithm that is looked at; limits memory."""
+"""Most chunks times nodes of a known algorithm; limits memory."""
 
 _MOST_TREES = 160
-"""So many trees of a demand are kept, those that most chunks take first; limits work."""
+"""Most trees of a demand that are kept; trees with most chunks come first; limits work."""
 
 _WAYS = 3
 """Completions tried for an incomplete tree, each from a different link; limits work."""
@@ -33,11 +33,11 @@ _WAYS = 3
 def known_trees(
     problem: PackingProblem, known: Sequence[Proposal], until: Deadline
 ) -> list[list[TimedTree]]:
-    """For each demand trees of known algorithms, those that carry most first.
+    """Trees of known algorithms for each demand, trees with most chunks first.
 
     Args:
-        known: of the problem's collective; sends over links that there are not are left out.
-        until: when to be content with what there is.
+        known: algorithms for the problem's collective; sends over missing links are left out.
+        until: when to stop.
     """
     shares: list[dict[TimedTree, float]] = [{} for _ in problem.demands]
     number = {(d.sources, d.destinations): i for i, d in enumerate(problem.demands)}
@@ -60,9 +60,9 @@ _Ends = tuple[tuple[int, ...], tuple[int, ...]]
 def _by_chunk(
     problem: PackingProblem, known: Proposal
 ) -> Iterator[tuple[_Ends, list[Send], float]]:
-    """Where chunks start and end, their sends over links that there are, and their part of C.
+    """Sources and destinations of chunks, their sends over existing links, and their part of C.
 
-    Chunks that go the same way come once.
+    Chunks with equal sends are merged.
     """
     nodes = problem.num_nodes
     if not problem.collective.admits(nodes, known.chunks):
@@ -74,7 +74,7 @@ def _by_chunk(
     place[problem.links.source, problem.links.target] = np.arange(len(problem.links.source))
     sends = known.algorithm.sends
     sends = sends[place[sends[:, 1], sends[:, 2]] >= 0]
-    sends = sends[np.argsort(-sends[:, 3], kind="stable")]  # what comes first is written last
+    sends = sends[np.argsort(-sends[:, 3], kind="stable")]  # the earliest send is written last
     chunk, source, target, step = sends.T
     steps = known.algorithm.steps
     cells = np.full((len(table), nodes), -1, dtype=np.int64)
@@ -94,7 +94,7 @@ def _nodes(mask: BoolArray) -> tuple[int, ...]:
 
 
 class _LinksInto:
-    """The links of a problem by the node that they lead into."""
+    """The links of a problem by their heads."""
 
     def __init__(self, problem: PackingProblem) -> None:
         self.source: list[int] = problem.links.source.tolist()
@@ -105,7 +105,7 @@ class _LinksInto:
 
 
 def _completed(demand: TreeDemand, sends: Sequence[Send], into: _LinksInto) -> list[TimedTree]:
-    """The tree of some sends, in several ways where it is not whole."""
+    """The tree of some sends, completed in several ways if it is incomplete."""
     given = {into.target[link]: (link, step) for link, step in sends}
     found: dict[TimedTree, None] = {}
     for way in range(_WAYS):
@@ -122,22 +122,22 @@ def _completed(demand: TreeDemand, sends: Sequence[Send], into: _LinksInto) -> l
 def _with_ways(
     demand: TreeDemand, given: Mapping[int, Send], into: _LinksInto, way: int
 ) -> tuple[dict[int, Send], bool] | None:
-    """The send to each node, and whether none had to be added.
+    """The send to each node, and whether the given sends were complete.
 
     Args:
-        way: of the links that the first that is missing may be the so-manieth best.
+        way: rank of the link chosen for the first missing node; 0 is the best.
 
     Returns:
-        None where a node cannot be reached, or there are not so many ways.
+        None if a node cannot be reached, or fewer links are possible.
     """
-    has = dict.fromkeys(demand.sources, 0)  # by when
+    has = dict.fromkeys(demand.sources, 0)  # steps until the node has the chunk
     taken: dict[int, Send] = {}
     order = sorted(given.items(), key=lambda item: item[1][1])
     missing = set(demand.destinations)
     is_whole = True
 
     def follow() -> None:
-        """Takes the given sends from nodes that have the chunk."""
+        """Adds the given sends from nodes that have the chunk."""
         waiting, before = order, -1
         while len(waiting) != before:
             before, left = len(waiting), []
@@ -155,7 +155,7 @@ def _with_ways(
 
     follow()
     while missing:
-        # Rather a node to which no given send leads: what hangs on it comes with it.
+        # Nodes without a given send come first: their subtrees follow by given sends.
         choice = sorted(
             (node in given, has[into.source[link]], link)
             for node in (*missing, *(n for n in given if n not in has))

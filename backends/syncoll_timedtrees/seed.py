@@ -1,10 +1,9 @@
-"""Algorithms from packings of timed trees: steps from few to many, then where most is left.
+"""Algorithms from packings of timed trees: S from few to many, then the S with the largest gap.
 
-Every S has its own packing (`program`), which begins with trees of other S, and is dealt to whole
-chunks (`rounding`) when it is at rest or its time is over.  The fewest steps come first, then more
-and more in growing strides, until they bring about as much as trees do that know no steps.  Then
-that S is looked at, for the first time or again, where what is known is furthest from what seems
-possible (`schedule`).
+Every S has its own packing (`program`), which begins with trees of other S, and is rounded to whole
+chunks (`rounding`) when it has converged or its time is over.  The fewest steps come first, then S
+grows in growing strides until R/C is near that of trees without steps.  Then the S with the largest
+gap between the known and the possible R/C is solved, for the first time or again (`schedule`).
 """
 
 from __future__ import annotations
@@ -37,48 +36,49 @@ from syncoll_timedtrees.known import known_trees
 __all__ = ["TimedTreeSeed", "fits"]
 
 _MOST_IMAGES = 4
-"""The most sends of an algorithm of images, in multiples of `MOST_SENDS`; limits memory."""
+"""Most sends of an algorithm with its images, in multiples of `MOST_SENDS`; limits memory."""
 
 _MOST_CELLS = MOST_CELLS << 6
-"""The largest tables that the search for trees makes: links times nodes, and steps times pairs of
-nodes; limits memory."""
+"""Largest tables of the search for trees: links times nodes, and steps times pairs of nodes; limits
+memory.
+"""
 
 _FIRST_SECONDS = 0.3
-"""Seconds for the first packing, and again to round it: an answer comes soon.  Limits work."""
+"""Seconds for the first packing, and again to round it, for an early answer.  Limits work."""
 
 _LEAST_SECONDS = 1.0
-"""Seconds for an S, if there is time; rounding takes twice as long when it is quick, as reading
-known algorithms, and six times when it is thorough.  Limits work."""
+"""Seconds for an S, if there is time; quick rounding and reading known algorithms take twice,
+thorough rounding six times as long.  Limits work.
+"""
 
 _SHARE, _SMALL_SHARE = 0.25, 0.1
-"""The part of the time that is left for the next S, and of that for whole chunks; and for trees
-without steps, and at most for whole chunks the first time.  Row torus(8,8) allgather of
-benchmarks/results/scale.md."""
+"""Parts of the remaining time: for the next S and its whole chunks; and for trees without steps and
+the first whole chunks.  Row torus(8,8) allgather of benchmarks/results/scale.md.
+"""
 
 _LINKS_MORE = 6
-"""So many links more than the fewest steps, from end to end, trees without steps may have; limits
-work."""
+"""Most levels of trees without steps, beyond the fewest steps; limits work."""
 
 _MULTIPLES = 4
-"""Multiples dealt at once of a C that may reach the value of the packing; limits work."""
+"""Multiples that are tried together of a C that may reach the packing's value; limits work."""
 
 _BEGUN_WITH = 200
-"""Trees of other S that a packing begins with, beyond those with a share; limits work."""
+"""Trees of other S that a packing begins with, beyond the trees with a share; limits work."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether chunks only move, and the tables are not too large."""
+    """Whether the collective has no sums, and the tables are small enough."""
     if collective.combining:
-        return Answer(False, "it combines; trees move data, and the search turns them round")
+        return Answer(False, "it combines; this seed makes broadcasts, which the search reverses")
     if topology.num_nodes < 2:
-        return Answer(False, "a single node has no other to send to")
+        return Answer(False, "a collective needs at least two nodes")
     if len(topology.links) * topology.num_nodes > _MOST_CELLS:
-        return Answer(False, "the network is too large for its tables of links and nodes")
+        return Answer(False, "the tables of links and nodes would be too large")
     return Answer(True)
 
 
 class TimedTreeSeed(ResumingSeed):
-    """Proposes what timed trees can be packed into."""
+    """Proposes packings of timed trees."""
 
     fits = staticmethod(fits)
 
@@ -126,7 +126,7 @@ class _Run:
         self.timeless: TimedPacking | None = None
 
     def proposals(self) -> Proposals:
-        """Everything that comes out, until nothing becomes better."""
+        """All algorithms, until none becomes better."""
         while (steps := self.schedule.following(self.best)) is not None:
             if self.turn.is_over:
                 yield None
@@ -148,7 +148,7 @@ class _Run:
                 self._pack_without_steps(steps)
 
     def _begun_with(self, steps: int) -> list[list[TimedTree]]:
-        """Trees of fewer steps, of more, and of none."""
+        """Trees of packings with fewer steps, more steps, and without steps."""
         known = self.schedule.around(steps)
         if self.timeless is not None:
             known.append(self.timeless)
@@ -159,7 +159,7 @@ class _Run:
         return trees
 
     def _pack_without_steps(self, steps: int) -> None:
-        """What trees can bring in the long run, which no number of steps is thought to beat."""
+        """Packs trees without steps; their R/C is taken as the limit for any number of steps."""
         links = min(self.schedule.most, steps + _LINKS_MORE)
         self.timeless = TimedPacking(self.problem, links, self._begun_with(steps), timeless=True)
         self._improve(self.timeless, self.turn.part(_SMALL_SHARE, _LEAST_SECONDS))
@@ -167,7 +167,7 @@ class _Run:
             self.schedule.least = max(self.schedule.least, self.timeless.estimate)
 
     def _pack(self, packing: TimedPacking, until: Deadline) -> Proposals:
-        """Improves a packing, and deals it: soon, and when it is at rest or its time is over."""
+        """Improves a packing and rounds it: early, and when it has converged or time is over."""
         was_at_rest = packing.rested
         if not self.best and not any(self.known):
             self._improve(packing, until.working(_FIRST_SECONDS))
@@ -184,21 +184,21 @@ class _Run:
 
     def _improve(self, packing: TimedPacking, until: Deadline) -> None:
         while not packing.rested and packing.feasible and not until.passed:
-            packing.improve(self.turn.until)  # a program that was not solved would be of no use
+            packing.improve(self.turn.until)  # an unsolved program has no shares
 
     def _deal(
         self, packing: TimedPacking, until: Deadline, *, small: bool = False, thorough: bool = False
     ) -> Proposals:
-        """What a packing can be dealt to, if that is better than what is known.
+        """The whole chunks of a packing, if they are better than the known algorithms.
 
         Args:
-            small: with a small C.
-            thorough: with several C, as well as that goes in the time.
+            small: use a small C.
+            thorough: try several C, as far as time allows.
         """
         steps = packing.steps
         known = min((b for s, b in self.best.items() if s <= steps), default=None)
         if isinf(packing.value) or not packing.feasible:
-            return  # there was not even time for a first one
+            return  # no time
         if known is not None and packing.value >= known * (1 - WHOLE):
             return
         dealer = ChunkRounding(packing)
@@ -225,8 +225,8 @@ class _Run:
     def _choices(
         self, packing: TimedPacking, known: Fraction | None, *, small: bool, thorough: bool
     ) -> Iterator[list[int]]:
-        """Values of C to deal, those of which the best counts together; see `_deal`."""
-        # Where hardly anything is left but what whole numbers cost, they may be larger.
+        """Groups of C; the best C of a group is used; see `_deal`."""
+        # If only the loss by rounding remains, C may be larger.
         near = packing.value <= self.schedule.least * NEAR_LEAST
         finer = (FINE // 2 if self.turn.limits.is_part else FINE) if near else 1
         choice = promised = promising(packing, self.most_chunks, known, finer=finer)
@@ -234,7 +234,7 @@ class _Run:
             yield choice[:1]
             return
         if not thorough:
-            # A value with a small denominator is met by few C, and by the small ones with luck.
+            # A value with a small denominator may be reached by few C, perhaps small ones.
             exact = min(choice, key=lambda c: (ceil(packing.value * c - WHOLE) / c, c))
             met = ceil(packing.value * exact - WHOLE) <= packing.value * exact + WHOLE
             choice = [exact * times for times in range(1, 1 + met * _MULTIPLES)]

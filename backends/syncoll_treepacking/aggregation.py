@@ -1,16 +1,15 @@
-"""Allreduce on spanning trees: results go down while later segments still come up.
+"""Allreduce on spanning trees: results go down while later segments are reduced upwards.
 
-Each tree carries its part of the data twice: contributions are added up on the way to its root, and
-the result comes back the same way ("Optimal Message Scheduling for Aggregation", section 2).  The
-part is cut into segments that follow one another by one step, so that once the pipeline is full
-every link of the tree carries one chunk up and one down in a step, which is what the packing's cost
-counts.  A tree's root is its centre; with m segments and trees of height H it takes ``m - 1 + 2 H``
-steps.
+Each tree carries its part of the data twice: contributions are reduced on the way to its root, and
+the result returns the same way ("Optimal Message Scheduling for Aggregation", section 2).  The part
+is cut into segments that follow one another by one step.  Once the pipeline is full, every link of
+the tree carries one chunk up and one down in a step, as the packing's cost assumes.  A tree's root
+is its centre; m segments on trees of height H take ``m - 1 + 2 H`` steps.
 
-Where links have bandwidths of their own, the same in both directions, reducescatter followed by
-allgather cannot do better: in each of the two, every part of a partition takes in what starts
-outside of it, and the sum over the parts is the partition's bound.  It does worse where nodes
-differ: on a line of three nodes a chunk takes one round this way, and four thirds that way.
+If every link has its own bandwidth, the same in both directions, reducescatter followed by
+allgather is not better: in each of the two, every part of a partition receives all data that starts
+outside it, and the sum over the parts is the partition's bound.  It is worse if nodes differ: on a
+line of three nodes a chunk takes one round on trees, and four thirds with two phases.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from syncoll.wording import counted
 __all__ = ["aggregations"]
 
 _MOST_CONTRIBUTIONS = MOST_CELLS << 7
-"""Sends times nodes: algorithms of more are not made; they would take GiBs of memory."""
+"""Most sends times nodes of an algorithm; a larger one would take GiBs of memory."""
 
 
 def aggregations(
@@ -42,11 +41,10 @@ def aggregations(
     """Algorithms for an allreduce, one for each number of segments that the limits allow.
 
     Args:
-        collective: to every chunk of which every node contributes, and of which every node needs
-            the result.
-        parts: of the data, as many as the weights of the trees add up to.
-        trees: that span all nodes, from their centres.
-        segments: m, into how many each part is cut.
+        collective: an allreduce: every node contributes to every chunk and needs the result.
+        parts: parts of the data: the sum of the trees' weights.
+        trees: spanning trees, rooted at their centres.
+        segments: m, segments of each part.
     """
     nodes, height, ends = topology.num_nodes, max(t.height for t in trees), limits.deadline()
     for number in segments:
@@ -58,7 +56,7 @@ def aggregations(
         if not within or not collective.admits(nodes, chunks):
             continue
         if len(collective.tabulate(nodes, chunks).pre) != chunks:
-            continue  # the collective counts C in another way
+            continue  # this C is not admitted
         algorithm = _pipelined(trees, nodes, parts, number, height).tightened(topology)
         if limits.allow(rounds=algorithm.rounds):
             note = f"{counted(len(trees), 'tree')} up and down, {counted(number, 'segment')}"
@@ -77,7 +75,7 @@ def _pipelined(
             below[parent] |= below[child]
         parent, child = np.array(tree.edges, dtype=np.int64).T
         depth = np.array([depths[node] for node in child.tolist()], dtype=np.int64)
-        # One chunk's way up, and down again.
+        # A chunk goes up the tree and down again.
         source, destination = np.concatenate([child, parent]), np.concatenate([parent, child])
         step = height + np.concatenate([-depth, depth - 1])
         contributions = np.concatenate([below[child], np.ones_like(below[child])])
@@ -95,6 +93,6 @@ def _pipelined(
         )
         carried.append(np.tile(contributions, (each, 1)))
         first += tree.weight
-    # The rounds are what the sends need; whoever calls makes them so.
+    # The caller sets the rounds that the sends need.
     steps = segments - 1 + 2 * height
     return Algorithm((1,) * steps, np.concatenate(sends), np.concatenate(carried))

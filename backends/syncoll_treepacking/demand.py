@@ -1,8 +1,8 @@
-"""What a collective asks for, as far as trees that span all nodes can do it.
+"""The demand of a collective, if trees that span all nodes can meet it.
 
-Recognised by its table, never by its name: either every chunk starts at one node and everybody
-needs it (broadcast, allgather, anything between), or every node contributes to every chunk and
-needs the result (allreduce).
+Recognised by its table, never by its name.  Either every chunk starts at one node and all nodes
+need it (broadcast, allgather and the like), or every node contributes to every chunk and needs the
+result (allreduce).
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from syncoll_treepacking.oracle import ArborescenceOracle, Oracle, SpanningTreeO
 __all__ = ["Demand", "fits"]
 
 _MOST_TRIED = 4096
-"""C up to which one that is admitted is looked for; limits work."""
+"""Largest C tried for the least admissible one; limits work."""
 
 _MOST_ENTRIES = 2 * MOST_CELLS
-"""Roots times links of a program with a tree for each root; limits memory."""
+"""Most roots times links of a program with a tree for each root; limits memory."""
 
 
 @dataclass(frozen=True)
 class Demand:
-    """Who has the data.
+    """The sources of the data.
 
     Args:
-        sources: for each node that starts with chunks how many of them, divided by what all have
-            in common; empty where all nodes contribute to all chunks.
+        sources: the chunks that start at each node, divided by their greatest common divisor; empty
+            if all nodes contribute to all chunks.
     """
 
     sources: dict[int, int]
 
     @classmethod
     def of(cls, collective: Collective, nodes: int) -> Demand | str:
-        """The demand, or in words why trees that span all nodes do not serve the collective."""
+        """The demand, or the reason why spanning trees do not fit the collective."""
         chunks = collective.least_chunks(nodes, _MOST_TRIED)
         if chunks is None:
             return f"no C up to {_MOST_TRIED} is admitted"
@@ -64,7 +64,7 @@ class Demand:
 
     @property
     def combines(self) -> bool:
-        """Whether contributions of all nodes are added up."""
+        """Whether the contributions of all nodes are summed."""
         return not self.sources
 
     @property
@@ -74,10 +74,10 @@ class Demand:
         return {node: Fraction(count, total) for node, count in self.sources.items()}
 
     def oracle(self, topology: Topology) -> Oracle:
-        """The cheapest trees that serve it.
+        """The oracle of cheapest trees for it.
 
         Raises:
-            ModelError: where links do not lead everywhere.
+            ModelError: if a node cannot be reached.
         """
         if self.combines:
             return SpanningTreeOracle(LinkSystem.undirected(topology))
@@ -85,16 +85,16 @@ class Demand:
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether there are trees for this collective on this topology, or why not."""
+    """Whether spanning trees fit this collective on this topology, or why not."""
     demand = Demand.of(collective, topology.num_nodes)
     if isinstance(demand, str):
         return Answer(False, demand)
     if len(demand.sources) * len(topology.links) > _MOST_ENTRIES:
-        return Answer(False, f"trees for {len(demand.sources)} roots are too many to weigh up")
+        return Answer(False, f"the linear program is too large for {len(demand.sources)} roots")
     try:
         demand.oracle(topology)
     except ModelError as error:
         return Answer(False, f"{error.message}; it needs {error.expected}")
     if demand.combines:
-        return Answer(True, "spanning trees, used in both directions")
-    return Answer(True, "trees that lead from each source to all nodes")
+        return Answer(True, "spanning trees in both directions")
+    return Answer(True, "trees from each source to all nodes")

@@ -1,10 +1,10 @@
-"""Integral packings: those in which every tree carries a whole number of equal parts.
+"""Integral packings: every tree carries a whole number of equal parts.
 
 A schedule moves chunks, so the weights must become integers.  For W parts of each group's share the
 best choice among the generated trees is an integer program (`syncoll.packing.whole_chunks`).  Low
-trees are tried first, since every level of a tree costs steps, then higher ones, which may cost
-less.  Few parts mean few chunks and few steps, many come nearer to the optimum of the linear
-program; all that improve on lower trees and fewer parts are worth a proposal.
+trees are tried first, since every level of a tree costs steps, then higher ones, which may have a
+smaller R/C.  Few parts mean few chunks and few steps; many parts come nearer to the optimum of the
+linear program.  Every improvement on lower trees and fewer parts is proposed.
 """
 
 from __future__ import annotations
@@ -28,31 +28,32 @@ from syncoll_treepacking.search import MOST_TREES, ExactPacking, packing_cost
 __all__ = ["IntegralPacking", "integral_packings", "low_packings", "oriented"]
 
 _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-"""Numbers of parts of low trees, which are not chosen; row hypercube(6) of scale_seeds.md."""
+"""Numbers of parts of low trees, without an integer program; row hypercube(6) of scale_seeds.md."""
 
 _FEW_PARTS = 8
-"""Up to so many trees are chosen; for 3/2, 3 and 6 times as many shares are rounded.  Table
-"Allreduce" of benchmarks/results/treepacking.md."""
+"""Most parts for the integer program; for 3/2, 3 and 6 times as many, shares are rounded.  Table
+"Allreduce" of benchmarks/results/treepacking.md.
+"""
 
 _SECONDS_EACH = 2.0
-"""For how long whole trees are chosen; limits work."""
+"""Seconds of an integer program; limits work."""
 
 _MOST_PARTS = 400
-"""A denominator beyond it makes no useful schedule; rounded weights do then."""
+"""Above this common denominator weights are rounded."""
 
 _GRAIN = 1 << 12
-"""The cost of whole trees is counted in parts of its unit, at most so many: small numbers are soon
-compared."""
+"""Largest integer for the cost of a unit, since the integer program is faster with small numbers.
+"""
 
 
 @dataclass(frozen=True)
 class IntegralPacking:
-    """Trees with whole weights.
+    """Trees with integer weights.
 
     Args:
-        parts: W, into how many parts the data of each group is cut.
-        trees: with how many parts each carries; W in each group.
-        cost: C, the time for one unit of all groups' data together, if nothing waits.
+        parts: W, parts of the data of each group.
+        trees: each with its number of parts; the sum is W in each group.
+        cost: C, the time for one unit of all groups' data together at full load.
     """
 
     parts: int
@@ -71,11 +72,11 @@ class IntegralPacking:
 def low_packings(
     oracle: Oracle, turns: Sequence[Sequence[TreeColumn]]
 ) -> Iterator[IntegralPacking]:
-    """The first W turns, with more and more parts, each cheaper than the ones before it.
+    """Packings of the first W turns, with ever more parts, each cheaper than the ones before it.
 
     Args:
-        oracle: what they are packed into.
-        turns: in each a tree of every group.
+        oracle: the oracle of the trees.
+        turns: a tree of every group in each.
     """
     found = (
         IntegralPacking.of(oracle, [*Counter(t for some in turns[:w] for t in some).items()], w)
@@ -91,15 +92,15 @@ def integral_packings(
     """Packings with higher trees and more parts, each cheaper than the ones before it.
 
     Args:
-        packing: of the linear program.
-        pool: the trees to choose from, besides the packing's own.
+        packing: the optimum of the linear program.
+        pool: further trees to choose from.
         until: when to stop.
     """
     yield from _cheaper(_integral(packing, pool, until))
 
 
 def _cheaper(packings: Iterator[IntegralPacking]) -> Iterator[IntegralPacking]:
-    """Those that are cheaper than all before."""
+    """Drops packings that are not cheaper than all before."""
     least: Fraction | None = None
     for one in packings:
         if least is None or one.cost < least:
@@ -122,7 +123,7 @@ def _integral(
     cost: Fraction | None = None
     for most in sorted({lowest, lowest + 1, lowest + 2, max(height.values())}):
         choice = _choice(packing, [tree for tree in trees if height[tree] <= most])
-        # The highest tree says how many steps there are: two of height 5 are better than 4 and 6.
+        # The highest tree decides the steps: two of height 5 are better than 4 and 6.
         costs = [len(depths[t]) * height[t] ** 3 + sum(depths[t]) for t in choice.columns]
         for parts in range(1, _FEW_PARTS + 1):
             if until.passed or cost == packing.bound:
@@ -145,7 +146,7 @@ def _integral(
 def _choice(packing: ExactPacking, trees: Sequence[TreeColumn]) -> ColumnChoice[TreeColumn]:
     """Trees to choose from, of equally many parts in each group.
 
-    The rounds of the choice are the cost of whole trees, in small units.
+    The rounds of the choice are the cost of integral packings, in small units.
     """
     oracle = packing.oracle
     share = dict(packing.trees)
@@ -176,8 +177,8 @@ def oriented(column: TreeColumn, root: int | None, weight: int = 1) -> StepTree:
 
     Args:
         column: a tree over the compute nodes.
-        root: its root; None for its centre, from where its height is least.
-        weight: how many parts go down it.
+        root: its root; None for its centre, where its height is least.
+        weight: the parts that it carries.
     """
     tree: nx.Graph[int] = nx.Graph((route[0], route[-1]) for route in column.routes)
     if root is None:  # the middle of a longest path

@@ -1,12 +1,12 @@
-"""LinkSystem: links between vertices, and rows that bound their use.
+"""Links between vertices, and rows that bound their use.
 
 A row is one capacity; a link uses some rows, each once or several times.  An undirected link of the
 paper, with a bandwidth of its own, is one link with one row.  A relation B with shared bounds has
 links in several rows.  A physical network with switches has vertices beyond its compute nodes.
 
-Aggregation goes up a spanning tree and the result comes down the same tree, so a link of it carries
-its data once each way ("Optimal Message Scheduling for Aggregation", section 2: an undirected
-graph).  Rows that say the same of every link are merged, and the least capacity stays.
+Contributions go up a spanning tree and the result comes down the same tree, so each of its links
+carries the data once each way ("Optimal Message Scheduling for Aggregation", section 2: an
+undirected graph).  Equal rows are merged with the least capacity.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ Costs = Sequence[int] | FloatArray
 
 
 class LinkSystem:
-    """Vertices, links and rows; what packings of trees load (`syncoll.packing`).
+    """Vertices, links and rows of a network for packings of trees (`syncoll.packing`).
 
     Args:
-        name: of the network.
-        num_nodes: P; the compute nodes ``0 … P-1`` are what a tree spans.
+        name: the name of the network.
+        num_nodes: P; trees span the compute nodes ``0 … P-1``.
         num_vertices: P and the switches, which only forward.
-        directed: whether a link is used from its first end to its second only.
+        directed: whether a link leads only from its first end to its second.
         ends: the two vertices of each link.
-        rows: links by their ends, repeated where one use counts several times, and the capacity
-            that they share, in data per unit of time and each way; other links are left out.
+        rows: links by their ends, repeated if one use counts several times, and the capacity that
+            they share, in data per unit of time and each way; other links are left out.
         roots: the nodes from which trees lead to all others.
 
     Attributes:
         uses: for each link its (row, times) pairs; every link has at least one.
         capacities: of each row.
-        graph: of the vertices, with the position ``link`` at each edge.
+        graph: networkx graph of the vertices; edges have the position ``link``.
 
     Raises:
-        ModelError: when there are fewer than two nodes, or a root does not reach all of them.
+        ModelError: if there are fewer than two nodes, or a root does not reach all of them.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class LinkSystem:
             if lost:
                 how = f"paths from node {root}" if directed else "links in both directions"
                 raise ModelError(
-                    f"{name}: no way leads from node {root} to node {min(lost)}",
+                    f"{name}: no path leads from node {root} to node {min(lost)}",
                     None,
                     f"{how} that connect all nodes",
                 )
@@ -94,7 +94,7 @@ class LinkSystem:
 
     @classmethod
     def undirected(cls, topology: Topology) -> LinkSystem:
-        """The pairs of nodes that are linked both ways, bounded by B; other links are not used."""
+        """The pairs of nodes with links both ways, bounded by B; other links are not used."""
         index, nodes = topology.link_index, topology.num_nodes
         pairs = [(a, b) for a, b in topology.links if a < b and (b, a) in index]
         rows = [
@@ -112,7 +112,7 @@ class LinkSystem:
 
     @classmethod
     def physical(cls, fabric: Fabric) -> LinkSystem:
-        """The physical links that exist both ways, each with the lesser of its two bandwidths."""
+        """The physical links that exist both ways, each with the smaller of its two bandwidths."""
         b, nodes = fabric.bandwidths, fabric.num_nodes
         pairs = [(u, v) for u, v in sorted(b) if u < v and (v, u) in b]
         rows = [([(u, v)], min(b[u, v], b[v, u])) for u, v in pairs]
@@ -120,7 +120,7 @@ class LinkSystem:
 
     @cached_property
     def rate(self) -> FloatArray:
-        """The capacities, the largest 1."""
+        """The capacities, scaled to a maximum of 1."""
         return np.array([float(c / max(self.capacities)) for c in self.capacities])
 
     @cached_property
@@ -138,7 +138,7 @@ class LinkSystem:
         return np.bincount(link, times * prices[row], len(self.ends)).astype(np.float64)
 
     def load(self, links: IntArray, steps: IntArray, count: int) -> IntArray:
-        """``[rows, 1]``: how often each row is used by links, repeats counted."""
+        """``[rows, 1]``: the number of uses of each row by links, repeats included."""
         link, row, times = self.entries
         used = np.bincount(links, minlength=len(self.ends))
         load = np.bincount(row, times * used[link], len(self.capacities))

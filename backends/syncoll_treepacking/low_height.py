@@ -1,8 +1,8 @@
-"""Trees of low height: shortest paths that keep out of each other's way.
+"""Trees of least height: shortest paths that balance the load.
 
-The program looks at loads alone, and its trees may be high.  Few steps need low trees: these are as
-low as can be.  Where a node has a choice of parents it takes the link that is loaded least; or any,
-for who picks a few out of many wants them all different.
+The linear program only sees loads, so its trees may be high.  Few steps need trees of least height.
+A node with several possible parents takes the least loaded link, or a random one for trees that
+differ.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from syncoll_treepacking.oracle import Oracle, TreeColumn
 __all__ = ["low_trees"]
 
 _MOST_EDGES = MOST_CELLS >> 7
-"""Edges of all trees that are made; limits work."""
+"""Most edges of all trees; limits work."""
 
 _MOST_ROOTS = 64
-"""Nodes that are tried as centres; limits work."""
+"""Most nodes that are tried as centres; limits work."""
 
 
 def low_trees(oracle: Oracle, count: int, chance: Random | None = None) -> list[list[TreeColumn]]:
-    """Turn by turn a tree for each group; the first W turns are a packing of W parts.
+    """A tree for each group in every turn; the first W turns are a packing of W parts.
 
     Args:
-        oracle: of a system without switches.
-        count: of trees; fewer in large networks, but at least eight for each group.
-        chance: decides about parents; None for the load.
+        oracle: the oracle of a system without switches.
+        count: number of trees; fewer in large networks, but at least eight for each group.
+        chance: chooses parents at random; None: by load.
     """
     system = oracle.system
     onward = [
@@ -63,7 +63,7 @@ def low_trees(oracle: Oracle, count: int, chance: Random | None = None) -> list[
                     for v, link in onward[u]:
                         if v not in seen:
                             choices.setdefault(v, []).append((u, link))
-                # Who has few choices comes first.
+                # Nodes with few choices come first.
                 for v, ways in sorted(choices.items(), key=lambda item: (len(item[1]), item[0])):
                     u, link = min(ways, key=lambda way: rank(way[1], share))
                     for row, times in system.uses[link]:
@@ -80,7 +80,7 @@ def low_trees(oracle: Oracle, count: int, chance: Random | None = None) -> list[
 
 
 def _centres(system: LinkSystem) -> list[int]:
-    """The nodes from which trees are lowest, among some if there are many."""
+    """The nodes with the lowest trees, among a sample in large networks."""
     tried = range(0, system.num_nodes, 1 + (system.num_nodes - 1) // _MOST_ROOTS)
     heights = {
         root: max(nx.single_source_shortest_path_length(system.graph, root).values())

@@ -1,13 +1,13 @@
-"""Oracles: the cheapest tree under prices, which is what column generation asks for.
+"""Oracles of column generation: the cheapest trees for given prices.
 
 A spanning tree of an undirected network is found by Kruskal's method.  With switches a tree joins
-compute nodes by routes, and its links are the routes' links, counted as often as they occur: the
-minimum spanning tree of the graph of shortest routes.  That graph is never built: it is enough to
-look at the links at which the regions nearest to two compute nodes meet (Mehlhorn 1988).
+compute nodes by routes, and its links are the links of the routes, with repeats: it is the minimum
+spanning tree of the graph of shortest routes.  This graph is never built: the links between the
+regions nearest to two compute nodes suffice (Mehlhorn 1988).
 
 A tree that leads away from a root is found by the method of Chu & Liu and Edmonds.
 
-The oracles work on any numbers: floats while searching, integers of any size to prove.
+The oracles work on any numbers: floats in the search, integers of any size in proofs.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ __all__ = ["ArborescenceOracle", "Oracle", "SpanningTreeOracle", "TreeColumn"]
 
 @dataclass(frozen=True)
 class TreeColumn:
-    """A tree, as the linear program sees it.
+    """A tree as a column of the linear program.
 
     Args:
-        group: whose data goes down it: a position in the oracle's `shares`.
-        used: the links it uses, in order, repeated where used more than once.
+        group: group of its data: a position in the oracle's `shares`.
+        used: the links it uses, in order, with repeats.
         routes: for each edge of the tree the vertices on its way, both ends included; for a tree
             with a root, parents first.
     """
@@ -51,7 +51,7 @@ class TreeColumn:
 
     @property
     def steps(self) -> IntArray:
-        """``[K]``: a tree knows no steps."""
+        """``[K]``, all 0: a tree has no steps."""
         return np.zeros(len(self.used), dtype=np.int64)
 
 
@@ -59,9 +59,9 @@ class Oracle(ABC):
     """Finds cheapest trees.
 
     Args:
-        system: what trees are packed into.
-        shares: for each group of trees its root, None where any node may be one, and the part of
-            the data that it carries; 1 in all.
+        system: the network of the trees.
+        shares: for each group of trees its root (None: any node) and its part of the data; the sum
+            is 1.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Oracle(ABC):
         """A cheapest tree of each group.
 
         Args:
-            costs: of one use of each link, not negative.
+            costs: cost of one use of each link, not negative.
         """
 
 
@@ -107,7 +107,7 @@ class SpanningTreeOracle(Oracle):
         return [TreeColumn(0, tuple(sorted(used)), tuple(sorted(routes)))]
 
     def _kruskal(self, costs: Costs, region: Sequence[int]) -> list[int]:
-        """Links that join the regions to one, cheapest in all."""
+        """The cheapest links that join all regions."""
         if isinstance(costs, np.ndarray):
             order: list[int] = np.argsort(costs, kind="stable").tolist()
         else:

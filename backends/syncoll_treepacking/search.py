@@ -1,16 +1,17 @@
-"""Packings of trees whatever the steps: floating point proposes, exact arithmetic decides.
+"""Packings of trees without steps: found in floating point, proved in exact arithmetic.
 
 Minimise C subject to: the trees of each group carry its share of the data, and no row carries more
-than C times its capacity ("Optimal Message Scheduling for Aggregation", problem (2)).  Columns and
-prices are `syncoll.packing`'s.  Two things keep the number of programs small, often at one: the
-first trees come from a greedy packing, each cheapest under prices that grow with the load; and
-every program is answered by several trees, each under prices raised where the ones before it went.
+than C times its capacity ("Optimal Message Scheduling for Aggregation", problem (2)).
+`syncoll.packing` generates the columns.  Two measures keep the number of programs small, often at
+one.  The first trees come from a greedy packing, each cheapest under prices that grow with the
+load.  Every program adds several trees, each under prices raised on the links of the trees before
+it.
 
-The last program's basis, solved in rationals, gives shares and prices.  The shares are measured on
-every row, and the prices are asked for their cheapest trees: whatever trees carry the data, they
+The last program's basis, solved in rationals, gives shares and prices.  The loads of the shares
+give the cost.  The cheapest trees under the prices give the bound: any trees that carry the data
 pay the sum over the rows of price times load, so ``C >= sum over groups (share * cheapest tree) /
-sum over rows (price * capacity)``.  So a packing's cost and its bound are theorems.  Where both
-meet it is optimal; after a time limit they may not.
+sum over rows (price * capacity)``.  A packing is optimal if its cost equals the bound; after a time
+limit it may not be.
 """
 
 from __future__ import annotations
@@ -30,17 +31,18 @@ from syncoll_treepacking.oracle import Oracle, TreeColumn
 __all__ = ["MOST_TREES", "ExactPacking", "pack", "packing_cost"]
 
 _TUNING = Tuning(kept=0.0, gain=0.0, patience=40, near=TINY)
-"""Chosen by the tables of benchmarks/results/treepacking.md: optima to the last digit."""
+"""Chosen by the tables of benchmarks/results/treepacking.md for exact optima."""
 
 _PRICE_BITS = 30
-"""Binary digits of prices from floating point; limits the work of a proof."""
+"""Bits of prices from floating point; limits the work of a proof."""
 
 _TREES_PER_PROGRAM, MOST_TREES = 12, 600
-"""Trees for each program, and before the first one or to choose whole ones from; limits work."""
+"""Trees for each program, and for the first one or the integer program; limits work."""
 
 _LIGHT = 1000 * TINY
-"""The cost of a link, in times of all data on the widest: of equal packings the lightest is best.
-It matters with switches only: elsewhere every spanning tree has as many links."""
+"""The cost of a link, relative to all data on the widest: ties go to packings with fewer links.  It
+only matters with switches: without, spanning trees have equally many links.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +50,10 @@ class ExactPacking:
     """Trees that carry one unit of data together.
 
     Args:
-        oracle: what they are packed into.
-        trees: with weights above 0 that add up to the share of each group.
-        cost: C, the time for one unit of data: the most that a row carries for its capacity.
-        prices: of the rows, in whole numbers: only their ratios matter.
+        oracle: the oracle of the trees.
+        trees: trees with weights above 0; the sum in each group is its share.
+        cost: C, the time for one unit of data: the largest load over capacity of a row.
+        prices: prices of the rows, as integers: only their ratios matter.
         bound: the lower bound on C that the prices prove.
         pool: every tree that was generated.
     """
@@ -65,12 +67,12 @@ class ExactPacking:
 
     @property
     def is_optimal(self) -> bool:
-        """Whether nothing is cheaper."""
+        """Whether the cost equals the bound."""
         return self.cost == self.bound
 
     @property
     def loads(self) -> tuple[Fraction, ...]:
-        """Of each row."""
+        """The load of each row."""
         return _loads(self.oracle, self.trees)
 
 
@@ -78,8 +80,8 @@ def pack(oracle: Oracle, until: Deadline = NEVER) -> ExactPacking:
     """The cheapest packing found.
 
     Args:
-        oracle: what trees are, and what they are packed into.
-        until: when to end the search for better trees.
+        oracle: the oracle of the trees.
+        until: when to end the search.
     """
     packing = _TreePacking(oracle)
     for tree in packing.greedy(until):
@@ -90,7 +92,7 @@ def pack(oracle: Oracle, until: Deadline = NEVER) -> ExactPacking:
         exact = packing.exact(until)
         if exact.is_optimal or until.passed:
             return exact
-        # Where floating point saw no cheaper trees there may be some, by less than its tolerance.
+        # Cheaper trees may exist within the tolerance of floating point.
         cheapest = oracle.cheapest(oracle.system.costs(exact.prices))
         if not sum(packing.add(tree.group, tree) for tree in cheapest):
             return exact
@@ -98,7 +100,7 @@ def pack(oracle: Oracle, until: Deadline = NEVER) -> ExactPacking:
 
 
 class _TreePacking(Packing[TreeColumn]):
-    """The linear program, and its own oracle for several trees at once."""
+    """The linear program, and its oracle of several trees."""
 
     def __init__(self, oracle: Oracle) -> None:
         self.trees, self.system = oracle, oracle.system
@@ -108,14 +110,15 @@ class _TreePacking(Packing[TreeColumn]):
         self._each = _LIGHT * (self.system.num_vertices > self.system.num_nodes)
 
     def exact(self, until: Deadline) -> ExactPacking:
-        """The packing in rationals: of the program's vertex where there is time, or of its floats.
+        """The packing in rationals: from the program's vertex if time allows, otherwise from
+        floats.
 
-        Prices of few digits prove nearly as much, and soon.
+        Prices of few digits prove nearly as much in less time.
         """
         oracle, shares, vertex = self.trees, self.master.shares, None
         if len(shares) and not until.passed:
             vertex = self.master.vertex(self.system.capacities, oracle.shares)
-        elif not len(shares):  # there was no time for a program
+        elif not len(shares):  # no program was solved
             shares = np.ones(len(self.columns))
         prices = np.rint(self.prices * 2.0 ** (_PRICE_BITS - np.ceil(np.log2(self.prices.max()))))
         floats = [[*map(Fraction, a.tolist())] for a in (prices, shares * (shares > TINY))]
@@ -127,7 +130,7 @@ class _TreePacking(Packing[TreeColumn]):
         return ExactPacking(oracle, trees, cost, prices, bound, tuple(self.columns))
 
     def _weighted(self, shares: Sequence[Fraction]) -> tuple[tuple[TreeColumn, Fraction], ...]:
-        """Trees with weights that add up to the share of each group; none if one is below 0."""
+        """Trees with weights of the shares' sum in each group; empty if a weight is below 0."""
         totals = [Fraction(0)] * len(self.trees.shares)
         used = [(tree, x) for tree, x in zip(self.columns, shares, strict=False) if x]
         for tree, x in used:
@@ -164,7 +167,7 @@ class _TreePacking(Packing[TreeColumn]):
         return cheap, least
 
     def greedy(self, until: Deadline) -> Iterator[TreeColumn]:
-        """Trees that each avoid what the ones before them loaded."""
+        """Trees that each avoid links loaded by the trees before."""
         system, shares = self.system, [float(share) for share in self.trees.shares]
         load = np.zeros(len(system.rate))
         for turn in range(max(8, min(2 * len(load) // len(shares), MOST_TREES))):
@@ -180,7 +183,7 @@ class _TreePacking(Packing[TreeColumn]):
 
 
 def packing_cost(oracle: Oracle, trees: Sequence[tuple[TreeColumn, Fraction]]) -> Fraction:
-    """C of weighted trees: the most that a row carries for its capacity."""
+    """C of weighted trees: the largest load over capacity of a row."""
     loads = _loads(oracle, trees)
     return max(x / c for x, c in zip(loads, oracle.system.capacities, strict=True))
 
@@ -195,7 +198,7 @@ def _loads(oracle: Oracle, trees: Sequence[tuple[TreeColumn, Fraction]]) -> tupl
 
 
 def _bound(oracle: Oracle, prices: Sequence[Fraction]) -> tuple[Fraction, tuple[int, ...]]:
-    """The bound that prices prove, and these as whole numbers."""
+    """The bound that prices prove, and the prices as integers."""
     common = lcm(*(price.denominator for price in prices))
     whole = tuple(int(price * common) for price in prices)
     system = oracle.system

@@ -1,4 +1,4 @@
-"""The seed: packs trees by the linear program, and turns them into steps."""
+"""The seed: packs trees by the linear program, and schedules them in steps."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ class TreePackingSeed(ResumingSeed):
 def _packings(
     oracle: Oracle, ends: Deadline, budget: float, most: int | None
 ) -> Iterator[tuple[IntegralPacking, tuple[int, ...]]]:
-    """Packings with numbers of segments: what takes few steps first, then what takes few rounds.
+    """Packings with numbers of segments: first with few steps, then with few rounds.
 
     Args:
-        oracle: what trees are, and what they are packed into.
-        ends: when all must be over.
+        oracle: the oracle of the trees.
+        ends: the deadline.
         budget: seconds for the program, and again for whole trees.
-        most: C at most; None for no limit.
+        most: limit on C, or None.
     """
     turns = low_trees(oracle, 64)
     wholes = []
@@ -78,7 +78,7 @@ def _packings(
     for whole in integral_packings(packing, [*pool, *packing.pool], ends.sooner(budget)):
         wholes.append(whole)
         yield whole, SEGMENTS[:1]
-    # In segments only the cheapest of each height is worth it.
+    # Only the cheapest of each height is cut into segments.
     cheapest: dict[int, IntegralPacking] = {}
     for whole in wholes:
         height = max(oriented(tree, oracle.roots[tree.group]).height for tree, _ in whole.trees)

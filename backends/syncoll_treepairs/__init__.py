@@ -1,10 +1,10 @@
-"""Allreduce by pairs of timed trees: into a core of nodes, an exchange there, and out of it.
+"""Allreduce by pairs of timed trees: into a core of nodes, an exchange there, and out of the core.
 
-Every chunk is collected along a tree (or a forest) into one node, or into a few that exchange what
-they have, and spread along another.  Which trees, which core and which steps is chosen together by
-a linear program over all such ways to sum a chunk (column generation), so that data still being
-summed and data already summed share the links of a step.  Where the core is all nodes its exchange
-is an allreduce in the fewest steps, which seed `exchange` proposes at once.
+A tree (or a forest) reduces every chunk into one node, or into a few nodes that exchange their
+partial sums; another tree spreads the result.  A linear program over all such ways to sum a chunk
+(column generation) chooses trees, core and steps together.  So partial sums and results share the
+links of a step.  If the core is all nodes, its exchange is an allreduce in the fewest steps; seed
+`exchange` proposes these at once.
 """
 
 from syncoll.plugins import Option, SeedRecord
@@ -14,8 +14,8 @@ RECORD = SeedRecord(
     summary="allreduce by pairs of trees that meet in a core, packed with their steps",
     load="syncoll_treepairs.seed:TreePairSeed",
     options=(
-        Option("chunks", 131072, "C at most, without --max-chunks", low=1),
-        Option("seconds", 30.0, "end after so many where the search has no limit", low=0.0),
+        Option("chunks", 131072, "largest C, without --max-chunks", low=1),
+        Option("seconds", 30.0, "time limit if the search has none", low=0.0),
     ),
     fits="syncoll_treepairs.fitting:fits",
     first_seconds=0.4,

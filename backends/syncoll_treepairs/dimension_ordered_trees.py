@@ -1,10 +1,10 @@
-"""Trees that lead along one dimension after another, on a product of lines, rings, complete graphs.
+"""Dimension-ordered trees on products of lines, rings and complete graphs.
 
-As trees of single roots they are combs: everything is collected along the first dimension into the
-nodes that agree with the root in it, there along the second dimension, and so on; and spread along
-the same tree turned round.  A link and its reverse carry one of both each.  On an n x n mesh the
-two orders of the dimensions with the roots of a diagonal load every link with n + 1 of 2 n chunks:
-what counting sends allows.
+The tree of one root is a comb: data is reduced along the first dimension into the nodes that agree
+with the root in it, then along the second dimension, and so on.  The reversed tree spreads the
+result, so a link carries sums and its reverse results, or vice versa.  On an n x n mesh the two
+orders of the dimensions with the roots of a diagonal load every link with n + 1 of 2 n chunks; this
+meets the bound that counts sends.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ __all__ = ["combs", "parents_along", "parents_of_factor"]
 
 
 def combs(topology: Topology) -> Iterator[tuple[int, IntArray]]:
-    """For each order of the dimensions, beginning with each of them, and each root a tree.
+    """A tree for each root and each cyclic order of the dimensions.
 
-    Where the last dimension is a line all roots along it use the same links, and the one in the
-    middle stands for all.
+    If the last dimension is a line all roots along it use the same links, and only the middle one
+    is yielded.
 
     Yields:
-        The root, and for every node the node that comes next on the way to it (of the root the root
-        itself).  No way is longer than it has to be.
+        The root, and for every node the next node on a shortest path to it (of the root the root
+        itself).
     """
     for product in find_products(topology)[:1]:
         factors = list(zip(product.kinds, product.sizes, strict=True))
@@ -57,8 +57,8 @@ def parents_along(
 
     Args:
         where: ``[P, D]``, the places of the nodes.
-        order: the dimensions in which sources and their destinations differ, in travel order.
-        ways: of each dimension, see `parents_of_factor`.
+        order: the dimensions in which sources and destinations differ, in travel order.
+        ways: the parents of each dimension, see `parents_of_factor`.
     """
     before = np.repeat(where[None], len(sources), axis=0)
     open_ = np.ones(before.shape[:2], dtype=bool)
@@ -75,7 +75,7 @@ def parents_of_factor(kind: str, size: int, forth: BoolArray) -> IntArray:
     """``[n, n]``: for each source and node the node before it in a line, ring or complete graph.
 
     Args:
-        forth: ``[n]``, from where the farthest node of a ring of even size is reached forth.
+        forth: ``[n]``, sources that reach the farthest node of a ring of even size forwards.
     """
     source, node = np.indices((size, size))
     if kind == "complete":

@@ -1,10 +1,10 @@
-"""Cores: a few nodes that exchange what each of them has collected, until each has everything.
+"""Cores: a few nodes that exchange their partial sums until each has the whole sum.
 
 A single node needs no exchange.  Two cores of equal size whose nodes are joined one to one, in both
-directions, make one of twice the size, in one step more (recursive doubling).  Nodes all of which
-are joined to each other exchange in a single step.  And where links of some kinds join the nodes of
-each box to each other, all nodes exchange in two steps: within the boxes, and with one node of
-every other box, in any order; or the nodes of one box do, or one node of every box, in one.
+directions, make a core of twice the size, with one step more (recursive doubling).  Nodes that are
+all joined to one another exchange in a single step.  If links of some kinds join the nodes of each
+box to one another, all nodes exchange in two steps: within the boxes, and with one node of every
+other box, in any order.  The nodes of one box, or one node of every box, exchange in one step.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from syncoll.model import Topology
 __all__ = ["Core", "cores"]
 
 _LARGEST = 16
-"""Nodes of a core that is no box; a fourth of them where all exchange at once.  Limits work."""
+"""Most nodes of a core that is no box; a fourth if all exchange at once.  Limits work."""
 
 _MOST_OF_SIZE = 400
-"""Cores of one size that are kept, of three times as many; limits work."""
+"""Most cores of one size that are kept, a random choice of three times as many; limits work."""
 
 _MOST_KINDS = 8
-"""Kinds of links, and sets of them that are stages of an exchange; limits work."""
+"""Most kinds of links, and most sets of kinds as stages of an exchange; limits work."""
 
 
 @dataclass(frozen=True)
 class Core:
-    """Nodes and how they exchange.
+    """Nodes and their exchange.
 
     Args:
         nodes: ascending.
-        sends: (step from 0, position of the link) of the exchange, sorted.
-        steps: how many steps it takes.
-        carried: ``[K, P]``, packed into bytes: the nodes of the core whose partial results each
-            send carries; None where a node always sends all that it holds.
+        sends: (step from 0, position of the link), sorted.
+        steps: steps of the exchange.
+        carried: ``[K, P]``, packed into bytes: the nodes of the core whose partial sums each send
+            carries; None if a node always sends its whole partial sum.
     """
 
     nodes: tuple[int, ...]
@@ -51,11 +51,11 @@ class Core:
 def cores(
     topology: Topology, roots: list[int], most_steps: int, kinds: IntArray | None = None
 ) -> list[Core]:
-    """Single nodes, and cores with one of them that exchange in so many steps at most.
+    """Single nodes, and cores with one of `roots` that exchange in at most `most_steps` steps.
 
     Args:
-        roots: nodes of which each symmetry class has one.
-        kinds: ``[L]``, of the links; None where they are all alike.
+        roots: one node of each orbit.
+        kinds: ``[L]``, the kinds of the links; None if they are all alike.
     """
     both, random = _both_ways(topology), np.random.default_rng(topology.num_nodes)
     found = [Core((v,), (), 0) for v in range(topology.num_nodes)]
@@ -88,7 +88,7 @@ def cores(
 
 
 def _both_ways(topology: Topology) -> list[set[int]]:
-    """For each node those that it has links to and from."""
+    """For each node the nodes that it has links to and from."""
     index = topology.link_index
     both: list[set[int]] = [set() for _ in range(topology.num_nodes)]
     for a, b in topology.links:
@@ -98,7 +98,7 @@ def _both_ways(topology: Topology) -> list[set[int]]:
 
 
 def _by_kinds(topology: Topology, kinds: IntArray, most_steps: int) -> Iterator[Core]:
-    """Cores of boxes that links of some kinds join, of a node of each box, and of all nodes."""
+    """Cores of boxes joined by links of some kinds, of one node of each box, and of all nodes."""
     nodes, ends = topology.num_nodes, np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     every = np.unique(kinds).tolist()
     if len(every) > _MOST_KINDS:
@@ -124,10 +124,10 @@ def _by_kinds(topology: Topology, kinds: IntArray, most_steps: int) -> Iterator[
 
 
 def _each_alone(nodes: int, links: IntArray, ends: IntArray) -> Iterator[Core]:
-    """The parts that links join, where they are more than two nodes, and are not all.
+    """The components of links as cores, if they have more than two nodes and are not all nodes.
 
     Args:
-        ends: ``[K, 2]``, of the links.
+        ends: ``[K, 2]``, ends of the links.
     """
     for row in np.unique(_near(nodes, ends), axis=0)[::-1]:
         size = int(row.sum())
@@ -138,7 +138,7 @@ def _each_alone(nodes: int, links: IntArray, ends: IntArray) -> Iterator[Core]:
 
 
 def _across(topology: Topology, within: IntArray) -> IntArray | None:
-    """Links that join each node of a box to one node of every other box, and these to each other.
+    """Links that join each node of a box to one node of every other box, and these to one another.
 
     Args:
         within: ``[K, 2]``, ends of the links within boxes.
@@ -162,20 +162,20 @@ def _across(topology: Topology, within: IntArray) -> IntArray | None:
 
 
 def _near(nodes: int, ends: IntArray) -> BoolArray:
-    """``[P, P]``: which nodes links ``[K, 2]`` lead from and to, and each node itself."""
+    """``[P, P]``: whether nodes are joined by one of the links ``[K, 2]``, or the same."""
     near = np.eye(nodes, dtype=bool)
     near[ends[:, 0], ends[:, 1]] = True
     return near
 
 
 def _are_cliques(nodes: int, ends: IntArray) -> bool:
-    """Whether whatever is joined over several of these links is joined by one of them."""
+    """Whether each component of these links is a complete graph."""
     near = _near(nodes, ends)
     return bool(np.array_equal(near, near.T) and np.array_equal(near @ near, near))
 
 
 def _sums_once(nodes: int, order: Sequence[IntArray]) -> bool:
-    """Whether all nodes have all contributions in the end, each once."""
+    """Whether all nodes end with all contributions, each once."""
     times = np.eye(nodes, dtype=np.int64)
     for ends in order:
         before = times.copy()
@@ -217,7 +217,7 @@ def _matched(
 
 
 def _cliques(topology: Topology, both: list[set[int]]) -> Iterator[Core]:
-    """Cores of nodes that are pairwise joined, the small ones first."""
+    """Cores of pairwise joined nodes, small ones first."""
 
     def grown(nodes: tuple[int, ...], near: set[int], size: int) -> Iterator[tuple[int, ...]]:
         if len(nodes) == size:

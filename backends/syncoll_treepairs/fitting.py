@@ -11,25 +11,25 @@ from syncoll.plugins import Answer
 __all__ = ["MOST_CONTRIBUTIONS", "MOST_ENDS", "chunks_of", "fits"]
 
 MOST_CONTRIBUTIONS = MOST_CELLS << 7
-"""Limit on sends (one per orbit) times nodes of an algorithm; limits memory."""
+"""Most sends (one per orbit) times nodes of an algorithm; limits memory."""
 
 MOST_ENDS = 2 * MOST_CELLS
-"""The largest number of links times nodes, and times the square of S; limits work."""
+"""Most links times nodes, and links times the square of S; limits work."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
     """Whether every node contributes to every chunk and needs it."""
     if not collective.combining:
-        return Answer(False, "it does not combine")
+        return Answer(False, "it does not combine contributions")
     if topology.num_nodes < 3:
-        return Answer(False, "fewer than three nodes leave no choice")
+        return Answer(False, "it needs at least three nodes")
     if len(topology.links) * topology.num_nodes > MOST_ENDS:
         return Answer(False, "the network has too many links times nodes")
     if topology.distances.max() == UNREACHABLE:
         return Answer(False, "not every node reaches every other")
     chunks = collective.least_chunks(topology.num_nodes)
     if chunks is None:
-        return Answer(False, "the collective admits no C that is tried")
+        return Answer(False, "the collective admits no small C")
     table = collective.tabulate(topology.num_nodes, chunks)
     if not (table.pre.all() and table.post.all()):
         return Answer(False, "not every node contributes to every chunk and needs it")
@@ -39,6 +39,6 @@ def fits(topology: Topology, collective: Collective) -> Answer:
 def chunks_of(topology: Topology, collective: Collective) -> tuple[int, Fraction]:
     """The divisor of the number of chunks, and the chunks per unit of C."""
     least = collective.least_chunks(topology.num_nodes)
-    assert least is not None  # `fits` looked
+    assert least is not None  # checked by `fits`
     multiple = len(collective.tabulate(topology.num_nodes, least))
     return multiple, Fraction(multiple, least)

@@ -1,4 +1,4 @@
-"""What allreduces load: a topology modulo a small group, and groups of nodes that exchange."""
+"""A topology modulo a small group of automorphisms, and its groups of nodes that exchange."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ __all__ = ["AllreduceNetwork"]
 
 
 class AllreduceNetwork(OrbitNetwork):
-    """A topology, and its orbits under a group of automorphisms that may leave nodes in place.
+    """A topology, and its orbits under a group of automorphisms that may fix nodes.
 
     Args:
-        topology: every node of which reaches every other.
-        until: when to be content with the symmetry found.
-        multiple: chunks of the collective for its least C: they come in multiples.
+        topology: strongly connected.
+        until: when to end the search for symmetry.
+        multiple: chunks of the collective for its least C; the divisor of all numbers of chunks.
 
     Attributes:
-        ends: of every link, ``[L, 2]``.
+        ends: ``[L, 2]``, the ends of every link.
         roots: one node of each orbit.
         forth: the links.
-        back: the links turned round.
-        least: R/C that no allreduce goes below, if each link had its part of each bound alone.
+        back: the reversed links.
+        least: a lower bound on R/C if links divide each bound equally.
     """
 
     def __init__(self, topology: Topology, until: Deadline, multiple: int = 1) -> None:
@@ -53,7 +53,7 @@ class AllreduceNetwork(OrbitNetwork):
         self.least = 2 * (nodes - 1) / float(share.sum())
 
     def cores(self, most_steps: int) -> list[Core]:
-        """See `cores.cores`; they are made once."""
+        """See `exchange_groups.cores`; computed once."""
         if most_steps not in self._cores:
             kinds = link_orbits(self.topology, automorphism_generators(Structure(self.topology)))
             self._cores[most_steps] = cores(self.topology, self.roots, most_steps, kinds)
@@ -71,10 +71,10 @@ class AllreduceNetwork(OrbitNetwork):
 
     @property
     def times(self) -> int:
-        """Chunks and their images come in multiples of this."""
+        """The divisor of the number of chunks in each orbit's representative."""
         return self._multiple // gcd(self._multiple, self.order)
 
     @property
     def least_chunks(self) -> int:
-        """All numbers of chunks are multiples of this."""
+        """The divisor of all numbers of chunks."""
         return self.order * self.times

@@ -1,4 +1,4 @@
-"""How one chunk is summed: a forest into a core, the core's exchange, and a forest out of it."""
+"""Ways to sum one chunk: a forest into a core, the core's exchange, and a forest out of it."""
 
 from __future__ import annotations
 
@@ -20,29 +20,30 @@ from syncoll_treepairs.network import AllreduceNetwork
 __all__ = ["TIES", "AllreducePacking", "Pair", "PairFinder", "PairPacking", "forests", "whenever"]
 
 TIES = 1000 * TINY
-"""Random prices, relative to the mean, that decide between equal ones: sends are never free."""
+"""Random prices relative to the mean, which break ties and make every send cost something."""
 
 _CHOICES = 8
-"""Groups and times that are looked at in a turn; row a100(boxes=2) of allreduce.md."""
+"""Cores and times solved in a turn; row a100(boxes=2) of benchmarks/results/allreduce.md."""
 
 _MOST_EXCHANGE = 4
-"""Steps of a core's exchange at most; limits work."""
+"""Most steps of a core's exchange; limits work."""
 
 _MOST_FIXED = MOST_CELLS >> 4
-"""Limit on the sends of all pairs whose core is all nodes; at least one pair is made."""
+"""Most sends of all pairs whose core is all nodes; at least one pair is made."""
 
 _NOISE = 0.1
-"""How much dearer a choice may look, about, and still be looked at; row a100(boxes=2) of
-benchmarks/results/allreduce.md."""
+"""Mean random change of the estimated costs that rank cores; row a100(boxes=2) of
+benchmarks/results/allreduce.md.
+"""
 
 _TUNING = Tuning(kept=0.6, gain=1e-3, patience=12, complete=False)
 """Chosen by rows torus(4,4) and mesh(4,4) of benchmarks/results/allreduce.md."""
 
 _BEGUN_WITH = 600
-"""Pairs of a packing in fewer steps that one begins with; limits work."""
+"""Most pairs of a packing in fewer steps that a packing begins with; limits work."""
 
 _Forest = tuple[float, IntArray, IntArray]
-"""Its cost, its links, and after how many steps each node has the chunk, ``[P]``."""
+"""Its cost, its links, and the steps until each node has the chunk, ``[P]``."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ class Pair:
 
     Args:
         sends: (step, position of the link), sorted.
-        core: the nodes that hold everything first, and how they exchange their partial results.
-        after: the number of steps after which they do.
+        core: the nodes that have the whole sum first, and their exchange.
+        after: the number of steps after which they have it.
     """
 
     sends: tuple[tuple[int, int], ...]
@@ -70,12 +71,12 @@ class Pair:
         return np.array([link for _, link in self.sends], dtype=np.int64)
 
     def later(self, steps: int) -> Pair:
-        """The same so many steps later."""
+        """The pair shifted by this number of steps."""
         sends = tuple((step + steps, link) for step, link in self.sends)
         return Pair(sends, self.core, self.after + steps)
 
     def contributions(self, ends: IntArray) -> BoolArray:
-        """``[K, P]``: whose contributions each send carries.
+        """``[K, P]``: the contributions that each send carries.
 
         Args:
             ends: ``[L, 2]``.
@@ -99,12 +100,12 @@ class Pair:
 
 
 class PairFinder:
-    """Looks for cheap ways to sum a chunk in S steps.
+    """Finds cheap ways to sum a chunk in S steps.
 
     Args:
-        network: where.
+        network: the topology and its orbits.
         steps: S.
-        random: breaks ties, and chooses where to look.
+        random: breaks ties, and varies the choice of cores.
 
     Attributes:
         fixed: pairs whose core is all nodes; they need no trees.
@@ -114,7 +115,7 @@ class PairFinder:
         self.network, self.steps, self._random = network, steps, random
         far, guess = network.topology.distances, _guesses(network)
         self._choices: list[tuple[Core, int]] = []
-        """Cores, and when their exchange begins."""
+        """Cores, and the steps in which their exchange begins."""
         costs: list[tuple[int, float]] = []
         every = [*network.cores(min(steps, _MOST_EXCHANGE)), *network.exchanges]
         whole = [c for c in every if len(c.nodes) == network.num_nodes and c.steps <= steps]
@@ -134,15 +135,15 @@ class PairFinder:
         guessed = np.array(costs).reshape(-1, 2)
         least = np.maximum(guessed.min(axis=0, initial=np.inf), 1e-12)
         self._costs = (guessed / least).min(axis=1)
-        """What each cost when it was looked at last, relative to the best then; before, how
-        many sends it has, or what these cost about where links are priced by what they carry."""
+        """The last cost of each choice, relative to the best of its turn; at first, its sends or
+        their cost at prices in inverse proportion to bandwidth, whichever ratio is smaller."""
         self._into: dict[int, IntArray] = {}
         self._out: dict[int, IntArray] = {}
         self._turn = 0
 
     @property
     def feasible(self) -> bool:
-        """Whether there is any."""
+        """Whether a way to sum a chunk exists."""
         return bool(self._choices or self.fixed)
 
     def cheap(
@@ -168,7 +169,7 @@ class PairFinder:
         return found, np.array([least])
 
     def _looked_at(self, most: int) -> list[IntArray]:
-        """Choices in groups that begin their exchange in the same step, and take as long."""
+        """The most promising choices, grouped by the begin and the duration of their exchange."""
         noise = self._random.exponential(_NOISE, len(self._choices))
         order = np.argsort(self._costs + noise)
         chosen = order[:most]
@@ -217,8 +218,8 @@ class PairFinder:
 
 
 def _guesses(network: AllreduceNetwork) -> Callable[[Core], tuple[int, float]]:
-    """How many sends there are with a core, and about what they cost: its own, and the cheapest
-    between it and each other node, or of that node where none joins them."""
+    """Estimates the sends with a core, and their cost: its own sends, and for each other node the
+    cheapest link to and from the core, or any link of that node if none joins them."""
     nodes = network.num_nodes
     on_links = network.on_links(1 / network.rate[:, None])[0]
     between = np.full((nodes, nodes), np.inf)
@@ -245,15 +246,15 @@ def forests(
     random: np.random.Generator,
     until: Deadline,
 ) -> list[_Forest | None]:
-    """Cheap forests from sets of nodes to all others; None where the steps do not suffice.
+    """Cheap forests from sets of nodes to all others; None if the steps do not suffice.
 
     Args:
         links: sorted by target.
         prices: ``[T, L]`` in the order of the links, above 0.
         sources: the nodes of each forest that have the chunk.
-        known: arrivals to begin with, where there are some.
+        known: arrivals to begin with, or None.
         random: breaks ties.
-        until: when to be content.
+        until: when to stop improving.
     """
     nodes, steps = links.num_nodes, len(prices)
     search, finder = ArrivalSearch(links, steps), TreeFinder(links, steps, random)
@@ -296,9 +297,9 @@ class PairPacking(AllreducePacking):
     """Fractional packings of pairs of trees in S steps.
 
     Args:
-        network: where.
+        network: the topology and its orbits.
         steps: S.
-        pairs: to begin with.
+        pairs: first columns.
     """
 
     def __init__(self, network: AllreduceNetwork, steps: int, pairs: Iterable[Pair] = ()) -> None:
@@ -310,12 +311,12 @@ class PairPacking(AllreducePacking):
         self.feasible = finder.feasible
 
     def begin(self, steps: int) -> list[Pair]:
-        """Pairs for a packing in more steps: those with a share, now and later."""
+        """Pairs for a packing in more steps: pairs with a share, at several later times."""
         return _later([self.columns[i] for i, _ in self.shared()], steps - self.steps)
 
 
 def whenever(pairs: Sequence[Pair], steps: int) -> list[Pair]:
-    """Pairs at every beginning with which they end within the steps."""
+    """Pairs shifted to every begin with which they end within the steps."""
     found = []
     for pair in pairs:
         left = steps - 1 - int(pair.steps[-1] - pair.steps[0])
@@ -325,10 +326,10 @@ def whenever(pairs: Sequence[Pair], steps: int) -> list[Pair]:
 
 
 def _later(pairs: Sequence[Pair], most: int, of: int | None = None) -> list[Pair]:
-    """Pairs now and up to so many steps later, not too many of them.
+    """Pairs at several shifts of up to `most` steps.
 
     Args:
-        of: so many share the number of pairs to begin with; None for these.
+        of: number of pairs that share the limit of `_BEGUN_WITH`; None: the number of `pairs`.
     """
     times = max(2, min(most + 1, _BEGUN_WITH // max(1, of or len(pairs))))
     shifts = sorted({round(i * most / (times - 1)) for i in range(times)})

@@ -1,6 +1,6 @@
-"""Algorithms from packings of pairs of trees: S from the least upwards, then where most is left.
+"""Algorithms from packings of pairs of trees: S from the least upwards, then the S with most gap.
 
-For more steps than are worth a linear program of their own there are waves (`waves`).
+Waves (`waves`) serve larger S, which are not worth a linear program of their own.
 """
 
 from __future__ import annotations
@@ -27,37 +27,42 @@ from syncoll_treepairs.whole_pairs import algorithm_of, deal, few_chunks, own_se
 __all__ = ["ExchangeSeed", "TreePairSeed"]
 
 _SHARE, _LEAST_SECONDS = 0.2, 0.5
-"""The part of the time that is left for a packing, and the least; dealing takes three times as
-long, and the search for symmetry four: without it all that follows is worth less."""
+"""The part of the remaining time for a packing, and the least seconds; rounding takes three times
+the least, and the search for symmetry four times, since all else profits from it.
+"""
 
 _DEALS, _WORTH = 4, 1e-4
-"""So often a packing at rest is dealt, while that may bring so large a part; a packing is near the
-least R/C within five times as much, and waves are of use that save ten times as much.  Rows
-torus(4,4) and mesh(4,4) of benchmarks/results/allreduce.md."""
+"""Times that a converged packing is rounded, and the least gain for which it is.  A packing within
+five times this gain of the least R/C counts as optimal; waves must gain ten times as much.  Rows
+torus(4,4) and mesh(4,4) of benchmarks/results/allreduce.md.
+"""
 
 _NEAR_LEAST, _GAIN = 1 + 5 * _WORTH, 1 - 10 * _WORTH
 
 _LONG = 4
-"""S at most, in times of twice the radius, but for waves; limits work."""
+"""Largest S without waves, in multiples of twice the radius; limits work."""
 
 _LARGE = 24
-"""Nodes from which waves come first: the linear programs of many steps take their time.
-Row mesh(6,6) of benchmarks/results/allreduce.md."""
+"""From this many nodes on waves come first: the linear programs of many steps take long.  Row
+mesh(6,6) of benchmarks/results/allreduce.md.
+"""
 
 _DEEP = (1.4, 2.0)
-"""Depths of pairs in waves, in times of the least: shallow ones take fewer steps.  Row
-a100(boxes=2) of benchmarks/results/allreduce.md."""
+"""Depths of pairs in waves, in multiples of the least: shallow pairs take fewer steps.  Row
+a100(boxes=2) of benchmarks/results/allreduce.md.
+"""
 
 _LOW = (2, 3, 4, 5, 6, 8, 10)
-"""Heights of trees that need not lead along shortest paths; row mi250(boxes=2,gpus=8) of
-benchmarks/results/allreduce.md."""
+"""Heights of trees that need not follow shortest paths; row mi250(boxes=2,gpus=8) of
+benchmarks/results/allreduce.md.
+"""
 
 _MOST_CHUNKS = 24
-"""C of an exchange at most, in multiples of the least C; limits work."""
+"""Largest C of an exchange, in multiples of the least C; limits work."""
 
 
 class TreePairSeed(ResumingSeed):
-    """Proposes what pairs of timed trees can be packed into."""
+    """Proposes packings of pairs of timed trees."""
 
     fits = staticmethod(fits)
 
@@ -93,9 +98,9 @@ class TreePairSeed(ResumingSeed):
 
 
 class ExchangeSeed(ResumingSeed):
-    """Proposes an allreduce in as many steps as the diameter, of a few chunks.
+    """Proposes an allreduce of few chunks in as many steps as the diameter.
 
-    It is separate from `TreePairSeed` because a search asks quick seeds first and waits for them.
+    It is separate from `TreePairSeed` because a search runs quick seeds first and waits for them.
     """
 
     fits = staticmethod(fits)
@@ -114,7 +119,7 @@ class ExchangeSeed(ResumingSeed):
 
 
 def fewest_steps(topology: Topology, collective: Collective, turn: Turn) -> Proposal | None:
-    """Exchanges of all nodes; None where they have too many sends or the limits allow none."""
+    """Exchanges of all nodes; None if they have too many sends or exceed the limits."""
     multiple, per = chunks_of(topology, collective)
     limits, nodes = turn.limits, topology.num_nodes
     if not limits.allow(steps=int(topology.distances.max())):
@@ -135,9 +140,9 @@ class _Run:
     """One run of the seed.
 
     Args:
-        per: chunks of the collective for each that C counts: 3 for an allreduce and twice another.
-        most: chunks of the collective at most.
-        in_waves: C of waves at most, where there is no limit to C.
+        per: chunks of the collective for each unit of C; 3 for three allreduces at once.
+        most: most chunks of the collective.
+        in_waves: largest C of waves if C has no limit.
     """
 
     def __init__(
@@ -158,14 +163,14 @@ class _Run:
         radius = int(np.minimum(far.max(axis=0), far.max(axis=1)).min())
         self.most_steps = turn.limits.max_steps or _LONG * 2 * radius
         self.packings: dict[int, PairPacking] = {}
-        self.best: dict[int, Fraction] = {}  # R for each chunk of the collective
+        self.best: dict[int, Fraction] = {}  # R per chunk of the collective
         self._dealt: dict[int, int] = {}
         self.grid = WavePacking(network, None)
         self.grid.pack_combs(turn.until)
 
     def proposals(self) -> Proposals:
-        """Everything that comes out, until nothing becomes better."""
-        if self.network.num_nodes < _LARGE:  # soon the best of all there is with many steps
+        """All algorithms, until none becomes better."""
+        if self.network.num_nodes < _LARGE:  # quickly gives the best R/C of many steps
             nodes = self.network.num_nodes
             self.any_tree = self._packed(2 * nodes, nodes)
             yield from self._of_family(self.any_tree, "trees")
@@ -175,9 +180,9 @@ class _Run:
             yield from self._turn(steps) if steps else self._waves()
 
     def _order(self) -> Generator[int, None, None]:
-        """Numbers of steps: one after the other, 0 for waves, then where most seems to be left.
+        """The order of S: ascending, 0 for waves, then the S with the largest gap.
 
-        Waves come early, for they are soon found; those of a grid take longer.
+        Waves come early, since they are found quickly; waves of a grid take longer.
         """
         large = self.network.num_nodes >= _LARGE
         if large:
@@ -203,7 +208,7 @@ class _Run:
             yield max(left, key=self._left)
 
     def _is_open(self, steps: int) -> bool:
-        """Whether a packing may become better, or may be dealt better in more time."""
+        """Whether more time may improve a packing or its rounding."""
         packing, known = self.packings[steps], self._known(steps)
         worth = known is None or packing.value < float(known) * (1 - _WORTH)
         return (worth and self._dealt.get(steps, 0) < _DEALS) or not packing.rested
@@ -214,7 +219,7 @@ class _Run:
         return gap / (1 + self._dealt.get(steps, 0))
 
     def _known(self, steps: int) -> Fraction | None:
-        """The least known R for each chunk of the collective in at most these steps."""
+        """The least known R per chunk of the collective in at most these steps."""
         return min((b for s, b in self.best.items() if s <= steps), default=None)
 
     def _turn(self, steps: int) -> Proposals:
@@ -254,7 +259,7 @@ class _Run:
         return f", carried round by {order} automorphisms" if order > 1 else ""
 
     def _waves(self) -> Proposals:
-        """What waves of shortest-path trees make, of few steps first."""
+        """Proposes waves of pairs of trees, with few steps first."""
         if self.grid.shared():
             yield from self._of_waves(self.grid, "combs")
             if self.grid.value <= self.network.least * _NEAR_LEAST:
@@ -304,7 +309,7 @@ class _Run:
                 yield Proposal(int(found.chunks / self.per), algorithm, note + self._carried)
 
     def _of_family(self, packing: WavePacking, trees: str) -> Proposals:
-        """Waves of a packing for every number of them, if that comes to less than what is known."""
+        """Proposes the family of a packing's waves, if its limit of R/C is below all known R/C."""
         known = min((b for b in self.best.values()), default=None)
         least = min((one.limit / self.per for one in self.families), default=known)
         family = family_of(packing, self.collective, self.per) if packing.shared() else None

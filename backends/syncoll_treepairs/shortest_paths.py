@@ -1,20 +1,20 @@
 """Cores of many or all nodes that exchange along shortest paths.
 
-Every node's part reaches every other node of the core along a tree of shortest paths from its own
-node, as late as the last step allows.  Parts that reach a node together, and leave it by the same
-sends, are added up there and travel on as one.  With all nodes in the core this is an allreduce in
-as many steps as the diameter.
+Every node's contribution reaches every other node of the core along a tree of shortest paths, as
+late as the last step allows.  Contributions that reach a node together, and leave it by the same
+sends, are summed there and travel on as one.  With all nodes in the core this is an allreduce in as
+many steps as the diameter.
 
-On a product of lines, rings and complete graphs the trees lead along one dimension after another.
-Within a ring of even size the farthest node is reached forth from every second node and back from
-the others; with the sums that is neighbour exchange (Chen and Yuan, 2005): half as many sends as
-both ways at once.  Several orders of the dimensions, each for a part of the data, load all
-dimensions in every step.  A core may also have only some of the places of each dimension, a single
-one, two neighbours or every k-th of a ring: fewer sends, and some steps to get there and back.
-Elsewhere all nodes exchange along trees that take links in the order of random priorities.  Links
-in one orbit of a free group of automorphisms share a priority: on circulants and twisted tori the
-trees of all nodes are images of one.  Or each step has links of one kind, as on dragonflies within
-the groups, between them, and within them again.
+On a product of lines, rings and complete graphs the trees are dimension-ordered.  Within a ring of
+even size every second node reaches the farthest node forwards, the others backwards; with the sums
+this is neighbour exchange (Chen and Yuan, 2005), with half the sends of both ways at once.  Several
+orders of the dimensions, each for a part of the data, load all dimensions in every step.  A core
+may also have only some of the places of each dimension: a single one, two neighbours or every k-th
+of a ring.  This saves sends, but takes steps into the core and out of it.  On other topologies all
+nodes exchange along trees that take links in the order of random priorities.  Links in one orbit of
+a free group of automorphisms share a priority: on circulants and twisted tori the trees of all
+nodes are images of one.  Or each step uses links of one kind, as on dragonflies within the groups,
+between them, and within them again.
 """
 
 from __future__ import annotations
@@ -38,30 +38,33 @@ from syncoll_treepairs.fitting import MOST_CONTRIBUTIONS
 __all__ = ["everywhere", "exchanges"]
 
 _ALL_ORDERS = 3
-"""Up to this many dimensions all orders are tried; otherwise one that begins with each.  Limits
-work."""
+"""Up to this many dimensions all orders are tried; otherwise the cyclic ones.  Limits work."""
 
 _PRIORITIES, _MANY_PAIRS = 16, MOST_CELLS >> 3
-"""Random orders of the links of a topology that is no product, and the limit on pairs of nodes in
-all of these orders together; limits work."""
+"""Random orders of the links of a topology that is no product, and most pairs of nodes in all of
+these orders together; limits work.
+"""
 
 _MOST_STAGES, _MOST_TRIED = 16, MOST_CELLS << 11
-"""Sequences of kinds of links, one a step, that are tried; and times the cube of the nodes;
-limits work."""
+"""Most sequences of kinds of links, one a step, and most sequences times the cube of the nodes;
+limits work.
+"""
 
 _SYMMETRY_SECONDS = 0.5
-"""Seconds for the search of that group."""
+"""Seconds of the search for a free group."""
 
 _MOST_NODES, _MOST_CORES, _MOST_SENT = 256, 512, MOST_CELLS >> 1
-"""Limits for cores of some nodes: nodes of the topology, number of cores, and sends times nodes of
-each exchange that packings choose from; they limit memory."""
+"""Limits of cores of some nodes: nodes of the topology, number of cores, and sends times nodes of
+each exchange; limits memory.
+"""
 
 
 def everywhere(topology: Topology) -> Iterator[Core]:
-    """Exchanges of all nodes, in as many steps as the diameter; none with too many sends.
+    """Exchanges of all nodes, in as many steps as the diameter; without exchanges of too many
+    sends.
 
     Args:
-        topology: every node reaches every other.
+        topology: strongly connected.
     """
     products = find_products(topology)
     for one in products:
@@ -91,10 +94,10 @@ def exchanges(topology: Topology) -> Iterator[Core]:
 
 
 def _of_group(topology: Topology, *, some: bool) -> Iterator[Core]:
-    """Exchanges along trees that a free group of automorphisms takes to each other.
+    """Exchanges along trees that a free group of automorphisms maps to one another.
 
     Args:
-        some: of the images of one node under subgroups; if not, of all nodes.
+        some: exchanges of the images of one node under subgroups; otherwise of all nodes.
     """
     nodes = topology.num_nodes
     random = np.random.default_rng(nodes)
@@ -142,7 +145,7 @@ def _by_stages(topology: Topology) -> Iterator[Core]:
 
 
 def _link_kinds(topology: Topology) -> IntArray:
-    """``[L]``: links of the same bandwidths whose ends have as many neighbours in common."""
+    """``[L]``: kinds of links, by bandwidths and the number of common neighbours of the ends."""
     near = (topology.distances == 1).astype(np.float32)
     common = near @ near
     number: dict[tuple[object, ...], int] = {}
@@ -154,7 +157,7 @@ def _link_kinds(topology: Topology) -> IntArray:
 
 
 def _some(kind: str, size: int) -> list[BoolArray]:
-    """Sets of places of a factor that exchange with each other, each ``[n]``."""
+    """Sets of places of a factor that exchange with one another, each ``[n]``."""
     one, two = ([i == 0 for i in range(size)], [i < 2 for i in range(size)])
     if kind == "line":
         return [np.roll(two if size % 2 == 0 else one, (size - 1) // 2)]
@@ -165,7 +168,7 @@ def _some(kind: str, size: int) -> list[BoolArray]:
 def _of_product(
     topology: Topology, factors: Product, places: list[list[BoolArray]]
 ) -> Iterator[Core]:
-    """Exchanges of all that agree with some places of each dimension, in orders of them."""
+    """Exchanges of the nodes with given places in each dimension, in several orders."""
     kinds = list(zip(factors.kinds, factors.sizes, strict=True))
     where = np.stack(np.unravel_index(factors.places, factors.sizes), axis=1)
     made: set[tuple[object, ...]] = set()
@@ -192,7 +195,7 @@ def _of_product(
 
 
 def _by_priority(topology: Topology, order: IntArray) -> IntArray:
-    """The same along shortest paths: into each node the last link of an order that is on one."""
+    """Parents on shortest paths: the last link of an order into each node that is on one."""
     far = topology.distances
     parents = np.repeat(np.arange(topology.num_nodes)[:, None], topology.num_nodes, axis=1)
     for link in order.tolist():
@@ -204,12 +207,12 @@ def _by_priority(topology: Topology, order: IntArray) -> IntArray:
 def _exchange(
     topology: Topology, parents: IntArray, depth: IntArray, core: BoolArray
 ) -> Iterator[Core]:
-    """An exchange along trees, with parts added up on the way; none where it has too many sends.
+    """An exchange along trees, with sums on the way; nothing if it has too many sends.
 
     Args:
         parents: ``[K, P]``, for each source and node the node before it.
-        depth: ``[K, P]``, more than that of the node before.
-        core: ``[P]``, the K sources, which are to be reached.
+        depth: ``[K, P]``, larger than the depth of the node before.
+        core: ``[P]``, the K sources and destinations.
     """
     nodes, members = topology.num_nodes, np.flatnonzero(core)
     steps = int(depth[:, members].max())
@@ -223,7 +226,8 @@ def _exchange(
     arrival = np.where((height >= 0) & (depth > 0), steps - height, 0)
     random = np.random.default_rng(nodes)
     onward = np.zeros((len(members), nodes), dtype=np.int64)
-    """Random numbers, added up modulo 2^64, of the sends by which parts leave nodes."""
+    """Hashes of the sends by which contributions leave nodes: sums of random numbers modulo 2^64.
+    """
     room = MOST_CONTRIBUTIONS // 4 // nodes
     sends: list[tuple[int, int]] = []
     carried = [np.zeros((0, nodes), dtype=bool)]

@@ -1,13 +1,13 @@
-"""Pairs of trees that share the links evenly, whatever the steps.
+"""Packings of pairs of trees without regard to steps.
 
-Where many steps are allowed only the load of each link counts, whatever the step.  A linear program
-packs pairs of trees along shortest paths into a root and out of it; under given prices the cheapest
-pair of a root is exact, for every node takes the cheapest link of those that lead nearer.  On a
-grid the combs (`dimension_ordered_trees`) are such pairs, and on an n x n mesh they alone meet the
-bound that counts sends, 2 n / (n + 1) link rates.  Where links differ, as within boxes and between
-them, shortest paths are not enough: the cheapest trees of all (`cheapest_arborescence`) pack up to
-the optimum of any roots and any shares (ForestColl paper, appendix E), and low ones
-(`syncoll.packing.arrivals`) nearly.
+If many steps are allowed, only the total load of each link matters.  A linear program packs pairs
+of trees along shortest paths into a root and out of it.  The oracle is exact: under given prices
+every node takes the cheapest link towards the root.  On a grid the combs
+(`dimension_ordered_trees`) are such pairs, and on an n x n mesh they alone meet the bound that
+counts sends, 2 n / (n + 1) link rates.  If links differ, as within boxes and between them, shortest
+paths are not enough.  The cheapest trees of all (`cheapest_arborescence`) pack up to the optimum of
+any roots and any shares (ForestColl paper, appendix E), and low trees (`syncoll.packing.arrivals`)
+nearly.
 """
 
 from __future__ import annotations
@@ -32,20 +32,19 @@ _TUNING = Tuning(kept=0.7, gain=1e-4, patience=10, complete=False)
 """Chosen by row mi250(boxes=2,gpus=8) of benchmarks/results/allreduce.md."""
 
 _ROOTS = 48
-"""Roots examined in a turn; the cheaper half is added; limits work."""
+"""Roots solved in a turn; the cheaper half is added; limits work."""
 
 
 class WavePacking(AllreducePacking):
-    """A fractional packing of pairs of trees, whatever the steps.
+    """A fractional packing of pairs of trees without regard to steps.
 
-    Its columns have the steps of a first wave: all roots know everything after the same number of
+    Its columns have the steps of a first wave: all roots have the result after the same number of
     steps.
 
     Args:
         network: where.
-        most_depth: the steps of a pair of shortest-path trees at most; None for combs alone.
-        most_links: links from a root to a leaf at most, along whichever paths; None for shortest
-            paths.
+        most_depth: most steps of a pair of shortest-path trees; None for combs alone.
+        most_links: most links from a root to a leaf, along any paths; None for shortest paths.
     """
 
     def __init__(
@@ -68,7 +67,7 @@ class WavePacking(AllreducePacking):
             self.master.solve(until.left())
 
     def pack(self, until: Deadline) -> None:
-        """Adds cheap pairs until none is left, or nothing becomes better."""
+        """Adds cheap pairs until none is left, or the packing stops improving."""
         while not self.rested and not (until.passed and self.columns):
             self.improve(until)
 
@@ -131,8 +130,8 @@ class _RootedPairs:
     ) -> IntArray:
         """``[K, P - 1]``: for each root the link into every other node of a cheap tree.
 
-        A tree of at most so many links from the root to a leaf is a timed tree of so many steps
-        under the same prices in all of them; without a limit the cheapest is found.
+        A tree with a limit on links from root to leaf is a timed tree with this limit on steps,
+        whose prices are the same in each step.  Without a limit the cheapest tree is found.
 
         Args:
             far: ``[K, P]``, the distances from the roots.
@@ -149,7 +148,7 @@ class _RootedPairs:
             return np.stack([links.number[used] for _, used, _ in found])
         ends = zip(links.source.tolist(), links.target.tolist(), prized.tolist(), strict=True)
         edges = [(a, b, cost, i) for i, (a, b, cost) in enumerate(ends)]
-        # Links are in the order of the nodes that they lead into.
+        # Links are ordered by their heads.
         trees = [sorted(cheapest_arborescence(nodes, root, edges)) for root in roots.tolist()]
         return np.asarray(links.number[np.array(trees)])
 
@@ -167,7 +166,7 @@ class _RootedPairs:
         return Pair(tuple(sorted(sends)), Core((root,), (), 0), known)
 
     def _depths(self, links: IntArray, root: int) -> IntArray:
-        """How far every other node is from the root of a tree, with the link of each, in order."""
+        """The depth of every other node in a tree, given the link of each node, in order."""
         nodes = np.delete(np.arange(self.network.num_nodes), root)
         onward = np.full(self.network.num_nodes, root)
         ends = self.network.ends[links]
@@ -180,7 +179,7 @@ class _RootedPairs:
 
 
 def _least(prices: FloatArray, target: IntArray, first: IntArray, root: int) -> IntArray:
-    """Of the links into each node but the root the cheapest."""
+    """The cheapest link into each node but the root."""
     least = np.minimum.reduceat(prices, first)
     place = np.where(prices == least[target], np.arange(len(prices)), len(prices))
     return np.delete(np.minimum.reduceat(place, first), root)

@@ -1,9 +1,9 @@
-"""Waves: the pairs of trees of a packing, begun again in every step.
+"""Waves: the pairs of trees of a packing, started again in every step.
 
-A whole packing for a few chunks is a wave; m waves, each begun a step after the one before, take
-depth + m - 1 steps and load every link alike but for the first and last steps, so that R/C tends to
-the packing's.  A family is one wave of many chunks, whatever m is: it is dealt as many as make its
-rounds come near to the packing's value, more than an algorithm of some waves could have.
+A packing rounded to few chunks is a wave.  Each of m waves starts a step after the one before; they
+take depth + m - 1 steps and load every link alike except in the first and last steps.  So R/C tends
+to the packing's.  A family has the same wave for every m.  Its wave has enough chunks for rounds
+near the packing's value, more than an algorithm of several waves could have.
 """
 
 from __future__ import annotations
@@ -30,21 +30,22 @@ __all__ = ["Waves", "family_of", "waves"]
 
 
 _LEAST_GAIN, _NEAR = 0.995, 1.01
-"""More waves must cost less by this factor, until they come this near to the packing; a third more
-waves are tried each time.  Row mesh(6,6) of benchmarks/results/allreduce.md."""
+"""More waves must lower R/C by the first factor, until it is within the second of the packing's; a
+third more waves are tried each time.  Row mesh(6,6) of benchmarks/results/allreduce.md.
+"""
 
 _LEAST_WAVES = 256
-"""A wave has at most this part of the chunks that there may be; limits memory."""
+"""A wave has at most the inverse of this as its part of the largest C; limits memory."""
 
 
 @dataclass(frozen=True, eq=False)
 class Waves:
-    """Some waves, as an algorithm.
+    """An algorithm of several waves.
 
     Args:
-        chunks: how many, of the whole collective.
-        count: how many waves.
-        algorithm: of all of them.
+        chunks: chunks of the whole collective.
+        count: number of waves.
+        algorithm: the algorithm of all waves.
     """
 
     chunks: int
@@ -55,7 +56,7 @@ class Waves:
 def waves(
     packing: WavePacking, most_chunks: int, most_steps: int | None, until: Deadline
 ) -> Iterator[Waves]:
-    """So many waves as there is room for, then one, two, three and so on."""
+    """First the largest useful number of waves, then smaller ones in ascending order."""
     network = packing.network
     room = max(1, MOST_CONTRIBUTIONS // 4 // (2 * network.num_nodes**2)) * network.order
     most = max(network.least_chunks, min(room, most_chunks // _LEAST_WAVES))
@@ -75,7 +76,7 @@ def waves(
             before = cost
         if cost <= wave.rounds / wave.chunks * _NEAR:
             break
-    # What comes nearest is the first: on a large network each takes its time.
+    # The best R/C comes first: on a large network each number takes long.
     for count in (*kept[-1:], *kept[:-1]):
         yield Waves(wave.chunks * count, count, in_waves(network, wave, own, count))
 
@@ -83,16 +84,16 @@ def waves(
 def family_of(
     packing: WavePacking, collective: Collective, per: Fraction = Fraction(1)
 ) -> Family | None:
-    """Waves of a packing, one begun in every step; None where they would be too large.
+    """The family of waves of a packing; None if they would be too large.
 
     Args:
-        collective: an allreduce, or some of them.
-        per: its chunks for each that C counts.
+        collective: one or several allreduces.
+        per: chunks of the collective for each unit of C.
     """
     network = packing.network
     nodes = network.num_nodes
     least = min(int(pair.steps[-1] - pair.steps[0]) + 1 for pair in packing.columns)
-    # The first member is replayed; with more chunks whole numbers cost next to nothing.
+    # The first member is replayed; with more chunks rounding loses little.
     most = min(MOST_TRIED // 4, MOST_CONTRIBUTIONS // 16 // (2 * nodes * nodes * least))
     dealt = rounded_off(packing, most)
     if dealt is None:
@@ -101,7 +102,7 @@ def family_of(
     made = in_waves(network, wave, own_sends(network.topology, wave), 1)
     depth = load.shape[1]
     if made.steps != depth:
-        return None  # a step of it is empty
+        return None  # one of its steps is empty
     instance = collective.instantiate(
         network.topology, chunks=int(wave.chunks / per), steps=depth, rounds=made.rounds
     )
@@ -130,11 +131,11 @@ def _from_its_first_step(
 
 
 def _rounds(network: AllreduceNetwork, load: IntArray, count: int) -> int:
-    """R of so many waves, each of which loads one bound of each orbit so, ``[B, depth]``."""
+    """R of `count` waves with this load of one bound of each orbit, ``[B, depth]``."""
     depth = load.shape[1]
     total = np.zeros((len(load), depth + count), dtype=np.int64)
     total[:, :depth] += load
-    total[:, count:] -= load  # a wave ends to count when the last has begun
+    total[:, count:] -= load  # a difference, summed up below
     return rounds_of(network.exact_rate, np.cumsum(total, axis=1)[:, :-1])
 
 

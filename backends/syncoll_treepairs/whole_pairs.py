@@ -1,4 +1,4 @@
-"""From a fractional packing to whole chunks of all nodes, for a C that loses little."""
+"""Rounds a fractional packing to whole chunks of all nodes, for a C that loses little."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _CHOICE = 160
 """Pairs to choose from, including some without a share; limits work."""
 
 MOST_TRIED = MOST_CELLS >> 9
-"""Numbers of chunks that are looked at, in units; limits work."""
+"""Most numbers of chunks that are tried, in units; limits work."""
 
 
 def _choice(packing: AllreducePacking, kinds: list[tuple[int, float]]) -> ColumnChoice[Pair]:
@@ -60,7 +60,7 @@ def deal(
     below: Fraction | None,
     until: Deadline,
 ) -> DealtChunks[Pair] | None:
-    """The best way found to deal chunks, for a few numbers of them; None if none costs less."""
+    """The best rounding found, for a few numbers of chunks; None if none costs less."""
     order, stride = packing.network.order, packing.network.times
     kinds = packing.shared()
     used = {i for i, _ in kinds}
@@ -70,7 +70,7 @@ def deal(
     most = max(stride, min(most_chunks // order, MOST_TRIED))
 
     def least(times: int) -> int:
-        """The rounds that the packing promises."""
+        """A lower bound on the rounds by the packing's value."""
         return max(1, ceil(packing.value * order * times - WHOLE))
 
     every = {t: Fraction(least(t), t) for t in range(stride, most + 1, stride)}
@@ -103,13 +103,13 @@ def deal(
 def few_chunks(
     topology: Topology, pairs: Sequence[Pair], most: int, stride: int, until: Deadline
 ) -> DealtChunks[Pair] | None:
-    """Deals chunks to pairs: as few chunks as bring R/C near the fractional optimum.
+    """Assigns chunks to pairs: the fewest chunks that bring R/C near the fractional optimum.
 
     Args:
         pairs: at least one.
         most: the largest number of chunks.
         stride: the number of chunks is a multiple of it.
-        until: deadline; the answer is None without an optimum by then.
+        until: deadline; returns None without an optimum by then.
     """
     steps = 1 + max(int(pair.steps[-1]) for pair in pairs)
     shape, links = (steps, len(topology.links)), len(topology.links)
@@ -129,10 +129,10 @@ def few_chunks(
 
 
 def rounded_off(packing: AllreducePacking, most_chunks: int) -> DealtChunks[Pair] | None:
-    """The shares as whole numbers, of as many chunks as lose least; None where the limit is less
-    than the least number of chunks.
+    """Rounds the shares for the number of chunks that loses least; None if `most_chunks` is below
+    the least number of chunks.
 
-    No solver is asked, so that it is soon done; with some hundred chunks little is lost.
+    It calls no solver, so it is fast; with some hundred chunks little is lost.
     """
     network = packing.network
     times = range(network.times, min(most_chunks // network.order, MOST_TRIED) + 1, network.times)
@@ -147,15 +147,15 @@ def _least_lost(
 
 
 def algorithm_of(network: AllreduceNetwork, dealt: DealtChunks[Pair]) -> Algorithm:
-    """The algorithm in which every image of a chunk does what the chunk does."""
+    """The algorithm of these chunks and all their images."""
     return in_waves(network, dealt, own_sends(network.topology, dealt), 1)
 
 
 def own_sends(topology: Topology, dealt: DealtChunks[Pair]) -> Algorithm:
-    """What the chunks do of which all others are images, without rounds."""
+    """The algorithm of one chunk of each orbit, without rounds."""
     ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     sends, carried = [], []
-    whose: dict[Pair, npt.NDArray[np.bool_]] = {}  # the same whenever it begins
+    whose: dict[Pair, npt.NDArray[np.bool_]] = {}  # independent of the begin
     first = 0
     steps = 0
     for pair, number in dealt.columns[0]:
@@ -174,11 +174,11 @@ def own_sends(topology: Topology, dealt: DealtChunks[Pair]) -> Algorithm:
 def in_waves(
     network: AllreduceNetwork, dealt: DealtChunks[Pair], own: Algorithm, waves: int
 ) -> Algorithm:
-    """The algorithm of own sends and all their images.
+    """The algorithm of own sends and all their images, in waves.
 
     Args:
         own: see `own_sends`.
-        waves: all of it comes so often, for other chunks and a step later each time.
+        waves: number of waves; each has other chunks and starts a step later.
     """
     group, each = network.group, dealt.chunks // network.order
     # Element e has chunks e * each, ...
@@ -196,7 +196,7 @@ def in_waves(
 
 
 def _again(carriers: Carriers, times: int) -> Carriers:
-    """The same for so many times the chunks, each time a step later."""
+    """Repeats carriers for the chunks of each wave, a step later each time."""
     nodes, chunks = carriers.nodes.shape[1], carriers.chunks.shape[1]
     first = np.repeat(np.arange(times) * chunks, chunks)
     every = np.arange(times * chunks)

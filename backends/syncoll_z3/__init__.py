@@ -1,11 +1,10 @@
-"""Z3, the solver of the SCCL paper, needs no licence.
+"""Z3, the solver of the SCCL paper; needs no licence.
 
-It could take everything, integers and differences included.  They are lowered for it all the same,
-because Z3 is some hundred times faster with integers as ordered Booleans than with its arithmetic:
-the path encoding of alltoall (8, 3, 3) on dgx1 takes 0.06 s and not 6 s, that of allgather
-(2, 3, 4) 0.01 s and not 7 s.  Cardinality rows on the other hand stay whole: the step encoding of
-allgather (6, 3, 7) takes a median of 1.2 s over five seeds, and written as clauses it is not
-decided in 10 s.
+It accepts integers and differences as well.  They are lowered nevertheless, because Z3 is some
+hundred times faster with integers as ordered Booleans than with its arithmetic.  The path encoding
+of alltoall (8, 3, 3) on dgx1 takes 0.06 s instead of 6 s, of allgather (2, 3, 4) 0.01 s instead of
+7 s.  Cardinality rows, however, stay whole: the step encoding of allgather (6, 3, 7) takes a median
+of 1.2 s over five seeds, and as clauses it is not decided in 10 s.
 """
 
 from syncoll.formula import Feature
@@ -23,14 +22,14 @@ RECORD = BackendRecord(
         Option(
             "solver",
             "smt",
-            "smt: the general solver; fd: the one for finite domains",
+            "smt: the general solver; fd: the solver for finite domains",
             choices=("smt", "fd"),
         ),
     ),
     should_run=up_to(
         "literals",
         200_000,
-        "are more than Z3 usually decides in minutes; cpsat and pysat go further",
+        "are too large for Z3 in most cases; cpsat and pysat go further",
         "small enough for Z3",
     ),
     counts_work=True,

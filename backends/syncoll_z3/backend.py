@@ -33,13 +33,13 @@ from syncoll.plugins import OptionValue
 __all__ = ["STATUS", "Z3Backend", "stop_reason"]
 
 STATUS = {"sat": Verdict.SAT, "unsat": Verdict.UNSAT, "unknown": Verdict.UNKNOWN}
-"""Every answer of `check`, by its text."""
+"""The verdict for each answer of `check`."""
 
 _LARGEST = (1 << 31) - 1
 _LOGICS = {"smt": None, "fd": "QF_FD"}
-"""The simple solver skips what the general one tries first for quantifiers and other logics."""
+"""The simple solver skips the general solver's attempts for quantifiers and other logics."""
 _STEPS_PER_UNIT = 1e7
-"""Of Z3's own resources (`rlimit`) in a unit of work."""
+"""Z3's resources (`rlimit`) in a unit of work."""
 
 _LONGEST_MILLISECONDS = (1 << 32) - 2
 
@@ -54,9 +54,9 @@ class Z3Backend:
         started = time.perf_counter()
         seconds = {"load": 0.0, "solve": 0.0}
         if _largest_sum(formula) > _LARGEST:
-            message = f"a row's coefficients add up to more than the {_LARGEST:,} that Z3 can hold"
+            message = f"the sum of a row's coefficients exceeds Z3's limit of {_LARGEST:,}"
             return Outcome.unknown(StopReason.GAVE_UP, message, seconds=seconds)
-        # A context of its own: nothing of an earlier formula is left in it.
+        # A fresh context keeps nothing of an earlier formula.
         context = z3.Context()
         logic = _LOGICS[str(options["solver"])]
         solver = z3.SimpleSolver(ctx=context)
@@ -91,14 +91,14 @@ class Z3Backend:
         why = solver.reason_unknown()
         reason = stop_reason(why)
         if limits.seconds is not None and seconds["solve"] >= 0.9 * left:
-            reason = StopReason.TIME_LIMIT  # some of Z3's solvers say only "canceled" or ""
+            reason = StopReason.TIME_LIMIT  # some of Z3's solvers report only "canceled" or ""
         if limits.work is not None and work >= 0.9 * limits.work:
             reason = StopReason.TIME_LIMIT
         return Outcome.unknown(reason, f"Z3 says: {why}", **measured)
 
 
 def stop_reason(why: str) -> StopReason:
-    """What Z3's own words for giving up mean."""
+    """The stop reason for Z3's text."""
     words = why.lower()
     if "timeout" in words:
         return StopReason.TIME_LIMIT
@@ -171,10 +171,10 @@ def _largest_sum(formula: Formula) -> int:
 
 def _set_parameters(solver: Any, limits: Limits, logic: str | None) -> None:
     if logic is None:
-        # Relevancy saves work in theories and quantifiers.  There are none here, and following it
-        # costs half of the time.
+        # Relevancy saves work in theories and quantifiers, which formulas here lack; it costs half
+        # # of the time.
         solver.set("relevancy", 0)
-    # Z3 sums up the memory of the whole process, which is this one formula's.
+    # Z3 counts the memory of the whole process, which holds only this formula.
     if limits.memory_bytes is not None:
         solver.set("max_memory", max(1, limits.memory_bytes >> 20))
     solver.set("random_seed", limits.seed & 0x7FFFFFFF)
@@ -192,7 +192,7 @@ def _statistics(solver: Any) -> dict[str, float]:
 
 def _assignment(formula: Formula, model: Any) -> Assignment:
     booleans = np.zeros(formula.num_booleans + 1, dtype=np.bool_)
-    # What the model does not mention may have either value.
+    # Variables missing in the model may have either value.
     for declaration in model.decls():
         name = declaration.name()
         if name.startswith("x") and z3.is_true(model[declaration]):

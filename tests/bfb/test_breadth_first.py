@@ -1,4 +1,6 @@
-"""Breadth-first broadcasts: optimal on tori and hypercubes, elsewhere the best of their kind."""
+"""Breadth-first broadcasts are optimal on tori and hypercubes, and otherwise the best of their
+kind.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
 def propose(
     network: Topology | str, collective: str = "allgather", limits: SeedLimits | None = None
 ) -> list[Proposal]:
-    """What the seed proposes, verified."""
+    """The verified proposals of the seed."""
     where = as_topology(SPECS.topology(network)) if isinstance(network, str) else network
     asked = SPECS.collective(collective)
     found = list(RECORD.load().propose(where, asked, limits or SeedLimits(), {}))
@@ -56,17 +58,17 @@ def test_known_figures(network: str, steps: int, bandwidth: Fraction) -> None:
     assert Fraction(found.algorithm.rounds, found.chunks) == bandwidth
 
 
-def test_a_root_without_a_link_to_it() -> None:
+def test_broadcast_from_a_root_without_incoming_links() -> None:
     links = {(0, 1): 1, (0, 2): 1, (1, 2): 2, (2, 1): 2}
     (found,) = propose(Topology.from_links("outwards", 3, links), "broadcast")
     assert (found.algorithm.steps, found.algorithm.rounds, found.chunks) == (1, 1, 1)
 
 
-def test_the_paper_s_linear_program() -> None:
-    """On random networks of uneven links R/C is what the linear program of the paper gives.
+def test_costs_match_the_papers_linear_program() -> None:
+    """On random networks of uneven links R/C equals the optimum of the paper's linear program.
 
-    Pal et al., section 5.1: for each node and distance minimise U, where what comes over a link
-    (w, u) is at most U times its bandwidth.
+    Pal et al., section 5.1: for each node and distance minimise U, where the load of a link (w, u)
+    is at most U times its bandwidth.
     """
     random = np.random.default_rng(5)
     for seed in range(25):
@@ -114,8 +116,9 @@ def _least_load(graph: nx.DiGraph, matrix: np.ndarray, distance: dict, u: int, s
 
 
 def test_whole_chunks_over_links_of_fractional_bandwidth() -> None:
-    """Per node two links of 3/2 chunks per round bring 2 chunks in a round, not 3; the C found is
-    the best of all that are allowed."""
+    """Two links of 3/2 chunks per round into a node bring 2 chunks in a round, not 3; the best
+    admissible C is found.
+    """
     size = 5
     half = [
         [Fraction(3, 2) * (abs(a - b) in (1, size - 1)) for b in range(size)] for a in range(size)
@@ -124,7 +127,7 @@ def test_whole_chunks_over_links_of_fractional_bandwidth() -> None:
     for most in range(1, 8):
         *_, last = propose(network, limits=SeedLimits(max_chunks=most))
         steps = last.algorithm.steps
-        # In each step the chunks of two sources arrive, each over a link of its own.
+        # In each step the chunks of two sources arrive over separate links.
         best = min(
             Fraction(steps * next(r for r in range(1, 99) if int(Fraction(3, 2) * r) >= c), c)
             for c in range(1, most + 1)
@@ -147,15 +150,17 @@ def test_limits_are_kept() -> None:
         ("torus(3,3)", "reducescatter", "it combines"),
     ],
 )
-def test_what_does_not_fit_is_refused_in_words(network: str, collective: str, reason: str) -> None:
+def test_unsupported_questions_are_refused_with_a_reason(
+    network: str, collective: str, reason: str
+) -> None:
     where = as_topology(SPECS.topology(network))
     answer = RECORD.fits(where, SPECS.collective(collective))
     assert not answer.ok
     assert reason in answer.reason
 
 
-def test_millions_of_sends_are_those_of_one_node() -> None:
-    """As many as listing would take gigabytes for, on more nodes; verified as they are."""
+def test_large_torus_is_stored_as_sends_of_one_node() -> None:
+    """A list of all sends would take gigabytes; the orbit form is verified directly."""
     (found,) = propose("torus(8,8,8)")
     algorithm = found.algorithm
     assert isinstance(algorithm, OrbitAlgorithm)

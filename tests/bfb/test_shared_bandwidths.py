@@ -1,4 +1,4 @@
-"""Breadth-first broadcasts where links into different nodes share bandwidths."""
+"""Breadth-first broadcasts if links into different nodes share bandwidths."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MOST_CHUNKS = 840
 def propose(
     network: Topology | str, collective: str = "allgather", limits: SeedLimits | None = None
 ) -> list[Proposal]:
-    """What the seed proposes, verified."""
+    """The verified proposals of the seed."""
     where = as_topology(SPECS.topology(network)) if isinstance(network, str) else network
     asked = SPECS.collective(collective)
     found = list(RECORD.load().propose(where, asked, limits or SeedLimits(), {}))
@@ -113,7 +113,7 @@ EXACT += [network for network in map(random_network, range(12)) if network is no
 
 @pytest.mark.parametrize("network", EXACT, ids=lambda network: network.name)
 def test_flow_and_linear_program_agree(network: Topology) -> None:
-    assert syncoll_bfb.seed._rates(network) is not None  # what follows goes by flow
+    assert syncoll_bfb.seed._rates(network) is not None  # solved by flow
     (exact,) = propose(network)
     for group in (FreeGroup.trivial(network.num_nodes), free_symmetry(network)):
         steps = shared_steps(network, group)
@@ -147,17 +147,17 @@ def test_networks_of_boxes_and_switches(network: str, steps: int, best: Fraction
 
 def check_against_the_linear_program(network: Topology) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(syncoll_bfb.seed, "_MOST_LINKS", 0)  # none is solved by flow
+        patch.setattr(syncoll_bfb.seed, "_MOST_LINKS", 0)  # disables flow
         found = propose(network)
     loads = least_loads(network)
     assert float(cost(found[-1])) >= sum(loads) * (1 - 1e-6)
-    lost = len(loads) / MOST_CHUNKS  # no step takes less than whole rounds
+    lost = len(loads) / MOST_CHUNKS  # each step takes whole rounds
     assert float(cost(found[-1])) <= sum(loads) * 1.001 + lost
 
 
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10_000), irregular=st.booleans())
-@example(seed=757, irregular=True)  # every C has a round more than it promises
+@example(seed=757, irregular=True)  # every C takes a round more than its bound
 def test_random_switched_networks(seed: int, irregular: bool) -> None:
     check_against_the_linear_program(as_topology(random_fabric(Random(seed), irregular=irregular)))
 
@@ -216,7 +216,7 @@ def test_other_collectives_and_limits() -> None:
     assert propose(network, limits=SeedLimits(until=Deadline.after(0.0))) == []
 
 
-def test_what_is_too_large_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_programs_are_refused_with_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(syncoll_bfb.sharing, "_MOST_ENTRIES", 100)
     with pytest.raises(ModelError, match=r"linear program of \d+ entries, more than 100"):
         propose(buses(12, 36, 10))
@@ -230,7 +230,7 @@ def test_what_is_too_large_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_rounding_without_time_is_still_whole() -> None:
-    """Largest remainders alone, where there is no time to improve on them."""
+    """Without time for improvements only largest remainders are used."""
     (*_, step) = shared_steps(buses(24, 96, 30), FreeGroup.trivial(24))
     whole = step.whole(3, Deadline.after(0.0))
     for one, senders in zip(step.receptions, step.deal(whole, 3), strict=True):

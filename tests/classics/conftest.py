@@ -1,4 +1,4 @@
-"""What a seed proposes, verified before a test looks at it."""
+"""The proposals of a seed, verified before tests use them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def specs() -> SpecLibrary:
 
 @pytest.fixture(scope="session")
 def propose(specs: SpecLibrary) -> Callable[..., list[Proposal]]:
-    """All proposals of a seed, each valid; none exactly where the seed says that it does not fit.
+    """All proposals of a seed, each valid; none if and only if the seed does not fit.
 
     Topology and collective are objects or names of the library.
     """
@@ -55,7 +55,7 @@ def propose(specs: SpecLibrary) -> Callable[..., list[Proposal]]:
                 rounds=algorithm.rounds,
             )
             require_valid(instance, algorithm)
-            # No round and no step to spare.
+            # No spare round or step.
             assert list(algorithm.rounds_per_step) == algorithm.least_rounds(network)
             assert min(algorithm.rounds_per_step) > 0
             assert proposal.note

@@ -29,7 +29,7 @@ Costs = Callable[..., list[tuple[int, int, int]]]
 
 
 def check_dissemination(family: Dissemination) -> None:
-    """Every source reaches everybody, and parents are reached in earlier steps."""
+    """Every source reaches all nodes, and parents are reached in earlier steps."""
     nodes = len(family.parents)
     for source in range(nodes):
         parents, steps = family.parents[source], family.steps[source]
@@ -110,11 +110,11 @@ def test_grids_are_recognised_under_any_numbering(seed: int, *, closed: bool) ->
         ("routed torus(8,4)", (8, 4)), ("hub(8)", (8,)), ("dgx1", (8,)), ("a100(boxes=2)", (16,)),
     ],
 )  # fmt: skip
-def test_tori_are_seen(name: str, shape: tuple[int, ...], specs: SpecLibrary) -> None:
+def test_tori_are_recognised(name: str, shape: tuple[int, ...], specs: SpecLibrary) -> None:
     assert torus_shape(as_topology(specs.topology(name))) == shape
 
 
-def test_what_is_nearly_a_grid_is_none(specs: SpecLibrary) -> None:
+def test_near_grids_are_not_recognised(specs: SpecLibrary) -> None:
     twisted = nx.grid_2d_graph(4, 4, periodic=True)
     nx.double_edge_swap(twisted, nswap=2, seed=3)
     one_way = [link for link in as_topology(specs.topology("mesh(3,3)")).links if link != (0, 1)]
@@ -130,7 +130,7 @@ def test_what_is_nearly_a_grid_is_none(specs: SpecLibrary) -> None:
 
 
 def bigraph(switches: int, each: int, name: list[int] | None = None) -> Topology:
-    """`switches` in two layers, `each` nodes below; cables carry what the nodes can send.
+    """`switches` in two layers, `each` nodes below; cables carry the bandwidth of the nodes.
 
     Ports carry a chunk a round each way; there are links between layers and below one switch.
     """
@@ -150,8 +150,10 @@ def bigraph(switches: int, each: int, name: list[int] | None = None) -> Topology
 
 
 @pytest.mark.parametrize(("switches", "each"), [(4, 8), (8, 4), (4, 2), (8, 2), (4, 4)])
-def test_ranks_on_a_bigraph_never_meet(switches: int, each: int, costs: Costs) -> None:
-    """No step needs more rounds than a node's own port: the cables are no bottleneck."""
+def test_rank_mapping_on_a_bigraph_avoids_contention(
+    switches: int, each: int, costs: Costs
+) -> None:
+    """No step needs more rounds than a node's port: cables are no bottleneck."""
     nodes = switches * each
     mapping = rank_mapping(numbered_bigraph(f"{switches}x{each}", nodes))
     assert mapping is not None
@@ -237,8 +239,8 @@ def test_routed_sends_are_as_many_as_the_distances(
         assert (path[1:, 1] == path[:-1, 2]).all()
 
 
-def test_what_passes_a_node_stays_there(propose: Callable[..., list[Proposal]]) -> None:
-    """Everybody to everybody on a line: every chunk goes once over every link in its way."""
+def test_all_pairs_on_a_line_keeps_passing_chunks(propose: Callable[..., list[Proposal]]) -> None:
+    """All pairs on a line: every chunk crosses every link of its way once."""
     (proposal,) = propose("all_pairs", "line(5)", "allgather")
     assert len(proposal.algorithm.sends) == 5 * 4
     assert proposal.algorithm.steps == 4

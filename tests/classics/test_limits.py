@@ -1,4 +1,4 @@
-"""Large networks: limits are kept, and what is too large is said in words."""
+"""Large networks: limits are kept, and too large algorithms are refused with a reason."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_seconds_are_kept_on_large_networks(
         ("all_pairs", "ring(600)", "allreduce", "a table of contributions of 216000000 cells"),
     ],
 )
-def test_what_is_too_large_is_said(
+def test_too_large_algorithms_are_refused(
     name: str, network: str, collective: str, words: str, propose: Propose
 ) -> None:
     with pytest.raises(UsageError, match=words):
@@ -57,7 +57,7 @@ def test_fewer_rings_where_all_would_have_too_many_chunks(propose: Propose) -> N
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_haste_finds_shortest_paths_too(
+def test_hasty_routing_finds_shortest_paths(
     seed: int,
     random_topology: Callable[..., Topology],
     propose: Propose,
@@ -78,7 +78,7 @@ def test_haste_finds_shortest_paths_too(
         assert propose("all_pairs", topology, collective)
 
 
-def test_haste_spreads_sends_over_paths(
+def test_hasty_routing_spreads_sends_over_paths(
     specs: SpecLibrary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(routing, "_MOST_TRIED", 0)

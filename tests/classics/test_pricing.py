@@ -1,4 +1,4 @@
-"""Tours at prices, rings side by side where most room is, and what bounds how many there are."""
+"""Cheap tours, sets of rings in the remaining capacity, and upper bounds on their number."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_best_of_a_few_tours_is_the_cheapest(seed: int) -> None:
 
 
 def test_a_tour_uses_no_link_that_is_missing() -> None:
-    """One cycle is left in a sea of dear links that lead nowhere."""
+    """One cycle exists among expensive links that lead nowhere."""
     prices = np.full((8, 8), np.inf)
     for i in range(8):
         prices[i, (i + 1) % 8] = 9.0
@@ -96,7 +96,7 @@ def test_ring_allgather_on_two_a100_boxes(
 
 
 def test_a_link_set_around_groups_bounds_rings() -> None:
-    """Two triangles, joined by wide links of which a step can use three in all."""
+    """Two triangles, joined by wide links; a step can use three of them."""
     links = {
         (3 * box + i, 3 * box + j): 9
         for box in (0, 1)
@@ -107,6 +107,6 @@ def test_a_link_set_around_groups_bounds_rings() -> None:
     across = [(i, j) for i in range(3) for j in range(3, 6)]
     across += [(b, a) for a, b in across]
     topology = Topology.from_links("boxes", 6, links, [(across, Fraction(3))], unbounded=across)
-    # Both boxes are left over links of that one set.
+    # All links out of both boxes are in this one set.
     assert rings_bound(topology) == Fraction(3, 2)
     assert pack_rings(topology, 5.0)[-1].ratio == Fraction(3, 2)

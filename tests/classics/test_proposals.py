@@ -1,4 +1,4 @@
-"""Whatever is proposed is right: the verifier replays all of it, in the fixture `propose`."""
+"""All proposals are valid: the fixture `propose` replays them in the verifier."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COLLECTIVES = (
 def test_every_proposal_is_valid(name: str, topology: str, propose: Propose) -> None:
     options = {"segments": 3} if name in ("ring", "double_binary_tree") else {}
     found = [propose(name, topology, collective, **options) for collective in COLLECTIVES]
-    if name in ("all_pairs", "bruck"):  # these have an idea for everything that moves data
+    if name in ("all_pairs", "bruck"):  # these fit every collective without sums
         assert all(found[:5])
 
 
@@ -87,10 +87,10 @@ def made_of_allgathers(
 
 @pytest.mark.parametrize("topology", ["ring(5)", "line(4)", "dgx1", "mesh(3,3)", "hub(4)"])
 @pytest.mark.parametrize("name", NAMES)
-def test_allgathers_can_be_turned_round(
+def test_allgathers_can_be_inverted(
     name: str, topology: str, propose: Propose, specs: SpecLibrary
 ) -> None:
-    """Inversion asks for algorithms in which no node gets a chunk twice."""
+    """Inversion needs algorithms in which no node receives a chunk twice."""
     network = specs.topology(topology)
     for instance, algorithm in made_of_allgathers(
         name, network, specs.collective("allgather"), propose
@@ -105,8 +105,8 @@ def test_one_way_networks_too(propose: Propose, specs: SpecLibrary) -> None:
     assert [(i.steps, i.rounds, i.chunks) for i, _ in made] == [(4, 4, 5), (8, 8, 5)]
 
 
-def test_relations_of_no_name(propose: Propose) -> None:
-    """What is asked is read off the table: chunk 1 starts at node 2 and goes to nodes 0 and 3."""
+def test_demand_is_read_off_the_table(propose: Propose) -> None:
+    """Chunk 1 starts at node 2 and is needed at nodes 0 and 3."""
     pre = np.eye(4, dtype=bool)[[0, 2, 2, 3]]
     post = np.array([[0, 1, 0, 0], [1, 0, 0, 1], [1, 1, 1, 1], [0, 0, 1, 0]], dtype=bool)
     collective = Collective.from_arrays("of my own", pre, post)

@@ -1,4 +1,4 @@
-"""Hamiltonian cycles and sets of them, against trying everything."""
+"""Hamiltonian cycles and sets of them, against brute force."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def check(topology: Topology, found: RingSet) -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_a_cycle_is_found_exactly_where_there_is_one(
+def test_a_cycle_is_found_if_and_only_if_one_exists(
     seed: int, random_topology: Callable[..., Topology]
 ) -> None:
     topology = random_topology(3 + seed % 4, seed)
@@ -60,7 +60,7 @@ def test_a_cycle_is_found_exactly_where_there_is_one(
 
 
 def test_the_petersen_graph_has_none() -> None:
-    """No dead end, no articulation point, not bipartite: only a search can tell."""
+    """No dead end, no articulation point, not bipartite: only a search decides."""
     topology = Topology.from_networkx(nx.petersen_graph(), "petersen")
     assert a_cycle(topology, 10.0) == "there is no Hamiltonian cycle (proved by CP-SAT)"
 

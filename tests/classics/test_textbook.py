@@ -83,12 +83,12 @@ def test_swing_where_a_message_passes_many_links_in_a_step(digits: int, costs: C
     halves = sum(load << (digits - 1 - t) for t, load in enumerate(fullest))
     assert costs("swing", ring, "allgather")[0] == (digits, halves, 1)
     assert (2 * digits, 2 * halves, nodes) in costs("swing", ring, "allreduce")
-    if digits > 2:  # those of recursive doubling are farther apart
+    if digits > 2:  # partners in recursive doubling are farther apart
         assert costs("recursive_doubling", ring, "allreduce")[0][1] > sum(fullest)
 
 
 def test_swing_on_a_torus(costs: Costs) -> None:
-    # Four exchanges at once: the bandwidth optimum of the allgather, as the paper has it for 4 x 4.
+    # Four exchanges at once: the bandwidth optimum of the allgather, as in the paper for 4 x 4.
     assert costs("swing", "routed torus(4,4)", "allgather")[-1] == (4, 15, 4)
     assert costs("swing", "routed torus(2,8)", "alltoall")[0][0] == 4
 
@@ -138,7 +138,7 @@ def test_many_segments_approach_the_bandwidth(costs: Costs) -> None:
     found = costs("double_binary_tree", "hub(7)", "broadcast", segments=64)
     ratios = [Fraction(rounds, chunks) for _, rounds, chunks in found]
     assert ratios == sorted(ratios, reverse=True)
-    assert ratios[-1] < Fraction(11, 10)  # 1 is the least: everybody must receive everything
+    assert ratios[-1] < Fraction(11, 10)  # 1 is the least: every node must receive all data
 
 
 @pytest.mark.parametrize("side", [3, 4, 5])
@@ -159,7 +159,7 @@ def test_ring2d_on_a_mesh_folds_or_routes(costs: Costs) -> None:
     assert costs("ring2d", "mesh(4,4)", "allreduce", closing="route")[0][0] == 3 * 12
 
 
-def test_rings_never_beat_what_the_sccl_paper_proves_optimal(costs: Costs) -> None:
+def test_rings_do_not_beat_optima_of_the_sccl_paper(costs: Costs) -> None:
     """SCCL paper, Table 4: 7/6 and 2 steps are least for dgx1's allgather."""
     for name in ("ring", "bruck", "recursive_doubling", "all_pairs"):
         for steps, rounds, chunks in costs(name, "dgx1", "allgather", SeedLimits(max_chunks=12)):

@@ -10,7 +10,7 @@ from syncoll.model.fabric import Fabric
 
 
 class BruteForce:
-    """What the definitions say, over all cuts of a small fabric."""
+    """The definitions, evaluated over all cuts of a small fabric."""
 
     def __init__(self, fabric: Fabric, weights: Sequence[int]) -> None:
         nodes = (1 << fabric.num_nodes) - 1

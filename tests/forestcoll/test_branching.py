@@ -1,4 +1,4 @@
-"""Trees that branch at switches which copy or add up."""
+"""Trees that branch at switches that copy or reduce."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def fabric_of(
 
 
 def nvls(gpus: int, bandwidth: int = 9) -> Fabric:
-    """GPUs under one switch that copies and adds up."""
+    """GPUs under one switch that copies and reduces."""
     links = [(g, gpus, bandwidth) for g in range(gpus)]
     return fabric_of(gpus, 1, links, multicast=[gpus], reduce=[gpus], both_ways=True)
 
@@ -65,7 +65,7 @@ def boxes(gpus: int, count: int = 2, ring: bool = False) -> Fabric:
 
 
 def random_copying(seed: int) -> Fabric:
-    """A random network of which some switches copy; those may receive less than they send."""
+    """A random network with some copying switches, which may receive less than they send."""
     random = Random(seed)
     fabric = random_fabric(random, irregular=bool(seed % 2))
     switches = range(fabric.num_nodes, fabric.num_vertices)
@@ -81,12 +81,13 @@ def random_copying(seed: int) -> Fabric:
 
 
 FASTER_THAN_NARROWED = (517, 811, 1021, 1027)
-"""Of the first 3000 random networks those whose trees are faster than in the narrowed ones into
-which they were packed."""
+"""Random networks among the first 3000 whose trees are faster than in the narrowed networks that
+they were packed in.
+"""
 
 
 def test_forests_attain_the_worst_cut(brute_force) -> None:
-    """Unless a switch cannot be reached by all data; then they say how much they miss."""
+    """Unless some data cannot reach a switch; then forests report their gap."""
     branched = missed = 0
     for seed in (*range(150), *FASTER_THAN_NARROWED):
         fabric = random_copying(seed)
@@ -112,8 +113,9 @@ def test_forests_attain_the_worst_cut(brute_force) -> None:
 
 
 def require_forest(forest: Forest) -> None:
-    """From the trees alone: each spans the nodes once, branches where it may, and links carry
-    what they can."""
+    """Checks the trees themselves: each spans the nodes once, branches at junctions only, and links
+    are within their bandwidth.
+    """
     fabric, nodes = forest.fabric, forest.fabric.num_nodes
     able = fabric.reduce if forest.inward else fabric.multicast
     load = dict.fromkeys(fabric.bandwidths, 0)
@@ -143,8 +145,9 @@ def require_forest(forest: Forest) -> None:
 
 
 def steiner_trees(fabric: Fabric, root: int) -> Iterator[dict[tuple[int, int], int]]:
-    """What each tree from a root loads its links with: every set of edges between nodes and
-    switches that copy, over every path through switches that do not."""
+    """The link loads of every tree from a root: every set of edges between nodes and copying
+    switches, over every path through other switches.
+    """
     nodes, stops = fabric.num_nodes, [*range(fabric.num_nodes), *fabric.multicast]
     onward: dict[int, list[int]] = {}
     for u, v in fabric.bandwidths:
@@ -199,7 +202,7 @@ def steiner_trees(fabric: Fabric, root: int) -> Iterator[dict[tuple[int, int], i
     ],
 )
 def test_no_trees_at_all_are_faster(fabric: Fabric) -> None:
-    """All of them in a linear program."""
+    """Compares with a linear program over all trees."""
     plan = broadcast(fabric, 0)
     found = pruned(plan.forest)
     require_forest(found)
@@ -220,14 +223,14 @@ def fastest(fabric: Fabric) -> float:
     return -program.optimum().value
 
 
-def test_a_switch_that_not_all_data_can_reach_is_no_bound() -> None:
+def test_a_switch_out_of_reach_of_some_data_is_no_bound() -> None:
     """Half of the data could branch there and half go along the nodes; that is not claimed."""
     narrow = fabric_of(3, 1, [(0, 1, 1), (1, 2, 1), (0, 3, 1), (3, 1, 1), (3, 2, 1)], multicast=[3])
     plan = broadcast(narrow, 0)
     assert plan.bottleneck.algbw == fastest(narrow) == 2
     assert plan.algbw == Fraction(3, 2)
     assert not plan.is_optimal
-    # Where less gets there than through the cable between the nodes it is left alone.
+    # The switch is not used if less data reaches it than crosses the cable between the nodes.
     less = fabric_of(3, 1, [(0, 1, 9), (1, 2, 9), (0, 3, 1), (3, 1, 1), (3, 2, 1)], multicast=[3])
     plan = broadcast(less, 0)
     assert plan.forest.junctions == ()
@@ -235,7 +238,7 @@ def test_a_switch_that_not_all_data_can_reach_is_no_bound() -> None:
 
 
 def test_trees_are_as_fast_as_the_whole_network_lets_them() -> None:
-    """They are packed with less from node 0 and node 1 to the switch, which sends 15 of the 17."""
+    """Packing uses less from nodes 0 and 1 to the switch, which sends 15 of the 17."""
     lopsided = fabric_of(2, 1, [(0, 1, 15), (0, 2, 2), (1, 2, 15), (2, 0, 15)], multicast=[2])
     for fixed_k in (None, 1, 2):
         for plan in (
@@ -265,7 +268,7 @@ def test_boxes_whose_switches_copy() -> None:
         require_forest(pruned(plan.forest))
 
 
-def test_a_switch_that_only_copies_adds_nothing_up() -> None:
+def test_a_switch_that_only_copies_does_not_reduce() -> None:
     fabric = replace(boxes(2), reduce=())
     both = allreduce(fabric)
     assert both.allgather.forest.junctions == (4, 5)
@@ -280,7 +283,7 @@ def test_a_switch_that_only_copies_adds_nothing_up() -> None:
         broadcast(funnel.without_copies(), 0)
 
 
-def test_a_reduction_is_a_broadcast_turned_round() -> None:
+def test_a_reduction_is_a_reversed_broadcast() -> None:
     for seed in range(40):
         fabric = random_copying(seed)
         root = seed % fabric.num_nodes
@@ -292,7 +295,7 @@ def test_a_reduction_is_a_broadcast_turned_round() -> None:
         assert low.algbw >= plan.algbw
 
 
-def test_an_allreduce_that_copies_while_it_adds_up() -> None:
+def test_an_allreduce_copies_and_reduces_concurrently() -> None:
     """All of a node's links serve both halves: each moves its data out once, and in once."""
     for fabric, algbw in ((nvls(8), 9), (boxes(4), 4), (replace(boxes(2), reduce=()), None)):
         bounds = allreduce_bounds(fabric)
@@ -348,7 +351,7 @@ def test_branching_where_nothing_is_copied_is_refused(branched: Forest) -> None:
     for plain, switch in ((fabric.without_copies(), 0), (replace(fabric, multicast=(8,)), 1)):
         with pytest.raises(VerificationError, match=f"branch at switch {switch}, which is no"):
             verify_forest(replace(branched, fabric=plain))
-    # A switch that adds up does not copy, and the other way round.
+    # A switch that reduces does not copy, and vice versa.
     inward = branched.reversed()
     for forest in (branched, inward):
         one = "multicast" if forest.inward else "reduce"
@@ -381,8 +384,9 @@ def test_copies_do_not_widen_links(branched: Forest) -> None:
 
 
 def test_every_changed_entry_of_a_branching_tree_is_found(branched: Forest) -> None:
-    """Only another route to the same place can pass, or a junction that is left or visited in
-    vain; each of what passes is a forest by its definition."""
+    """A change can only pass as another route to the same place, or as a useless junction; each
+    accepted result is a forest by definition.
+    """
     random = Random(7)
     found = 0
     for _ in range(300):

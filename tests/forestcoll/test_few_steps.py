@@ -1,4 +1,4 @@
-"""Trees for a number of steps: against all there are, and in turns."""
+"""Trees for a number of steps, compared with all trees, and improved in turns."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_no_mixture_of_trees_takes_fewer_rounds(topology: Topology, steps: int) 
     assert dealt.rounds <= algorithm.rounds <= max(dealt.rounds, steps)
 
 
-def test_two_boxes_in_three_steps_come_to_what_is_proved() -> None:
+def test_two_boxes_in_three_steps_reach_the_bound() -> None:
     """The bound is 23/86; whole rounds may cost a little."""
     found = syncoll.pareto(
         "dgx_h100(boxes=2,nvls=true)",
@@ -119,7 +119,7 @@ def test_it_becomes_better_in_turns_and_ends() -> None:
     assert best[2] > best[3] > best[4]
 
 
-def test_limits_and_what_it_is_not_for() -> None:
+def test_limits_are_kept_and_allgathers_refused() -> None:
     topology, asked = as_topology(boxes(2)), SPECS.collective("broadcast")
     for limits in (SeedLimits(max_steps=2), SeedLimits(max_chunks=2), SeedLimits(max_rounds=2)):
         for one in itertools.takewhile(bool, few_steps(topology, asked, Turn(limits))):

@@ -25,7 +25,7 @@ from tests.oracles.forests import allgather, allreduce, broadcast, pack_allreduc
 
 def test_a100_two_boxes() -> None:
     plan = allgather(a100(2))
-    # Section 5.3: M/16 * 15 / 325 GB/s = M / 346.67 GB/s, bound by what enters one GPU.
+    # Section 5.3: M/16 * 15 / 325 GB/s = M / 346.67 GB/s, bound by the links into one GPU.
     assert plan.algbw == Fraction(16 * 325, 15) == Fraction(1040, 3)
     assert plan.forest.k == 13
     assert sum(v < 16 for v in plan.bottleneck.cut) == 15
@@ -65,7 +65,7 @@ def test_mi250_eight_of_sixteen() -> None:
     ],
     ids=lambda x: getattr(x, "name", ""),
 )
-def test_networks_bound_by_what_enters_a_node(fabric, algbw) -> None:
+def test_networks_bound_by_links_into_a_node(fabric, algbw) -> None:
     assert allgather(fabric).algbw == algbw
 
 
@@ -90,7 +90,7 @@ def test_broadcast_and_reduce() -> None:
     ids=lambda f: f.name,
 )
 def test_no_choice_of_roots_beats_two_halves(fabric) -> None:
-    """Section 4.6: the linear program bounds these by what reducescatter and allgather reach."""
+    """Section 4.6: the linear program's bound is the throughput of reducescatter and allgather."""
     bounds = allreduce_bounds(fabric)
     assert bounds.at_least == bounds.at_most
     assert bounds.at_most == allreduce(fabric).algbw
@@ -100,9 +100,9 @@ def test_where_a_choice_of_roots_beats_two_halves() -> None:
     """On the 8+8 setting reducescatter then allgather reaches 104 GB/s, both at once 128.
 
     GPUs 0 and 1 have links of 182 GB/s to the rest, in either direction.  14/16 of the data leaves
-    them in the first half and comes in during the second one; at once both fit.  What is left is
-    the cut between the boxes: all data crosses it each way, reduced or as a result, over 8 cards
-    of 16 GB/s.
+    them in the first half and comes in during the second one; concurrently both fit.  The remaining
+    bound is the cut between the boxes: all data crosses it each way, reduced or as a result, over 8
+    cards of 16 GB/s.
     """
     fabric = mi250(2, gpus=8)
     bounds = allreduce_bounds(fabric)

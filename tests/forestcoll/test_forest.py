@@ -1,4 +1,4 @@
-"""The verifier finds every way to spoil a forest, and errors say in words what is wrong."""
+"""The verifier finds every damage to a forest, and errors give the reason."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_route_through_a_node() -> None:
 
 
 def test_every_changed_entry_is_found() -> None:
-    """Any other route in any place breaks the tree, or at least changes what links carry."""
+    """Any other route in any place breaks the tree, or at least changes the link loads."""
     forest = allgather(mi250(1)).forest
     random = Random(5)
     found = 0
@@ -122,7 +122,7 @@ def test_unbalanced_switches_are_refused() -> None:
         allgather(fabric)
 
 
-def test_what_users_get_wrong() -> None:
+def test_wrong_arguments_are_refused_with_a_reason() -> None:
     with pytest.raises(ModelError, match="no other node to send to"):
         allgather(Fabric.from_links("one", 1, 1, [(0, 1, 1)], both_ways=True))
     with pytest.raises(ModelError, match="no path leads from node 0 to node 1"):
@@ -189,8 +189,8 @@ def test_packing_by_order_finds_stars() -> None:
             assert (arc < 0 and start // 3 == v) or links[arc] == (start // 3, v)
 
 
-def test_packing_by_order_admits_defeat() -> None:
-    """A directed ring with a chord that shortens a way, but is too narrow for all who want it."""
+def test_packing_by_order_fails_on_a_narrow_chord() -> None:
+    """A directed ring with a chord that shortens a way, but is too narrow for all trees."""
     network = _network([1] * 4, range(4), {(0, 1): 3, (1, 2): 3, (2, 3): 3, (3, 0): 3, (0, 2): 1})
     assert is_feasible(network)
     assert pack_by_order(network, sorted(network.pieces)) is None

@@ -1,4 +1,4 @@
-"""Quick trees: they span, and they are the result when the time is over."""
+"""Quick trees span, and are the result if time runs out."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def test_forests_attain_the_worst_cut(brute_force, block, irregular, guess) -> N
         assert plan.is_optimal
 
 
-def test_reducescatter_is_the_worst_cut_of_the_turned_network(brute_force) -> None:
+def test_reducescatter_is_bound_by_the_reversed_networks_cuts(brute_force) -> None:
     for seed in range(40):
         fabric = random_fabric(Random(seed), irregular=True)
         plan = reducescatter(fabric)
@@ -57,7 +57,7 @@ def test_broadcast_is_the_narrowest_cut_from_its_root(brute_force) -> None:
 
 
 def test_fixed_k_is_the_least_scale(brute_force) -> None:
-    """At U* all cuts carry their trees; at the next smaller value that a floor could take, not."""
+    """At U* all cuts carry their trees; at the next smaller value of a floor they do not."""
     for seed in range(60):
         fabric = random_fabric(Random(seed), irregular=False)
         weights = [1] * fabric.num_nodes

@@ -43,7 +43,7 @@ def direct(fabric: Fabric, unit: int = 1) -> Topology:
 
 
 def star(nodes: int) -> Topology:
-    """Nodes under one switch: each pair is a link, what leaves or enters a node is shared."""
+    """Nodes under one switch: each pair is a link, and a node's links share its bandwidth."""
     return one_way_star([1] * nodes, [1] * nodes)
 
 
@@ -69,11 +69,11 @@ def proposed(
     limits: SeedLimits = NO_LIMITS,
     options: Mapping[str, OptionValue] | None = None,
 ) -> list[Proposal]:
-    """What the seed proposes, verified."""
+    """The verified proposals of the seed."""
     assert fits(topology, collective).ok
     found = []
     for one in ForestSeed().propose(topology, collective, limits, options or {"k": 0}):
-        if one is None:  # its time is over, and there is no more
+        if one is None:  # its turn is over
             continue
         algorithm = one.algorithm
         instance = collective.instantiate(
@@ -106,7 +106,7 @@ def test_ring_and_torus() -> None:
     ring = costs(proposed(direct(torus(5)), ALLGATHER))
     assert (2, Fraction(2)) in ring
     grid = costs(proposed(direct(torus(3, 3)), ALLGATHER, SeedLimits(seconds=5)))
-    assert min(cost for _, cost in grid) < Fraction(5, 2)  # 2 is what enters a node: 8 over 4
+    assert min(cost for _, cost in grid) < Fraction(5, 2)  # the bound is 2 = 8 / 4
 
 
 def test_broadcasts_approach_their_bound() -> None:
@@ -138,19 +138,19 @@ def test_a_network_with_a_switch() -> None:
     assert min(cost for _, cost in found) == 3  # three shares enter each node
 
 
-def test_numbers_of_trees_that_do_not_fit_one_way_bandwidths_are_left_out() -> None:
+def test_k_that_unbalances_a_switch_is_left_out() -> None:
     topology = one_way_star((3, 4, 5), (4, 4, 4))
     with pytest.raises(UsageError, match="with k = 1, rounding"):
         proposed(topology, ALLGATHER, options={"k": 1})
     assert proposed(topology, ALLGATHER)
 
 
-def test_a_tree_without_a_link_is_told() -> None:
+def test_a_tree_without_a_link_is_an_error() -> None:
     fabric = a100(1)
     pairs = [(u, v) for u in range(8) for v in range(8) if (v - u) % 8 == 1]
     ring = Topology.from_links("ring of a100", 8, {}, [(pairs, 8)], unbounded=pairs)
     topology = replace(ring, fabric=fabric)
-    with pytest.raises(ModelError, match="ring of a100 has no link for it"):
+    with pytest.raises(ModelError, match=r"needs a link from node .* of ring of a100"):
         proposed(topology, ALLGATHER)
 
 
@@ -168,15 +168,15 @@ def test_limits() -> None:
 
 
 def test_unused_time_is_not_needed() -> None:
-    """What is found in no time is the same whatever the time limit."""
+    """Results that need no time do not depend on the time limit."""
     dgx = direct(dgx1(), 25)
     alone = costs(proposed(dgx, ALLGATHER, SeedLimits(max_chunks=4)))
     assert alone == costs(proposed(dgx, ALLGATHER, SeedLimits(max_chunks=4, seconds=600)))
 
 
 @pytest.mark.usefixtures("counted_work")
-def test_with_more_time_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What its first turns were too short for is made in later ones, each a little longer."""
+def test_more_time_continues_unfinished_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work that exceeds the first turns is done in later, longer turns."""
     monkeypatch.setattr("syncoll.scheduling.schedule._MOST_WASTED", 0.0)  # no integer programs
     grid = direct(torus(3, 4))
     alone = costs(proposed(grid, ALLGATHER, SeedLimits(max_chunks=8)))
@@ -203,7 +203,7 @@ def test_large_networks_stay_within_their_time(counted_work: Callable[[], float]
     assert max(after) <= 0.03  # the work in progress at the limit
 
 
-def test_too_many_sends_are_refused_in_words() -> None:
+def test_too_many_sends_are_refused_with_a_reason() -> None:
     large = direct(torus(64, 64))
     answer = fits(large, ALLGATHER)
     assert not answer.ok
@@ -226,29 +226,29 @@ def test_the_option_k() -> None:
     ("topology", "collective", "words"),
     [
         (direct(torus(3)), inverse_of(ALLGATHER, "reducescatter"), "combines"),
-        (Topology.from_links("one", 1, {}), ALLGATHER, "nobody to send to"),
+        (Topology.from_links("one", 1, {}), ALLGATHER, "at least two nodes"),
         (replace(star(3), fabric=None), ALLGATHER, "share"),
         (
             direct(torus(3)),
             Collective.from_arrays("shift", np.eye(3), np.roll(np.eye(3), 1, axis=1)),
-            "every node",
+            "to all nodes",
         ),
         (
             direct(torus(3)),
             Collective.from_arrays("two", [[1, 1, 0]], [[1, 1, 1]]),
-            "one node only",
+            "from one node to all",
         ),
         (one_way_star((1, 1, 2), (1, 1, 1)), ALLGATHER, "receives 4 and sends 3"),
     ],
-    ids=["combining", "one node", "shared", "not everybody", "two sources", "uneven switch"],
+    ids=["combining", "one node", "shared", "not all nodes", "two sources", "uneven switch"],
 )
-def test_what_it_has_no_idea_about(topology, collective, words) -> None:
+def test_unsupported_questions_are_refused_with_a_reason(topology, collective, words) -> None:
     answer = fits(topology, collective)
     assert not answer.ok
     assert words in answer.reason
 
 
-def test_networks_that_lead_nowhere_are_told_in_words() -> None:
+def test_missing_paths_are_errors() -> None:
     apart = Topology.from_links("apart", 4, {(0, 1): 1, (1, 0): 1, (2, 3): 1, (3, 2): 1})
     with pytest.raises(ModelError, match="no path leads from node"):
         proposed(apart, ALLGATHER)

@@ -1,4 +1,4 @@
-"""The seed on machines whose switches copy, and searches that turn its algorithms round."""
+"""The seed on machines whose switches copy, and searches that reverse its algorithms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
 
 
 def proposed(topology: Topology, asked: Collective, limits: SeedLimits) -> list[Proposal]:
-    """What the seed proposes, verified."""
+    """The verified proposals of the seed."""
     assert fits(topology, asked).ok
     made = ForestSeed().propose(topology, asked, limits, {"k": 0})
     return verified(made, topology, asked)
@@ -44,9 +44,7 @@ LEAVES = [(v, 6 + v // 3, 2) for v in range(6)] + [(6, 8, 1), (7, 8, 1)]
     ],
     ids=["box", "two boxes", "a ring of three", "two in a row", "leaves"],
 )
-def test_broadcasts_come_near_to_what_the_forest_says(
-    fabric: Fabric, limit: Fraction | None
-) -> None:
+def test_broadcasts_reach_the_throughput_of_forests(fabric: Fabric, limit: Fraction | None) -> None:
     topology = as_topology(fabric)
     found = proposed(topology, SPECS.collective("broadcast"), SeedLimits(seconds=2))
     families = {one.family for one in found if one.family is not None}
@@ -63,8 +61,8 @@ def test_a_box_is_one_step() -> None:
 
 
 @pytest.mark.parametrize("name", ["broadcast", "reduce", "allgather", "reducescatter"])
-def test_searches_turn_them_round(name: str) -> None:
-    """A reduction adds up where the broadcast copies."""
+def test_searches_reverse_its_algorithms(name: str) -> None:
+    """A reduction sums at the switches where the broadcast copies."""
     found = syncoll.pareto("dgx_h100(nvls=true)", name, backend="forestcoll", time_limit=5)
     whole = {"broadcast": 1, "reduce": 1, "allgather": 7, "reducescatter": Fraction(7, 8)}
     assert [(point.steps, point.bandwidth) for point in found.points] == [(1, whole[name])]

@@ -1,4 +1,4 @@
-"""What the seed proposes, verified before a test looks at it."""
+"""The proposals of the seed, verified before tests use them."""
 
 from __future__ import annotations
 

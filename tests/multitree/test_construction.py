@@ -1,4 +1,4 @@
-"""Algorithm 1 against a word-for-word reading of it, and against the paper's figures."""
+"""Algorithm 1 against a literal implementation of it, and against the paper's figures."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_steps_of_the_papers_networks(specs: SpecLibrary) -> None:
 def test_the_best_order_takes_the_fewest_steps(
     network: str, steps: int, specs: SpecLibrary
 ) -> None:
-    """Whatever the numbers of nodes; each node receives all chunks over the links that it has."""
+    """For any numbering of nodes; each node receives all chunks over its own links."""
     given = specs.topology(network)
     assert steps == -(-(given.num_nodes - 1) // len(given.in_links[0]))
     costs = set()
@@ -293,7 +293,7 @@ def test_translated_trees_are_trees_of_the_network(network: str, specs: SpecLibr
     assert all(count <= width[p, c] for (p, c, _), count in used.items())
 
 
-def test_what_has_no_translations(specs: SpecLibrary) -> None:
+def test_irregular_networks_have_no_translations(specs: SpecLibrary) -> None:
     for network in ("mesh(4,4)", "dgx1", "line(4)"):
         assert not find_translations(specs.topology(network))
 
@@ -337,7 +337,7 @@ def test_a_fabric_without_switches_is_algorithm_1(order: str, seed: int) -> None
 @pytest.mark.parametrize(
     "fabric", [fat_tree(4, 4), fat_tree(4, 1), bigraph(4, 4)], ids=lambda fabric: fabric.name
 )
-def test_networks_that_do_not_block_take_as_many_steps_as_nodes_receive(fabric: Fabric) -> None:
+def test_nonblocking_networks_take_p_minus_1_steps(fabric: Fabric) -> None:
     made = multitree_on_fabric(fabric)
     require_routed(made, fabric)
     assert made.timed.num_steps == fabric.num_nodes - 1

@@ -1,4 +1,4 @@
-"""The seed: the paper's schedule first, then what trades rounds for steps; refusals in words."""
+"""The seed: the paper's schedule first, then trades of rounds for steps; refusals with reasons."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_switches_are_used_where_they_are_known(propose: Propose, specs: SpecLib
     assert not any("search near" in note for note in notes)
 
 
-def test_options_are_heard(propose: Propose) -> None:
+def test_options_are_obeyed(propose: Propose) -> None:
     for order in ("far", "index", "scarce"):
         notes = [p.note for p in propose("dgx1", order=order, pipelined=False)]
         assert notes
@@ -115,7 +115,7 @@ def test_time_is_kept(
     assert counted_work() - began < 0.01
 
 
-def test_what_others_do_between_proposals_is_not_its_time(
+def test_time_between_proposals_does_not_count(
     monkeypatch: pytest.MonkeyPatch, specs: SpecLibrary
 ) -> None:
     now = [0.0]
@@ -152,7 +152,7 @@ def test_allreduce_from_it_takes_the_same_ways_back(propose: Propose, specs: Spe
     [("alltoall", "span the network from one root"), ("gather", "span the network"),
      ("allreduce", "composed|combines"), ("reducescatter", "combines")],
 )  # fmt: skip
-def test_other_collectives_are_refused_in_words(
+def test_other_collectives_are_refused_with_a_reason(
     asked: str, words: str, propose: Propose, specs: SpecLibrary
 ) -> None:
     topology, collective = as_topology(specs.topology("ring(4)")), specs.collective(asked)
@@ -162,7 +162,7 @@ def test_other_collectives_are_refused_in_words(
         propose(topology, collective)
 
 
-def test_networks_are_refused_in_words(propose: Propose, specs: SpecLibrary) -> None:
+def test_networks_are_refused_with_a_reason(propose: Propose, specs: SpecLibrary) -> None:
     allgather, broadcast = specs.collective("allgather"), specs.collective("broadcast")
     apart = Topology.from_links("apart", 4, {(0, 1): 1, (1, 0): 1, (2, 3): 1, (3, 2): 1})
     one_way = Topology.from_links("one way", 3, {(0, 1): 1, (1, 2): 1})
@@ -172,7 +172,7 @@ def test_networks_are_refused_in_words(propose: Propose, specs: SpecLibrary) -> 
         (apart, allgather, "none lead from node 0 to node 2"),
         (apart, broadcast, "none lead from node 0 to node 2"),
         (one_way, allgather, "none lead from node 1 to node 0"),
-        (alone, allgather, "nobody to send to"),
+        (alone, allgather, "at least two nodes"),
     ):
         answer = fits(topology, collective)
         assert not answer.ok

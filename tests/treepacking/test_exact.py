@@ -27,7 +27,7 @@ def by_elimination(matrix: list[list[int]], right: list[int]) -> list[Fraction] 
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_solutions_are_those_of_elimination(seed: int) -> None:
+def test_solutions_match_elimination(seed: int) -> None:
     chance = random.Random(seed)
     size = chance.randint(1, 12)
     most = chance.choice([1, 9, 1000])

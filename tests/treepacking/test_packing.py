@@ -264,7 +264,7 @@ def test_shared_bounds_count_both_directions() -> None:
     assert pack(undirected(bus)).cost == 6  # three links, up and down
 
 
-def test_a_time_limit_leaves_an_honest_interval() -> None:
+def test_a_time_limit_leaves_a_valid_interval() -> None:
     graph: nx.Graph[int] = nx.gnp_random_graph(40, 0.4, seed=3)
     packing = pack(undirected(Topology.from_networkx(graph, "gnp")), NEVER.sooner(0.0))
     assert 0 < packing.bound <= packing.cost
@@ -273,14 +273,14 @@ def test_a_time_limit_leaves_an_honest_interval() -> None:
     assert full.is_optimal
 
 
-def test_networks_that_cannot_do_it_are_refused_in_words() -> None:
+def test_unsuitable_networks_are_refused_with_a_reason() -> None:
     one_way = Topology.from_links("one way", 3, {(0, 1): 1, (1, 2): 1, (2, 0): 1})
-    with pytest.raises(ModelError, match="no way leads from node 0 to node 1") as refused:
+    with pytest.raises(ModelError, match="no path leads from node 0 to node 1") as refused:
         LinkSystem.undirected(one_way)
     assert "links in both directions" in refused.value.expected
     assert pack(spread(one_way, [0, 1, 2])).cost == Fraction(2, 3)
     apart = Topology.from_links("apart", 3, {(0, 1): 1, (1, 0): 1})
-    with pytest.raises(ModelError, match="no way leads from node 0 to node 2"):
+    with pytest.raises(ModelError, match="no path leads from node 0 to node 2"):
         LinkSystem.rooted(apart, [0])
     with pytest.raises(ModelError, match="1 node"):
         LinkSystem.undirected(Topology.from_links("alone", 1, {}))

@@ -1,4 +1,4 @@
-"""The seed: what it proposes is valid, near the packing's cost, and refused in words elsewhere."""
+"""The seed's proposals are valid and near the packing's cost; refusals have a reason."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_limits_are_kept(library: SpecLibrary) -> None:
         assert all(s <= 5 and r <= 7 and c <= 6 for s, r, c in found)
 
 
-def test_nothing_proposed_is_dominated_by_what_came_before(library: SpecLibrary) -> None:
+def test_no_proposal_is_dominated_by_an_earlier_one(library: SpecLibrary) -> None:
     found = proposals(library.topology("hypercube(3)"), library.collective("broadcast"))
     for i, (steps, rounds, chunks) in enumerate(found):
         cost = Fraction(rounds, chunks)
@@ -107,7 +107,7 @@ def test_nothing_proposed_is_dominated_by_what_came_before(library: SpecLibrary)
 
 
 @pytest.mark.parametrize("asked", ["alltoall", "gather", "scatter", "reduce"])
-def test_other_collectives_are_refused_in_words(library: SpecLibrary, asked: str) -> None:
+def test_other_collectives_are_refused_with_a_reason(library: SpecLibrary, asked: str) -> None:
     topology, collective = library.topology("ring(4)"), library.collective(asked)
     answer = syncoll_treepacking.RECORD.fits(topology, collective)
     assert not answer.ok
@@ -120,7 +120,7 @@ def test_other_collectives_are_refused_in_words(library: SpecLibrary, asked: str
         )
 
 
-def test_networks_are_refused_in_words(library: SpecLibrary) -> None:
+def test_networks_are_refused_with_a_reason(library: SpecLibrary) -> None:
     one_way = Topology.from_links("one way", 3, {(0, 1): 1, (1, 2): 1, (2, 0): 1})
     fits = syncoll_treepacking.RECORD.fits
     refused = fits(one_way, library.collective("allreduce"))
