@@ -1,4 +1,4 @@
-"""Chakra execution traces: one file per rank, which ASTRA-sim plays as a custom collective.
+"""Chakra execution traces: one file per rank, for ASTRA-sim's custom collectives.
 
 The writer, `syncoll_chakra.writer`, has the part of Chakra's schema that it needs, and the checker,
 `syncoll_chakra.checker`, reads by a schema of its own.  Both make the protobuf library's classes of
@@ -12,7 +12,7 @@ from pathlib import Path
 from syncoll.plugins import MESSAGE_OPTIONS, ExporterRecord, installed_distribution
 
 _METADATA_STARTS = (b"\x0a", b"\x12")
-"""Of the first message: its version, or its attributes."""
+"""First bytes of the first message: its version, or its attributes."""
 
 
 def _recognises(path: Path, head: bytes) -> bool:

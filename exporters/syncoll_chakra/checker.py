@@ -2,10 +2,10 @@
 
 The schema is that of ``schema/protobuf/et_def.proto`` of mlcommons/chakra, independent of the
 writer's.  The protobuf library drops all but the last of a repeated field, and keeps fields of
-another type or of an unknown schema; a checker must see that.
+another type or of an unknown schema; the checker finds both.
 
-Traces of other tools do not state the contents of their messages.  Everything else of them is
-checked, and the facts say that the data were not followed.
+Traces of other tools do not state the contents of their messages.  The rest is checked, and the
+facts say that the data were not followed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from syncoll.errors import VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
 from syncoll.protobuf import Fields, message_classes
-from syncoll_messages import Expected, MessageNode, NodeKind, RankGraph, checked, require_told
+from syncoll_messages import Expected, MessageNode, NodeKind, RankGraph, checked, require_stated
 
 __all__ = [
     "Attributes",
@@ -95,8 +95,8 @@ def expected_of_traces(traces: Sequence[Trace]) -> Expected | None:
     if len(telling) < len(traces):
         silent = next(trace for trace in traces if trace not in telling)
         raise VerificationError(
-            f"{silent.where}: it does not say what its rank starts and ends with, and "
-            f"{telling[0].where} does"
+            f"{silent.where}: the chunks that its rank starts and ends with are missing; "
+            f"{telling[0].where} has them"
         )
     claims, starts, ends = set(), [], []
     for trace in traces:
@@ -105,9 +105,9 @@ def expected_of_traces(traces: Sequence[Trace]) -> Expected | None:
         name = metadata.typed("syncoll_collective", str, "text")
         claims.add((name, metadata.typed("syncoll_combining", bool, "boolean"), chunks))
         for name, value in (("syncoll_ranks", len(traces)), ("syncoll_rank", trace.rank)):
-            if (told := metadata.integer(name, low=0, high=1 << 31)) != value:
+            if (stated := metadata.integer(name, low=0, high=1 << 31)) != value:
                 raise VerificationError(
-                    f"{trace.where}: its metadata has {name} {told}; by the files it is {value}"
+                    f"{trace.where}: its metadata has {name} {stated}; the files have {value}"
                 )
         starts.append(frozenset(metadata.integers("syncoll_starts", below=chunks)))
         ends.append(frozenset(metadata.integers("syncoll_ends", below=chunks)))
@@ -117,7 +117,7 @@ def expected_of_traces(traces: Sequence[Trace]) -> Expected | None:
         )
     ((name, combining, chunks),) = claims
     expected = Expected(combining, chunks, tuple(starts), tuple(ends))
-    require_told(expected, name, traces[0].where)
+    require_stated(expected, name, traces[0].where)
     return expected
 
 
@@ -134,7 +134,7 @@ _MESSAGES: dict[str, Fields] = {
         "data_deps": (5, "uint64", True),
         "start_time_micros": (6, "uint64", False),
         "duration_micros": (7, "uint64", False),
-        "inputs": (8, "bytes", False),  # messages that nothing here asks for
+        "inputs": (8, "bytes", False),  # messages that are not read
         "outputs": (9, "bytes", False),
         "attr": (10, "Attribute", True),
     },
@@ -181,7 +181,7 @@ def read_message(name: str, content: bytes, where: str) -> Any:
         raise VerificationError(f"{where}: it is not a {name} of Chakra: {error}") from None
     if message.ByteSize() != len(content):
         raise VerificationError(
-            f"{where}: it has {len(content)} bytes, and what it says takes {message.ByteSize()}; "
+            f"{where}: it has {len(content)} bytes, but its fields take {message.ByteSize()}; "
             "expected each field once, as the protobuf library writes it"
         )
     for one in (message, *message.attr):

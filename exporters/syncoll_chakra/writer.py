@@ -142,7 +142,7 @@ def _trace(
     strict: bool,
 ) -> bytes:
     """One rank's file."""
-    # Newer versions of ASTRA-sim scale chunks to the simulated size, if P divides them.
+    # Newer versions of ASTRA-sim scale chunks to the simulated size if P divides them.
     collective = lowered.layout.collective
     scalable = collective.kind in _SYSTEM_KEYS and sizes.count % collective.num_nodes == 0
     parts = [delimited(_metadata(request, lowered.layout, rank))]

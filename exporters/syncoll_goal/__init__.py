@@ -1,4 +1,4 @@
-"""GOAL schedules: one text for all ranks, which LogGOPSim and htsim play.
+"""GOAL schedules: one text for all ranks, for LogGOPSim and htsim.
 
 The writer is in `syncoll_goal.writer`.  The checker, in `syncoll_goal.checker`, reads the text as
 ``txt2bin`` of LogGOPSim does, and shares no code with the writer.
@@ -13,8 +13,7 @@ OPTIONS = (
     Option(
         "reduction",
         0.0,
-        "GB/s at which a rank adds up, which is a calc of so many nanoseconds; 0 for no time at "
-        "all",
+        "GB/s at which a rank reduces, written as calc in nanoseconds; 0: reductions take no time",
         low=0.0,
         high=1e9,
     ),

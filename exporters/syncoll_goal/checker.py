@@ -5,8 +5,8 @@ operation and every dependency ends its line.  Labels are local to a rank, and s
 dependencies that name them.  The simulator matches messages by source and tag.  Comments that begin
 with ``//@`` state the purpose of a schedule, and the inputs of operations.
 
-Schedules of other tools do not state the contents of their messages.  Everything else of them is
-checked, and the facts say that the data were not followed.
+Schedules of other tools do not state the contents of their messages.  The rest is checked, and the
+facts say that the data were not followed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
-from syncoll_messages import Expected, MessageNode, NodeKind, RankGraph, checked, require_told
+from syncoll_messages import Expected, MessageNode, NodeKind, RankGraph, checked, require_stated
 
 __all__ = ["GoalChecker", "Notes", "read_schedule"]
 
@@ -39,8 +39,8 @@ class GoalChecker:
         graphs, notes = read_schedule(content, where)
         expected = notes.expected(len(graphs))
         if expected is not None:
-            require_told(expected, notes.collective, where)
-        # LogGOPSim makes sends of messages above a size that its user sets wait.
+            require_stated(expected, notes.collective, where)
+        # LogGOPSim uses rendezvous for messages above a size that its user sets.
         return checked("GOAL", graphs, expected, instance, rendezvous=True)
 
 
@@ -88,12 +88,12 @@ class Notes:
             )
         if rank is None or word not in ("starts", "ends", "reads"):
             raise VerificationError(
-                f"{place}: no note is expected here that begins with {word[:40]!r}; in the lines "
+                f"{place}: unexpected note {word[:40]!r}; in the lines "
                 "of a rank there are //@ starts, //@ ends and //@ reads"
             )
         if word == "reads":
             if self.reads is not None:
-                raise VerificationError(f"{place}: two notes say what one operation reads")
+                raise VerificationError(f"{place}: two notes //@ reads for one operation")
             self.reads = rest
             return
         table = self.starts if word == "starts" else self.ends
@@ -108,7 +108,7 @@ class Notes:
             first, last = (int(run[1]), int(run[2] or run[1])) if run else (0, -1)
             if not first <= last < self.chunks:
                 raise VerificationError(
-                    f"{place}: {part[:40]!r} is no chunk, nor a run of them; expected numbers "
+                    f"{place}: {part[:40]!r} is neither a chunk nor a range; expected numbers "
                     f"below {self.chunks}, or FIRST-LAST"
                 )
             if not found.isdisjoint(range(first, last + 1)):
@@ -187,7 +187,7 @@ def read_schedule(content: bytes, where: str) -> tuple[list[RankGraph], Notes]:
     """The ranks of a schedule in order, and the notes of its comments.
 
     Raises VerificationError naming the line if txt2bin could not read it, or LogGOPSim would play
-    something else; UncheckedError if it is chance which message a receive gets.
+    something else; UncheckedError if the message of a receive depends on timing.
     """
     try:
         text = content.decode("ascii")
@@ -220,7 +220,7 @@ class _Reader:
                     break
                 shown = text[at:].lstrip(" \t").partition("\n")[0][:60]
                 raise self.wrong(
-                    f"{shown!r} is nothing that txt2bin knows; expected num_ranks, rank, an "
+                    f"txt2bin does not know {shown!r}; expected num_ranks, rank, an "
                     "operation, a dependency or }"
                 )
             self.take(item)
@@ -273,7 +273,7 @@ class _Reader:
         if not self.num_ranks:
             raise self.wrong("a rank before num_ranks")
         if expected == self.num_ranks:
-            raise self.wrong(f"a rank too many; num_ranks is {self.num_ranks}")
+            raise self.wrong(f"more ranks than num_ranks = {self.num_ranks}")
         if self.number(item, "rank", _MOST_RANKS) != expected:
             raise self.wrong(f"it is rank {item['rank']}; expected rank {expected}, in order")
         self.inside = True
@@ -283,7 +283,7 @@ class _Reader:
         if not self.inside:
             raise self.wrong("} without a rank")
         if self.notes.reads is not None:
-            raise self.wrong("a note says what is read, and no operation follows")
+            raise self.wrong("a note //@ reads without an operation after it")
         nodes = {}
         for i, node in enumerate(self.nodes):
             waits = tuple(self.waits.get(i, ()))
@@ -324,13 +324,13 @@ class _Reader:
             if sends:
                 raise self.wrong("a send has a destination and a tag; -1 is for receives")
             raise UncheckedError(
-                f"{self.where}, line {self.line}: a receive takes a message of any source or tag, "
-                "so that it is chance which one it gets"
+                f"{self.where}, line {self.line}: the receive takes messages of any source or tag, "
+                "so its message depends on timing"
             )
         peer = self.number(item, "peer", self.num_ranks - 1)
         size = self.number(item, "size", _LARGEST["size"])
         if not size:
-            raise self.wrong("a message of 0 bytes; LogGOPSim takes one off and waits for ever")
+            raise self.wrong("a message of 0 bytes; LogGOPSim subtracts 1 and waits forever")
         return peer, self.number(item, "tag", _LARGEST["tag"]) if item["tag"] else 0, size
 
     def dependency(self, item: re.Match[str]) -> None:

@@ -1,11 +1,10 @@
 """Writes an algorithm as a GOAL schedule: sends and receives of one chunk each, and calculations.
 
 Receives wait for nothing; they are posted from the start.  With ``steps=strict`` the sends of a
-step also wait for a calculation of no time, which waits for all operations of the rank in earlier
-steps.
+step also wait for all operations of the rank in earlier steps, by a calculation of no time.
 
-Comments that begin with ``//@`` state the chunks that the ranks start and must end with, and the
-inputs of the next operation, so that a checker can follow the data.
+Comments that begin with ``//@`` are for checkers that follow the data.  They state the chunks that
+the ranks start and must end with, and the inputs of the next operation.
 """
 
 from __future__ import annotations
@@ -114,7 +113,7 @@ class _Writer:
             if self.strict and operation.action is Action.SEND and barrier:
                 lines.append(f"{label} requires {barrier}")
             pending.append(label)
-        return lines or ["calc 0"]  # a rank with nothing to do is there all the same
+        return lines or ["calc 0"]  # a rank without operations needs a line, too
 
     def operation(self, node: GraphNode, label: str, nics: Mapping[int, int]) -> list[str]:
         operation = node.operation
@@ -136,13 +135,13 @@ class _Writer:
         return lines
 
     def nics(self, rank: int, nodes: Sequence[GraphNode]) -> dict[int, int]:
-        """The network interface for each peer; empty if there is only one."""
+        """The network interface of each peer; empty if the rank has only one."""
         if not self.nic_by_peer:
             return {}
         peers = sorted({n.operation.peer for n in nodes if n.operation.peer is not None})
         if len(peers) > _MOST_NICS:
             raise ExportError(
                 f"rank {rank} exchanges messages with {len(peers)} ranks; GOAL has numbers for "
-                f"{_MOST_NICS} network interfaces, so that nics=one is all that it can express"
+                f"{_MOST_NICS} network interfaces: use nics=one"
             )
         return {peer: i for i, peer in enumerate(peers)}

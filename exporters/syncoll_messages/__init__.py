@@ -1,8 +1,8 @@
-"""Ranks that exchange messages: operations that wait for one another, played and followed.
+"""Ranks that exchange messages: their operations are played, and their data followed.
 
 Formats for simulators have no buffers: every rank has sends, receives and computations, each of
-which starts when its predecessors are done.  A checker reads a `RankGraph` for each rank and asks
-whether all of them end, and whether the data of the messages become the collective's result.
+which starts when its predecessors are done.  A checker reads a `RankGraph` for each rank, and
+checks that all ranks end and that the data of the messages become the collective's result.
 
 ::
 

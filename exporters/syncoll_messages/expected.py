@@ -1,4 +1,4 @@
-"""Expected: which chunks start and must end at which ranks, and whether played ranks do that."""
+"""The chunks that start and must end at each rank, and the check that played ranks achieve it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
     "expected_of_instance",
     "require_achieved",
     "require_same",
-    "require_told",
+    "require_stated",
 ]
 
 CUSTOM = "custom"
@@ -61,12 +61,11 @@ def expected_of_instance(instance: Instance) -> Expected:
     return Expected(instance.combining, instance.num_chunks, starts, ends)
 
 
-def require_told(expected: Expected, name: str, where: str) -> None:
-    """Raises VerificationError unless the collective has the name that files give it."""
+def require_stated(expected: Expected, name: str, where: str) -> None:
+    """Raises VerificationError unless the collective's name is the one in the files."""
     if name != expected.name():
         raise VerificationError(
-            f"{where}: it says that it is {name}, but by what starts and ends where it is "
-            f"{expected.name()}"
+            f"{where}: its name is {name}, but by the chunks of its ranks it is {expected.name()}"
         )
 
 
@@ -75,7 +74,7 @@ def require_same(
 ) -> None:
     """Raises VerificationError unless files are about an instance and use only its links.
 
-    It is an UncheckedError if they do not state their demands: `expected` is None.
+    Without stated demands, `expected` None, it raises UncheckedError.
     """
     topology = instance.topology
     if len(graphs) != topology.num_nodes:
@@ -84,8 +83,8 @@ def require_same(
         )
     if expected is None:
         raise UncheckedError(
-            f"{graphs[0].where}: it is not said what messages carry, so that nobody can tell "
-            f"whether they do {instance.collective}"
+            f"{graphs[0].where}: the contents of messages are not stated, so they cannot be "
+            f"compared with {instance.collective}"
         )
     if expected != expected_of_instance(instance):
         raise VerificationError(
@@ -110,8 +109,8 @@ def checked(
 ) -> CheckedExport:
     """Plays ranks, and follows their data if the files state their demands.
 
-    With `rendezvous` sends may wait for their receives; ranks that end with all of them waiting end
-    in any case.  Raises as `play`, `require_achieved` and `require_same`.
+    With `rendezvous` sends may wait for their receives; ranks that end if all sends wait end in any
+    case.  Raises as `play`, `require_achieved` and `require_same`.
     """
     if instance is not None:
         require_same(graphs, expected, instance)
@@ -124,7 +123,7 @@ def checked(
         if not rendezvous:
             raise
         played = play(graphs)
-        more = {"rendezvous": f"ends only where sends do not wait for their receives: {error}"}
+        more = {"rendezvous": f"ends only if sends do not wait for their receives: {error}"}
     if expected is not None:
         require_achieved(graphs, played, expected)
     nodes = [node for graph in graphs for node in graph.nodes.values()]
@@ -143,8 +142,7 @@ def checked(
         else sum(node.kind is NodeKind.COMPUTE for node in nodes),
         "data": "followed"
         if followed
-        else "not followed, as the files do not say what their messages carry; only that all of "
-        "them arrive",
+        else "not followed, as the files do not state the contents of messages; all of them arrive",
         **more,
     }
     return CheckedExport(
@@ -160,16 +158,16 @@ def checked(
 
 
 Content = tuple[int, int]
-"""A chunk, and as bits the ranks whose contributions were added up; 0 for plain data."""
+"""A chunk, and a bit mask of the ranks whose contributions are reduced; 0 for plain data."""
 
 
 def require_achieved(graphs: Sequence[RankGraph], played: Played, expected: Expected) -> None:
-    """Raises VerificationError unless the ranks bring about the result, whatever the durations.
+    """Raises VerificationError unless the ranks produce the result for any durations.
 
-    The result of a node is a chunk with the set of ranks whose contributions are in it.  A send and
-    a computation state what they read; a receive gets what the message's sender read.
+    The result of a node is a chunk with the set of ranks whose contributions are in it.  Sends and
+    computations state their inputs; the result of a receive is the content of its message.
     """
-    _require_told_apart(graphs, played)
+    _require_ordered(graphs, played)
     contents: dict[Place, Content | None] = {}
     sizes: dict[int, int] = {}
     for place in played.order:
@@ -177,21 +175,21 @@ def require_achieved(graphs: Sequence[RankGraph], played: Played, expected: Expe
         node = graph.nodes[number]
         if node.kind is NodeKind.RECEIVE:
             if node.reads or node.inputs:
-                raise graph.wrong(number, "a receive reads nothing, and this one says it does")
+                raise graph.wrong(number, "it states inputs, but a receive reads nothing")
             contents[place] = contents[played.senders[place]]
             continue
         content = contents[place] = _read(graph, number, expected, contents)
         if node.kind is NodeKind.SEND:
             if content is None or len(node.reads) + len(node.inputs) != 1:
-                raise graph.wrong(number, "a send reads one thing; expected one")
+                raise graph.wrong(number, "a send must read exactly one input")
             if (size := sizes.setdefault(content[0], node.size)) != node.size:
                 differ = f"{node.size} bytes here, and {size} elsewhere"
                 raise graph.wrong(number, f"chunk {content[0]} has {differ}")
     _require_ends(graphs, expected, contents)
 
 
-def _require_told_apart(graphs: Sequence[RankGraph], played: Played) -> None:
-    """Messages alike in everything are sent, and received, one after the other."""
+def _require_ordered(graphs: Sequence[RankGraph], played: Played) -> None:
+    """Raises VerificationError unless equal messages are sent and received one after the other."""
     for places in played.together.values():
         for group in places:
             for (rank, earlier), (_, later) in pairwise(group):
@@ -199,7 +197,7 @@ def _require_told_apart(graphs: Sequence[RankGraph], played: Played) -> None:
                     raise graphs[rank].wrong(
                         later,
                         f"it has the same ranks, tag and size as node {earlier} and does not wait "
-                        "for it, so that it is chance which message goes where",
+                        "for it, so the receiver of each message depends on timing",
                     )
 
 
@@ -211,14 +209,14 @@ def _read(
     parts: list[Content] = []
     for other in node.reads:
         if other not in node.data_waits and not waits_for(graph, number, other):
-            raise graph.wrong(number, f"it reads what node {other} makes without waiting for it")
+            raise graph.wrong(number, f"it reads the result of node {other} without waiting for it")
         part = contents[rank, other]
         if part is None or graph.nodes[other].kind is NodeKind.SEND:
-            raise graph.wrong(number, f"it reads what node {other} makes, which makes nothing")
+            raise graph.wrong(number, f"it reads the result of node {other}, which has none")
         parts.append(part)
     for chunk in node.inputs:
         if chunk not in expected.starts[rank]:
-            own = f"chunk {chunk} of its own data, with which it does not start"
+            own = f"chunk {chunk} of its own data, but the rank does not start with it"
             raise graph.wrong(number, f"it reads {own}")
         parts.append((chunk, 1 << rank if expected.combining else 0))
     if not parts:
@@ -226,7 +224,7 @@ def _read(
     total, mask = parts[0]
     for chunk, more in parts[1:]:
         if not expected.combining:
-            raise graph.wrong(number, "it puts data together, and the collective only moves them")
+            raise graph.wrong(number, "it reduces data, but the collective only moves them")
         if chunk != total:
             raise graph.wrong(number, f"it adds chunk {chunk} to chunk {total}")
         if mask & more:
@@ -260,8 +258,8 @@ def _require_ends(
             most = found[rank].get(chunk, own or 0)
             if expected.combining:
                 raise VerificationError(
-                    f"{graph.where}: rank {rank} never gets the whole result of chunk {chunk}: of "
-                    f"what it makes, the most complete lacks the contribution of "
+                    f"{graph.where}: rank {rank} never gets the whole result of chunk {chunk}: its "
+                    f"most complete partial sum lacks the contribution of "
                     f"{rank_names(wanted & ~most)}"
                 )
             raise VerificationError(f"{graph.where}: rank {rank} never gets chunk {chunk}")

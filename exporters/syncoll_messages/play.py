@@ -1,9 +1,10 @@
 """Plays all ranks together, as a simulator does, but without time.
 
-A node starts when all its predecessors are done, or have started, as it asks.  A send puts its
-message under way and is done, or, by rendezvous, is done when its message is received; a receive is
-done when a message of the same source, destination, tag and size is there, in the order of sending;
-a computation is done when it has started.  Nothing can be overtaken, so if one order ends all do.
+A node starts when all its predecessors are done, or have started, as it asks.  A send starts its
+message and is done, or, by rendezvous, is done when its message is received.  A receive is done
+when a message of the same source, destination, tag and size has arrived, in the order of sending.
+A computation is done when it has started.  No node can disable another, so if one order ends all
+do.
 
 Simulators leave with exit status 0 when ranks hang; here it is an error, with the reason.
 """
@@ -36,12 +37,12 @@ class MessageNode:
         number: by which other nodes of the rank name it.
         name: for people; may be empty.
         waits: the nodes that must be done before it starts.
-        data_waits: the nodes among them that are sure to be done before it reads data.
-        peer: the other rank of a send or receive; else -1.
-        tag: of a message; else -1.
-        size: of a message, in bytes; else 0.
-        reads: nodes whose results it reads, if the file says so.
-        inputs: chunks of the rank's own data that it reads, if the file says so.
+        data_waits: the nodes among them that are done in any case before it reads data.
+        peer: the other rank of a send or receive; otherwise -1.
+        tag: of a message; otherwise -1.
+        size: of a message, in bytes; otherwise 0.
+        reads: nodes whose results it reads, if stated in the file.
+        inputs: chunks of the rank's own data that it reads, if stated in the file.
         starts_after: the nodes that must have started before it starts.
     """
 
@@ -67,7 +68,7 @@ class RankGraph:
     nodes: dict[int, MessageNode]
 
     def place(self, number: int) -> str:
-        """A node in words."""
+        """The place of a node, for messages."""
         node = self.nodes[number]
         label = f" ({node.name})" if node.name else ""
         return f"{self.where}: rank {self.rank}, node {number}{label}"
@@ -86,7 +87,7 @@ Key = tuple[int, int, int, int]
 
 @dataclass
 class Played:
-    """Nodes, each after its predecessors; senders of receives; and like messages in their order."""
+    """Nodes, each after its predecessors; senders of receives; equal messages in their order."""
 
     order: list[Place] = field(default_factory=list)
     senders: dict[Place, Place] = field(default_factory=dict)
@@ -103,7 +104,7 @@ def play(graphs: Sequence[RankGraph], *, rendezvous: bool = False) -> Played:
 
 
 def waits_for(graph: RankGraph, later: int, earlier: int) -> bool:
-    """Whether a node starts only when another of its rank is done, by data dependencies alone."""
+    """Whether data dependencies make a node wait until another node of its rank is done."""
     seen, front = {later}, [later]
     while front:
         for other in graph.nodes[front.pop()].data_waits:
@@ -158,7 +159,7 @@ class _Run:
         for key, waiting in self.under_way.items():
             if waiting:
                 raise VerificationError(
-                    f"{self.words(waiting[0])}: nobody receives its message; "
+                    f"{self.words(waiting[0])}: its message is never received; "
                     f"{self.near(key, NodeKind.RECEIVE)}"
                 )
         return self.played
@@ -206,7 +207,7 @@ class _Run:
                 self.ready.append(place)
 
     def complain(self) -> None:
-        """Raises the reason why some nodes were never done."""
+        """Raises an error with the reason why some nodes are never done."""
         coming: dict[Key, list[Place]] = defaultdict(list)
         stuck = [place for place in self.missing if place not in self.done]
         for place in stuck:
@@ -226,12 +227,12 @@ class _Run:
                     late = self.receiver(place)
                     if late is None:
                         raise VerificationError(
-                            f"{self.words(place)}: nobody receives its message; "
+                            f"{self.words(place)}: its message is never received; "
                             f"{self.near(key, NodeKind.RECEIVE)}"
                         )
                 elif not coming[key]:
                     raise VerificationError(
-                        f"{self.words(place)}: no message comes for it, so that rank {place[0]} "
+                        f"{self.words(place)}: no message arrives for it, so rank {place[0]} "
                         f"never ends; {self.near(key, NodeKind.SEND)}"
                     )
                 else:
@@ -250,7 +251,7 @@ class _Run:
         return None
 
     def circle(self, blockers: dict[Place, Place], start: Place) -> str:
-        """Nodes that wait for each other, in words."""
+        """Describes nodes that wait for each other."""
         seen: dict[Place, int] = {}
         path: list[Place] = []
         while start not in seen:
@@ -262,7 +263,7 @@ class _Run:
         return " waits for ".join([*shown, "the first"])
 
     def near(self, key: Key, kind: NodeKind) -> str:
-        """The messages that there are instead of the other end of a message."""
+        """Describes similar messages if the other end of a message is missing."""
         source, destination, tag, size = key
         rank, other = (source, destination) if kind is NodeKind.SEND else (destination, source)
         what = "sends" if kind is NodeKind.SEND else "receives"

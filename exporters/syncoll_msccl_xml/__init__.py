@@ -19,7 +19,7 @@ OPTIONS = (
     Option(
         "dialect",
         "msccl",
-        "who reads the file: microsoft/msccl, msccl-executor-nccl or RCCL",
+        "runtime of the file: microsoft/msccl, msccl-executor-nccl or RCCL",
         choices=DIALECTS,
         flag=True,
     ),
@@ -27,7 +27,7 @@ OPTIONS = (
     Option(
         "instances",
         1,
-        "into how many parts each chunk is split, each on channels of its own",
+        "parts of each chunk, each on channels of its own",
         low=1,
         high=128,
         flag=True,
@@ -36,21 +36,21 @@ OPTIONS = (
     Option(
         "group",
         -1,
-        "of a collective within groups of nodes the group, by its number from 0, for whose own "
-        "communicator the file is; -1 for none",
+        "for a collective within groups of nodes: number of the group, from 0, whose communicator "
+        "uses the file; -1 for none",
         low=-1,
         writing=True,
     ),
     Option(
         "ends",
         "same",
-        "what the two ends of a message say of it: the same, as msccl-tools and verifiers have it; "
-        "or own, what each uses itself, which lets more steps be fused",
+        "slots stated at both ends of a message: same, as msccl-tools and verifiers expect; own, "
+        "only the slots that an end uses, which fuses more steps",
         choices=("same", "own"),
     ),
 )
 
-# A comment cannot contain its own end: with `.*?` in its place, many comments would take for ever.
+# A comment cannot contain its own end: with `.*?` instead, many comments would take forever.
 _START = re.compile(
     rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*>\s*)?(<!--((?!-->).)*-->\s*)*<algo[\s>/]", re.DOTALL
 )
@@ -62,7 +62,7 @@ RECORD = ExporterRecord(
     load="syncoll_msccl_xml.writer:MscclXmlExporter",
     load_checker="syncoll_msccl_xml.checker:MscclXmlChecker",
     options=OPTIONS,
-    # Also with a first line that the runtimes refuse, so that the checker can say so.
+    # Accepts first lines that the runtimes refuse, so that the checker can report them.
     recognises=lambda _path, head: _START.match(head) is not None,
 )
 RECORDS = (RECORD,)

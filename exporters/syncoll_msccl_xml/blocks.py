@@ -1,8 +1,7 @@
 """Thread blocks: their instructions in order, and their dependencies.
 
-A block waits for steps of other blocks of its rank, one dependency a step, so all but the last
-stand on ``nop`` steps before.  A block does not wait again for a step that it waited for, or that
-lies before one.
+A block waits for steps of other blocks of its rank, one dependency a step, so all but the last are
+on ``nop`` steps before it.  A block does not wait again for a step that its earlier waits imply.
 
 If a send ends without a barrier, its flag rises while it still reads.  A write to its source then
 waits for the next step of the block.  A block without such a step gets a copy to unused scratch.
@@ -23,7 +22,7 @@ __all__ = ["BlockStep", "ThreadBlock", "blocks_of"]
 
 @dataclass
 class BlockStep:
-    """A step, a nop without an instruction; what it waits for; whether any waits for it."""
+    """A step (without an instruction a nop), its dependency, and whether others wait for it."""
 
     instruction: XmlInstruction | None
     waits: tuple[ThreadBlock, int] | None
@@ -32,7 +31,7 @@ class BlockStep:
 
 @dataclass(eq=False)
 class ThreadBlock:
-    """A thread block with its connections of one channel; `spare` is for copies as barriers."""
+    """A thread block and its connections of one channel; `spare` is scratch for barrier copies."""
 
     incoming: Connection | None
     outgoing: Connection | None
@@ -41,7 +40,7 @@ class ThreadBlock:
 
     @property
     def awaited(self) -> bool:
-        """Whether anything waits for one of its steps."""
+        """Whether another block waits for one of its steps."""
         return any(step.flagged for step in self.steps)
 
 
@@ -59,7 +58,7 @@ def blocks_of(
     """The blocks of a rank, and the number of slots of scratch that they use.
 
     Args:
-        waits: for each instruction the ones that must be done before.
+        waits: for each instruction its predecessors.
         order: the indices of all, in the order of execution.
         pairs: incoming connections that share a block with an outgoing one.
         most_steps: of a block that only works on its own rank's memory.
@@ -113,7 +112,7 @@ def blocks_of(
         needed = [
             (other, place) if sent(other, place) is None else closing(other, place)
             for other, place in latest.items()
-            # Nothing else that is waited for comes after it.
+            # No other awaited step comes after it.
             if not any(
                 known[one].get(other, -1) >= place for one in latest.items() if one[0] is not other
             )

@@ -1,8 +1,8 @@
 """The checker of MSCCL XML: reads a file as each runtime would, and executes it.
 
 A file does not name its runtime.  If the options do not either (no ``dialect``, or ``any``), it is
-read as each of them, and is right if one of them runs it; the answer names the ones that do, and
-the errors of the others.
+read as each runtime, and is right if one of them runs it; the answer names these runtimes, and the
+errors of the others.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class MscclXmlChecker:
             return found
         if options.get("ends") == "same":
             raise first
-        told = "messages told differently at their ends"
+        told = "messages stated differently at their ends"
         return replace(found, facts={**found.facts, told: f"{differing} ({first})"})
 
 
@@ -117,13 +117,13 @@ class _Check:
             placements = [True] * bool(algorithm.inplace) + [False] * bool(algorithm.outofplace)
         if True in placements and spec is not None and spec.collective in _NEVER_IN_PLACE:
             raise VerificationError(
-                f"line {algorithm.line}: {algorithm.coll} in place is nothing that all ranks would "
-                "choose alike: only the root has both buffers"
+                f"line {algorithm.line}: {algorithm.coll} in place is not chosen alike by all "
+                "ranks: only the root has both buffers"
             )
         if self.instance is not None and spec is None:
             raise UncheckedError(
-                f"line {algorithm.line}: coll {algorithm.coll} does not say which chunk lies "
-                f"where, so it cannot be compared with {self.instance.collective}"
+                f"line {algorithm.line}: coll {algorithm.coll} does not define the places of "
+                f"chunks, so it cannot be compared with {self.instance.collective}"
             )
         pieces = _chunks_per_message(algorithm, dialect)
         for in_place in placements:
@@ -171,7 +171,7 @@ class _Check:
         steps = (s for gpu in self.algorithm.gpus for block in gpu.blocks for s in block.steps)
         chunks = sum(step.cnt for step in steps)
         if chunks > _MOST_INSTRUCTIONS:
-            raise UncheckedError(f"its steps move {chunks} chunks, too many to follow them all")
+            raise UncheckedError(f"its steps move {chunks} chunks, too many to follow")
         program, *where = threads_of(self.algorithm, spec, in_place, open_sends=open_sends)
         return execute(program, spec, where[0], where[1], pieces)
 
@@ -207,19 +207,19 @@ def _facts(
         "chunks per message": pieces,
     }
     if found is None:
-        facts["result"] = f"not checked: {algorithm.coll} does not say what it should be"
+        facts["result"] = f"not checked: {algorithm.coll} does not define a result"
     elif found.root is not None:
         facts["root"] = found.root
     return facts
 
 
 def disagreements(algorithm: XmlAlgorithm) -> tuple[int, VerificationError | None]:
-    """The number of messages whose ends differ, and the first of them in words.
+    """The number of messages whose ends differ, and an error about the first of them.
 
     No runtime compares the source and the destination that the two ends of a message state; each
     rank reads its own part of a file, and of that only the slots that a step uses.  But msccl-tools
-    writes the same on both ends, and other verifiers refuse a file in which they differ, or in
-    which an ``rcs``, which stores a chunk and sends it on from there, has a source that is not its
+    writes the same on both ends, and other verifiers refuse a file in which they differ.  They also
+    refuse an ``rcs``, which stores a chunk and sends it on from there, if its source is not its
     destination.
 
     All messages of the file are received in the order of their sends.
@@ -237,8 +237,8 @@ def disagreements(algorithm: XmlAlgorithm) -> tuple[int, VerificationError | Non
                     receives[block.recv, gpu.id, block.chan].append((here, step))
                 if step.type == "rcs" and _pair(step)[:2] != _pair(step)[2:] and first is None:
                     first = VerificationError(
-                        f"{here}: it sends on what it stores in {step.dstbuf}[{step.dstoff}], and "
-                        f"says that it comes from {step.srcbuf}[{step.srcoff}]"
+                        f"{here}: it sends the chunk stored in {step.dstbuf}[{step.dstoff}], "
+                        f"but states {step.srcbuf}[{step.srcoff}] as its source"
                     )
     number = int(first is not None)
     for connection, sent in sends.items():

@@ -1,13 +1,13 @@
-"""Connections: the channel of every message, those that share a thread block, and an order.
+"""Connections: channels of messages, connections that share a thread block, and an order.
 
 A connection is (source, destination, channel), and belongs to one thread block at each end.  If it
 had more messages than a block may have steps, chunks are spread over several channels; a chunk
-keeps its channel all the way, so that blocks can pass it on.
+keeps its channel on its whole path, so that blocks can pass it on.
 
-Connections hold few messages and hand them over in the order of their sends.  The schedule is
-played step by step under that rule; the resulting order of all instructions of all ranks becomes
-the order of every thread block, so that for any timing, no ring of blocks waits for one another:
-all dependencies come earlier in one common order.
+Connections hold few messages and deliver them in the order of their sends.  The schedule is played
+step by step under that rule; the resulting order of all instructions of all ranks becomes the order
+of every thread block.  So for any timing no ring of blocks waits for one another: all dependencies
+come earlier in one common order.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Connection = tuple[int, int, int]
 def channels_of(
     messages: Sequence[Message], num_nodes: int, spread: int, most_per_channel: int
 ) -> list[int]:
-    """The channel of every message; those of a link are spread over `spread` channels.
+    """The channel of every message; a link's messages are spread over `spread` channels.
 
     At most `most_per_channel` connections of a rank may send, or receive, on one channel.
     """
@@ -59,8 +59,8 @@ def pairs_of(
 ) -> dict[Connection, Connection]:
     """The incoming connections of a rank that share a block with an outgoing one.
 
-    A pair gains the messages that could be passed on as they come; those of `ends` may share a
-    block without any gain, in as many pairs as possible.
+    A pair gains the messages that could be passed on as they arrive.  Pairs of `ends` may share a
+    block without a gain, as many as possible.
     """
     graph: nx.Graph[tuple[str, Connection]] = nx.Graph()
     sharing = False
@@ -87,7 +87,7 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True)
 class Order:
-    """The executable instructions in order, and the rest without a message or room for one."""
+    """The executable instructions in order, and the rest, which lack a message or space for one."""
 
     places: tuple[Place, ...]
     blocked: tuple[Place, ...]

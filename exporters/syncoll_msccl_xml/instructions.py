@@ -1,38 +1,36 @@
 """From operations to instructions: the steps of a thread block.
 
-An instruction may receive, reduce, store and send at once.  There are two kinds of fusion, if the
-order of a rank's list stays right:
+An instruction may receive, reduce, store and send at once.  There are two kinds of fusion, as far
+as the order of a rank's list allows:
 
-* A received chunk that only a reduction in the same step reads is reduced as it comes (``rrc``),
+* A received chunk that only a reduction in the same step reads is reduced as it arrives (``rrc``),
   without a slot of its own.
-* A chunk that is received in one step and sent on in the next, over the connection that the block
-  also serves, goes on as it comes (``rcs``, ``rrcs``), and is not even stored if nothing else reads
-  it (``rrs``).
+* A chunk that is received in one step and sent on in the next is sent as it arrives (``rcs``,
+  ``rrcs``), if the block serves both connections.  It is not stored if only the send reads it
+  (``rrs``).
 
 Both ends of a message should state the same source and destination.  The runtimes read only the
-ones that they use: of ``s`` the source, of ``r`` the destination, of ``rrs`` the slot that it adds.
-The others are for people, and for programs that compare the ends of every message: msccl-tools
-writes the sender's source and the receiver's destination on both, and a public verifier
-(*MSCCL-XML-Verifier* of dromniscience) refuses a file in which they differ, or in which an ``rcs``
-has two.
+slots that they use: of ``s`` the source, of ``r`` the destination, of ``rrs`` the slot it adds.
+The others are for people, and for programs that compare the ends of every message.  msccl-tools
+writes the sender's source and the receiver's destination on both.  A public verifier
+(*MSCCL-XML-Verifier* of dromniscience) refuses a file in which they differ, or an ``rcs`` with two
+slots.
 
-A step that receives and sends has one pair for both of its messages.  So all messages of a *chain*,
-from an ``s`` over such steps to the step that keeps the chunk, have one source and one destination,
-and every slot that a step of the chain uses must be one of these two:
+A step that receives and sends has one pair for both of its messages.  A *chain* leads from an ``s``
+over such steps to the step that keeps the chunk.  All its messages have one source and one
+destination, and every slot that a step of the chain uses must be one of these two:
 
-======== ============================== ==============================
-step     its source is                  its destination is
-======== ============================== ==============================
-``s``    what it reads                  free
-``r``    free                           where it stores
-``rcs``  where it stores                where it stores
-``rrc``  what it adds                   where it stores
-``rrs``  what it adds                   free
-``rrcs`` what it adds                   where it stores
-======== ============================== ==============================
+| step     | source             | destination        |
+|----------|--------------------|--------------------|
+| ``s``    | the slot it reads  | free               |
+| ``r``    | free               | the slot it writes |
+| ``rcs``  | the slot it writes | the slot it writes |
+| ``rrc``  | the slot it adds   | the slot it writes |
+| ``rrs``  | the slot it adds   | free               |
+| ``rrcs`` | the slot it adds   | the slot it writes |
 
-If they do not fit, a step is not fused: a chunk is stored before it is sent on, or received before
-it is added.  Scratch of two ranks is never taken for the same slot.
+If slots do not fit, a step is not fused: a chunk is stored before it is sent on, or received before
+it is added.  Scratch slots of two ranks are always different.
 """
 
 from __future__ import annotations
@@ -83,9 +81,9 @@ class Op(StrEnum):
 
 @dataclass(frozen=True)
 class XmlInstruction:
-    """A step without its thread block: what it sends, copies or reduces, and where it writes.
+    """A step without its thread block: the slots it sends, copies, reduces and writes.
 
-    The source is None for r and rcs, the target for s and rrs; ``re`` reads its target too.
+    r and rcs have no source (None), s and rrs no target; ``re`` reads its target too.
     """
 
     op: Op
@@ -107,7 +105,7 @@ class XmlInstruction:
 def instructions_of(
     operations: Sequence[Operation], *, fuse: bool, apart: Collection[int] = ()
 ) -> list[XmlInstruction]:
-    """The instructions of a rank; with `fuse`, messages but `apart` are reduced as they come."""
+    """The instructions of a rank; with `fuse`, messages except `apart` are reduced on arrival."""
     absorbed = {
         receive: reduce
         for reduce, receive in (_reductions(operations) if fuse else {}).items()
@@ -144,7 +142,7 @@ def instructions_of(
 
 
 def _reductions(operations: Sequence[Operation]) -> dict[int, int]:
-    """For each reduction that can be done as something is received, that receive."""
+    """For each reduction that can be fused with a receive, this receive."""
     writers = [
         [d.operation for d in operation.dependencies if d.hazard is Hazard.READ_AFTER_WRITE]
         for operation in operations
@@ -227,7 +225,7 @@ def waits(instructions: Sequence[XmlInstruction]) -> list[tuple[int, ...]]:
 
 
 def compact(instructions: Sequence[XmlInstruction]) -> tuple[list[XmlInstruction], int]:
-    """The same with scratch numbered without gaps, and the number of its slots."""
+    """Renumbers scratch without gaps; returns the number of its slots, too."""
     number: dict[Slot, Slot] = {}
 
     def renamed(slot: Slot | None) -> Slot | None:
@@ -242,12 +240,12 @@ def compact(instructions: Sequence[XmlInstruction]) -> tuple[list[XmlInstruction
 
 
 _Name = Slot | tuple[int, Slot]
-"""A slot as it is called in the file; of scratch with its rank, as it is numbered later."""
+"""A slot by its name in the file; scratch, which is renumbered later, with its rank."""
 
 
 @dataclass
 class Apart:
-    """Messages at whose receiver steps are not fused: stored first, or unlike the ends' slots."""
+    """Messages whose receivers are not fused: stored first, or with different slots at the ends."""
 
     stored: set[int] = field(default_factory=set)
     added: set[int] = field(default_factory=set)
@@ -269,7 +267,7 @@ def alike(one: Message, other: Message, source: Slot) -> bool:
 
 
 def apart_of(ranks: Sequence[Sequence[XmlInstruction]]) -> Apart:
-    """The first step of each chain whose ends differ; without it another one may not fit."""
+    """The first step of each chain whose ends differ; further ones may depend on it."""
     result = Apart()
     for chain in _chains(ranks):
         source, target = _used(*chain[0])
@@ -304,10 +302,10 @@ def stated_of(ranks: Sequence[Sequence[XmlInstruction]], messages: int) -> list[
 
 
 def copied(lowered: LoweredAlgorithm) -> dict[int, Slot]:
-    """Messages whose sender could read its own copy of a chunk in place of its input, by slot.
+    """Messages whose sender could read its own copy of a chunk instead of its input, by slot.
 
-    An input goes on from rank to rank by ``rcs`` only if all store it in one slot, the sender too;
-    out of place it has a copy there anyway.
+    A chain of ``rcs`` needs one slot at all ranks, the sender included; out of place the sender has
+    a copy there anyway.
     """
     result: dict[int, Slot] = {}
     for rank in lowered.ranks:

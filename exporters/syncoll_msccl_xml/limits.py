@@ -1,7 +1,7 @@
 """The runtimes that load MSCCL XML, and their limits.
 
-Facts alone, taken from the runtimes' own sources (``MSCCL_MAX_NUM_STEPS`` and its siblings): the
-writer and the checker share no code, and both look them up here.
+Data only, from the runtimes' sources (``MSCCL_MAX_NUM_STEPS`` and the like), for the writer and the
+checker, which share no code.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ __all__ = [
 ]
 
 MOST_NODES = 4095
-"""Elements that a rank keeps of a file: algo, all gpus, its own thread blocks and steps."""
+"""Most elements of a file that a rank keeps: algo, all gpus, its own thread blocks and steps."""
 
 MOST_PER_CHANNEL = 32
-"""Thread blocks of a rank that send, and that receive, on one channel."""
+"""Most thread blocks of a rank that send, and that receive, on one channel."""
 
 LAST_OFFSET = (1 << 15) - 1
-"""Offsets are 16 bits with a sign."""
+"""The largest offset of 16 signed bits."""
 
 LAST_AWAITED = 127
-"""The block that a step waits for is 8 bits with a sign."""
+"""The largest number of an awaited block, 8 signed bits."""
 
 LONGEST_NAME = 63
 TAKEN_NAME = "2D"
-"""microsoft/msccl runs an alltoall of this name with code of its own, whatever the file says."""
+"""microsoft/msccl runs an alltoall of this name with its own code instead of the file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,24 +42,24 @@ class Runtime:
     """One runtime.
 
     Args:
-        collectives: the names that it reads in a file, with the usual ones.
-        uncalled: names for which no call ever looks for a file.
-        not_in_place: names that it refuses in place.
+        collectives: names of collectives in files, with the usual names.
+        uncalled: collectives for which no call chooses a file.
+        not_in_place: collectives that it refuses in place.
         fuses: whether it runs operations that receive and send, or receive and reduce, at once.
-        open_sends: the protocols under which a send (``s``) ends without a barrier, so that its
-            flag rises while some threads still read; the next step of its thread block comes behind
-            a barrier or ends with one.
+        open_sends: the protocols with which a send (``s``) ends without a barrier, so that its flag
+            rises while some threads still read; the next step of its thread block comes after a
+            barrier or ends with one.
         most_steps: of one thread block.
         most_blocks: thread blocks of one rank.
         most_channels: of a communicator.
-        most_bytes: the ``maxBytes`` that stands for no limit.
+        most_bytes: the ``maxBytes`` that means no limit.
         exclusive_end: whether the size range ends before its ``maxBytes``; 0 then means never, not
             always.
         needs: the required attributes of algo besides the common ones.
         names_checked: whether it keeps the name, and knows the name 2D.
         sizes_checked: whether i_chunks and o_chunks must be 0 or equal the collective's.
         message_bytes: the size of one message, by protocol, with the default buffers.
-        short_messages: the collectives with a quarter of that under Simple.
+        short_messages: the collectives with a quarter of that size with Simple.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Runtime:
     short_messages: tuple[str, ...] = ("broadcast", "reduce")
 
     def spelled(self, collective: str) -> str | None:
-        """Its name of a collective in files; None if it runs none from them."""
+        """Its name of a collective in files; None if it does not run it from a file."""
         called = {name: word for word, name in self.collectives.items()}
         word = called.get(collective)
         return None if word in self.uncalled else word
@@ -99,7 +99,7 @@ _NEWER = _COMMON | {
     name: name for name in ("reducescatter", "gather", "scatter", "send", "recv", "alltoallv")
 }
 _NCCL = {"Simple": 2 << 20, "LL": 32 << 10, "LL128": 576_000}
-"""Half of a buffer of 4 MiB; a step of 64 KiB, half of it flags; a step of 600 KiB, 1/16 flags."""
+"""Half a buffer of 4 MiB; a step of 64 KiB, half of it flags; a step of 600 KiB, 1/16 flags."""
 
 RUNTIMES = {
     one.name: one
@@ -143,7 +143,7 @@ RUNTIMES = {
             most_blocks=64,
             most_channels=128,
             most_bytes=1 << 40,
-            # As above, for at most 256 threads in place of 512 and 640.
+            # As above, for at most 256 threads instead of 512 and 640.
             message_bytes={"Simple": 2 << 20, "LL": 16 << 10, "LL128": 230_400},
         ),
     )

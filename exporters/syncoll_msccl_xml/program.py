@@ -1,9 +1,9 @@
 """The program of an algorithm for a runtime: thread blocks for every rank, within all limits.
 
-Plans are tried from the most to the least fused.  The last one fuses nothing and never overwrites a
-slot that is still sent in the same step; for it there is always an order without a ring of waiting,
-since every dependency then lies in earlier steps or in messages further ahead in a queue.  The
-messages of a link are spread over more channels until no block has too many steps.
+Plans are tried from the most to the least fused.  The last plan fuses nothing and never overwrites
+a slot that is still sent in the same step.  It always has an order without cyclic waiting, since
+every dependency is in earlier steps or in messages further ahead in a queue.  The messages of a
+link are spread over more channels until no block has too many steps.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ __all__ = ["XmlProgram", "program_of"]
 class XmlProgram:
     """A program for the writer.
 
-    Messages state the same source and destination at both ends, or each end its own; `apart` is the
-    number of messages that are not fused at their receiver because of that.
+    Both ends of a message state the same source and destination, or each end its own; `apart` is
+    the number of messages that are therefore not fused at their receiver.
     """
 
     lowered: LoweredAlgorithm
@@ -60,8 +60,8 @@ class _Plan:
     Args:
         reduce: receives with their reductions.
         forward: receives with the sends that pass on their chunks.
-        strict: whether slots are not received into in the step in which they are read.
-        share: whether one block receives and sends wherever it can, so that there are fewer.
+        strict: whether no slot is received into in the step in which it is read.
+        share: whether blocks receive and send if possible, for fewer blocks.
         agree: whether both ends of a message must be able to state the same slots.
     """
 
@@ -76,7 +76,7 @@ _FUSING = (_Plan(True, True, False), _Plan(True, False, False))
 _PLAIN = (_Plan(False, False, False), _Plan(False, False, True))
 
 _MOST_UNFUSED = 30
-"""How often a plan is tried again without the fusions that blocked it."""
+"""Most retries of a plan without the fusions that blocked it."""
 
 
 def program_of(
@@ -89,7 +89,7 @@ def program_of(
     open_sends = proto in runtime.open_sends
     plans = [*(_FUSING if runtime.fuses else ()), *_PLAIN]
     shared = [replace(plan, share=True) for plan in plans]
-    # A block that receives after it sends needs nothing else to know that it has sent.
+    # A receive after a send in the same block ends the send without further means.
     plans = [*shared, *plans] if open_sends else [*plans, *shared]
     plans = [replace(plan, agree=same_ends) for plan in plans]
     lowered = {strict: lower(request, zero_copy=strict) for strict in (False, True)}
@@ -109,7 +109,7 @@ def program_of(
 def _fitted(
     lowered: LoweredAlgorithm, plan: _Plan, runtime: Runtime, instances: int, open_sends: bool
 ) -> XmlProgram | None:
-    """The program of a plan over as few channels as keep the limits; None if it could block."""
+    """The program of a plan over as few channels as the limits allow; None if it could block."""
     spread = 1
     while True:
         program = _assemble(lowered, plan, runtime, spread, open_sends)
@@ -125,12 +125,12 @@ def _fitted(
                 f"algorithm needs {longest} in one, even over {spread} channels; take one with "
                 "fewer chunks"
             )
-        # Messages that a block cannot hold need another channel; less is never enough.
+        # Estimates the channels from the excess of steps.
         spread = min(runtime.most_channels, max(spread + 1, spread * longest // runtime.most_steps))
 
 
 def _require_blocks(program: XmlProgram, runtime: Runtime, instances: int, spread: int) -> None:
-    """Passes a program whose channels and thread blocks are not too many."""
+    """Raises ExportError if a program has too many channels or thread blocks."""
     why = []
     if spread > 1:
         why.append(
@@ -193,7 +193,7 @@ def _assemble(
 
 
 class _Fusion:
-    """The instructions of all ranks, fused as a plan says, but for the messages `apart`."""
+    """The instructions of all ranks, fused by a plan, except for the messages `apart`."""
 
     def __init__(
         self, lowered: LoweredAlgorithm, plan: _Plan, connections: Sequence[Connection]
@@ -228,7 +228,7 @@ class _Fusion:
     def _fused(self) -> list[list[XmlInstruction]]:
         """The instructions of all ranks, fused as far as both ends of each message can agree.
 
-        The messages that could not be fused for that are added to `apart`.
+        Messages that are not fused for this reason are added to `apart`.
         """
         chosen = dict(self.copies)
         while True:
@@ -286,7 +286,7 @@ class _Fusion:
     def _gains(
         self, instructions: Sequence[XmlInstruction]
     ) -> Counter[tuple[Connection, Connection]]:
-        """The number of messages of each pair of connections that could be passed on at once."""
+        """For each pair of connections the number of messages that could be fused."""
         gains: Counter[tuple[Connection, Connection]] = Counter()
         may = self._alike(instructions, self.copies)
 

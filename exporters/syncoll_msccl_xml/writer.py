@@ -1,11 +1,11 @@
 """Writes MSCCL XML.
 
-The runtimes read it with a scanner of their own, which is no XML parser: no ``<?xml …?>``, double
-quotes only, attributes separated by one space each, nothing but whitespace between elements, no
-entities.  Every attribute that any of the three needs is written for all of them.
+The runtimes read it with scanners of their own, which are no XML parsers: no ``<?xml …?>``, double
+quotes only, attributes separated by one space each, only whitespace between elements, no entities.
+Attributes that one of the three runtimes needs are written for all of them.
 
-With ``instances`` a chunk is cut into that many, numbered side by side; each instance is a copy of
-the program on channels of its own that moves its part of every chunk.
+With ``instances`` a chunk is cut into that many parts, numbered consecutively; each instance is a
+copy of the program, on channels of its own, that moves its part of every chunk.
 """
 
 from __future__ import annotations
@@ -89,14 +89,14 @@ def _require_known(
     if runtime.spelled(collective.kind) is None:
         others = [name for name, one in RUNTIMES.items() if one.spelled(collective.kind)]
         raise ExportError(
-            f"{runtime.title} has no {collective.kind} that it runs from a file; "
+            f"{runtime.title} does not run {collective.kind} from a file; "
             f"expected dialect={' or '.join(others)}"
         )
     if in_place and collective.kind in (Kind.GATHER, Kind.SCATTER):
         raise ExportError(
-            f"{collective.kind} in place cannot be said in MSCCL XML: only the root has both "
-            "buffers, so that the ranks, each of which looks at its own, would not all choose the "
-            "file; export it out of place"
+            f"MSCCL XML cannot express {collective.kind} in place: only the root has both buffers, "
+            "so the other ranks, which check their own, would not choose the file; "
+            "export it out of place"
         )
     if in_place and collective.kind in runtime.not_in_place:
         raise ExportError(f"{runtime.title} does not run {collective.kind} in place")
@@ -110,7 +110,7 @@ def _name(name: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Writing:
-    """A file that is being written."""
+    """The state of writing a file."""
 
     request: ExportRequest
     runtime: Runtime
@@ -124,7 +124,7 @@ class _Writing:
 
     @property
     def _loop_chunks(self) -> int:
-        """Chunks of the buffer that the runtime divides; of gather and scatter one share."""
+        """Chunks of the buffer that the runtime divides; for gather and scatter of one share."""
         return self._collective.loop_chunks // self._shares * self.instances
 
     @property
@@ -147,9 +147,9 @@ class _Writing:
             if self._min_bytes >= largest:
                 raise ExportError(
                     f"{runtime.title} reserves memory for a largest size; the default, {largest} "
-                    f"bytes, is not above the smallest, {self._min_bytes}: say --max-bytes"
+                    f"bytes, is not above the smallest, {self._min_bytes}: set --max-bytes"
                 )
-        if request.max_bytes or end:  # else there is no limit
+        if request.max_bytes or end:  # otherwise unlimited
             request.require_multiple(self._loop_chunks * shares, (largest - end) * shares)
         return largest
 
@@ -158,8 +158,8 @@ class _Writing:
         collective, runtime = self._collective, self.runtime
         if collective.root is not None:
             yield (
-                f"the root is rank {collective.root}; the file does not say so, and the runtime "
-                "does not look at the caller's root: use it for that root only"
+                f"the root is rank {collective.root}, and neither the file nor the runtime checks "
+                "the caller's root: use it for that root only"
             )
         if self.request.max_bytes >= UNLIMITED and runtime.exclusive_end:
             yield f"for messages below {self._max_bytes} bytes, as no largest size was given"
@@ -174,7 +174,7 @@ class _Writing:
             yield (
                 f"{self.program.apart} messages are stored before they are added or sent on, so "
                 "that both ends of each message state the same slots; --option ends=own fuses "
-                "these steps, for runtimes, which do not compare the ends"
+                "these steps: runtimes do not compare the ends"
             )
 
     def lines(self, name: str) -> Iterator[str]:
@@ -283,7 +283,9 @@ class _Writing:
     def _ends(
         self, instruction: XmlInstruction, instance: int
     ) -> tuple[tuple[str, int], tuple[str, int]]:
-        """Both slots; of a message the ones that both of its ends state, if they should agree."""
+        """Source and destination; of a message, the slots that both ends state if they should
+        agree.
+        """
         source, target = instruction.source, instruction.target
         message = instruction.outgoing if instruction.incoming is None else instruction.incoming
         if message is not None and self.program.stated:

@@ -12,36 +12,36 @@ from pathlib import Path
 from syncoll.plugins import ExporterRecord, Option
 
 SMALL = 1 << 16
-"""Bytes up to which messages go by packets, if nothing else is said."""
+"""The largest message, in bytes, that is sent in packets by default."""
 
 OPTIONS = (
     Option(
         "channel",
         "auto",
-        "who moves the data: the GPU itself (memory), a proxy on the host (port), or the GPU "
-        "through switches that copy and add up (switch); auto: switch where the algorithm counts "
-        "on that and a plan can express it, else memory within a box and port between boxes",
+        "transport of data: the GPU itself (memory), a proxy on the host (port), or the GPU "
+        "through switches that copy and reduce (switch); auto: switch if the algorithm relies "
+        "on it and a plan can express it, else memory within a box and port between boxes",
         choices=("auto", "memory", "port", "switch"),
     ),
     Option("threads", 1024, "threads of a thread block, a multiple of 32", low=32, high=1024),
     Option(
         "blocks",
         32,
-        "thread blocks of a rank, at most; more where a limit of the runtime asks for them",
+        "most thread blocks of a rank; more only if a limit of the runtime needs them",
         low=1,
         high=1024,
     ),
     Option(
         "alignment",
         16,
-        "bytes of which chunks are multiples; itself a multiple of 16",
+        "chunk sizes are multiples of this, in bytes; a multiple of 16",
         low=16,
         high=1 << 20,
     ),
     Option(
         "packets",
         "auto",
-        "protocol LL, data with flags in place of signals: auto for plans of at most 64 KiB over "
+        "protocol LL, data with flags instead of signals: auto for plans of at most 64 KiB over "
         "memory channels",
         choices=("auto", "yes", "no"),
     ),
@@ -51,7 +51,7 @@ _KEYS = re.compile(rb'"(gpus|protocol|inplace|reuse_resources|num_threads_per_bl
 
 
 def _recognises(_path: Path, head: bytes) -> bool:
-    """A JSON object with at least two of the keys that stand at the beginning of a plan."""
+    """A JSON object with at least two of the first keys of a plan."""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     return start.startswith(b"{") and len(set(_KEYS.findall(start))) >= 2
 

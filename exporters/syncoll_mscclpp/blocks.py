@@ -1,9 +1,9 @@
 """The division of an algorithm into thread blocks.
 
-Operations on the same chunk at a rank depend on one another; operations on different chunks hardly
-ever do (in place, a slot may be one chunk's source and another one's target).  Dependent chunks are
-one *stream*.  A thread block takes whole streams, so that no operation waits for another thread
-block of its rank; the same streams at every rank, so that few blocks communicate.
+Operations on the same chunk at a rank depend on one another; operations on different chunks rarely
+do (in place, a slot may be one chunk's source and another one's target).  Dependent chunks are one
+*stream*.  A thread block takes whole streams, so that no operation waits for another thread block
+of its rank; the same streams at every rank, so that few blocks communicate.
 
 A block that would exceed a limit of the runtime is split: its streams at all ranks, or, if it has
 only one, its steps at that rank.  The parts of one stream follow one another by a semaphore.
@@ -25,7 +25,7 @@ Block = tuple[int, int, int]
 
 
 def streams_of(lowered: LoweredAlgorithm, others: Iterable[int] = ()) -> list[tuple[int, ...]]:
-    """The chunks of messages and of `others`, in groups that depend on one another at any rank."""
+    """The chunks of messages and of `others`, in groups that depend on one another at a rank."""
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(others)
     for rank in lowered.ranks:

@@ -11,7 +11,7 @@ __all__ = ["Channels"]
 
 
 class Channels:
-    """The kind of channel between two ranks: the chosen one, or by what joins them.
+    """The kind of channel between two ranks: the chosen one, or by the link that joins them.
 
     Raises ExportError if memory channels would have to pass a network, or a gather in place would
     need port channels.
@@ -27,15 +27,15 @@ class Channels:
             self.between = tuple(passing[0].tolist()) if len(passing) else None
         if chosen == "memory" and self.between is not None:
             raise ExportError(
-                "memory channels do not pass a network, and {} has only a network between ranks "
-                "{} and {}, which have something to send; expected channel=auto, which takes port "
+                "memory channels do not cross a network, and {} has only a network between ranks "
+                "{} and {}, which exchange data; expected channel=auto, which takes port "
                 "channels there, or channel=port".format(topology.name, *self.between)
             )
         ports = chosen == "port" or self.between is not None
         if request.in_place and ports and kind_of(request.instance).kind is Kind.GATHER:
             raise ExportError(
-                "gather in place cannot be said in MSCCL++ with port channels: the input begins "
-                "elsewhere at each rank, and a proxy takes it from the beginning of the "
+                "MSCCL++ cannot express gather in place with port channels: the input begins at "
+                "another offset at each rank, and a proxy reads from the beginning of the "
                 "allocation; export it out of place"
                 + (", or with memory channels" if self.between is None else "")
             )

@@ -36,7 +36,7 @@ class MscclppChecker:
         options: Mapping[str, OptionValue],
         instance: Instance | None = None,
     ) -> CheckedExport:
-        """See `syncoll.plugins.ExportChecker`; a plan says everything itself, without options."""
+        """See `syncoll.plugins.ExportChecker`; a plan needs no options."""
         (content,) = files.values()
         plan = read_plan(content)
         require_loadable(plan)
@@ -95,7 +95,7 @@ def _followed(
 
 
 def _assumed(plan: ExecutionPlan, instance: Instance) -> OwnSpecification:
-    """The collective of a plan without one, if its chunks lie in the order of their numbers."""
+    """The collective of a plan without one, if chunks are in the order of their numbers."""
     asked = OwnSpecification.of_instance(instance)
     try:
         if asked.num_ranks != len(plan.gpus):
@@ -112,7 +112,7 @@ def _assumed(plan: ExecutionPlan, instance: Instance) -> OwnSpecification:
         found, _ = _followed(plan, asked)
     except VerificationError as error:
         raise UncheckedError(
-            f"collective {plan.collective!r} does not say which chunk lies where, so it cannot be "
+            f"collective {plan.collective!r} does not define the places of chunks, so it cannot be "
             f"compared with {instance.collective}; with the chunks in the order of their numbers: "
             f"{error}"
         ) from error
@@ -133,7 +133,7 @@ def _facts(plan: ExecutionPlan, found: OwnSpecification | None) -> dict[str, int
     if found is not None and plan.stated is not None and not isinstance(found, Specification):
         facts["by its own words"] = found.collective
     if found is None:
-        facts["result"] = f"not checked: {plan.collective} does not say what it should be"
+        facts["result"] = f"not checked: {plan.collective} does not define a result"
     elif found.root is not None:
         facts["root"] = found.root
     return facts

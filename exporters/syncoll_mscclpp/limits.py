@@ -1,7 +1,6 @@
 """The limits of the MSCCL++ runtime.
 
-Facts alone, taken from its sources: the writer and the checker share no code, and both look them up
-here.
+Data only, from its sources, for the writer and the checker, which share no code.
 """
 
 __all__ = [
@@ -14,19 +13,19 @@ __all__ = [
 ]
 
 MOST_OPERATIONS = 64
-"""Of one thread block."""
+"""Most operations of one thread block."""
 
 MOST_TABLE = 16
-"""Channels of a type, and remote buffers by a type of access, of one thread block."""
+"""Most channels of a type, and remote buffers by a type of access, of one thread block."""
 
 MOST_CHANNELS = 8
-"""Channels of one operation."""
+"""Most channels of one operation."""
 
 MOST_BUFFERS = 10
-"""Sources, and targets, of one operation."""
+"""Most sources, and targets, of one operation."""
 
 MOST_MIN_SIZE = (1 << 31) - 1
-"""The smallest message of a plan is read as a signed number of 32 bits."""
+"""The largest min_message_size, which is read as a signed number of 32 bits."""
 
 VECTOR = 16
 """Bytes that a reduction works on at a time; it rounds offsets down to them."""

@@ -1,12 +1,12 @@
-"""Packets: the same operations, with every message as packets into scratch of the receiver.
+"""Packets: the same operations, with every message as packets to scratch of the receiver.
 
-A packet has a flag besides its data, so that its reader waits for the packet and needs no signal.
-That takes half of the bandwidth and saves a signal at every step, which pays for small messages.
-Every message has scratch of its own, which a call writes once; chunks that are only sent on, or
-added, are read from there and stored nowhere else.
+A packet has data and a flag, so its reader waits for the packet and needs no signal.  Flags take
+half of the bandwidth and save a signal at every step, which pays for small messages.  Every message
+has scratch of its own, which a call writes once; chunks that are only sent on, or reduced, are read
+from there and not stored elsewhere.
 
-Scratch of such plans is doubled.  Slot k of packets lies where slots 2k and 2k + 1 of data would;
-so the data of a rank come first, and its packets behind them.
+Scratch of such plans is doubled.  Slot k of packets has the place of slots 2k and 2k + 1 of data;
+so the data of a rank come first, and its packets after them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Packets:
 
 
 def packets_of(lowered: LoweredAlgorithm) -> Packets:
-    """The operations by packets in place of an algorithm's."""
+    """Replaces an algorithm's operations by operations on packets."""
     ranks = [_Rank(rank) for rank in lowered.ranks]
     arrivals = [0] * len(lowered.messages)
     for rank in ranks:
@@ -61,11 +61,11 @@ class _Rank:
     incoming: list[int] = field(default_factory=list)
     done: list[tuple[Packed, ...]] = field(default_factory=list)
     packet: dict[Slot, int] = field(default_factory=dict)
-    """Slots whose value is in packets too, or in them alone; by number of arrival."""
+    """Slots whose value is also, or only, in packets, which are numbered by arrival."""
     stored: dict[Slot, Slot] = field(default_factory=dict)
-    """Scratch that ever has data, with its new name."""
+    """Scratch slots that hold data at some time, with their new names."""
     absent: set[Slot] = field(default_factory=set)
-    """Slots whose value is in packets alone now."""
+    """Slots whose value is currently only in packets."""
     last: dict[Slot, int] = field(default_factory=dict)
     """The last operation that writes a slot."""
 
@@ -74,7 +74,7 @@ class _Rank:
             if operation.target is not None:
                 self.last[operation.target] = index
         drafts = [self.packed(i, operation) for i, operation in enumerate(self.rank.operations)]
-        self.first = -(-len(self.stored) // 2)  # behind the data
+        self.first = -(-len(self.stored) // 2)  # after the data
         for draft in drafts:
             self.done.append(
                 tuple(
@@ -84,7 +84,7 @@ class _Rank:
             )
 
     def packed(self, index: int, operation: Operation) -> list[Packed]:
-        """The operations in place of one, packets by number of arrival."""
+        """The operations that replace one; packets are numbered by arrival."""
         sources, target = operation.sources, operation.target
         if operation.action is Action.SEND:
             (source,) = sources
@@ -97,7 +97,7 @@ class _Rank:
             number = len(self.incoming)
             self.incoming.append(operation.message)
             self.packet[target] = number
-            # Data are needed where it stays; else it is read from the packets.
+            # A value is stored if it stays; otherwise it is read from the packets.
             if target.buffer is Buffer.SCRATCH or self.last[target] != index:
                 self.absent.add(target)
                 return []

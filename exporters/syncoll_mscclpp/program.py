@@ -5,23 +5,23 @@ In a step of the algorithm a thread block
 1. signals senders that the slots that they will overwrite are free, if they were in use;
 2. waits for the same from its receivers;
 3. puts, and signals each receiver once for all its data;
-4. waits for each sender that puts data here,
-5. answers it, and waits for such answers, if a proxy's source will be overwritten, and only then
-6. adds and copies.
+4. waits for each sender that puts data here;
+5. answers it, and waits for such answers, if a proxy's source will be overwritten; then
+6. reduces and copies.
 
-All ranks do that in one common order, by step and then by these phases, and every wait comes after
-its signal in that order.  So no ring of blocks waits for one another; and as signals of a channel
-are sent and awaited in that order, the n-th wait is for the n-th signal.
+All ranks follow one common order, by step and then by these phases, and every wait comes after
+its signal in this order.  So no ring of blocks waits for one another; and as signals of a channel
+are sent and awaited in this order, the n-th wait is for the n-th signal.
 
 Before it receives a put, a block signals that its rank's call has begun (``rlxsignal``), since the
-memory is in other use until then.  Every put is awaited by a block of its receiver, so that no call
-ends while its memory is written to.  Over port channels a proxy reads the source at its leisure; so
-at the end every receiver answers, and no call ends while its memory is read.
+memory is in other use until then.  A block of the receiver awaits every put, so no call ends while
+its memory is written to.  Over port channels a proxy reads the source at any later time; so at the
+end every receiver answers, and no call ends while its memory is read.
 
-By packets (`syncoll_mscclpp.packets`) there are no signals but those at the beginning: 3 is a put
-of packets, 4 is part of their reads, and 1, 2 and 5 are not needed, since no slot is written while
+With packets (`syncoll_mscclpp.packets`) only the signals at the beginning remain: 3 is a put of
+packets, 4 is part of their reads, and 1, 2 and 5 are not needed, since no slot is written while
 others read it.  All packets of a call are read before it ends at their receiver, and are not sent
-before it has begun there; so scratch is never overwritten too early, whatever was called in
+before it has begun there.  So scratch is never overwritten too early, also by other calls in
 between.
 """
 
@@ -77,7 +77,7 @@ def program_of(
     """The program of an algorithm, in packets or with signals, and with events through switches.
 
     Ranks have at most `most_blocks` thread blocks unless limits need more.  Raises ExportError if a
-    step of one chunk at one rank exceeds those of a thread block.
+    step of one chunk at one rank exceeds the limits of a thread block.
     """
     division = Division.of(lowered, most_blocks, [event.chunk for event in events])
     split = False
@@ -93,8 +93,8 @@ def program_of(
             split = True
             if not division.split(block, draft.steps_of(block)):
                 raise ExportError(
-                    f"rank {block[0]} has {excess} in one step for one chunk; MSCCL++ has no room "
-                    "for that in one thread block"
+                    f"rank {block[0]} has {excess} in one step for one chunk, more than "
+                    "MSCCL++ allows in one thread block"
                 )
         if not groups:
             break
@@ -113,7 +113,7 @@ def program_of(
 
 
 def _excess(script: Script) -> str | None:
-    """The exceeded limit in words; None if a script keeps all."""
+    """Describes an exceeded limit; None if a script keeps all."""
     channels = [len(script.switches), *(len(script.table(kind)) for kind in KINDS)]
     for count, most, what in (
         (len(script.operations), MOST_OPERATIONS, "operations"),
@@ -126,7 +126,7 @@ def _excess(script: Script) -> str | None:
 
 
 Link = tuple[Block, Block]
-"""Two blocks that talk to one another, the smaller first."""
+"""Two blocks that communicate, the smaller first."""
 
 
 @dataclass
@@ -173,7 +173,7 @@ class _Draft:
                 else:
                     step.local.append(operation)
         self.ends: list[Link] = []
-        """Of each message, the block that sends and the one that receives."""
+        """The sending and the receiving block of each message."""
         links: set[Link] = set()
         for message in lowered.messages:
             sender = owners[message.source][message.send]
@@ -213,7 +213,7 @@ class _Draft:
                 self.after[block] = self.before[following] = number
 
     def steps_of(self, block: Block) -> list[int]:
-        """The steps in which a block does something."""
+        """The steps in which a block has operations."""
         return sorted(self.steps[block])
 
     def to(self, block: Block, message: int | None) -> Channel:
@@ -280,11 +280,11 @@ class _Draft:
         """The events of a step, with the signals around."""
         ready = {self.across(block, one, one.root) for one in step.joins if one.gathers}
         script.synchronise("signal", sorted(ready))
-        awaited, told = (
+        awaited, signalled = (
             {
                 self.across(block, one, rank)
                 for one in step.leads
-                if (one.gathers, one.tells)[which]
+                if (one.gathers, one.signals)[which]
                 for rank in one.others
             }
             for which in (0, 1)
@@ -293,7 +293,7 @@ class _Draft:
         leads = sorted(step.leads, key=lambda one: (one.group, one.sums, one.source, one.target))
         for event in joined(leads, lambda one: (one.group, one.sums)):
             script.multicast(event, self.switches[block[0]])
-        script.synchronise("signal", sorted(told))
+        script.synchronise("signal", sorted(signalled))
 
     def step(self, block: Block, script: Script, step: _Step) -> None:
         def channels(
@@ -318,8 +318,8 @@ class _Draft:
         ranks = len(self.lowered.ranks)
         script.put(merge(moves, block[0], ranks))
         script.synchronise("signal", channels(step.sends, every))
-        told = {self.across(block, one, one.root) for one in step.joins if one.tells}
-        script.synchronise("wait", sorted(told))
+        signalled = {self.across(block, one, one.root) for one in step.joins if one.signals}
+        script.synchronise("wait", sorted(signalled))
         script.synchronise("wait", channels(step.receives, every))
         script.synchronise("signal", channels(step.receives, self.answered.__contains__))
         script.synchronise("wait", channels(step.sends, self.answered.__contains__))

@@ -1,13 +1,12 @@
-"""Script: the operations of one thread block, with the ``nop`` that dependent ones need.
+"""Script: the operations of one thread block, with ``nop`` between dependent ones.
 
-Threads of a block only meet at a ``nop``.  One is written
+Threads of a block only meet at a ``nop``.  It is written
 
-* before data is moved, if a wait came since the last one, or data was moved to or from the same
-  slots;
-* before a signal or release, if data was moved or awaited since, as the signal would not cover the
-  operations of other threads;
+* before a move of data, after a wait, or a move to or from the same slots;
+* before a signal or release, after a move or wait, as the signal would not cover the operations of
+  other threads;
 * before a channel is used again in the same way, perhaps by another thread;
-* before a put by a proxy that was told to signal.
+* before a put by a proxy that has a signal to send.
 """
 
 from __future__ import annotations
@@ -26,24 +25,24 @@ Group = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Event:
-    """An operation through a switch, amid puts and signals.
+    """An operation through a switch, between puts and signals.
 
     All ranks of a group bind a buffer to a multicast group.  One of them, the root, loads the sum
-    over one place of all of them, or takes a chunk of its own, and stores it at one place of all.
-    If others made the loaded data, they signal the root first; if others use the stored data, the
-    root signals them.
+    over one place of all ranks, or takes a chunk of its own, and stores it at one place of all
+    ranks.  If others made the loaded data, they signal the root first; if others use the stored
+    data, the root signals them.
 
     Args:
-        step: in which it is done, before any put.
-        chunk: as of operations of the lowered algorithm.
+        step: its step; it comes before all puts of the step.
+        chunk: chunk of the lowered algorithm.
         root: the rank that executes it.
-        group: the ranks where it stores; the root is one of them.
+        group: the ranks where it stores, the root included.
         sums: whether it loads the sum over the group, or a chunk of the root.
-        source: the slot of that, for a sum at every rank.
-        target: the slot where it is stored, at every rank.
-        gathers: whether the others signal the root first that the data are there.
-        tells: whether the root signals the others that it is stored.
-        size: chunks side by side.
+        source: the loaded slot; for a sum at every rank.
+        target: the stored slot, at every rank.
+        gathers: whether the others signal the root first that the data are ready.
+        signals: whether the root signals the others that it is stored.
+        size: consecutive chunks.
     """
 
     step: int
@@ -54,7 +53,7 @@ class Event:
     source: Slot
     target: Slot
     gathers: bool
-    tells: bool
+    signals: bool
     size: int = 1
 
     @property
@@ -64,17 +63,17 @@ class Event:
 
 
 KINDS = ("memory", "port")
-"""Of channels between two ranks: written by the GPU itself, or by a proxy."""
+"""Kinds of channels between two ranks: used by the GPU itself, or by a proxy."""
 
 Channel = tuple[str, int]
-"""A kind of channel, and its number among those of the rank."""
+"""A kind of channel, and its number at the rank."""
 
 LETTERS = {Buffer.INPUT: "i", Buffer.OUTPUT: "o", Buffer.SCRATCH: "s"}
 
 
 @dataclass(frozen=True)
 class Move:
-    """Neighbouring chunks that go to neighbouring slots of a rank; of the own one with peer -1."""
+    """Consecutive chunks that go to consecutive slots of a rank; peer -1 is the own rank."""
 
     peer: int
     channel: Channel | None
@@ -87,7 +86,7 @@ _Piece = TypeVar("_Piece", Move, Event)
 
 
 def joined(pieces: Iterable[_Piece], alike: Callable[[_Piece], object]) -> list[_Piece]:
-    """The pieces, with consecutive ones joined that lie side by side and are `alike`."""
+    """Joins consecutive pieces that are adjacent and `alike`."""
     result: list[_Piece] = []
     for one in pieces:
         if result:
@@ -114,7 +113,7 @@ def merge(moves: Sequence[Move], rank: int, num_ranks: int) -> list[Move]:
 class Script:
     """The operations of one thread block, with its channels, remote buffers and switch channels.
 
-    Their places among those of their kind are written.
+    Operations refer to them by their position in tables by kind.
     """
 
     channels: list[Channel]
@@ -128,7 +127,7 @@ class Script:
     _used: set[tuple[bool, str, int]] = field(default_factory=set)
 
     def table(self, kind: str) -> list[int]:
-        """The channels of a kind, as operations count them."""
+        """The table of channels of a kind."""
         return [number for one, number in self.channels if one == kind]
 
     def nop(self) -> None:
@@ -176,7 +175,7 @@ class Script:
                 if kind == "port" and any(
                     not waits and one == kind for waits, one, _ in self._used
                 ):
-                    self.nop()  # two threads may use a proxy at a time
+                    self.nop()  # two threads may use a proxy at the same time
                 self._before(_slots((move.source, move.size) for move in chosen), set())
                 operation: dict[str, Any] = {
                     "name": "put",
@@ -193,8 +192,8 @@ class Script:
                 self.operations.append(operation)
 
     def multicast(self, event: Event, bound: Sequence[tuple[Group, Buffer]]) -> None:
-        """Adds an event:  ``glres`` adds up over its group, ``gstore`` takes a chunk of this rank;
-        both store at all of the group.  `bound` has the rank's groups with their buffers.
+        """Adds an event:  ``glres`` sums over its group, ``gstore`` takes a chunk of this rank;
+        both store at all ranks of the group.  `bound` has the rank's groups with their buffers.
         """
         self._before(_slots([(event.source, event.size)]), _slots([(event.target, event.size)]))
 
@@ -222,7 +221,7 @@ class Script:
         self._data("copy", [move.source], move.target, move.size)
 
     def reduce(self, sources: Sequence[Slot], target: Slot) -> None:
-        """Chunks are added."""
+        """Adds a reduction."""
         first = target if target in sources else sources[0]
         others = [slot for slot in sources if slot != first]
         for start in range(0, len(others), MOST_BUFFERS - 1):
@@ -239,8 +238,8 @@ class Script:
         target: Slot | None = None,
         remote: tuple[int, int] | None = None,
     ) -> None:
-        """Adds an operation on packets in scratch over memory channels, or joins it to the one
-        before.
+        """Adds an operation on packets in scratch over memory channels, or extends the last
+        operation.
 
         Args:
             name: ``ppkt``, ``rppkt``, ``upkt`` or ``repkt``.
@@ -302,7 +301,7 @@ class Script:
         )
 
     def _before(self, reads: set[Slot], writes: set[Slot]) -> None:
-        """Adds a nop if not all threads are sure to be done with these slots."""
+        """Adds a nop unless all threads have finished with these slots in any case."""
         clash = (reads & self._written) or (writes & self._written) or (writes & self._read)
         if self._waited or clash:
             self.nop()

@@ -3,8 +3,8 @@
 A multicast group is around one switch.  On a machine of several boxes an algorithm is composed of
 events within boxes and parts between them (`syncoll_mscclpp.ways`).  A part is a chunk of its own
 for `syncoll.runtime.lower`: the result of earlier events is its input, and the source of later ones
-its output.  The runtime has no operation that stores a sum at one rank only, so a sum for one rank
-is stored in scratch of all of its box, and the others ignore it.
+its output.  No operation of the runtime stores a sum at one rank only.  So a sum for one rank is
+stored in scratch of its whole box, and the other ranks ignore it.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ __all__ = ["staged"]
 def staged(request: ExportRequest, layout: Layout, most_blocks: int) -> PlanProgram:
     """The program of an algorithm in stages: switches within boxes, port channels between them.
 
-    Raises ExportError if nothing of it goes through switches, or it is to be in place.
+    Raises ExportError if no part of it can use switches, or it is in place.
     """
     if request.in_place:
         raise ExportError(
-            "in place, what comes from another box may overwrite what a switch still has to add "
-            "up; out of place it can be said"
+            "in place, data from another box may overwrite data that a switch still has to sum; "
+            "export it out of place"
         )
     algorithm = request.algorithm
     if isinstance(algorithm, OrbitAlgorithm):
@@ -54,14 +54,14 @@ def staged(request: ExportRequest, layout: Layout, most_blocks: int) -> PlanProg
     through, chunks = sum(bool(way.first or way.last) for way in ways), len(ways)
     if not through:
         raise ExportError(
-            "no chunk comes to one rank of a box, or goes from one to all of it, as through its "
-            "switch"
+            "no chunk is reduced to one rank of a box, or sent from one to all of it, as its "
+            "switch could do"
         )
     lowered, events, scratch = _placed(request, algorithm, layout, ways)
     program = program_of(lowered, Channels(request, "auto").kind, most_blocks, events=events)
     note = (
-        f"{through} of {counted(chunks, 'chunk')} go through switches; every send of the others is "
-        "by itself, which takes longer where R counts on switches for them"
+        f"{through} of {counted(chunks, 'chunk')} go through switches; sends of other chunks are "
+        "separate, which takes longer than R if R relies on switches for them"
     )
     return replace(
         program,
@@ -75,14 +75,14 @@ def staged(request: ExportRequest, layout: Layout, most_blocks: int) -> PlanProg
 def _placed(
     request: ExportRequest, algorithm: Algorithm, layout: Layout, ways: list[ChunkWay]
 ) -> tuple[LoweredAlgorithm, tuple[Event, ...], int]:
-    """Lowers the parts, and gives slots and steps to all; with the chunks of scratch."""
+    """Lowers the parts, and assigns slots and steps; returns the chunks of scratch, too."""
     parts = [(chunk, part) for chunk, way in enumerate(ways) for part in way.parts]
     lowered = _lowered(request, algorithm, [part for _, part in parts], layout)
     base = max((rank.scratch_chunks for rank in lowered.ranks), default=0)
     first = np.cumsum([base, *(way.places for way in ways)]).tolist()
 
     def real(slot: Slot, chunk: int) -> Slot:
-        """A slot of a part or event, with its place in all of scratch."""
+        """A slot of a part or event, with its place in the whole scratch."""
         if slot.buffer is Buffer.SCRATCH:
             return Slot(Buffer.SCRATCH, first[chunk] + slot.index)
         return slot
@@ -203,7 +203,7 @@ class _Times:
                     self.writes[place] = max(self.writes.get(place, one.step), one.step)
 
     def first_use(self, event: Event) -> int:
-        """The last step in which an event is in time for the readers of its result."""
+        """The last step of an event that is in time for the readers of its result."""
         far = 1 << 62
         uses = [far]
         for rank in event.group:

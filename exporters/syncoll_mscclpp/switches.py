@@ -1,16 +1,16 @@
-"""Plans by switch channels:  NVSwitches add up (``glres``) and copy (``gstore``), in one operation.
+"""Plans by switch channels:  NVSwitches reduce (``glres``) and copy (``gstore``), in one operation.
 
-If all contributions to a chunk come to one rank of a group, and their sum goes from there to all of
-the group, that is one operation of the rank: it loads the sum over one place of all of them, and
-stores it at one of all of them.  So is a chunk that all of a group send to all others at once, by
-the rank with the fewest: that takes less of every cable.  A chunk that goes from one rank to all of
-a group is stored in one operation too.  The operations of different ranks are independent, so the
-steps of the algorithm are those of the hardware; before and after there is a signal between all
-ranks with a common group.
+If all contributions to a chunk go to one rank of a group, and their sum from there to the whole
+group, one operation of this rank suffices: it loads the sum over one place of all ranks, and stores
+it at one place of all ranks.  A chunk that all ranks of a group send to all others at once is
+handled alike, by the rank with the fewest chunks, which loads every cable less.  A chunk that goes
+from one rank to a whole group is one store.  The operations of different ranks are independent, so
+the steps follow the hardware; before and after them, all ranks with a common group exchange
+signals.
 
-A group is given by a chunk: all ranks, those of one group of an allreduce within groups, or the
-receivers of one rank's data.  All its ranks bind the same buffer, so it has as many chunks at each,
-and the chunk has one place there.
+The chunk defines the group: all ranks, the ranks of one group of an allreduce within groups, or the
+receivers of one rank's data.  All its ranks bind the same buffer, so it has equally many chunks at
+each, and the chunk has one place there.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ Bound = tuple[Group, Buffer]
 
 @dataclass(frozen=True)
 class _Way:
-    """The group of a chunk, its root (None if all send it to all others), and whether it sums."""
+    """The group of a chunk, its root (None if all ranks send it to all others), and whether it
+    sums.
+    """
 
     group: Group
     root: int | None
@@ -48,10 +50,10 @@ class _Way:
 
 
 def switch_programs(request: ExportRequest, layout: Layout) -> tuple[list[RankPlan], int]:
-    """The program of each rank, and the number of chunks that all would send to all others.
+    """The program of each rank, and the number of chunks that all ranks send to all others.
 
-    Raises ExportError if a chunk takes other ways than to one rank of a group and from there to all
-    of it, or does not lie at one place there.
+    Raises ExportError if a chunk is not reduced to one rank of a group and sent from there to the
+    whole group, or has different places there.
     """
     nodes = layout.collective.num_nodes
     ways = _ways(request.instance, request.algorithm)
@@ -125,54 +127,54 @@ def _way(instance: Instance, chunk: int, sends: Sequence[Send]) -> _Way:
         if root in group and pairs == [(root, node) for node in group if node != root]:
             return _Way(group, root, sums=False)
         raise ExportError(
-            f"chunk {chunk} does not stay at one rank and go from there to all others of its group "
-            "straight, as through a switch"
+            f"chunk {chunk} is not sent directly from one rank to all others of its group, "
+            "as a switch would do"
         )
     if starts != group:
         raise ExportError(
-            f"chunk {chunk} does not end at just the ranks that contribute to it, to which a "
+            f"chunk {chunk} does not end at exactly the ranks that contribute to it, where a "
             "switch stores the sum"
         )
     single = {node: 1 << node for node in group}
     way = collected(sends, group, single, sum(single.values()))
     if way is None:
         raise ExportError(
-            f"chunk {chunk} does not come to one rank and go from there to all others of its group "
-            "straight, as through a switch; those of seed inswitch do in one box"
+            f"chunk {chunk} is not reduced at one rank and sent from there directly to its whole "
+            "group, as a switch would do; algorithms of seed inswitch are, in one box"
         )
     return _Way(group, way[0], sums=True)
 
 
 def _require_switch(topology: Topology, box: IntArray, chunk: int, way: _Way) -> None:
-    """Passes a group in one box, around one switch if switches of the topology copy or add."""
+    """Raises ExportError unless a group is in one box, and around one switch that can do it."""
     hub = way.group[0] if way.root is None else way.root
     together = len(set(box[list(way.group)].tolist())) == 1
-    told = topology.counts_copies and len(way.group) > 1
-    if not together or (told and not around_one_switch(topology, hub, way.group, way.sums)):
-        what = "adds up and copies" if way.sums else "copies"
+    known = topology.counts_copies and len(way.group) > 1
+    if not together or (known and not around_one_switch(topology, hub, way.group, way.sums)):
+        what = "reduces and copies" if way.sums else "copies"
         raise ExportError(
-            f"chunk {chunk} is of ranks {', '.join(map(str, way.group))}, between which no switch "
-            f"of {topology.name} {what}"
+            f"no switch of {topology.name} {what} between ranks "
+            f"{', '.join(map(str, way.group))} of chunk {chunk}"
         )
 
 
 def _event(
     request: ExportRequest, layout: Layout, chunk: int, way: _Way, root: int
 ) -> Event | None:
-    """The event of a chunk; None if it is in its place."""
+    """The event of a chunk; None if it needs none."""
     group = list(way.group)
     if len(group) == 1 and request.in_place:
         return None
     for places, buffer in ((layout.inputs, "input"), (layout.outputs, "output")):
         if (way.sums or buffer == "output") and len(set(places[chunk, group].tolist())) > 1:
             raise ExportError(
-                f"chunk {chunk} lies at different places of its ranks' {buffer}s, and a switch "
-                "reads and writes one place of all of them"
+                f"chunk {chunk} has different places in its ranks' {buffer}s; a switch "
+                "reads and writes one place at all ranks"
             )
     source = Slot(Buffer.INPUT, int(layout.inputs[chunk, root]))
     target = Slot(Buffer.OUTPUT, int(layout.outputs[chunk, root]))
     sums = way.sums and len(group) > 1
-    return Event(0, chunk, root, way.group, sums, source, target, gathers=False, tells=False)
+    return Event(0, chunk, root, way.group, sums, source, target, gathers=False, signals=False)
 
 
 def _require_alike(layout: Layout, group: Group, buffer: Buffer) -> None:
@@ -189,13 +191,13 @@ def _require_room(number: int, peers: int, channels: int) -> None:
     for count, what in ((peers, "other ranks"), (channels, "switch channels")):
         if count > MOST_TABLE:
             raise ExportError(
-                f"rank {number} has groups with {count} {what}; a thread block has room for "
+                f"rank {number} has groups with {count} {what}; a thread block has at most "
                 f"{MOST_TABLE}"
             )
 
 
 def _script(events: list[Event], block: int, peers: int, channels: list[Bound]) -> Script:
-    """The script of a block: signals, its chunks, signals."""
+    """The script of a block: signals, its chunks, and signals."""
     mine = [("memory", block * peers + i) for i in range(peers)]
     script = Script(mine, switches=list(range(len(channels))))
     script.synchronise("rlxsignal", mine)

@@ -1,15 +1,15 @@
-"""Ways: the way of a chunk on a machine of boxes, each around a switch that copies and adds up.
+"""Ways of chunks on a machine of boxes, each around a switch that copies and reduces.
 
-A chunk may go
+The ways of a chunk:
 
-* within a box, whose ranks add up and all get the sum;
-* by roots: in each box its sum comes to one rank, these exchange, and spread the result;
-* boxes first: each box adds up and spreads, then ranks of different boxes add their sums;
-* boxes last: ranks of different boxes add, then each box adds up and spreads;
-* by itself: with none of this, every send being one.
+* within a box: its ranks sum the chunk and all get the sum;
+* by roots: each box sums to one rank; these ranks exchange, and spread the result;
+* boxes first: each box sums and spreads, then ranks of different boxes add their sums;
+* boxes last: ranks of different boxes add, then each box sums and spreads;
+* by itself: none of these, with separate sends.
 
 Operations through switches are *events* (`syncoll_mscclpp.script`), the rest *parts*: messages of a
-chunk among some ranks, which begin with the results of events and end with the sources of others.
+chunk among some ranks, which begin with results of events and end with sources of later events.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class Send:
 
 @dataclass
 class Exchange:
-    """Messages of a chunk among ranks: the contributions and slots with which each begins.
+    """Messages of a chunk among ranks, with the contributions and slots at the beginning.
 
-    The sum ends in the outputs; input slots in scratch are those of events, numbered from 0.
+    The sum ends in the outputs; input slots in scratch are results of events, numbered from 0.
     """
 
     shares: dict[int, int]
@@ -82,7 +82,7 @@ class ChunkWay:
 
 
 def around_one_switch(topology: Topology, root: int, group: Iterable[int], sums: bool) -> bool:
-    """Whether one switch copies from a rank to a group, and, if asked, adds up on the way back."""
+    """Whether one switch copies from a rank to a group and, if `sums`, reduces on the way back."""
     others = [rank for rank in group if rank != root]
     ways = [(Counting.SOURCES, {(root, rank) for rank in others})]
     if sums:
@@ -130,9 +130,9 @@ class ChunkWays:
 def collected(
     sends: Sequence[Send], group: Group, values: Mapping[int, int], result: int
 ) -> tuple[int | None, int] | None:
-    """The root by which values of a group are added up and spread, and the last step to it.
+    """The root that sums and spreads the values of a group, and the last step of sends to it.
 
-    The root is None if all send theirs to all others.  None if the sends do something else.
+    All ranks may send to all others: then there is no root.  Returns None for other sends.
     """
     to_all = [(a, b, values[a]) for a in group for b in group if a != b]
     given = sorted((one.source, one.destination, one.mask) for one in sends)
@@ -148,7 +148,7 @@ def collected(
 
 
 class _Found:
-    """One chunk, and its possible ways; each is None if the chunk does not take it."""
+    """One chunk and its possible ways; a method returns None if the chunk takes another way."""
 
     def __init__(self, ways: ChunkWays, chunk: int, sends: list[Send]) -> None:
         self.ways = ways
@@ -178,7 +178,7 @@ class _Found:
         return Slot(buffer, int(places[self.chunk, node]))
 
     def common(self, buffer: Buffer, group: Group) -> Slot | None:
-        """The one place of the chunk at all of a group, in buffers of one size."""
+        """The common place of the chunk at all ranks of a group, in buffers of one size."""
         layout = self.ways.layout
         sizes = layout.input_chunks if buffer is Buffer.INPUT else layout.output_chunks
         slots = {self.slot(buffer, node) for node in group}
@@ -195,13 +195,13 @@ class _Found:
         target: Slot | None,
         *,
         sums: bool,
-        tells: bool = True,
+        signals: bool = True,
     ) -> Event | None:
         """An event, if its group is around one switch and its data have one place."""
         if source is None or target is None or not self.ways.around(root, group, sums=sums):
             return None
         return Event(
-            step, self.chunk, root, group, sums, source, target, gathers=False, tells=tells
+            step, self.chunk, root, group, sums, source, target, gathers=False, signals=signals
         )
 
     def summed(
@@ -213,7 +213,7 @@ class _Found:
         source: Slot | None,
         target: Slot | None,
     ) -> Event | None:
-        """The event that adds up values of a group, and stores the sum at all of it."""
+        """The event that sums values of a group, and stores the sum at all its ranks."""
         found = collected(sends, group, values, result)
         if found is None:
             return None
@@ -221,7 +221,7 @@ class _Found:
         return self.event(root, group, found[1], source, target, sums=True)
 
     def within_a_box(self) -> ChunkWay | None:
-        """Everything stays in one box, whose ranks add up and all get the sum."""
+        """The way within one box: its ranks sum the chunk and all get the sum."""
         group = tuple(self.ends)
         if len(self.boxes) > 1 or self.between or self.copies or tuple(self.starts) != group:
             return None
@@ -233,7 +233,7 @@ class _Found:
         return None if event is None else ChunkWay(first=[event])
 
     def by_roots(self) -> ChunkWay | None:
-        """In each box to one rank, among these, and from each to its box."""
+        """The way by roots: in each box to one rank, among these, and from each to its box."""
         if self.copies:
             return None
         way, part = ChunkWay(), Exchange({}, {}, {}, self.between)
@@ -266,8 +266,8 @@ class _Found:
             if others:
                 last = max(one.step for one in gather)
                 source = self.common(Buffer.INPUT, members)
-                tells = not (len(goals) > 1 and set(members) <= set(goals))
-                event = self.event(root, members, last, source, stored, sums=True, tells=tells)
+                signals = not (len(goals) > 1 and set(members) <= set(goals))
+                event = self.event(root, members, last, source, stored, sums=True, signals=signals)
                 if event is None:
                     return None
                 way.first.append(event)
@@ -297,7 +297,7 @@ class _Found:
         return way if way.first or way.last else None
 
     def boxes_first(self) -> ChunkWay | None:
-        """Each box adds up and spreads; then ranks of different boxes add their sums."""
+        """Each box sums and spreads; then ranks of different boxes add their sums."""
         if self.copies or self.starts != self.ends or len(self.boxes) < 2:
             return None
         way, shares, inputs = ChunkWay(), dict[int, int](), dict[int, Slot]()
@@ -325,7 +325,7 @@ class _Found:
         return way if way.first else None
 
     def boxes_last(self) -> ChunkWay | None:
-        """Ranks of different boxes add; then each box adds up and spreads."""
+        """Ranks of different boxes add; then each box sums and spreads."""
         if self.copies or self.starts != self.ends or len(self.boxes) < 2:
             return None
         way = ChunkWay(places=1)
@@ -349,7 +349,7 @@ class _Found:
         return way
 
     def by_itself(self) -> ChunkWay:
-        """Every send is one."""
+        """The way of separate sends."""
         shares = {node: 1 << node for node in self.starts}
         if self.copies:
             shares = dict.fromkeys(self.starts, 1 << self.starts[0])

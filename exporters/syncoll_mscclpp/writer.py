@@ -1,7 +1,7 @@
 """Writes MSCCL++ execution plans, in the schema of v0.8 and later.
 
-Every rank puts to the memory of others (zero copy): to their output if the data are final, else to
-scratch.
+Every rank puts to the memory of others (zero copy): to their output if the data are final,
+otherwise to scratch.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from syncoll_mscclpp.switches import switch_programs
 __all__ = ["MscclppExporter", "Sizes"]
 
 _LARGEST_OFFSET = (1 << 32) - 1
-"""Offsets in a buffer are numbers of 32 bits."""
+"""The largest offset in a buffer, of 32 bits."""
 
 
 class Sizes:
     """Buffers in chunks, and messages in bytes.
 
-    The runtime measures a message at each rank by its own input, or, for an allgather, its output;
-    the request also a gather by its output, and a custom collective by the largest input of a rank.
-    A chunk has as many bytes at all ranks; if their inputs differ, a message is within the range at
-    every rank if it is at those with the smallest and the largest one.
+    The runtime measures a message at each rank by its own input, or, for an allgather, its output.
+    The request also measures a gather by its output, and a custom collective by the largest input.
+    Chunks have the same size at all ranks; if their inputs differ, a message is within the range at
+    every rank if it is within it for the smallest and the largest input.
 
-    A rank without input, or output, passes room for one chunk, as the runtime divides by their
+    A rank without input, or output, passes a buffer of one chunk, as the runtime divides by their
     number.
     """
 
@@ -81,15 +81,15 @@ class Sizes:
         ):
             most = min(self.limit // self.measured, MOST_MIN_SIZE // min(measured)) * message
             raise ExportError(
-                f"a smallest message of {request.min_bytes} bytes is beyond what the runtime can "
-                f"compare with; it is at most {most}"
+                f"a smallest message of {request.min_bytes} bytes is too large for the runtime, "
+                f"which compares with at most {most}"
             )
         request.require_multiple(message * alignment, self.largest * message // self.measured)
 
 
 _WARP = 32
 _MOST_SHOWN = 8
-"""Ranks whose buffers a note tells."""
+"""Most ranks whose buffers a note lists."""
 
 
 class MscclppExporter:
@@ -100,7 +100,7 @@ class MscclppExporter:
         kind = str(options["channel"])
         if request.in_place and kind_of(request.instance).kind is Kind.SCATTER:
             raise ExportError(
-                "scatter in place cannot be said in MSCCL++: the output begins elsewhere at each "
+                "MSCCL++ cannot express scatter in place: the offset of the output differs by "
                 "rank, and the runtime adds the offset of the rank that writes; export it out of "
                 "place"
             )
@@ -142,7 +142,7 @@ def _exported(
         "min_message_size": sizes.smallest,
         "max_message_size": sizes.largest,
         "gpus": gpus,
-        **_told(request, layout),
+        **_stated(request, layout),
     }
     files = {f"{name}.json": f"{_pretty(plan, 0)}\n".encode("ascii")}
     return Exported(files, (*notes, *program.notes), in_switches=program.switches)
@@ -163,8 +163,8 @@ def _through_switches(request: ExportRequest, options: Mapping[str, OptionValue]
         except ExportError as other:
             raise ExportError(f"{error}; and {other}") from other
     note = (
-        f"what all ranks would send to all others, {counted(exchanged, 'chunk')}, is added up "
-        "and copied by the switch as well, which takes less of every cable"
+        f"the switch also reduces and copies {counted(exchanged, 'chunk')} that all ranks would "
+        "send to all others, which loads every cable less"
     )
     scratch, notes = [0] * len(programs), (note,) * bool(exchanged)
     return PlanProgram(layout, tuple(programs), scratch, split=True, switches=True, notes=notes)
@@ -182,7 +182,7 @@ def _by_channels(
         lowered = lower(request)
         try:
             program = program_of(lowered, channels.kind, most, packets_of(lowered))
-            notes = ("by packets (protocol LL), which is for small messages",)
+            notes = ("by packets (protocol LL), for small messages",)
             return replace(program, notes=notes)
         except ExportError:
             if wanted == "yes":
@@ -196,7 +196,7 @@ def _require_options(options: Mapping[str, OptionValue]) -> None:
     if int(options["alignment"]) % VECTOR:
         raise ExportError(
             f"alignment is {options['alignment']}; reductions work on {VECTOR} bytes at a time, "
-            "so it must be a multiple"
+            "so it must be a multiple of this"
         )
 
 
@@ -205,7 +205,7 @@ def _name(name: str) -> str:
     return kept or "algorithm"
 
 
-def _told(request: ExportRequest, layout: Layout) -> dict[str, Any]:
+def _stated(request: ExportRequest, layout: Layout) -> dict[str, Any]:
     """The places of chunks, for collectives without a name; the runtime ignores them."""
     if layout.collective.kind is not Kind.CUSTOM:
         return {}
@@ -291,8 +291,8 @@ def _notes(
         yield from _own_buffers(sizes)
     else:
         yield (
-            "for messages whose number of bytes is a multiple of "
-            f"{sizes.measured * sizes.alignment}; the runtime refuses others"
+            "for messages whose size is a multiple of "
+            f"{sizes.measured * sizes.alignment} bytes; the runtime refuses others"
         )
     if sizes.capped:
         yield (
@@ -300,22 +300,22 @@ def _notes(
             "bits do not reach the end of a buffer"
         )
     if request.instance.combining:
-        yield "the runtime adds, whatever operator the caller asks for"
+        yield "the runtime always adds and ignores the caller's operator"
     if collective.root is not None:
         yield (
             f"the root is rank {collective.root}; every rank passes both buffers, of "
-            f"{sizes.buffers[0][0]} and {sizes.buffers[0][1]} chunks, and only those that are "
-            "needed are touched"
+            f"{sizes.buffers[0][0]} and {sizes.buffers[0][1]} chunks, and unneeded chunks stay "
+            "untouched"
         )
     if "port" in kinds:
         yield (
-            "buffers must begin at the beginning of their allocations, since a proxy takes them "
-            "from there"
+            "buffers must begin at the beginning of their allocations, since a proxy reads from "
+            "there"
         )
     else:
         yield "all ranks must pass buffers at the same offset within their allocations"
     if {"memory", "port"} <= kinds:
-        yield "by memory channels within a box, and by port channels where a network is between"
+        yield "by memory channels within a box, and by port channels over a network"
     if program.switches:
         yield (
             "by switch channels, which need GPUs around NVSwitches with NVLink SHARP, and buffers "
@@ -324,8 +324,8 @@ def _notes(
     blocks = max(len(one.scripts) for one in program.ranks)
     if program.split and blocks > most_blocks:
         yield (
-            f"{blocks} thread blocks at a rank, more than the {most_blocks} that were asked for, "
-            "since a thread block has room for 64 operations and 16 channels; they must all be "
+            f"{blocks} thread blocks at a rank, more than the {most_blocks} requested, "
+            "since a thread block has at most 64 operations and 16 channels; they must all be "
             "resident at once"
         )
 
@@ -333,8 +333,8 @@ def _notes(
 def _own_buffers(sizes: Sizes) -> Iterator[str]:
     """The buffers that each rank passes to a collective without a name."""
     yield (
-        "a rank's input holds the chunks that start there, and its output those that must end "
-        "there, in the order of their numbers"
+        "a rank's input holds the chunks that start there, and its output the chunks that must "
+        "end there, in the order of their numbers"
     )
     alike = len(set(sizes.buffers)) == 1
     shown = [
@@ -348,7 +348,7 @@ def _own_buffers(sizes: Sizes) -> Iterator[str]:
         f"output have {', '.join(shown)} chunks{' at each rank' if alike else ''}"
     )
     if sizes.padded:
-        yield "a rank without input, or without output, passes room for one chunk, left untouched"
+        yield "a rank without input, or without output, passes a buffer of one untouched chunk"
     if len({one[0] for one in sizes.buffers}) > 1:
         yield (
             "every rank compares the bytes of its own input with the smallest and the largest "
@@ -358,7 +358,7 @@ def _own_buffers(sizes: Sizes) -> Iterator[str]:
 
 
 def _pretty(value: Any, depth: int) -> str:
-    """JSON with one line for each operation, so that people can read it."""
+    """JSON with one line for each operation, for readability."""
     flat = json.dumps(value)
     if len(flat) + 2 * depth <= 98 or not isinstance(value, dict | list):
         return flat

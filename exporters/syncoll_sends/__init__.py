@@ -2,19 +2,18 @@
 
 One row a send, in order of step, chunk, source and destination:
 
-============ ===========================================================================
-step         when, from 0 on
-rounds       how many rounds that step has; the same in all rows of a step
-chunk        what, by its global number from 0 on
-source       the node that sends
-destination  the node that receives
-contributors combining collectives: whose contributions the sent partial result holds;
-             in CSV numbers with spaces between, in Parquet a list; else empty, or null
-============ ===========================================================================
+| column         | content                                                                |
+|----------------|------------------------------------------------------------------------|
+| `step`         | number of the step, from 0                                             |
+| `rounds`       | rounds of this step; the same in all rows of a step                    |
+| `chunk`        | global number of the chunk, from 0                                     |
+| `source`       | the node that sends                                                    |
+| `destination`  | the node that receives                                                 |
+| `contributors` | of combining collectives: nodes whose contributions are in the partial |
+|                | sum; in CSV separated by spaces, in Parquet a list; otherwise empty    |
 
-A CSV file is this table and nothing else, so that whatever reads CSV reads it; to tell whether the
-sends do something needs the algorithm's instance.  A Parquet file has that in its metadata too,
-under the key ``syncoll``.
+A CSV file is this table only, so any CSV reader can read it; checking the sends needs the
+algorithm's instance.  A Parquet file has the instance in its metadata, under the key ``syncoll``.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _REQUIRED = {"step", "rounds", "chunk", "source", "destination"}
 
 
 def _is_csv(_path: Path, head: bytes) -> bool:
-    """Recognises the names of the columns in the first line."""
+    """Whether the first line has the names of the columns."""
     line = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]
     names = {name.strip(b' "\r') for name in line.split(b",")}
     return names >= {name.encode() for name in _REQUIRED}
@@ -43,7 +42,7 @@ CSV = ExporterRecord(
 
 PARQUET = ExporterRecord(
     name="parquet",
-    summary="the sends as a Parquet table, with what they solve in its metadata",
+    summary="the sends as a Parquet table, with the instance in its metadata",
     load="syncoll_sends.parquet_writer:ParquetExporter",
     load_checker="syncoll_sends.parquet_checker:ParquetChecker",
     installed=lambda: installed_distribution("pyarrow", "pyarrow", extra="parquet"),

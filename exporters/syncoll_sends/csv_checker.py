@@ -17,7 +17,7 @@ _MOST_DIGITS = 9
 
 
 class CsvChecker:
-    """Reads a table, whatever the order of its columns and rows."""
+    """Reads a table with columns and rows in any order."""
 
     def check(
         self,

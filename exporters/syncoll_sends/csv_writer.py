@@ -1,4 +1,4 @@
-"""Writes the table of sends as CSV: UTF-8, commas, one header line, nothing that needs quotes."""
+"""Writes the table of sends as CSV: UTF-8, commas, one header line, no quotes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class CsvExporter:
     """Writes ``NAME.csv``."""
 
     def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
-        """The table of an algorithm's sends; buffers play no part."""
+        """Writes the table of an algorithm's sends; options of buffers have no effect."""
         algorithm = request.algorithm
         stream = io.StringIO(newline="")
         table = csv.writer(stream, lineterminator="\n")
@@ -29,5 +29,5 @@ class CsvExporter:
             rounds = algorithm.rounds_per_step[step]
             row = (step, rounds, chunk, source, destination, " ".join(map(str, nodes)))
             table.writerow(row)
-        notes = ("a table of sends does not say what they solve; keep the file they came from",)
+        notes = ("a CSV table has no instance; keep the file that it was written from",)
         return Exported({f"{request.name}.csv": stream.getvalue().encode()}, notes)

@@ -20,7 +20,7 @@ _LARGEST = 999_999_999
 
 
 class ParquetChecker:
-    """Reads a table, whatever the order of its columns and rows."""
+    """Reads a table with columns and rows in any order."""
 
     def check(
         self,
@@ -33,16 +33,16 @@ class ParquetChecker:
         try:
             table = pq.read_table(io.BytesIO(content))
             table.validate(full=True)
-            str(table.schema), table.column_names  # a name that is no text shows when asked for
+            str(table.schema), table.column_names  # names that are not text raise here
         except (pa.ArrowException, OSError, ValueError) as error:
             reason = str(error).partition("\n")[0]
             raise VerificationError(f"not a Parquet file: {reason}") from None
         rows = _rows(table)
         document = (table.schema.metadata or {}).get(b"syncoll")
-        told = None if document is None else instance_of(document)
-        if told is not None and instance is not None:
-            _require_same(told, instance)
-        return replace(checked(rows, "Parquet", instance or told), instance=told)
+        stated = None if document is None else instance_of(document)
+        if stated is not None and instance is not None:
+            _require_same(stated, instance)
+        return replace(checked(rows, "Parquet", instance or stated), instance=stated)
 
 
 def _rows(table: pa.Table) -> list[SendRow]:
@@ -72,18 +72,16 @@ def _rows(table: pa.Table) -> list[SendRow]:
     return rows
 
 
-def _require_same(told: Instance, wanted: Instance) -> None:
-    """Passes when the file is about the instance that is asked for."""
+def _require_same(stated: Instance, wanted: Instance) -> None:
+    """Raises VerificationError if the file solves another instance than `wanted`."""
     for what, one, other in (
-        ("machine", told.topology, wanted.topology),
-        ("steps", told.steps, wanted.steps),
-        ("rounds", told.rounds, wanted.rounds),
-        ("rounds of each step", told.rounds_per_step, wanted.rounds_per_step),
-        ("combining", told.combining, wanted.combining),
-        ("starts", told.pre.tolist(), wanted.pre.tolist()),
-        ("ends", told.post.tolist(), wanted.post.tolist()),
+        ("machine", stated.topology, wanted.topology),
+        ("steps", stated.steps, wanted.steps),
+        ("rounds", stated.rounds, wanted.rounds),
+        ("rounds of each step", stated.rounds_per_step, wanted.rounds_per_step),
+        ("combining", stated.combining, wanted.combining),
+        ("starts", stated.pre.tolist(), wanted.pre.tolist()),
+        ("ends", stated.post.tolist(), wanted.post.tolist()),
     ):
         if one != other:
-            raise VerificationError(
-                f"by its metadata the file solves something else: its {what} differ"
-            )
+            raise VerificationError(f"the instance in the file's metadata differs in its {what}")

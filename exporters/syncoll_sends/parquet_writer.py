@@ -1,4 +1,4 @@
-"""Writes the table of sends as Parquet, with the instance that they solve in its metadata."""
+"""Writes the table of sends as Parquet, with their instance in its metadata."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ParquetExporter:
     """Writes ``NAME.parquet``."""
 
     def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
-        """The table of an algorithm's sends; buffers play no part."""
+        """Writes the table of an algorithm's sends; options of buffers have no effect."""
         algorithm = request.algorithm
         chunk, source, destination, step = algorithm.sends.T
         rounds = np.array(algorithm.rounds_per_step, dtype=np.int64)[step]

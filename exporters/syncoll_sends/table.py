@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 NUMBERS = ("step", "rounds", "chunk", "source", "destination")
-"""The columns that each table has."""
+"""The required columns."""
 
 NODES = "contributors"
 """The optional column."""
@@ -54,7 +54,7 @@ class SendRow:
 
 
 def require_columns(names: Sequence[str], where: str = "") -> None:
-    """Passes a table that has every required column, and each column once."""
+    """Raises VerificationError unless a table has every required column, and each column once."""
     for name in names:
         if name not in (*NUMBERS, NODES):
             expected = ", ".join((*NUMBERS, NODES))
@@ -69,7 +69,7 @@ def require_columns(names: Sequence[str], where: str = "") -> None:
 
 
 def _require_sane(rows: Sequence[SendRow]) -> None:
-    """Passes rows that are sends, for whatever instance."""
+    """Raises VerificationError unless rows are sends of some instance."""
     rounds: dict[int, int] = {}
     seen: dict[tuple[int, ...], str] = {}
     for row in rows:
@@ -90,9 +90,9 @@ def _require_sane(rows: Sequence[SendRow]) -> None:
 
 
 def _require_solves(rows: Sequence[SendRow], instance: Instance) -> None:
-    """Passes rows that are a valid algorithm of an instance; see `syncoll.trust`.
+    """Raises VerificationError unless rows solve an instance; see `syncoll.trust`.
 
-    Steps without sends get the remaining rounds, which changes nothing.
+    Steps without sends get the remaining rounds.
     """
     nodes = instance.topology.num_nodes
     if rows and bool(rows[0].contributors) != instance.combining:
@@ -128,7 +128,7 @@ def _rounds_per_step(rounds: dict[int, int], instance: Instance) -> tuple[int, .
 
 
 def checked(rows: Sequence[SendRow], kind: str, instance: Instance | None) -> CheckedExport:
-    """The facts about a table whose rows are sends, and solve the instance if there is one.
+    """The facts about a table whose rows are sends, and solve the instance if given.
 
     Raises VerificationError if the rows contradict each other, or are no valid algorithm.
     """
@@ -143,7 +143,7 @@ def checked(rows: Sequence[SendRow], kind: str, instance: Instance | None) -> Ch
     }
     facts["solves"] = "replayed"
     if instance is None:
-        facts["solves"] = "not checked, as a table of sends does not say what is to be done"
+        facts["solves"] = "not checked: the table has no instance"
     return CheckedExport(
         kind,
         "not stated" if instance is None else instance.collective,
@@ -160,7 +160,7 @@ def checked(rows: Sequence[SendRow], kind: str, instance: Instance | None) -> Ch
 
 
 _MOST_CELLS = 1 << 28
-"""Of pre and post, chunks by nodes."""
+"""Most cells of pre and post, chunks by nodes."""
 
 Links = tuple[tuple[Node, Node], ...]
 Chunk = Annotated[int, Meta(ge=0)]
@@ -185,7 +185,7 @@ class TableTopology(Record, frozen=True):
 
 
 class TableInstance(Record, frozen=True):
-    """What is to be solved: the topology, and which chunks start and must end at which node."""
+    """The instance: the topology, and the chunks that start and must end at each node."""
 
     version: Literal[1]
     collective: str
@@ -222,21 +222,21 @@ def metadata_of(instance: Instance) -> str:
 def instance_of(document: bytes) -> Instance:
     """The instance that metadata describe; VerificationError if they describe none."""
     try:
-        told: TableInstance = read_record(json.loads(document), TableInstance, "its metadata")
-        nodes = told.topology.nodes
-        if nodes * max(1, told.global_chunks) > _MOST_CELLS:
-            raise ModelError(f"{told.global_chunks} chunks on {nodes} nodes")
+        stated: TableInstance = read_record(json.loads(document), TableInstance, "its metadata")
+        nodes = stated.topology.nodes
+        if nodes * max(1, stated.global_chunks) > _MOST_CELLS:
+            raise ModelError(f"{stated.global_chunks} chunks on {nodes} nodes")
         bounds = tuple(
             BandwidthBound(one.links, one.chunks_per_round, one.label, one.counts)
-            for one in told.topology.bounds
+            for one in stated.topology.bounds
         )
         return Instance(
-            Topology(told.topology.name, nodes, told.topology.links, bounds),
-            *(told.collective, told.chunks, told.steps, told.rounds),
-            _relation(told.starts, told.global_chunks, nodes),
-            _relation(told.ends, told.global_chunks, nodes),
-            told.combining,
-            told.rounds_per_step,
+            Topology(stated.topology.name, nodes, stated.topology.links, bounds),
+            *(stated.collective, stated.chunks, stated.steps, stated.rounds),
+            _relation(stated.starts, stated.global_chunks, nodes),
+            _relation(stated.ends, stated.global_chunks, nodes),
+            stated.combining,
+            stated.rounds_per_step,
         )
     except FileFormatError as error:
         raise VerificationError(str(error)) from error
@@ -252,7 +252,7 @@ def instance_of(document: bytes) -> Instance:
 def _relation(by_node: Sequence[Sequence[int]], chunks: int, nodes: int) -> BoolArray:
     array = np.zeros((chunks, nodes), dtype=bool)
     if len(by_node) > nodes:
-        raise ModelError(f"chunks of {len(by_node)} nodes, and there are {nodes}")
+        raise ModelError(f"chunks of {len(by_node)} nodes instead of {nodes}")
     for node, members in enumerate(by_node):
         if any(chunk >= chunks for chunk in members):
             raise ModelError(f"a chunk of node {node} is not within 0 to {chunks - 1}")

@@ -1,8 +1,8 @@
 """Programs of thread blocks, and an abstract machine that executes them as a runtime would.
 
 The files of exporters and of other tools are straight-line programs for every thread block of every
-rank.  A checker of a format reads them into a `Program` and asks the machine whether it ends, is
-free of races, and keeps the promise of a collective.
+rank.  A checker of a format reads them into a `Program`; the machine checks that it ends, is free
+of races, and computes the result of a collective.
 
 ::
 

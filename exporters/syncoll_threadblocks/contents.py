@@ -23,7 +23,7 @@ Value = tuple[int, int]
 
 @dataclass(frozen=True)
 class Contents:
-    """The written slots, and the contents of all slots before anything runs; None for garbage."""
+    """The written slots, and the initial contents of all slots; None for garbage."""
 
     initial: Callable[[int], Value | None]
     written: dict[int, Value]
@@ -35,9 +35,9 @@ class Contents:
 
 
 def describe_value(value: Value | None) -> str:
-    """A value in words: ``chunk 3 of ranks 0, 2``."""
+    """A value for messages: ``chunk 3 of ranks 0, 2``."""
     if value is None:
-        return "nothing that was ever written"
+        return "no written value"
     chunk, mask = value
     return f"chunk {chunk} of {rank_names(mask)}"
 
@@ -45,7 +45,7 @@ def describe_value(value: Value | None) -> str:
 def contents(
     program: Program, schedule: Schedule, initial: Callable[[int], Value | None]
 ) -> Contents:
-    """Executes a program without races on symbolic values, from those of `initial`.
+    """Executes a program without races on symbolic values, beginning with `initial`.
 
     Raises VerificationError if an instruction reads garbage, adds a contribution twice, or adds
     different chunks.
@@ -61,7 +61,7 @@ def contents(
             read = held[slot]
             if read is None:
                 name = program.memory.describe(slot)
-                raise program.fail(place, f"reads {name}, where nothing is stored yet")
+                raise program.fail(place, f"reads {name} before anything is stored there")
             value = read if value is None else _add(program, place, value, read)
         if value is None:
             if instruction.writes or instruction.send >= 0:
@@ -86,7 +86,7 @@ def _add(program: Program, place: Place, one: Value, other: Value) -> Value:
 
 
 def rank_names(mask: int) -> str:
-    """The ranks of a bit mask in words: ``ranks 0, 2``."""
+    """The ranks of a bit mask for messages: ``ranks 0, 2``."""
     ranks = [rank for rank in range(mask.bit_length()) if mask >> rank & 1]
     shown = ", ".join(map(str, ranks[:8])) + (", …" if len(ranks) > 8 else "")
     return f"rank{'s' if len(ranks) != 1 else ''} {shown}" if ranks else "no rank"

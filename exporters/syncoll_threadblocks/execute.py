@@ -1,8 +1,8 @@
 """The abstract machine: one program, one specification, one verdict for every interleaving.
 
-`require_matched` pairs sends and receives, `schedule` runs the synchronisation alone (does every
-execution end?), `races` looks for data races (does every execution compute the same?), and
-`contents` computes the values, which are then the same in every execution.
+`require_matched` pairs sends and receives.  `schedule` runs the synchronisation alone: does every
+execution end?  `races` looks for data races: does every execution compute the same?  `contents`
+computes the values, which are then the same in every execution.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def execute(
     chunks_per_message: int = 1,
     run: Schedule | None = None,
 ) -> tuple[Schedule, OwnSpecification | None]:
-    """Executes a program and compares its result with its promise.
+    """Executes a program and compares its result with its specification.
 
     Args:
         spec: the collective; None to check only that the program ends, without races.  If it has a
@@ -48,7 +48,7 @@ def execute(
         inputs: the first slot of each rank's input, in ascending order.
         outputs: the first slot of each rank's output, in ascending order.
         chunks_per_message: the chunks of a step that one message holds at the largest size.
-        run: the execution of a program whose sends and receives match, if it is known.
+        run: the execution, if it is known that sends and receives match.
 
     Returns:
         The execution, and the specification with its root.
@@ -80,7 +80,7 @@ def _executed(program: Program, run: Schedule, spec: OwnSpecification, reads: _F
 
 
 def _require_kept(program: Program, spec: OwnSpecification, reads: _Find, writes: _Find) -> None:
-    """Passes when only scratch and output are written: a caller's input stays as it is."""
+    """Raises VerificationError if the program writes a caller's input, or a missing output."""
     for place, instruction in program.places():
         for slot in instruction.writes:
             found, at_input = writes(slot), reads(slot) is not None
@@ -88,12 +88,12 @@ def _require_kept(program: Program, spec: OwnSpecification, reads: _Find, writes
                 raise program.fail(
                     place,
                     f"writes {program.memory.describe(slot)}, which belongs to the caller's "
-                    "input; only where input and output share memory may it be written",
+                    "input; it may be written only if input and output share memory",
                 )
             if found is not None and not at_input and not spec.has_output(found[0]):
-                why = "nothing must end at that rank"
+                why = "that rank has no output"
                 if spec.rooted:
-                    why = f"in a {spec.collective} to rank {spec.root} only that rank has an output"
+                    why = f"in a {spec.collective} to rank {spec.root} only the root has an output"
                 raise program.fail(place, f"writes {program.memory.describe(slot)}, and {why}")
 
 
@@ -139,8 +139,8 @@ def require_matched(program: Program) -> None:
             if count > posts[counter]:
                 raise program.fail(
                     place,
-                    f"waits for ever: {program.counters[counter]} is raised {posts[counter]} "
-                    f"times, and it waits for time {count}",
+                    f"waits forever: {program.counters[counter]} is raised {posts[counter]} "
+                    f"times, and it waits for {count}",
                 )
 
 
@@ -170,13 +170,13 @@ def _pairs(
     if len(sends) > len(receives):
         raise program.fail(
             sends[len(receives)],
-            f"nobody receives what it sends: {len(sends)} chunks are sent over the connection "
+            f"its message is never received: {len(sends)} chunks are sent over the connection "
             f"{name}, and {len(receives)} are received",
         )
     if len(receives) > len(sends):
         raise program.fail(
             receives[len(sends)],
-            f"nobody sends what it receives: {len(receives)} chunks are received from the "
+            f"its message is never sent: {len(receives)} chunks are received from the "
             f"connection {name}, and {len(sends)} are sent",
         )
 

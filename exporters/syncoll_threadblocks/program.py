@@ -6,14 +6,14 @@ by chunk is right for larger pieces too (see `syncoll_threadblocks.schedule`).
 
 In one indivisible event an instruction
 
-1. waits for its counters, for a message on the connection that it receives from, and for room on
+1. waits for its counters, for a message on the connection that it receives from, and for space on
    the connection that it sends over;
-2. reduces what it received and what it reads to a value;
+2. reduces the message and the slots that it reads to a value;
 3. writes the value to every slot that it writes and sends it;
 4. raises its counters (an instruction that `still_reads` raises them before it reads);
 
-or it does nothing but wait for others at a barrier.  That covers sends, receives, copies,
-reductions and their fused forms, remote writes with signals, flags and semaphores.
+or it only waits for others at a barrier.  This covers sends, receives, copies, reductions and their
+fused forms, remote writes with signals, flags and semaphores.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Instruction:
         waits: ``(counter, count)``: starts when the counter has been raised that often.
         posts: counters that are raised by one at its end.
         still_reads: whether its counters may be raised before it has read everything.
-        barrier: ends only when all thread blocks of this barrier have come to it as often; -1 if
-            none.  An instruction with a barrier does nothing else.
+        barrier: ends only when all thread blocks of this barrier have reached it equally often; -1
+            for no barrier.  An instruction with a barrier does nothing else.
         part: its number among the `parts` of the step.
         line: of the file; 0 if unknown.
     """
@@ -89,7 +89,7 @@ class Thread:
 
 @dataclass(frozen=True)
 class ThreadConnection:
-    """A queue from one rank to another on a channel, with room for `depth` messages, at least 1."""
+    """A queue from one rank to another on a channel, for up to `depth` messages, at least 1."""
 
     source: int
     destination: int
@@ -138,7 +138,7 @@ class AddressSpace:
         return self.buffers[bisect_right(self._starts, slot) - 1]
 
     def describe(self, slot: int) -> str:
-        """A slot in words: ``o[3] of rank 2``."""
+        """A slot for messages: ``o[3] of rank 2``."""
         buffer = self.owner(slot)
         return f"{buffer.name}[{slot - buffer.start}] of rank {buffer.rank}"
 
@@ -169,7 +169,7 @@ class Program:
         return self.threads[place[0]].instructions[place[1]]
 
     def words(self, place: Place) -> str:
-        """An instruction in words: ``rank 1, thread block 0, step 3 (rrc), line 57``."""
+        """An instruction for messages: ``rank 1, thread block 0, step 3 (rrc), line 57``."""
         block, there = self.threads[place[0]], self.at(place)
         text = f"rank {block.rank}, thread block {block.number}, step {there.step} ({there.name})"
         if there.parts > 1:

@@ -35,16 +35,16 @@ __all__ = ["require_race_free"]
 Clock = npt.NDArray[np.int32]
 
 _MOST_WORK = 20_000_000_000
-"""Bound on clock entries that are compared; a machine of 512 ranks comes to a tenth of it."""
+"""Most clock entries that are compared; a machine of 512 ranks needs a tenth of it."""
 
 _MOST_THREADS = 32_768
-"""Each may need a clock with an entry for each other one."""
+"""Most thread blocks; each may need a clock with an entry for each other one."""
 
 
 def require_race_free(program: Program, schedule: Schedule) -> None:
-    """Passes a program without data races, by one of its executions.
+    """Raises VerificationError if a program has a data race; one execution suffices.
 
-    Raises VerificationError naming both accesses, or if the program is too large.
+    The error names both accesses; a program that is too large is an error as well.
     """
     _require_disjoint_chunks(program)
     joins = sum(
@@ -98,7 +98,7 @@ class _Detector:
                 self.join(t, snapshot)
 
     def join(self, t: int, snapshot: Snapshot) -> None:
-        """Puts a snapshot, and all before it, before thread t's next event."""
+        """Orders a snapshot, and all before it, before thread t's next event."""
         other, time, clock = snapshot
         mine = self.clock[t]
         if other == t or mine[other] >= time:
@@ -134,7 +134,7 @@ class _Detector:
             self.clock[t] = self.zero  # it is not needed again, and clocks are long
 
     def after(self, place: Place, slot: int, earlier: Place | None, does: str, did: str) -> None:
-        """Passes when an earlier access lies before this one."""
+        """Raises VerificationError unless an earlier access is ordered before this one."""
         if earlier is None:
             return
         other, there = earlier
@@ -155,7 +155,7 @@ class _Detector:
 
 
 def _require_disjoint_chunks(program: Program) -> None:
-    """Passes if no step writes a slot that is also another one of its chunks."""
+    """Raises VerificationError if a step writes a slot of another one of its chunks."""
     for (t, position), first in program.places():
         if first.parts == 1 or first.part:
             continue
@@ -173,10 +173,10 @@ def _require_disjoint_chunks(program: Program) -> None:
 
 
 class _Counters:
-    """The posts that lie before a wait in every execution.
+    """The posts that come before a wait in every execution.
 
-    A wait for count v of a counter that several threads post lies behind the m-th post of one of
-    them for certain if the others cannot make up more than v - m.
+    Several threads may post a counter.  A wait for count v comes after the m-th post of one of them
+    if the others post less than v - m + 1 times.
     """
 
     def __init__(self, program: Program) -> None:
@@ -188,7 +188,7 @@ class _Counters:
             for counter in instruction.posts:
                 total[counter][t] += 1
             waits.update(instruction.waits)
-        # For each (counter, thread, how many posts) the waits that it is the newest news for.
+        # For each (counter, thread, posts) the waits for which it is the latest post.
         self.for_whom: defaultdict[tuple[int, int, int], list[tuple[int, int]]] = defaultdict(list)
         for counter, count in waits:
             for t, own in total[counter].items():

@@ -1,19 +1,18 @@
 """Executes a program's synchronisation: an order in which it can run, or the deadlock.
 
-One execution speaks for all of them.  Programs have no branches, a connection has one sender and
-one receiver, counters only grow, and only a thread block itself can take away what it waits for.
-So an instruction that can run can still run after any other has (the program is a marked graph, or
-a determinate network of processes in the sense of Kahn), and the same instructions run in the end
-in any order.  If this execution ends, all do; if it gets stuck, all get stuck at the same
-instructions.
+One execution represents all of them.  Programs have no branches, a connection has one sender and
+one receiver, counters only grow, and only a thread block itself can consume its inputs.  So an
+instruction that can run can still run after any other has: the program is a marked graph, or a
+determinate network of processes in the sense of Kahn.  The same instructions run in any order.  If
+this execution ends, all do; if it gets stuck, all get stuck at the same instructions.
 
 Connections hold few messages, and the chunks that fit into a message depend on their size, so a
-step of several chunks is sent in one message or in more.  More is worse.  Look at a deadlock with
-fewer messages: a cycle of pieces of steps, each waiting for the next.  Split each piece, at both
-ends of its connection alike, and follow the cycle: for a message or a flag, from the last part to
-the last part; for room, from the last part of the message that was sent ``depth`` messages before:
-its wait is not behind the first part of the piece that waited.  So the cycle is there with more
-messages as well.
+step of several chunks is sent in one message or in more.  More is worse.  A deadlock with fewer
+messages is a cycle of pieces of steps, each waiting for the next.  Split each piece, at both ends
+of its connection alike, and follow the cycle: for a message or a flag, from the last part to the
+last part; for space, from the last part of the message that was sent ``depth`` messages before: its
+wait is not after the first part of the piece that waited.  So the cycle exists with more messages
+as well.
 """
 
 from __future__ import annotations
@@ -51,9 +50,10 @@ def meeting(program: Program, order: Sequence[Place], at: int) -> Sequence[Place
 
 
 def schedule(program: Program, chunks_per_message: int = 1) -> Schedule:
-    """Runs a program that `require_matched` passed, with limited chunks of a step in a message.
+    """Runs a program that `require_matched` passed; a message has at most `chunks_per_message`
+    chunks.
 
-    Raises VerificationError on a deadlock, with a cycle of instructions that wait.  A program that
+    Raises VerificationError on a deadlock, with a cycle of waiting instructions.  A program that
     ends with few chunks in a message ends with more.
     """
     return _Run(program, chunks_per_message).to_the_end()
@@ -146,7 +146,7 @@ class _Run:
         self.ready.extend(self.waiting.pop(reason, ()))
 
     def arrive(self, t: int, barrier: int) -> bool:
-        """Brings a thread to a barrier; returns whether it was the last one, and all went on."""
+        """Brings a thread to a barrier; returns whether it was the last and releases all."""
         present = self.at_barrier[barrier]
         present.append(t)
         if len(present) < len(self.members[barrier]):
@@ -158,7 +158,7 @@ class _Run:
         return True
 
     def deadlock(self, start: int) -> VerificationError:
-        """Follows the blocking threads until one comes up again, or has finished."""
+        """Follows the blocking threads until one repeats, or has finished."""
         chain: list[int] = []
         seen: dict[int, int] = {}
         t = start
@@ -166,9 +166,9 @@ class _Run:
             seen[t] = len(chain)
             chain.append(t)
             other = self.blocker(t)
-            if other is None:  # the others come to this barrier less often
+            if other is None:  # the others reach this barrier less often
                 place = t, self.position[t]
-                return self.program.fail(place, f"waits for ever for {self.what(t)}")
+                return self.program.fail(place, f"waits forever for {self.what(t)}")
             t = other
         cycle = chain[seen[t] :]
         places = [(x, self.position[x]) for x in cycle]
@@ -179,7 +179,7 @@ class _Run:
         return VerificationError("deadlock: " + "; ".join(lines) + more)
 
     def what(self, t: int) -> str:
-        """The obstacle to a blocked thread, in words."""
+        """Describes the obstacle to a blocked thread."""
         program, reason = self.program, self.obstacle(t)
         assert reason is not None
         kind, number = reason
@@ -187,13 +187,13 @@ class _Run:
             return f"a message ({program.connections[number]})"
         if kind == _ROOM:
             connection = program.connections[number]
-            return f"room ({connection}, which holds {connection.depth})"
+            return f"space ({connection}, which holds {connection.depth})"
         if kind == _COUNTER:
             return program.counters[number]
         return program.barriers[number]
 
     def blocker(self, t: int) -> int | None:
-        """A thread that will remove the obstacle to a blocked one; None if there is none."""
+        """A thread that will remove the obstacle to a blocked one, or None."""
         reason = self.obstacle(t)
         assert reason is not None
         kind, number = reason
@@ -202,7 +202,7 @@ class _Run:
 
     @cached_property
     def doers(self) -> dict[Reason, list[int]]:
-        """The threads that do each awaited thing at least once."""
+        """For each obstacle the threads that remove it at least once."""
         found: defaultdict[Reason, dict[int, None]] = defaultdict(dict)
         for (t, _), instruction in self.program.places():
             for effect in _effects(instruction):
@@ -210,7 +210,7 @@ class _Run:
         return {effect: list(threads) for effect, threads in found.items()}
 
     def will(self, t: int, reason: Reason) -> bool:
-        """Whether a thread, once it goes on, removes an obstacle."""
+        """Whether a thread will remove an obstacle when it continues."""
         rest = self.program.threads[t].instructions[self.position[t] :]
         return any(reason in _effects(instruction) for instruction in rest)
 

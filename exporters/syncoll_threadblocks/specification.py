@@ -1,25 +1,23 @@
-"""Specification: the promise of a collective, place by place of the ranks' buffers.
+"""The specification of a collective, place by place of the ranks' buffers.
 
-A collective is given by the chunks that lie in each rank's input and must end in its output, one
-after the other.  Exports of collectives without a standard name all have the same order: that of
-the chunks' numbers, and a rank without any passes room for one, which stays untouched.  MPI runs
-lay out their buffers the same way (`syncoll.runtime.layout`).
+A collective is given by the chunks in each rank's input and output, one after the other.  Exports
+of collectives without a standard name order chunks by their numbers; a rank without chunks passes a
+buffer of one, which stays untouched.  MPI runs lay out their buffers the same way
+(`syncoll.runtime.layout`).
 
 The name of a standard collective implies the places.  Rank r's input and output are cut into
 chunks; k, the *share*, counts the chunks of one rank's part.
 
-================  ================  ================  ==========================================
-collective        input of rank r   output of rank r  slot j of rank r's output ends as
-================  ================  ================  ==========================================
-allreduce         k                 k                 the sum of all ranks' i[j]
-allgather         k                 P k               i[j mod k] of rank j div k
-reducescatter     P k               k                 the sum of all ranks' i[r k + j]
-alltoall          P k               P k               i[r k + j mod k] of rank j div k
-broadcast         k, at the root    k                 the root's i[j]
-reduce            k                 k, at the root    the sum of all ranks' i[j]
-gather            k                 P k, at the root  i[j mod k] of rank j div k
-scatter           P k, at the root  k                 the root's i[r k + j]
-================  ================  ================  ==========================================
+| collective    | input of rank r  | output of rank r | final slot j of rank r's output  |
+|---------------|------------------|------------------|----------------------------------|
+| allreduce     | k                | k                | the sum of all ranks' i[j]       |
+| allgather     | k                | P k              | i[j mod k] of rank j div k       |
+| reducescatter | P k              | k                | the sum of all ranks' i[r k + j] |
+| alltoall      | P k              | P k              | i[r k + j mod k] of rank j div k |
+| broadcast     | k, at the root   | k                | the root's i[j]                  |
+| reduce        | k                | k, at the root   | the sum of all ranks' i[j]       |
+| gather        | k                | P k, at the root | i[j mod k] of rank j div k       |
+| scatter       | P k, at the root | k                | the root's i[r k + j]            |
 
 In place the smaller of the two buffers is rank r's part of the larger one.
 """
@@ -51,20 +49,19 @@ _ENDS = {
     "gather": ("each", "root"),
     "scatter": ("root", "each"),
 }
-"""Where chunks start, and must end: at all ranks, where they are reduced; each at one; at the
-root."""
+"""Starts and ends of chunks: at all ranks, reduced; each at one rank; or at the root."""
 
 STANDARD = tuple(_ENDS)
 
 Places = tuple[Sequence[int], ...]
-"""Of each rank, the chunks that lie in a buffer, one after the other."""
+"""The chunks in each rank's buffer, one after the other."""
 
 Demands = Counter[tuple[int, int]]
-"""How many chunks start, and must end, at which ranks, as bit masks."""
+"""The number of chunks by the ranks where they start and must end, as bit masks."""
 
 
 def masks_of(ranks: Iterable[Iterable[int]]) -> Counter[int]:
-    """Of each chunk, as bits, the ranks that have it."""
+    """The ranks that have each chunk, as bit masks."""
     masks: Counter[int] = Counter()
     for rank, chunks in enumerate(ranks):
         for chunk in chunks:
@@ -78,11 +75,11 @@ class OwnSpecification:
 
     Args:
         collective: its name, for messages.
-        combining: whether a chunk that starts at several ranks is to be reduced; otherwise all of
-            them have the same data.
+        combining: whether a chunk that starts at several ranks is reduced; otherwise all of them
+            have the same data.
         inputs: the chunks in each rank's input.
         outputs: the chunks in each rank's output.
-        pieces: the number of places, side by side, of each chunk.
+        pieces: the number of consecutive places of each chunk.
         root: the special rank of a rooted collective; None without one, or if it is unknown.
     """
 
@@ -107,7 +104,7 @@ class OwnSpecification:
 
     @property
     def num_chunks(self) -> int:
-        """Chunks in all, as far as buffers hold them."""
+        """The number of chunks in the buffers."""
         every = (chunk for places in (self.inputs, self.outputs) for one in places for chunk in one)
         return max(every, default=-1) + 1
 
@@ -120,11 +117,11 @@ class OwnSpecification:
         return max(1, len(self.outputs[rank])) * self.pieces
 
     def has_output(self, rank: int) -> bool:
-        """Whether anything must end at a rank."""
+        """Whether a chunk must end at a rank."""
         return bool(self.outputs[rank])
 
     def in_pieces(self, times: int) -> OwnSpecification:
-        """The same with each chunk cut into several, numbered side by side."""
+        """The same with each chunk cut into several, numbered consecutively."""
 
         def each(places: Places) -> Places:
             return tuple(tuple(c * times + i for c in one for i in range(times)) for one in places)
@@ -148,7 +145,7 @@ class OwnSpecification:
         return chunk * self.pieces + piece, mask
 
     def wanted(self, rank: int, index: int) -> Value | None:
-        """The final value of a place of the output; None without a promise."""
+        """The required value of a place of the output; None if it is free."""
         place, piece = divmod(index, self.pieces)
         if place >= len(self.outputs[rank]):
             return None
@@ -157,7 +154,7 @@ class OwnSpecification:
 
     @cached_property
     def _whole(self) -> Counter[int]:
-        """Of each chunk all contributions, as bits; one of them if all are the same data."""
+        """All contributions of each chunk, as bits; one of them if all are the same data."""
         masks = masks_of(self.inputs)
         return masks if self.combining else Counter({c: m & -m for c, m in masks.items()})
 
@@ -168,10 +165,10 @@ class OwnSpecification:
         return Counter({key: number * self.pieces for key, number in found.items()})
 
     def require_same(self, instance: Instance) -> None:
-        """Passes if an instance asks for this, each of its chunks perhaps cut into several.
+        """Checks that an instance is the same, up to chunks that are cut into several.
 
         Raises:
-            VerificationError: if it asks for something else.
+            VerificationError: if it differs.
         """
         self._require_alike(instance, "the file")
         asked = OwnSpecification.of_instance(instance)
@@ -269,7 +266,7 @@ class Specification(OwnSpecification):
         must end, at the same nodes must agree.  A file may cut each chunk into several.
 
         Raises:
-            VerificationError: if it asks for something else.
+            VerificationError: if it is another collective.
         """
         name = self.collective + (f" of root {self.root}" if self.rooted else "")
         self._require_alike(instance, name)
@@ -291,7 +288,7 @@ class Specification(OwnSpecification):
 
         Returns:
             Broadcast, scatter: the rank whose data arrived at most ranks.  Reduce, gather: the rank
-                with the largest part of the result.  0 if nothing tells.
+                with the largest part of the result.  0 if undetermined.
         """
         ranks = range(self.num_ranks)
         votes: Counter[int] = Counter()

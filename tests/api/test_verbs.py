@@ -326,7 +326,7 @@ def test_what_is_wrong_is_told_from_what_could_not_be_checked(
     found[0].export("mscclpp", tmp_path / "plan.json")
     plan = json.loads((tmp_path / "plan.json").read_text())
     (tmp_path / "own.json").write_text(json.dumps({**plan, "collective": "mine"}))
-    with pytest.raises(syncoll.UncheckedError, match="does not say which chunk"):
+    with pytest.raises(syncoll.UncheckedError, match="does not define the places of chunks"):
         syncoll.verify(tmp_path / "own.json", collective="alltoall")
     found[0].export("msccl-xml", tmp_path / "a.xml")
     with pytest.raises(VerificationError) as raised:

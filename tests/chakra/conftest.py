@@ -9,7 +9,7 @@ from syncoll_chakra.writer import delimited, new_metadata, new_node
 
 
 class Traces:
-    """The files of all ranks, taken apart with the protobuf library, to be changed."""
+    """The files of all ranks, parsed with the protobuf library, for changes."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self.names = list(files)
@@ -48,14 +48,14 @@ class Traces:
         }
 
     def replaced(self, rank: int, i: int, instead: list[Any]) -> dict[str, bytes]:
-        """One rank's file with other nodes in the place of one."""
+        """One rank's file with one node replaced by others."""
         nodes = [*self.nodes[rank][:i], *instead, *self.nodes[rank][i + 1 :]]
         content = b"".join(delimited(part) for part in (self.metadata[rank], *nodes))
         return {self.names[rank]: content}
 
 
 def attribute(message: Any, name: str) -> Any:
-    """The attribute of that name; None where there is none."""
+    """The attribute of that name, or None."""
     return next((one for one in message.attr if one.name == name), None)
 
 

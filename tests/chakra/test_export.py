@@ -1,4 +1,4 @@
-"""What is written is what the algorithm does, and the checker finds so."""
+"""Traces compute the algorithm's result, and the checker confirms it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_random_algorithms_pass_with_and_without_their_instance(steps: str) -> N
 
 
 def test_every_collective_by_name() -> None:
-    """The checker's names are those of the writer, which finds them in another way."""
+    """The checker and the writer derive the same names independently."""
     rng = random.Random(5)
     found: Counter[str] = Counter()
     for _ in range(400):
@@ -94,7 +94,7 @@ def test_every_collective_by_name() -> None:
 
 
 def test_the_nodes_of_a_ring(take_apart: TakeApart, attribute_of: AttributeOf) -> None:
-    """Rank 1 of three sends its chunk at once and the one of rank 0 when that is there."""
+    """Rank 1 of three sends its chunk at once, and the chunk of rank 0 after its arrival."""
     traces = take_apart(write(*ring_allgather(3), size=300, steps="relaxed").files)
     assert traces.names == [f"sample.{rank}.et" for rank in range(3)]
     assert traces.metadata[0].version == "0.0.4"
@@ -140,7 +140,7 @@ def test_tags_are_unique_between_two_ranks(
         assert sorted(ends[SEND]) == sorted(ends[RECEIVE])
 
 
-def test_strict_sends_wait_for_all_earlier_steps_and_relaxed_ones_for_data(
+def test_strict_sends_wait_for_steps_and_relaxed_ones_for_data(
     take_apart: TakeApart, attribute_of: AttributeOf
 ) -> None:
     rng = random.Random(7)
@@ -169,7 +169,7 @@ def test_strict_sends_wait_for_all_earlier_steps_and_relaxed_ones_for_data(
     assert more
 
 
-def test_a_size_that_does_not_divide_is_cut_into_all_of_its_bytes(
+def test_uneven_sizes_are_cut_into_all_bytes(
     take_apart: TakeApart, attribute_of: AttributeOf
 ) -> None:
     instance, algorithm = ring_allgather(3)
@@ -204,7 +204,7 @@ def test_the_default_size_is_within_the_range_of_the_request(
         assert attribute_of(traces.nodes[0][0], "comm_size").int64_val == expected
 
 
-def test_chunks_are_numbered_for_scaling_only_where_nodes_divide_them(
+def test_chunks_are_numbered_for_scaling_if_nodes_divide_them(
     take_apart: TakeApart, attribute_of: AttributeOf
 ) -> None:
     traces = take_apart(write(*ring_allgather(4)).files)
@@ -223,7 +223,7 @@ def test_chunks_are_numbered_for_scaling_only_where_nodes_divide_them(
         assert attribute_of(node, name).int32_val == -1
 
 
-def test_a_rank_without_work_has_a_node_all_the_same(take_apart: TakeApart) -> None:
+def test_a_rank_without_work_has_a_node(take_apart: TakeApart) -> None:
     pre = np.zeros((1, 4), dtype=bool)
     pre[0, 0] = True
     post = pre.copy()
@@ -255,7 +255,7 @@ def test_the_record_recognises_its_files_alone(tmp_path: Any) -> None:
     assert not RECORD.recognises(tmp_path / "sample.0.et", b"")
 
 
-def test_what_is_written_is_documented(take_apart: TakeApart) -> None:
+def test_attributes_and_options_are_documented(take_apart: TakeApart) -> None:
     page = (Path(__file__).parents[2] / "docs" / "chakra.md").read_text()
     traces = take_apart(write(*random_case(random.Random(3))).files)
     names = {one.name for nodes in traces.nodes for node in nodes for one in node.attr}

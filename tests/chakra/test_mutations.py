@@ -1,4 +1,4 @@
-"""The checker of traces finds what is wrong, and says so without falling over."""
+"""The checker of traces finds errors, and reports them without a crash."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def cases(count: int, seed: int) -> Iterator[tuple[Instance, dict[str, bytes]]]:
 
 
 def mutants(traces: Any, rank: int, i: int, attribute: AttributeOf) -> Iterator[tuple[str, Any]]:
-    """Changes to one node, each of which makes the traces wrong: what stands in its place."""
+    """Replacements of one node, which all make the traces wrong."""
     ranks, node = len(traces.nodes), traces.nodes[rank][i]
 
     def changed(change: Callable[[Any], None]) -> list[Any]:
@@ -120,7 +120,7 @@ def test_no_mutant_survives(take_apart: TakeApart, attribute_of: AttributeOf) ->
 
 
 def test_other_contents_do_not_pass(take_apart: TakeApart, attribute_of: AttributeOf) -> None:
-    """A node that reads another chunk than it should brings about something else."""
+    """A node that reads another chunk computes another result."""
     rng = random.Random(1)
     tried = 0
     for instance, files in cases(16, 9):
@@ -191,13 +191,13 @@ def test_a_wrong_name_and_missing_claims(take_apart: TakeApart, attribute_of: At
     traces = take_apart(files)
     for metadata in traces.metadata:
         attribute_of(metadata, "syncoll_collective").string_val = "allreduce"
-    refused(traces.files(), "says that it is allreduce, .* is allgather")
+    refused(traces.files(), "its name is allreduce, .* is allgather")
     traces = take_apart(files)
     traces.metadata[1].ClearField("attr")
-    refused(traces.files(), r"sample\.1\.et: it does not say")
+    refused(traces.files(), r"sample\.1\.et: the chunks that its rank")
     traces = take_apart(files)
     attribute_of(traces.metadata[2], "syncoll_rank").int64_val = 1
-    refused(traces.files(), "syncoll_rank 1; by the files it is 2")
+    refused(traces.files(), "syncoll_rank 1; the files have 2")
     traces = take_apart(files)
     for metadata in traces.metadata:
         attribute_of(metadata, "syncoll_chunks").int64_val = 1 << 31
@@ -209,7 +209,7 @@ Message = tuple[int, int, int, list[int]]
 
 
 def foreign(*ranks: list[Message], size: int = 8) -> dict[str, bytes]:
-    """Traces as of another tool, that say nothing of what messages carry."""
+    """Traces as of another tool, which do not state the contents of messages."""
     files = {}
     for rank, messages in enumerate(ranks):
         parts = [delimited(new_metadata())]
@@ -239,7 +239,7 @@ def test_traces_of_other_tools_are_played_without_their_data() -> None:
     assert checked.facts["messages"] == 3
     assert checked.facts["computations"] == 1
     assert "not followed" in str(checked.facts["data"])
-    refused(files, "nobody can tell", instance)
+    refused(files, "cannot be compared", instance)
 
 
 def test_deadlocks() -> None:
@@ -275,10 +275,8 @@ def test_files_that_the_simulator_would_misread() -> None:
     assert check(good).facts["messages"] == 1
 
 
-def test_messages_that_cannot_be_told_apart(
-    take_apart: TakeApart, attribute_of: AttributeOf
-) -> None:
-    """Two chunks with one tag: fine while in order, chance when not."""
+def test_indistinguishable_messages(take_apart: TakeApart, attribute_of: AttributeOf) -> None:
+    """Two chunks with one tag are right in order; otherwise the result depends on timing."""
     topology = ring(2)
     pre = np.array([[True, False], [True, False]])
     instance = Instance(topology, "Broadcast", 2, 1, 2, pre, np.ones_like(pre))
@@ -288,13 +286,13 @@ def test_messages_that_cannot_be_told_apart(
     for nodes in traces.nodes:
         for node in nodes:
             attribute_of(node, "comm_tag").int32_val = 0
-    refused(traces.files(), "chance", instance)
+    refused(traces.files(), "depends on timing", instance)
     for nodes in traces.nodes:
         nodes[1].data_deps.append(nodes[0].id)
     assert check(traces.files(), instance).collective == "broadcast"
 
 
-def test_control_dependencies_hold_up_too(take_apart: TakeApart) -> None:
+def test_control_dependencies_delay_nodes(take_apart: TakeApart) -> None:
     files = foreign([(SEND, 1, 0, [])], [(RECEIVE, 0, 0, []), (COMPUTE, 0, 0, [])])
     node = new_node()
     node.id, node.type = 2, COMPUTE

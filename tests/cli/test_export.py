@@ -136,7 +136,7 @@ def test_what_does_not_pass_its_checker_is_a_bug(
     to = ("export", files / "frontier.json", "--to", "msccl-xml")
     result = run(*to, "-o", "out")
     assert result.code == 70
-    assert "does not pass its checker, so it is not handed out" in result.err
+    assert "do not pass its checker, so they are not written" in result.err
     assert not (tmp_path / "out").exists()
 
 
@@ -352,7 +352,7 @@ def test_what_cannot_be_judged_has_an_exit_code_of_its_own(run: Run, tmp_path: P
     assert run("verify", "custom", "--collective", "allgather").code == 0, "in the usual order"
     compared = run("verify", "custom", "--collective", "alltoall")
     assert compared.code == 4
-    assert "not checked in full: collective 'mine' does not say which chunk" in compared.err
+    assert "not checked in full: collective 'mine' does not define the places" in compared.err
 
 
 def test_what_says_how_a_file_is_written_is_not_for_files_that_are(run: Run, files: Path) -> None:

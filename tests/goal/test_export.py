@@ -1,4 +1,4 @@
-"""What is written is what the algorithm does, by another reader than the checker too."""
+"""Schedules compute the algorithm's result, also by a second reader."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def text_of(instance: Instance, algorithm: Algorithm, **options: object) -> str:
 
 @dataclass
 class Operation:
-    """A line of a schedule, and what the note above it says."""
+    """A line of a schedule, and the note above it."""
 
     words: list[str]
     reads: list[str]
@@ -67,10 +67,10 @@ def parse(text: str) -> list[dict[str, Operation]]:
 
 
 def execute(text: str, instance: Instance, rng: random.Random) -> list[dict[int, set[Any]]]:
-    """Moves data as the schedule says, in random order; every value that each rank has, by chunk.
+    """Executes the schedule in random order; returns every value of each rank, by chunk.
 
-    A value is the numbers of all contributions added up: one of each rank that starts with a chunk
-    of what is reduced, and one for the chunk where it is only moved.
+    A value is the sum of numbers of its contributions: one for each rank that starts with a reduced
+    chunk, and one for a chunk that is only moved.
     """
     ranks = parse(text)
     own = np.array(
@@ -178,7 +178,7 @@ def ring_allgather(nodes: int) -> tuple[Instance, Algorithm]:
 
 
 def test_the_lines_of_a_ring() -> None:
-    """Rank 1 of three sends its chunk at once, and the one of rank 0 when that is there."""
+    """Rank 1 of three sends its chunk at once, and the chunk of rank 0 after its arrival."""
     text = text_of(*ring_allgather(3), size=300, steps="relaxed")
     assert text.splitlines()[2] == "num_ranks 3"
     assert text.split("rank 1 {\n")[1].split("}")[0].splitlines() == [
@@ -216,7 +216,7 @@ def test_strict_sends_wait_for_all_earlier_steps() -> None:
     assert more
 
 
-def test_a_reduction_takes_the_time_that_was_asked_for() -> None:
+def test_a_reduction_takes_the_requested_time() -> None:
     rng = random.Random(3)
     while True:
         instance, algorithm = random_case(rng)
@@ -248,7 +248,7 @@ def test_sizes() -> None:
         write(instance, algorithm, reduction=-1)
 
 
-def test_a_rank_without_work_is_there() -> None:
+def test_a_rank_without_work_has_a_line() -> None:
     pre = np.zeros((1, 4), dtype=bool)
     pre[0, 0] = True
     post = pre.copy()
@@ -265,7 +265,7 @@ def test_the_record_recognises_its_files_alone(tmp_path: Path) -> None:
     assert not RECORD.recognises(tmp_path / "a.goal", b"goals of this year")
 
 
-def test_what_is_written_is_documented() -> None:
+def test_options_and_notes_are_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "goal.md").read_text()
     assert all(f"`{option.name}" in page for option in RECORD.options)
     for word in ("//@ collective", "//@ starts", "//@ ends", "//@ reads"):

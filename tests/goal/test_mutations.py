@@ -1,4 +1,4 @@
-"""The checker of schedules finds what is wrong, and says so without falling over."""
+"""The checker of schedules finds errors, and reports them without a crash."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def refused(text: str, reason: str) -> None:
 
 
 def mutants(lines: list[str], i: int, strict: bool) -> Iterator[tuple[str, list[str]]]:
-    """Changes to one line, each of which makes the schedule wrong: what stands in its place."""
+    """Replacements of one line, which all make the schedule wrong."""
     line = lines[i]
     words = line.split()
     if line.startswith("//@"):
@@ -44,7 +44,7 @@ def mutants(lines: list[str], i: int, strict: bool) -> Iterator[tuple[str, list[
         return
     yield "twice", [line, line] if ":" in line else [f"{words[0]} requires {words[0]}"]
     if "requires" in words:
-        if not strict:  # else what is read is also waited for with the rest of its step
+        if not strict:  # otherwise its inputs are also awaited with the rest of its step
             yield "does not wait", []
         yield "waits for nothing", [f"{words[0]} requires nobody"]
         return
@@ -78,7 +78,7 @@ def test_no_mutant_survives() -> None:
                 text = "\n".join([*lines[:i], *instead, *lines[i + 1 :]]) + "\n"
                 for known in (instance, None):
                     if known is None and name == "collective dropped":
-                        continue  # then every other note is wrong, unless there is none
+                        continue  # then every other note is wrong, if any
                     tried[name] += 1
                     try:
                         check(text, known)
@@ -116,7 +116,7 @@ def test_schedules_of_other_tools_are_played_without_their_data() -> None:
     instance, _ = random_case(random.Random(1))
     with pytest.raises(VerificationError):
         check(OTHER_TOOLS, instance)
-    with pytest.raises(UncheckedError, match="chance"):
+    with pytest.raises(UncheckedError, match="depends on timing"):
         check(OTHER_TOOLS.replace("recv 1b from 0\n", "recv 1b from -1\n"))
 
 
@@ -129,30 +129,30 @@ def test_schedules_of_other_tools_are_played_without_their_data() -> None:
         ("rank 2 {", "rank 3 {", "line 13: it is rank 3; expected rank 2"),
         ("l2: send", "l1: send", "two operations are called l1"),
         ("l2: send", "send: send", "a word of the format"),
-        ("l2: send", "l2 send", "nothing that txt2bin knows"),
+        ("l2: send", "l2 send", "txt2bin does not know"),
         ("cpu 1", "cpu 256", "cpu is 256; expected at most 255"),
         ("b irequires a", "a requires b\nb requires a", "deadlock"),
         ("b irequires a", "b irequires b", "waits for itself"),
         ("send 1b to 2", "send 2b to 2", "2 bytes with tag 0 to rank 2, not 1"),
-        ("recv 1b from 0\n", "recv 1b from 0\nrecv 1b from 2\n", "no message comes for it"),
-        ("recv 1b from 0\n", "calc 1\n", "nobody receives its message"),
+        ("recv 1b from 0\n", "recv 1b from 0\nrecv 1b from 2\n", "no message arrives for it"),
+        ("recv 1b from 0\n", "calc 1\n", "its message is never received"),
         ("tag 0 nic 3", "nic 3 tag 0", "line 15"),
         ("}\n/*", "/*", "rank 0 has not ended"),
         ("// a binary", "//@ starts 0\n// a", "a note without //@ collective"),
     ],
 )
-def test_what_is_wrong_is_said(old: str, new: str, reason: str) -> None:
+def test_errors_are_named(old: str, new: str, reason: str) -> None:
     assert old in OTHER_TOOLS
     refused(OTHER_TOOLS.replace(old, new), reason)
 
 
 def test_sends_that_wait_for_their_receives() -> None:
-    """Both ranks send before they receive: that ends only where sends do not wait."""
+    """Both ranks send before they receive: this ends only if sends do not wait."""
     ranks = [
         f"rank {r} {{\na: send 1b to {1 - r}\nb: recv 1b from {1 - r}\nb requires a\n}}\n"
         for r in (0, 1)
     ]
     text = "num_ranks 2\n" + "".join(ranks)
-    assert str(check(text).facts["rendezvous"]).startswith("ends only where sends do not wait")
+    assert str(check(text).facts["rendezvous"]).startswith("ends only if sends do not wait")
     started = text.replace("requires", "irequires")
     assert str(check(started).facts["rendezvous"]).startswith("ends whether")

@@ -79,7 +79,7 @@ def test_what_takes_other_ways_is_refused() -> None:
     ends = [0, 1, 2]
     sends = [(0, 0, 1, 0, [0]), (0, 1, 2, 1, [0, 1]), (0, 2, 0, 2, ends), (0, 2, 1, 2, ends)]
     case = reduction(box(3), 3, 3, ends), summed((1, 1, 1), sends, 3)
-    with pytest.raises(ExportError, match="chunk 0 does not come to one rank"):
+    with pytest.raises(ExportError, match="chunk 0 is not reduced at one rank"):
         export(case)
 
 
@@ -120,7 +120,7 @@ def test_switches_are_used_where_the_algorithm_counts_on_them() -> None:
         (content,) = handed.exported.files.values()
         assert (b"switch_channel_id" in content) is switches
         notes = " ".join(handed.exported.notes)
-        assert ("every send is by itself" in notes) is not switches
+        assert ("every send is separate" in notes) is not switches
         assert ("channel=switch" in notes) is hint
     conservative = case[1].tightened(case[0].topology.conservative)
     uncounted = replace(case[0], rounds=conservative.rounds)
@@ -139,8 +139,8 @@ def chain() -> tuple[Instance, Algorithm]:
 def test_why_switches_are_not_used_is_said() -> None:
     handed = export_verified(RECORD, ExportRequest("a", "x", *chain()), {})
     notes = " ".join(handed.exported.notes)
-    assert "memory channels, because switch channels cannot express it: chunk 0 does not" in notes
-    assert "every send is by itself" in notes
+    assert "memory channels, because switch channels cannot express it: chunk 0 is not" in notes
+    assert "every send is separate" in notes
     assert "channel=switch" not in notes, "that was tried"
     case = waves(3, [0])
     handed = export_verified(RECORD, ExportRequest("a", "x", *case), {"packets": "yes"})
@@ -213,9 +213,9 @@ def test_each_group_has_multicast_groups_of_its_own() -> None:
 
 def test_what_lies_at_different_places_is_refused() -> None:
     """Rank 1 has the first chunk of group (1, 2) behind that of group (0, 1)."""
-    with pytest.raises(ExportError, match="lies at different places of its ranks' inputs"):
+    with pytest.raises(ExportError, match="has different places in its ranks' inputs"):
         export(spread("allreduce", 1, 3, [[0, 1], [1, 2]]))
-    with pytest.raises(ExportError, match="does not end at just the ranks that contribute"):
+    with pytest.raises(ExportError, match="does not end at exactly the ranks that contribute"):
         export(spread("reduce", 1, 3, None))
     case = spread("broadcast", 1, 3, [[0, 1, 2], [0, 1]])
     handed = export_verified(RECORD, ExportRequest("a", "x", *case), {"channel": "switch"})
@@ -260,5 +260,5 @@ def test_a_group_must_be_around_one_switch() -> None:
     boxes = Topology("boxes", 6, links, (*counted, *between))
     algorithm = case[1].tightened(boxes)
     instance = replace(case[0], topology=boxes, rounds=algorithm.rounds)
-    with pytest.raises(ExportError, match="between which no switch of boxes adds up and copies"):
+    with pytest.raises(ExportError, match="no switch of boxes reduces and copies"):
         export((instance, algorithm))

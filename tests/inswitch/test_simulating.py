@@ -83,7 +83,7 @@ def test_a_slow_cable_carries_a_copy_once() -> None:
 def test_fair_sharing_knows_nothing_of_it() -> None:
     network = physical_network(box(4), ALPHA, UNIT)
     semantics = Semantics(timing=Timing.ASYNCHRONOUS, sharing=Sharing.FAIR)
-    with pytest.raises(UsageError, match="copy or add up"):
+    with pytest.raises(UsageError, match="copy or reduce"):
         simulated_seconds(moving(True, 1), network, semantics, [10**6])
 
 

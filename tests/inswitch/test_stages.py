@@ -180,7 +180,7 @@ def test_chunks_in_different_ways(seed: int) -> None:
     plan, out = handed(case, blocks=rng.choice([1, 2, 32]))
     alone = ways.count("by itself")
     notes = " ".join(out.exported.notes)
-    assert ("every send of the others is by itself" in notes) is bool(alone)
+    assert ("sends of other chunks are separate" in notes) is bool(alone)
     if alone:
         assert f"{len(ways) - alone} of {len(ways)} chunks go through switches" in notes
     assert set(simulate(plan, 0, 2, rng)) == {""}
@@ -220,13 +220,13 @@ def test_what_is_moved_is_stored_in_each_box(name: str) -> None:
 def test_what_is_not_for_switches_is_refused() -> None:
     case = allreduce(["by roots"], 2, 2)
     request = ExportRequest("a", "x", *case, True)
-    with pytest.raises(ExportError, match="in place, what comes from another box"):
+    with pytest.raises(ExportError, match="in place, data from another box"):
         export_verified(RECORD, request, {"channel": "switch"})
-    with pytest.raises(ExportError, match="no chunk comes to one rank of a box"):
+    with pytest.raises(ExportError, match="no chunk is reduced to one rank of a box"):
         handed(allreduce(["by itself"], 2, 2))
     pre = np.eye(4, dtype=bool)
     post = np.roll(pre, 1, axis=1)
-    with pytest.raises(ExportError, match="no chunk comes to one rank of a box"):
+    with pytest.raises(ExportError, match="no chunk is reduced to one rank of a box"):
         handed(random_trees(random.Random(0), boxes(2, 2), "x", pre, post))
 
 
@@ -238,7 +238,7 @@ def test_by_itself_it_is_used_where_the_algorithm_counts_on_it() -> None:
     assert b"glres" not in next(iter(out.exported.files.values()))
     notes = " ".join(out.exported.notes)
     assert "by memory and port channels, because switch channels cannot express it" in notes
-    assert "out of place it can be said" in notes
+    assert "export it out of place" in notes
 
 
 def drop(plan: Plan, name: str, kind: str, nth: int = 0) -> None:
@@ -318,5 +318,5 @@ def test_a_rank_that_relays_goes_by_itself() -> None:
     free = Algorithm((0,) * 5, rows, np.vstack([carried, carried[cross]]))
     detour = free.tightened(case[0].topology)
     instance = replace(case[0], steps=detour.steps, rounds=detour.rounds)
-    with pytest.raises(ExportError, match="no chunk comes to one rank of a box"):
+    with pytest.raises(ExportError, match="no chunk is reduced to one rank of a box"):
         handed((instance, detour))

@@ -10,7 +10,7 @@ import pytest
 
 @dataclass
 class Tb:
-    """A thread block that is being written."""
+    """A thread block during writing."""
 
     send: int = -1
     recv: int = -1
@@ -119,7 +119,7 @@ def split_allreduce(ranks: int = 4) -> str:
 
 
 def direct_alltoall(ranks: int = 3) -> str:
-    """A thread block for every other rank, and one for what stays."""
+    """A thread block for every other rank, and one for the rank's own chunk."""
     gpus = []
     for r in range(ranks):
         tbs = []
@@ -136,7 +136,7 @@ def direct_alltoall(ranks: int = 3) -> str:
 
 
 def nop_reducescatter(coll: str = "reducescatter") -> str:
-    """Three ranks; both messages come to scratch and are added at once, behind a nop."""
+    """Three ranks; both messages go to scratch and are added together, after a nop."""
     gpus = []
     for r in range(3):
         tbs = []
@@ -172,7 +172,7 @@ def chain_broadcast(ranks: int = 3, root: int = 1) -> str:
 
 
 def star_reduce(ranks: int = 3, root: int = 2) -> str:
-    """Out of place: everybody sends to the root, which adds."""
+    """Out of place: all ranks send to the root, which adds."""
     gpus: list[list[Tb]] = [[] for _ in range(ranks)]
     before: tuple[int, int] = (-1, -1)
     first = Tb()

@@ -1,9 +1,9 @@
 """Mutation tests: every attribute and every element of small files, against a naive simulator.
 
-The simulator shares nothing with the checker: another reader (the standard library's), random
-numbers instead of symbols, and a scheduler that throws dice, between the reading and the writing of
-an instruction too.  Whatever the checker accepts must come to the right numbers under each throw;
-whatever it calls a deadlock or a wrong result must go wrong under each.
+The simulator shares no code with the checker.  It has another reader (the standard library's),
+random numbers instead of symbols, and a random scheduler, also between the reading and the writing
+of an instruction.  Files that the checker accepts must give the right numbers in each run; files
+with a reported deadlock or wrong result must fail in each run.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ DEPTH = {"Simple": 2, "LL": 8, "LL128": 8}
 
 
 class WrongError(Exception):
-    """What a simulation came to."""
+    """A wrong outcome of a simulation."""
 
 
 class Simulation:
-    """One run of a file with one placement, one size of pieces and one series of dice.
+    """One run of a file with one placement, one size of pieces and one random generator.
 
     With `open_sends` a send raises its flag before it reads, as RCCL's may under LL.
     """
@@ -80,7 +80,7 @@ class Simulation:
         ]
 
     def thread(self, rank: int, tb: ElementTree.Element, piece: int) -> Iterator[bool]:
-        """A thread block; yields whether it got on."""
+        """A thread block; yields whether it made progress."""
         number = int(tb.attrib["id"], 0)
         chan = int(tb.attrib["chan"], 0)
         out = (rank, int(tb.attrib["send"], 0), chan)
@@ -198,7 +198,7 @@ def simulate(
     pieces: tuple[int, ...] = (1, 2, 71),
     open_sends: bool = False,
 ) -> list[str]:
-    """What each of several runs came to; "" for a right one."""
+    """The outcome of each run; "" if it is right."""
     algo = ElementTree.fromstring(text).attrib
     placements = [True] * int(algo["inplace"]) + [False] * int(algo["outofplace"])
     results = []
@@ -260,7 +260,7 @@ def mutants(text: str) -> Iterator[str]:
 
 
 def renumbered(lines: list[str]) -> str:
-    """Steps numbered as they stand, so that not the numbers but what they do is wrong."""
+    """Numbers steps in order, so that only the operations are wrong."""
     number = 0
     result = []
     for line in lines:
@@ -292,7 +292,7 @@ def test_the_simulator_agrees_on_right_files(
     assert set(simulate(text, root, 30, random.Random(name))) == {""}
 
 
-def test_what_rccl_runs_under_ll_reads_what_it_sends_in_time() -> None:
+def test_sends_under_ll_are_read_before_they_are_overwritten() -> None:
     """Two ranks exchange two chunks in place; each overwrites its source after a later step."""
     gpus = []
     for r in range(2):

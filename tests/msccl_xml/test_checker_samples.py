@@ -1,4 +1,4 @@
-"""Files as other tools write them: right, and wrong in each way that runtimes do not forgive."""
+"""Files as other tools write them: right ones, and errors of each kind."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_the_minimal_file_runs_everywhere(dialect: str) -> None:
     ],
     ids=["crlf", "one line", "space", "comment", "after", "attribute", "element", "hexadecimal"],
 )
-def test_what_scanners_tolerate(text: str) -> None:
+def test_tolerated_syntax(text: str) -> None:
     assert check(text).format == "MSCCL XML (msccl, executor, rccl)"
 
 
@@ -142,7 +142,7 @@ LEXICAL = {
 
 
 @pytest.mark.parametrize("name", sorted(LEXICAL))
-def test_what_scanners_refuse(name: str) -> None:
+def test_refused_syntax(name: str) -> None:
     text, message = LEXICAL[name]
     assert re.search(message, refusal(text))
 
@@ -180,7 +180,7 @@ def test_headers(name: str) -> None:
     assert re.search(message, refusal(MINIMAL.replace(old, new, 1), dialect))
 
 
-def test_what_is_no_limit_for_some() -> None:
+def test_limits_differ_by_runtime() -> None:
     unlimited = MINIMAL.replace('maxBytes="134217728"', 'maxBytes="0"')
     assert check(unlimited).format == "MSCCL XML (executor, rccl)"
     assert "no message" in str(check(unlimited).facts["refused by msccl"])
@@ -234,7 +234,7 @@ STEPS = {
     "no flag": (
         'depid="-1" deps="-1"',
         'depid="1" deps="0"',
-        "waits for ever: the flag of thread block 1 of rank 0 is raised 0",
+        "waits forever: the flag of thread block 1 of rank 0 is raised 0",
     ),
     "self": (
         'depid="-1" deps="-1" hasdep="0"',
@@ -247,7 +247,7 @@ STEPS = {
     "garbage": (
         'type="s" srcbuf="i" srcoff="0"',
         'type="s" srcbuf="o" srcoff="1"',
-        "reads o.1. of rank 0, where nothing is stored",
+        "reads o.1. of rank 0 before anything is stored",
     ),
     "wrong": ('dstbuf="o" dstoff="1"', 'dstbuf="o" dstoff="0"', "race: |wrong result"),
 }
@@ -304,7 +304,7 @@ def test_three_sends_before_three_receives_hang_under_simple() -> None:
     text = pair("allgather", 6, "3 6 0", [rank(0), rank(1)])
     message = refusal(text)
     assert re.search(
-        r"deadlock: rank 0, thread block 0, step 2 \(s\), line 1 waits for room "
+        r"deadlock: rank 0, thread block 0, step 2 \(s\), line 1 waits for space "
         r"\(rank 0 -> rank 1, channel 0, which holds 2\); rank 1, thread block 0, step 2 \(s\)",
         message,
     )
@@ -330,9 +330,9 @@ def test_messages_in_another_order_and_of_other_counts() -> None:
         text([s1, s0], [r0, r1])
     )
     assert re.search(
-        "nobody receives what it sends: 3 chunks", refusal(text([s0, s1, s1], [r0, r1]))
+        "its message is never received: 3 chunks", refusal(text([s0, s1, s1], [r0, r1]))
     )
-    assert re.search("nobody sends what it receives", refusal(text([s0], [r0, r1])))
+    assert re.search("its message is never sent", refusal(text([s0], [r0, r1])))
     both = step("s", "i0", "o0", 2)
     assert re.search(
         "receives 1 chunk, but rank 0, .* sends 2 chunks", refusal(text([both], [r0, r1]))
@@ -367,7 +367,7 @@ def test_dependencies_within_a_rank() -> None:
     assert "twice" in refusal(text("0 1", 1, [step("re", "s0", "o0", dep="0 1")]))
 
 
-def test_a_send_without_a_barrier_may_still_read_when_its_flag_rises() -> None:
+def test_a_send_without_a_barrier_may_still_read() -> None:
     """RCCL's send under LL; a write to its source must wait for a later step."""
 
     def text(sender: list[str], dep: str, proto: str = "LL") -> str:
@@ -403,8 +403,8 @@ def test_a_send_without_a_barrier_may_still_read_when_its_flag_rises() -> None:
         (["r i0 s0", "s i0 s0", "cpy s0 s1", "re s0 i0"], True),
     ],
 )
-def test_a_block_goes_on_while_its_send_still_reads(steps: list[str], right: bool) -> None:
-    """A reduction deals the elements out to other threads than the send before it."""
+def test_a_block_continues_while_its_send_reads(steps: list[str], right: bool) -> None:
+    """A reduction assigns elements to other threads than the send before it."""
     other = ["s i0 s0", "r i0 s0", "re s0 i0"]
     ranks = [
         [(f"{1 - r} {1 - r} 0", [step(*one.split()) for one in block])]
@@ -419,7 +419,7 @@ def test_a_block_goes_on_while_its_send_still_reads(steps: list[str], right: boo
 
 
 def test_runs_of_reductions() -> None:
-    """One rank adds what comes from 20 others, as many runtimes do it: at once."""
+    """One rank adds messages from 20 others in one run, as many runtimes do."""
 
     def text(count: int, pause: int = 0, cnt: tuple[int, int] = (1, 1)) -> str:
         size = max(cnt)
@@ -475,7 +475,7 @@ def test_placements(algorithms: Algorithms) -> None:
     assert check(named, "rccl").collective == "alltoall"
 
 
-def test_an_alltoall_in_place_overwrites_what_is_to_be_sent(algorithms: Algorithms) -> None:
+def test_an_alltoall_in_place_overwrites_unsent_data(algorithms: Algorithms) -> None:
     text = algorithms["direct_alltoall"]().replace('inplace="0"', 'inplace="1"')
     text = text.replace('outofplace="1"', 'outofplace="0"')
     assert re.search("race|wrong result", refusal(text, "executor"))
@@ -496,9 +496,9 @@ def test_limits_of_dialects() -> None:
     steps = [step("cpy", "i0", "o0")] * 65
     text = pair("allreduce", 1, "1 1 0", [[("-1 -1 0", steps)]])
     assert check(text).format == "MSCCL XML (msccl)"
-    assert "65 steps; RCCL has room for 64" in refusal(text, "rccl")
+    assert "65 steps; RCCL allows 64" in refusal(text, "rccl")
     steps = [step("cpy", "i0", "o0")] * 257
-    assert "room for 256" in refusal(pair("allreduce", 1, "1 1 0", [[("-1 -1 0", steps)]]), "msccl")
+    assert "allows 256" in refusal(pair("allreduce", 1, "1 1 0", [[("-1 -1 0", steps)]]), "msccl")
     blocks = [("-1 -1 0", [step("cpy", "i0", "o0")])] + [("-1 -1 0", [])] * 64
     text = pair("allreduce", 1, "1 1 0", [blocks])
     assert check(text).format == "MSCCL XML (msccl, executor)"
@@ -506,7 +506,7 @@ def test_limits_of_dialects() -> None:
         ("-1 -1 0", [step("cpy", "i0", "s0")] * 63)
     ] * 64
     text = pair("allreduce", 1, "1 1 1", [blocks])
-    assert "it reads 4163 elements; the parser has room for 4095" in refusal(text, "executor")
+    assert "it reads 4163 elements; the parser allows 4095" in refusal(text, "executor")
     fan: list[list[tuple[str, list[str]]]] = [[(f"{p} -1 0", []) for p in range(1, 34)]]
     fan += [[("-1 0 0", [])] for _ in range(33)]
     assert "more than 32 thread blocks send" in refusal(pair("allreduce", 1, "1 1 0", fan))
@@ -540,7 +540,7 @@ def test_only_the_root_of_a_reduce_has_an_output() -> None:
         [("-1 1 0", [step("cpy", "i0", "o0"), step("rrc", "o0", "o0")])],
         [("0 -1 0", [step("cpy", "i0", "o0"), step("s", "o0", "o0")])],
     ]
-    assert "only that rank has an output" in refusal(pair("reduce", 1, "1 1 0", ranks))
+    assert "only the root has an output" in refusal(pair("reduce", 1, "1 1 0", ranks))
 
 
 def test_the_input_is_the_callers() -> None:
@@ -554,7 +554,7 @@ def test_custom_collectives_are_executed_but_not_compared() -> None:
     assert "not checked" in str(check(text).facts["result"])
     everyone = np.ones((2, 2), dtype=bool)
     instance = instance_of("allgather", 2, np.eye(2, dtype=bool), everyone, False)
-    assert "does not say which chunk lies where" in refusal(text, "msccl", instance)
+    assert "does not define the places of chunks" in refusal(text, "msccl", instance)
 
 
 def test_against_an_instance(algorithms: Algorithms) -> None:
@@ -607,7 +607,7 @@ def test_a_hostile_file_is_refused_quickly(content: bytes) -> None:
     assert seconds(lambda: refusal(content)) < 2
 
 
-def test_broken_files_are_refused_in_words(algorithms: Algorithms) -> None:
+def test_broken_files_are_refused_with_a_reason(algorithms: Algorithms) -> None:
     dice = random.Random(5)
     texts = [algorithms[name]() for name in sorted(algorithms)]
     refused = 0

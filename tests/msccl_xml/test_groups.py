@@ -1,4 +1,4 @@
-"""Collectives within groups: a file for the communicator of each group, none for all ranks."""
+"""Collectives within groups: a file for the communicator of each group, but not for all ranks."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_each_group_has_a_file(name: str, dialect: str, in_place: bool) -> None:
         assert any(f"of nodes {shown} alone" in note for note in handed.exported.notes)
 
 
-def test_there_is_none_for_all_ranks() -> None:
+def test_a_file_for_all_ranks_is_refused() -> None:
     with pytest.raises(ExportError, match=r"option group=0 to group=1.* \(--to mscclpp\)"):
         export("allreduce")
     with pytest.raises(ExportError, match="there is no group 2"):
@@ -63,7 +63,7 @@ def test_there_is_none_for_all_ranks() -> None:
         export_verified(RECORD, request, {})
 
 
-def test_a_file_is_compared_with_what_its_own_group_asks_for() -> None:
+def test_a_file_is_compared_with_its_own_group() -> None:
     handed = export("allgather", group=0)
     checker, (instance, _) = RECORD.load_checker(), straight("allgather")
     checker.check(handed.exported.files, {"group": 0}, instance)

@@ -1,4 +1,4 @@
-"""What the writer of MSCCL XML writes does what its algorithm demands, whatever the timing."""
+"""Files of the writer compute the algorithm's result for any timing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEPTH = 2
 MOST_STEPS = {"msccl": 256, "executor": 64, "rccl": 64}
 
 Content = tuple[int, int, frozenset[tuple[int, int]]]
-"""Chunk, part of it, and how often each contribution is in it; nothing for plain data."""
+"""Chunk, part of it, and the count of each contribution in it; empty for plain data."""
 
 
 def request(instance: Instance, algorithm: Algorithm, *, in_place: bool = False) -> ExportRequest:
@@ -69,7 +69,7 @@ class Machine:
                 self.memory[self.place(node, "i", index)] = (chunk, part, own)
 
     def place(self, rank: int, buffer: str, index: int) -> tuple[int, str, int]:
-        """A slot by its one name: in place input and output are one memory."""
+        """The unique name of a slot: in place input and output are one memory."""
         assert index >= 0
         shift = self.layout.shift[rank]
         if buffer == "i" and shift is not None:
@@ -193,7 +193,7 @@ def require_limits(algo: ElementTree.Element, dialect: str) -> None:
 
 
 def differing_ends(algo: ElementTree.Element) -> int:
-    """Messages whose ends do not say the same of them."""
+    """Messages whose ends state different slots."""
     sends: dict[tuple[str, str, str], list[tuple[str | None, ...]]] = defaultdict(list)
     receives: dict[tuple[str, str, str], list[tuple[str | None, ...]]] = defaultdict(list)
     keys = ("srcbuf", "srcoff", "dstbuf", "dstoff", "cnt")
@@ -299,7 +299,7 @@ def test_long_programs_keep_to_the_limits(dialect: str, copies: int) -> None:
 
 
 def exchange(dimensions: int) -> tuple[Instance, Algorithm]:
-    """An allreduce on a hypercube: in each step all exchange their sums over one dimension."""
+    """An allreduce on a hypercube: in each step all ranks exchange sums over one dimension."""
     nodes = 1 << dimensions
     links = {(n, n ^ 1 << d): 1 for n in range(nodes) for d in range(dimensions)}
     topology = Topology.from_links("cube", nodes, links)
@@ -315,10 +315,10 @@ def exchange(dimensions: int) -> tuple[Instance, Algorithm]:
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("proto", PROTOCOLS)
 @pytest.mark.parametrize("dimensions", [1, 2, 3])
-def test_what_is_sent_is_read_before_it_is_overwritten(
+def test_sends_are_read_before_they_are_overwritten(
     dialect: str, proto: str, dimensions: int
 ) -> None:
-    """Under LL a send of RCCL has no barrier at its end, so its flag says nothing of its reads."""
+    """Under LL a send of RCCL has no barrier at its end, so its flag does not cover its reads."""
     wanted = request(*exchange(dimensions), in_place=True)
     for seed in range(5):
         text = check(wanted, random.Random(seed), dialect, proto=proto)
@@ -326,8 +326,8 @@ def test_what_is_sent_is_read_before_it_is_overwritten(
     assert checked.collective == "allreduce"
 
 
-def test_blocks_are_shared_where_there_are_too_many() -> None:
-    """Every rank of 34 hears from 33 others and tells them: 66 ends, but RCCL has 64 blocks."""
+def test_blocks_are_shared_if_too_many() -> None:
+    """Each of 34 ranks receives from 33 others and sends to them: 66 ends, RCCL has 64 blocks."""
     nodes = 34
     pre = np.eye(nodes, dtype=bool)
     sends = np.array([[a, a, b, 0] for a in range(nodes) for b in range(nodes) if a != b])
@@ -376,8 +376,8 @@ def test_rings_are_fused() -> None:
             assert gpu.get("s_chunks") == "0"
 
 
-def test_both_ends_say_the_same_without_losing_what_is_passed_on() -> None:
-    """Out of place, what others pass on is read from the rank's own copy of its input."""
+def test_equal_ends_keep_forwarding_fused() -> None:
+    """Out of place, chunks that others forward are read from the rank's own copy of its input."""
     instance, algorithm = tree("allgather", ring(6), 2)
     inside = check(request(instance, algorithm, in_place=True), random.Random(0), "msccl")
     outside = check(request(instance, algorithm), random.Random(0), "msccl")
@@ -391,17 +391,17 @@ def test_both_ends_say_the_same_without_losing_what_is_passed_on() -> None:
     assert differing_ends(ElementTree.fromstring(own)) > 0
     content = {"x.xml": own.encode()}
     told = RECORD.load_checker().check(content, {"dialect": "msccl"}).facts
-    assert "it receives a message from" in str(told["messages told differently at their ends"])
+    assert "it receives a message from" in str(told["messages stated differently at their ends"])
     assert RECORD.load_checker().check(content, {"ends": "own"}).result_checked
     with pytest.raises(VerificationError, match="it receives a message from"):
         RECORD.load_checker().check(content, {"ends": "same"})
     text = re.sub(r'("rcs" srcbuf="o" srcoff=")', r"\g<1>1", outside, count=1)
-    with pytest.raises(VerificationError, match="it sends on what it stores in"):
+    with pytest.raises(VerificationError, match="it sends the chunk stored in"):
         RECORD.load_checker().check({"x.xml": text.encode()}, {"ends": "same"})
 
 
 def _backwards(sends: np.ndarray[Any, np.dtype[np.int64]], nodes: int) -> Any:
-    """The same round the other way."""
+    """The reverse."""
     chunk, source, destination, step = sends.T
     return np.stack(
         [chunk, (2 * chunk - source) % nodes, (2 * chunk - destination) % nodes, step], axis=1
@@ -459,9 +459,9 @@ def test_a_range_needs_a_size_that_fits(dialect: str) -> None:
 
 
 def test_a_range_without_an_end_beyond_the_usual_one() -> None:
-    """The runtime reserves memory for the largest size, so one that is huge cannot be made up."""
+    """The runtime reserves memory for the largest size, so a huge default is not possible."""
     wanted = replace(request(*tree("allgather", ring(3), 1)), min_bytes=1 << 30)
-    with pytest.raises(ExportError, match="say --max-bytes"):
+    with pytest.raises(ExportError, match="set --max-bytes"):
         write(wanted, dialect="msccl")
     assert 'maxBytes="1099511627776"' in text_of(write(wanted, dialect="executor"))
 
@@ -477,7 +477,7 @@ def test_reducescatter_is_spelled_as_the_runtime_does(dialect: str, name: str) -
     assert f' coll="{name}" ' in text_of(write(request(*case), dialect=dialect))
 
 
-def test_the_text_is_what_the_runtimes_scanners_take() -> None:
+def test_the_text_fits_the_runtimes_scanners() -> None:
     wanted = request(*tree("allreduce", ring(3), 1))
     text = text_of(write(wanted))
     assert text.startswith('<algo name="some-name_1.0" proto="Simple" ')
@@ -494,7 +494,7 @@ def test_the_text_is_what_the_runtimes_scanners_take() -> None:
         assert file == f"{kept}.xml"
 
 
-def test_roots_are_told() -> None:
+def test_notes_name_the_root() -> None:
     rng = random.Random(0)
     pre = np.array([[False, True, False]])
     case = random_trees(rng, ring(3), "x", pre, np.ones_like(pre))

@@ -1,4 +1,4 @@
-"""Fusion keeps the order right: cases that random algorithms seldom bring about."""
+"""Fusion keeps the order right: cases that are rare in random algorithms."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def written(operations: Sequence[Operation], *, fuse: bool = True) -> list[str]:
     ]
 
 
-def test_what_is_received_is_reduced_as_it_comes() -> None:
+def test_received_data_is_reduced_on_arrival() -> None:
     operations = [receive(0, 0, S0), operation(Action.REDUCE, 0, [I0, S0], O0, [(0, RAW)])]
     assert written(operations) == ["rrc input[0] output[0]"]
     assert written(operations, fuse=False) == [
@@ -52,20 +52,20 @@ def test_what_is_received_is_reduced_as_it_comes() -> None:
     assert written(same, fuse=False) == ["r - output[0]", "re input[0] output[0]"]
 
 
-def test_not_what_others_need_too() -> None:
+def test_data_with_other_readers_is_not_fused() -> None:
     reduce = operation(Action.REDUCE, 0, [I0, S0], O0, [(0, RAW)])
     send = operation(Action.SEND, 1, [S0], None, [(0, RAW)], 1)
     assert written([receive(0, 0, S0), reduce, send])[0] == "r - scratch[0]"
 
 
-def test_not_what_waits_for_a_later_step() -> None:
-    """The queue would be held up till then."""
+def test_a_reduction_of_a_later_step_is_not_fused() -> None:
+    """The queue would be blocked until then."""
     reduce = operation(Action.REDUCE, 1, [I0, S0], O0, [(0, RAW)])
     assert written([receive(0, 0, S0), reduce])[0] == "r - scratch[0]"
 
 
-def test_not_where_it_would_overwrite_what_is_still_read() -> None:
-    """The second sum replaces what the first, which must wait for both, still reads."""
+def test_fusion_does_not_overwrite_data_still_to_be_read() -> None:
+    """The second sum replaces data that the first, which must wait for both, still reads."""
     operations = [
         receive(0, 0, S0),
         receive(0, 1, S1),
@@ -83,7 +83,7 @@ def test_not_where_it_would_overwrite_what_is_still_read() -> None:
     ]
 
 
-def test_of_two_that_are_received_the_later_is_reduced_as_it_comes() -> None:
+def test_the_later_of_two_messages_is_reduced_on_arrival() -> None:
     both = operation(Action.REDUCE, 0, [S0, S1], S0, [(0, RAW), (1, RAW)])
     operations = [receive(0, 0, S0), receive(0, 1, S1), both]
     assert written(operations) == ["r - scratch[0]", "rrc scratch[0] scratch[0]"]
@@ -99,7 +99,7 @@ def test_of_two_that_are_received_the_later_is_reduced_as_it_comes() -> None:
         (O0, [(Action.COPY, S1, O0)], [Op.RECEIVE_REDUCE_SEND, Op.COPY]),  # overwritten
     ],
 )
-def test_what_is_sent_on_is_stored_only_where_it_is_needed(
+def test_forwarded_data_is_stored_only_if_needed(
     target: Slot, others: list[tuple[Action, Slot, Slot | None]], wanted: list[Op]
 ) -> None:
     operations = [
@@ -117,7 +117,7 @@ def test_what_is_sent_on_is_stored_only_where_it_is_needed(
 
 
 @pytest.mark.parametrize(("step", "leads", "ops"), [(1, True, 1), (2, True, 2), (1, False, 2)])
-def test_what_goes_on_at_once_is_passed_on(step: int, leads: bool, ops: int) -> None:
+def test_data_sent_in_the_next_step_is_forwarded(step: int, leads: bool, ops: int) -> None:
     operations = [receive(0, 0, O0), operation(Action.SEND, step, [O0], None, [(0, RAW)], 1)]
     fused = forward(instructions_of(operations, fuse=True), lambda _one, _two: leads)
     assert len(fused) == ops

@@ -39,7 +39,7 @@ def put(sources: list[Op], targets: list[Op], *channels: int) -> Op:
 
 
 class Gpu:
-    """A rank that is being written."""
+    """The part of a rank during writing."""
 
     def __init__(self, rank: int, chunks: tuple[int, int, int]) -> None:
         self.rank = rank
@@ -404,7 +404,7 @@ def packet_plans() -> dict[str, Callable[[], Plan]]:
 
 @pytest.fixture(scope="session")
 def kit() -> SimpleNamespace:
-    """What plans are written with."""
+    """Functions to write plans."""
     return SimpleNamespace(
         Gpu=Gpu, local=local, move=move, nop=nop, put=put, remote=remote, sync=sync, write=write
     )

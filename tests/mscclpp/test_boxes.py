@@ -62,7 +62,7 @@ def test_port_channels_pass_the_network(label: str) -> None:
     every = {(a, b) for a in range(6) for b in range(6) if a != b}
     assert reached(plan, "memory") == within
     assert reached(plan, "port") == every - within
-    assert any("port channels where a network is between" in one for one in handed.exported.notes)
+    assert any("port channels over a network" in one for one in handed.exported.notes)
     plan, _ = export(allgather(topology), channel="port")
     assert reached(plan, "port") == every
 
@@ -79,21 +79,23 @@ def test_one_box_needs_no_port_channels() -> None:
     [
         ({"channel": "memory"}, "only a network between ranks 0 and 3.*expected channel=auto"),
         ({"packets": "yes"}, "only a network joins ranks 0 and 3; expected packets=no"),
-        ({"channel": "switch"}, "between which no switch of pods copies; expected channel=auto"),
+        ({"channel": "switch"}, "no switch of pods copies between ranks .*; expected channel=auto"),
     ],
 )
-def test_what_passes_no_network_is_refused(options: dict[str, str], complaint: str) -> None:
+def test_channels_that_cannot_cross_a_network_are_refused(
+    options: dict[str, str], complaint: str
+) -> None:
     with pytest.raises(ExportError, match=complaint):
         export(allgather(cluster()), **options)
 
 
-def test_small_messages_go_by_packets_within_a_box_alone() -> None:
+def test_small_messages_use_packets_only_within_a_box() -> None:
     assert export(allgather(cluster()), sizes=(0, 1 << 10))[0]["protocol"] == "Simple"
     plain = replace(cluster(), fabric=None)
     assert export(allgather(plain), sizes=(0, 1 << 10))[0]["protocol"] == "LL"
 
 
-def test_gather_in_place_is_refused_where_a_network_is_between() -> None:
+def test_gather_in_place_over_a_network_is_refused() -> None:
     pre = np.eye(6, dtype=bool)
     post = np.zeros_like(pre)
     post[:, 0] = True
@@ -103,7 +105,7 @@ def test_gather_in_place_is_refused_where_a_network_is_between() -> None:
     assert export(case)[1].checked.collective == "gather"
 
 
-def test_what_stays_in_boxes_may_take_memory_channels() -> None:
+def test_memory_channels_suffice_for_sends_within_boxes() -> None:
     pre, post = np.eye(6, dtype=bool), np.zeros((6, 6), dtype=bool)
     post[:3, :3] = post[3:5, 3:5] = post[5, 5] = True
     plan, _ = export(one_step(pre, post, cluster()), channel="memory")
@@ -131,7 +133,7 @@ def test_verify_finds_a_plan_whose_channels_pass_a_network(tmp_path: Path) -> No
     assert verify_exports(path, RECORD, {}, topology=topology).ok
 
 
-def test_what_the_writer_should_not_write_is_not_handed_out(
+def test_a_wrong_plan_of_the_writer_is_not_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("syncoll_mscclpp.channels.Channels.kind", lambda *_: "memory")

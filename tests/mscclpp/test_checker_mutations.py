@@ -1,10 +1,10 @@
 """Mutation tests: every number, name and operation of small plans, against a naive simulator.
 
-The simulator shares nothing with the checker: it takes the JSON as it is, moves random numbers,
-lets four threads of each block run one by one in a random order, has proxies that do their work at
-some random time, and makes two calls in a row, between which the callers read and refill their
-buffers.  Whatever the checker accepts must come to the right numbers under each throw of the dice;
-whatever it calls a deadlock or a wrong result must go wrong under each.
+The simulator shares no code with the checker.  It reads the JSON directly, moves random numbers,
+and runs four threads of each block one by one in a random order.  Its proxies work at random times,
+and it makes two calls in a row, between which the callers read and refill their buffers.  Plans
+that the checker accepts must give the right numbers in each run; plans with a reported deadlock or
+wrong result must fail in each run.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from syncoll_mscclpp import RECORD
 Plan = dict[str, Any]
 THREADS = 4
 ELEMENTS = 6
-"""Of a chunk."""
+"""Elements of a chunk."""
 
 
 class WrongError(Exception):
-    """What a simulation came to."""
+    """A wrong outcome of a simulation."""
 
 
 class Simulation:
-    """Some calls of a plan, with one series of dice."""
+    """Calls of a plan, with one random generator."""
 
     def __init__(self, plan: Plan, dice: random.Random, instance: Instance | None = None) -> None:
         self.plan = plan
@@ -110,7 +110,7 @@ class Simulation:
         return [n for one in block[key] if one[names[0]] == kind for n in one[names[1]]]
 
     def end_of(self, r: int, block: Plan, op: Plan, place: int) -> tuple[Any, Any]:
-        """The names of what a channel signals, and of what it waits for."""
+        """The names of a channel's outgoing and incoming signals."""
         kind = op["channel_type"]
         number = self.table(block, "channels", kind)[place]
         peers = self.channels[r][kind]
@@ -169,7 +169,7 @@ class Simulation:
             yield from self.move(r, block, op, t, start)
 
     def move_packets(self, r: int, block: Plan, op: Plan, t: int) -> Iterator[bool]:
-        """Each packet has the number of its call; whoever reads it waits for that."""
+        """Each packet has the number of its call; its reader waits for this number."""
         flag, name = self.call[r] + 1, op["name"]
         half = flag % 2 if self.plan.get("use_double_scratch_buffer") else 0
         sources = [self.place(r, block, op, one) for one in op["src_buff"]]
@@ -267,7 +267,7 @@ class Simulation:
                         self.push(mine, partial(self.one, read, written, e))
                     yield True
                 continue
-            # Which thread moves what depends on addresses; all that is sure is that each is moved.
+            # The thread of an element depends on addresses; only its move is certain.
             turn = n + read[0][2] + 3 * written[0][2]
             own = [e for e in range(low, high) if (e + turn) % THREADS == t]
             for e in self.dice.sample(own, len(own)):
@@ -341,9 +341,10 @@ class Simulation:
     def require_chunks(
         self, instance: Instance, r: int, data: list[list[int]], have: list[Any]
     ) -> None:
-        """Of a collective of its own: every chunk, added up over all ranks where it starts.
+        """For a custom collective: every chunk, summed over all ranks where it starts.
 
-        Buffers hold chunks in the order of their numbers; who has none passes room for one.
+        Buffers hold chunks in the order of their numbers; a rank without chunks passes a buffer of
+        one.
         """
         goals = [c for c, row in enumerate(instance.post) if row[r]]
         for place in range(len(have) // ELEMENTS):
@@ -362,7 +363,7 @@ class Simulation:
 def simulate(
     plan: Plan, root: int, runs: int, dice: random.Random, instance: Instance | None = None
 ) -> list[str]:
-    """What each of several runs came to; "" for a right one."""
+    """The outcome of each run; "" if it is right."""
     results = []
     for _ in range(runs):
         try:
@@ -383,7 +384,7 @@ def check(plan: Plan) -> int:
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """All numbers and texts in a plan, with where they are."""
+    """All numbers and texts in a plan, with their paths."""
     if isinstance(value, dict | list):
         pairs = value.items() if isinstance(value, dict) else enumerate(value)
         for key, one in pairs:
@@ -470,11 +471,11 @@ def test_mutants(
             message = str(error)
             verdicts["caught"] += 1
             sure = re.search(
-                r"deadlock: |wrong result|waits for ever: (a signal|the packets)", message
+                r"deadlock: |wrong result|waits forever: (a signal|the packets)", message
             )
             if sure and "semaphore" not in message:
                 verdicts["sure"] += 1
-                # The simulator does not look at what a plan must have.
+                # The simulator does not check required fields.
                 with suppress(IndexError, KeyError, ValueError):
                     assert "" not in simulate(mutant, [0, *arguments][-1], 2, dice), message
         else:
@@ -484,22 +485,22 @@ def test_mutants(
     assert verdicts["sure"] > 2, verdicts
 
 
-def test_packets_that_are_overwritten_too_early_do_go_wrong(
+def test_packets_overwritten_too_early_give_wrong_results(
     packet_plans: dict[str, Callable[..., Plan]],
 ) -> None:
-    """One half of scratch is too few: somebody waits for a flag that is gone."""
+    """One half of scratch is too few: a reader waits for a flag that was overwritten."""
     dice = random.Random(6)
     plan = {**packet_plans["gathered"](), "use_double_scratch_buffer": False}
     with pytest.raises(VerificationError, match="race"):
         check(plan)
     assert any(simulate(plan, 0, 200, dice))
-    # Here each rank hears that its packets were read before its call ends.
+    # Here each rank gets a signal that its packets were read before its call ends.
     plan = {**packet_plans["reduced"](), "use_double_scratch_buffer": False}
     assert set(simulate(plan, check(plan), 100, dice)) == {""}
 
 
-def test_what_is_called_a_race_does_go_wrong(plans: dict[str, Callable[..., Plan]]) -> None:
-    """Lost nops and lost opening signals: a few hundred throws are enough to see the damage."""
+def test_reported_races_give_wrong_results(plans: dict[str, Callable[..., Plan]]) -> None:
+    """Lost nops and lost opening signals: a few hundred runs are enough to see an error."""
     dice = random.Random(5)
     seen = 0
     for name, lost in (
@@ -519,7 +520,7 @@ def test_what_is_called_a_race_does_go_wrong(plans: dict[str, Callable[..., Plan
 
 @pytest.mark.parametrize("seed", range(12))
 def test_written_plans(seed: int) -> None:
-    """What the exporter writes comes to the right numbers too."""
+    """Plans of the exporter give the right numbers, too."""
     dice = random.Random(seed)
     case = random_case(dice)
     own = kind_of(case[0]).kind is Kind.CUSTOM

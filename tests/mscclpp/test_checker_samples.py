@@ -1,4 +1,4 @@
-"""What the checker of execution plans accepts, and the ways in which files are wrong."""
+"""Plans that the checker accepts, and the errors that it finds."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_an_instance_is_compared(plans: Plans) -> None:
     plan = {**plans["full_allgather"](3, 1), "collective": "custom"}
     assert "not checked" in str(check(plan).facts["result"])
     check(plan, instance(3, 1, allgather()))  # in the order in which chunks are numbered
-    with pytest.raises(UncheckedError, match=r"does not say which chunk .* order of their numbers"):
+    with pytest.raises(UncheckedError, match=r"the places of chunks.* order of their numbers"):
         check(plan, instance(3, 3, alltoall()))
 
 
@@ -110,7 +110,7 @@ def test_the_old_schema_is_named() -> None:
         "inplace": True,
         "gpus": [{"id": 0, "inputChunks": 8, "outputChunks": 0, "chunkGroups": 4}],
     }
-    refuse(old, r"gpus\[0\]: it has 'inputChunks', as the schema of before v0.8")
+    refuse(old, r"gpus\[0\]: it has 'inputChunks', from the schema before v0.8")
     refuse({**old, "gpus": []}, "it has 'colletive'")
 
 
@@ -130,7 +130,7 @@ def test_the_old_schema_is_named() -> None:
         (lambda g: g["remote_buffers"][0].update(rank=0), "no other rank"),
         (lambda g: g["remote_buffers"][0].update(access_channel_types=["port"]), "not among"),
         (lambda g: g["channels"][0].update(connected_to=[1, 0]), "no other rank"),
-        (lambda g: g["channels"][0].update(connected_to=[1, 1]), "waits for ever"),
+        (lambda g: g["channels"][0].update(connected_to=[1, 1]), "waits forever"),
         (lambda g: g["channels"][0].update(channel_type="sm"), 'is "sm"; expected "memory"'),
         (
             lambda g: g["channels"].append(
@@ -161,7 +161,7 @@ def test_the_old_schema_is_named() -> None:
                 g["channels"][0]["connected_to"].extend([1] * 20),
                 g["threadblocks"][0]["channels"][0]["channel_ids"].extend(range(2, 17)),
             ),
-            "17 memory channels; a thread block has room for 16",
+            "17 memory channels; a thread block has at most 16",
         ),
         (lambda g: g.update(semaphores=[{"init_value": 0}] * 99), None),
     ],
@@ -178,16 +178,16 @@ def test_wrong_gpus(plans: Plans, change: Callable[[Plan], Any], match: str | No
 @pytest.mark.parametrize(
     ("number", "change", "match"),
     [
-        (0, {"name": "glre"}, "the runtime knows no such operation"),
+        (0, {"name": "glre"}, "the runtime does not know this operation"),
         (0, {"name": "ppkt"}, "needs the protocol LL"),
-        (0, {"name": "pwsf"}, r"v0.8.0 and v0.9.0 passes an address .* \(mended after v0.9.0"),
+        (0, {"name": "pwsf"}, r"v0.8.0 and v0.9.0 passes an address .* \(fixed after v0.9.0"),
         (4, {"name": "sem_acquire", "semaphore_ids": [0] * 17}, "17 semaphores in one operation"),
         (0, {"channel_ids": [0, 2]}, "channel_ids: 2, but the thread block's table"),
         (0, {"channel_ids": [0, 0]}, "the same one twice"),
         (0, {"channel_ids": []}, "channel_ids is missing"),
-        (0, {"channel_ids": [0] * 9}, "9 channels; an operation has room for 8"),
+        (0, {"channel_ids": [0] * 9}, "9 channels; an operation has at most 8"),
         (0, {"channel_type": "none"}, "expected memory or port"),
-        (0, {"channel_ids": [0]}, "waits for ever"),
+        (0, {"channel_ids": [0]}, "waits forever"),
         (1, {"channel_ids": [1]}, "stays for the next call"),
         (1, {"name": "nop"}, "stays for the next call"),
         (2, {"name": "nop"}, None),
@@ -195,7 +195,7 @@ def test_wrong_gpus(plans: Plans, change: Callable[[Plan], Any], match: str | No
         (3, {"name": "pws"}, "expected port"),
         (3, {"channel_type": "port"}, "channel_ids is missing"),
         (3, {"dst_buff": [{"buffer_id": 0, "index": 0, "size": 1}]}, "2 sources for 1 targets"),
-        (3, {"src_buff": [{"type": "i", "index": 0, "size": 1}] * 11}, "room for 10"),
+        (3, {"src_buff": [{"type": "i", "index": 0, "size": 1}] * 11}, "at most 10"),
         (4, {"src_buff": [{"type": "i", "index": 1, "size": 1}]}, r"i\[1\] of rank 0"),
         (4, {"src_buff": [{"type": "s", "index": 0, "size": 1}]}, r"s\[0\] of rank 0"),
         (4, {"src_buff": [{"type": "i", "index": 0, "size": 0}]}, "0 chunks"),
@@ -206,7 +206,7 @@ def test_wrong_gpus(plans: Plans, change: Callable[[Plan], Any], match: str | No
         (4, {"tbg_info": {"tb_id": 1, "tbg_size": 1}}, "number 1 of a group of 1"),
         (4, {"tbg_info": {"tb_id": 0, "tbg_size": 2}}, "wrong result"),
         (4, {"name": "barrier", "barrier_id": 16, "num_threadblocks": 1}, "barrier 16"),
-        (4, {"name": "barrier", "barrier_id": 0, "num_threadblocks": 2}, "1 come to it"),
+        (4, {"name": "barrier", "barrier_id": 0, "num_threadblocks": 2}, "1 reach it"),
         (4, {"name": "sem_acquire", "semaphore_ids": [0]}, "semaphore 0, but the rank has 0"),
         (4, {"name": "sem_acquire"}, "0 semaphores"),
         (4, {"name": "pipeline", "src_buff": [], "dst_buff": []}, "has no operations"),
@@ -230,7 +230,7 @@ def test_more_than_64_operations(plans: Plans) -> None:
     ops += [{"name": "nop"}] * (64 - len(ops))
     check(plan)
     ops.append({"name": "nop"})
-    refuse(plan, "65 operations; a thread block has room for 64")
+    refuse(plan, "65 operations; a thread block has at most 64")
     plan = copy.deepcopy(plans["piped_alltoall"]())
     (loop,) = (op for op in ops_of(plan) if op["name"] == "pipeline")
     loop["ops"] += [{"name": "nop"}] * (64 - len(ops_of(plan)) - len(loop["ops"]))
@@ -240,7 +240,7 @@ def test_more_than_64_operations(plans: Plans) -> None:
 
 
 def test_lost_nops_are_races(plans: Plans) -> None:
-    # At the end of a call threads meet anyway; and whoever waited at a port channel puts over it.
+    # At the end of a call threads meet anyway; and the thread that waited at a port channel puts.
     needless = {("ring_allgather", 17), ("port_reducescatter", 2)}
     lost = 0
     for name, make in plans.items():
@@ -265,7 +265,7 @@ def test_lost_waits_and_signals(plans: Plans) -> None:
             if op["name"] in ("signal", "rlxsignal"):
                 plan = copy.deepcopy(make())
                 ops_of(plan)[number] = {"name": "nop"}
-                refuse(plan, "waits for ever")
+                refuse(plan, "waits forever")
             if op["name"] in ("wait", "rlxwait"):
                 plan = copy.deepcopy(make())
                 ops_of(plan)[number] = {"name": "nop"}
@@ -281,7 +281,7 @@ def without(plan: Plan, *names: str) -> Plan:
     return plan
 
 
-def test_nobody_says_that_the_call_has_begun(plans: Plans) -> None:
+def test_missing_opening_signals_are_a_race(plans: Plans) -> None:
     for name in ("full_allgather", "ring_allgather", "reading_allreduce", "barrier_broadcast"):
         refuse(without(plans[name](), "rlxsignal", "rlxwait"), "race: .*the caller at rank")
 
@@ -299,7 +299,7 @@ def test_a_call_must_not_end_while_others_use_its_memory(plans: Plans) -> None:
     refuse(plan, "race")
 
 
-def test_relaxed_signals_say_nothing_of_what_was_written(plans: Plans) -> None:
+def test_relaxed_signals_do_not_order_writes(plans: Plans) -> None:
     plan = copy.deepcopy(plans["ring_allgather"]())
     for gpu in plan["gpus"]:
         for op in gpu["threadblocks"][0]["ops"]:
@@ -329,7 +329,7 @@ def test_deadlock(plans: Plans) -> None:
     plan = copy.deepcopy(plans["ring_allgather"](3))
     for gpu in plan["gpus"]:
         ops = gpu["threadblocks"][0]["ops"]
-        ops.insert(3, ops.pop(6))  # each waits for its first chunk before it puts one
+        ops.insert(3, ops.pop(6))  # each rank waits for its first chunk before it puts one
     refuse(plan, "deadlock: rank 0, thread block 0, step 3 .* waits for a signal of rank")
     plan = copy.deepcopy(plans["port_reducescatter"]())
     ops = ops_of(plan)
@@ -344,7 +344,7 @@ def test_two_blocks_must_not_share_an_end_of_a_channel(plans: Plans) -> None:
     refuse(plan, "thread block 0 signals over the same channel")
 
 
-def test_semaphores_must_come_out_even(plans: Plans) -> None:
+def test_releases_and_acquires_must_match(plans: Plans) -> None:
     plan = copy.deepcopy(plans["port_reducescatter"]())
     plan["gpus"][0]["semaphores"][0]["init_value"] = 1
     refuse(plan, "race")
@@ -372,7 +372,7 @@ def test_operations_of_several_buffers_and_channels(plans: Plans) -> None:
         src_buff=[{"buffer_id": 0, "index": 1, "size": 1}],
         dst_buff=[{"type": "o", "index": 0, "size": 1}],
     )
-    refuse(plan, "takes each side's offset for the other")
+    refuse(plan, "swaps the offsets of both sides")
 
 
 def test_buffers_that_begin_elsewhere_in_place(plans: Plans) -> None:
@@ -380,7 +380,7 @@ def test_buffers_that_begin_elsewhere_in_place(plans: Plans) -> None:
     plan["gpus"][0]["remote_buffers"].append(
         {"rank": 1, "type": "i", "access_channel_types": ["memory"]}
     )
-    refuse(plan, "in place it begins elsewhere at each rank")
+    refuse(plan, "in place its offset differs by rank")
 
 
 def test_pipelines(plans: Plans) -> None:
@@ -396,8 +396,8 @@ def test_pipelines(plans: Plans) -> None:
     refuse({**plans["piped_alltoall"](), "reuse_resources": True}, "not followed")
 
 
-def test_scratch_that_takes_turns(kit: SimpleNamespace) -> None:
-    """Calls that only take turns with halves of scratch may overlap by one call."""
+def test_calls_alternate_between_halves_of_scratch(kit: SimpleNamespace) -> None:
+    """Calls that only alternate between halves of scratch may overlap by one call."""
     gpus = []
     for r in range(2):
         gpu = kit.Gpu(r, (2, 1, 1))
@@ -454,16 +454,16 @@ def test_multicast(kit: SimpleNamespace) -> None:
     refuse(make(0), "does not make the same one")
     refuse(without(make(), "rlxsignal", "rlxwait"), "race")
     plan = make()
-    plan["gpus"][0]["channels"][-1]["rank_groups"][0]["size"] = 1  # which nobody reads
+    plan["gpus"][0]["channels"][-1]["rank_groups"][0]["size"] = 1  # which is never read
     check(plan)
     plan["gpus"][0]["threadblocks"][0]["ops"][3]["dst_buff"][0]["index"] = 3
     refuse(plan, r"i\[3\] of rank 0, whose i has 3 chunks")
-    # Nothing else ends plans of this kind: what is wrong besides is still found.
+    # Plans of this kind always keep this doubt; other errors are still found.
     plan = make()
     for gpu in plan["gpus"]:
         for op in gpu["threadblocks"][0]["ops"][5:]:
             op["name"] = f"rlx{op['name']}"
-    with pytest.raises(UncheckedError, match=r"cannot be judged: .* relaxed signals alone"):
+    with pytest.raises(UncheckedError, match=r"cannot be judged: .* only relaxed signals"):
         check(plan)
     ops_of(plan)[3]["src_buff"][0]["index"] = 1
     with pytest.raises(VerificationError) as caught:

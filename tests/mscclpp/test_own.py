@@ -1,4 +1,4 @@
-"""Collectives for which runtimes have no name: groups, sums, uneven exchanges, any demand."""
+"""Collectives without a name in runtimes: groups, sums, uneven exchanges, any demand."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def check(plan: Plan, instance: Instance | None = None) -> CheckedExport:
 @pytest.mark.parametrize("name", COLLECTIVES)
 @pytest.mark.parametrize("channel", ["memory", "port", "packets"])
 def test_round_trips(name: str, channel: str) -> None:
-    """Written, read back and executed; a simulator that shares nothing with either agrees."""
+    """Written, read back and executed; an independent simulator agrees."""
     case = case_of(name)
     kind, packets = ("memory", "yes") if channel == "packets" else (channel, "no")
     plan, checked, _ = export(case, channel=kind, packets=packets)
@@ -104,7 +104,7 @@ def test_random_demands(seed: int) -> None:
         assert set(simulate(plan, 0, 2, rng, case[0])) == {""}
 
 
-def test_a_plan_says_which_chunk_lies_where() -> None:
+def test_a_plan_states_the_places_of_chunks() -> None:
     plan, checked, _ = export(case_of("an uneven exchange"))
     assert plan["syncoll"]["combining"] is False
     assert plan["syncoll"]["inputs"] == [[0, 1, 2], [], [3, 4, 5, 6], [7, 8, 9]]
@@ -114,26 +114,26 @@ def test_a_plan_says_which_chunk_lies_where() -> None:
     assert checked.num_chunks == 10
 
 
-def test_what_the_caller_must_pass_is_said() -> None:
+def test_notes_describe_the_callers_buffers() -> None:
     notes = " ".join(export(case_of("an uneven exchange"))[2])
     assert "3 and 4 (rank 0), 1 and 2 (rank 1), 4 and 3 (rank 2), 3 and 1 (rank 3)" in notes
-    assert "a rank without input, or without output, passes room for one chunk" in notes
+    assert "a rank without input, or without output, passes a buffer of one" in notes
     assert "every rank compares the bytes of its own input" in notes
     notes = " ".join(export(case_of("equal groups"))[2])
     assert "2 and 4 chunks at each rank" in notes
     assert "passes room" not in notes
     assert "its own input" not in notes
-    assert "adds, whatever operator" in " ".join(export(case_of("sums in groups"))[2])
+    assert "always adds and ignores" in " ".join(export(case_of("sums in groups"))[2])
 
 
-def test_sizes_are_those_of_each_rank() -> None:
+def test_sizes_are_compared_by_rank() -> None:
     """The request is about the largest input, 4 chunks; the smallest one has a single chunk."""
     case = case_of("an uneven exchange")
     request = ExportRequest("own", "own", *case, False, 1000, 1 << 20)
     (content,) = export_verified(RECORD, request, {}).exported.files.values()
     plan = json.loads(content)
     assert (plan["min_message_size"], plan["max_message_size"]) == (250, 1 << 20)
-    with pytest.raises(ExportError, match="is at most"):
+    with pytest.raises(ExportError, match="compares with at most"):
         export_verified(RECORD, ExportRequest("own", "own", *case, False, 1 << 40, UNLIMITED), {})
 
 
@@ -173,18 +173,18 @@ def swap(plan: Plan, key: str, rank: int) -> None:
         (lambda p: p["syncoll"]["outputs"][0].append(0), "in two places of one buffer"),
         (lambda p: p["syncoll"]["outputs"].pop(), "of 3 ranks, and there are 4 gpus"),
         (lambda p: p["syncoll"].pop("combining"), "'combining' is missing"),
-        (lambda p: p.update(inplace=True), "inplace is true; for own"),
+        (lambda p: p.update(inplace=True), "inplace is true; this is not defined for own"),
     ],
 )
-def test_what_is_wrong_is_found(change: Callable[[Plan], Any], match: str) -> None:
+def test_errors_in_plans_are_found(change: Callable[[Plan], Any], match: str) -> None:
     plan, _, _ = export(case_of("equal groups"), packets="no")
     change(plan)
     with pytest.raises(VerificationError, match=match):
         check(plan)
 
 
-def test_nothing_may_be_written_where_nothing_must_end() -> None:
-    """Rank 0 has neither input nor output, and its caller passes room that is not touched."""
+def test_writes_to_a_rank_without_output_are_refused() -> None:
+    """Rank 0 has neither input nor output; its caller passes a buffer that is not touched."""
     plan, _, _ = export(case_of("nodes that have nothing"))
     plan["gpus"][0]["threadblocks"][0]["ops"].append(
         {
@@ -193,7 +193,7 @@ def test_nothing_may_be_written_where_nothing_must_end() -> None:
             "dst_buff": [{"type": "o", "index": 0, "size": 1}],
         }
     )
-    with pytest.raises(VerificationError, match="nothing must end at that rank"):
+    with pytest.raises(VerificationError, match="that rank has no output"):
         check(plan)
 
 
@@ -219,7 +219,7 @@ def test_an_instance_is_compared_chunk_by_chunk() -> None:
             check(plan, wrong)
 
 
-def test_a_plan_that_does_not_say_it_is_held_against_the_usual_order() -> None:
+def test_without_stated_places_the_usual_order_is_checked() -> None:
     case = case_of("unequal groups")
     plan, _, _ = export(case)
     told = plan.pop("syncoll")
@@ -231,5 +231,5 @@ def test_a_plan_that_does_not_say_it_is_held_against_the_usual_order() -> None:
         check({**other, "syncoll": told})
     wrong = collective("allgather").within([[0, 1], [2, 3, 4]])
     asked = wrong.instantiate(hub(5), chunks=1, steps=3, rounds=50)
-    with pytest.raises(UncheckedError, match="does not say which chunk lies where"):
+    with pytest.raises(UncheckedError, match="does not define the places of chunks"):
         check(plan, asked)

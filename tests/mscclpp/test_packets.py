@@ -1,4 +1,4 @@
-"""Packets: data with the flag of its call beside it, as plans of protocol LL move them."""
+"""Packets of data and the flag of their call, as in plans of protocol LL."""
 
 from __future__ import annotations
 
@@ -55,25 +55,25 @@ def test_plans_of_packets_are_followed(gathered: Plan, reduced: Plan, passed_on:
         assert checked.facts["protocol"] == "LL"
 
 
-def test_packets_of_the_next_call_must_not_overwrite_those_of_this_one(
+def test_packets_of_the_next_call_must_not_overwrite(
     gathered: Plan, reduced: Plan, passed_on: Plan
 ) -> None:
     refuse({**gathered, "use_double_scratch_buffer": False}, r"race: writes packet s\[\d\]")
-    check({**reduced, "use_double_scratch_buffer": False})  # both hear that it was read
-    # Two halves are no help where a rank hears from nobody.
+    check({**reduced, "use_double_scratch_buffer": False})  # both get a signal that it was read
+    # Two halves do not help a rank without any signal.
     for gpu in passed_on["gpus"]:
         block = gpu["threadblocks"][0]
         block["ops"] = [op for op in block["ops"] if "rlx" not in op["name"]]
     refuse({**passed_on, "use_double_scratch_buffer": True}, r"race: writes packet s\[0\]")
 
 
-def test_what_is_wrong_with_packets_is_found(gathered: Plan, reduced: Plan) -> None:
+def test_errors_in_packets_are_found(gathered: Plan, reduced: Plan) -> None:
     plan = copy.deepcopy(gathered)
     ops_of(plan, 1, 0)[0]["dst_buff"][0]["index"] = 0
-    refuse(plan, "waits for ever|deadlock|race|wrong result")
+    refuse(plan, "waits forever|deadlock|race|wrong result")
     plan = copy.deepcopy(gathered)
     ops_of(plan)[0]["src_buff"][0]["index"] = 1
-    refuse(plan, "race|wrong result|nothing is stored")
+    refuse(plan, "race|wrong result|anything is stored")
     plan = copy.deepcopy(reduced)
     ops_of(plan, 0, 1)[0]["src_buff"][0]["index"] = 0
     refuse(plan, "race|wrong result")
@@ -86,15 +86,15 @@ def test_what_is_wrong_with_packets_is_found(gathered: Plan, reduced: Plan) -> N
     refuse({**gathered, "protocol": "Simple"}, "needs the protocol LL")
 
 
-def test_a_slot_written_twice_tells_nothing(passed_on: Plan) -> None:
-    """Both packets have the same flag, so that the reader takes whichever is there."""
+def test_a_slot_written_twice_orders_nothing(passed_on: Plan) -> None:
+    """Both packets have the same flag, so the reader may take either."""
     ops = ops_of(passed_on)
     ops.insert(-1, {"name": "nop"})
     ops.insert(-1, copy.deepcopy(ops[2]))
     refuse(passed_on, r"race: .*packet s\[0\] of rank 1")
 
 
-def test_what_is_not_followed_is_said(gathered: Plan) -> None:
+def test_unsupported_features_are_unchecked(gathered: Plan) -> None:
     plan = copy.deepcopy(gathered)
     ops_of(plan)[0]["channel_type"] = "port"
     refuse(plan, "over port channels are not followed", UncheckedError)

@@ -1,4 +1,4 @@
-"""Tables of sends say what the algorithm does, and the checkers see when they do not."""
+"""Tables have the sends of the algorithm, and the checkers find differences."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def table_of(instance: Instance, algorithm: Algorithm, rounds: list[int]) -> byt
     return "\n".join(lines).encode()
 
 
-def test_the_checker_passes_exactly_what_a_replay_of_the_changed_sends_passes() -> None:
+def test_the_checker_agrees_with_a_replay_of_changed_sends() -> None:
     rng = random.Random(12)
     found: Counter[bool] = Counter()
     for _ in range(60):
@@ -131,7 +131,7 @@ def test_the_checker_passes_exactly_what_a_replay_of_the_changed_sends_passes() 
             if carried is not None and not len(carried):
                 continue
             changed = Algorithm(tuple(rounds), sends, carried)
-            # A step whose sends are gone has no row to say its rounds.
+            # A step without sends has no row with its rounds.
             if set(range(instance.steps)) - set(sends[:, 3].tolist()):
                 continue
             wrong = bool(violations(instance, changed))
@@ -155,7 +155,7 @@ def test_the_order_of_rows_and_columns_does_not_matter() -> None:
     assert CSV.recognises(Path("x"), content)
 
 
-def test_steps_without_sends_get_the_rounds_that_are_left() -> None:
+def test_steps_without_sends_get_the_remaining_rounds() -> None:
     instance, algorithm = plain_case()
     sends = algorithm.sends.copy()
     sends[:, 3] += 1
@@ -174,7 +174,7 @@ def test_steps_without_sends_get_the_rounds_that_are_left() -> None:
         assert check(record, content, longer).facts["solves"] == "replayed"
 
 
-def test_without_an_instance_a_csv_is_only_a_table_and_parquet_knows_its_own() -> None:
+def test_only_parquet_has_an_instance_of_its_own() -> None:
     instance, algorithm = plain_case()
     checked = check(CSV, export(CSV, instance, algorithm))
     assert checked.collective == "not stated"
@@ -206,11 +206,11 @@ BAD_TABLES = {
 
 
 @pytest.mark.parametrize(("reason", "text"), BAD_TABLES.items(), ids=list(BAD_TABLES))
-def test_what_is_no_table_of_sends(reason: str, text: str) -> None:
+def test_other_tables_are_refused(reason: str, text: str) -> None:
     refused(CSV, text.encode(), reason)
 
 
-def test_what_is_no_text_or_no_csv() -> None:
+def test_other_texts_are_refused() -> None:
     refused(CSV, b"step,rounds,chunk\xff", "byte 17 is not UTF-8")
     refused(CSV, b'step,rounds,chunk,source,destination\n"0,1,0,0,1', "line 2")
     refused(CSV, b'step,rounds,chunk,source,destination\n"0"x,1,0,0,1', "line 2")
@@ -247,7 +247,7 @@ def test_a_parquet_file_about_something_else() -> None:
     fewer = Instance(
         instance.topology, "x", instance.chunks, instance.steps, instance.rounds, instance.pre, post
     )
-    refused(PARQUET, content, "its ends differ", fewer)
+    refused(PARQUET, content, "differs in its ends", fewer)
     for document in (b"{", b"[]", b"null", b"{}", b'{"version": 1}', b"[" * 5000):
         refused(PARQUET, with_metadata(content, {b"syncoll": document}), "metadata", instance)
     table = pq.read_table(io.BytesIO(content)).replace_schema_metadata({})
@@ -269,7 +269,7 @@ def test_a_parquet_file_about_something_else() -> None:
         ("other", [1], "no column is called 'other'"),
     ],
 )
-def test_parquet_tables_that_are_none(column: str, values: list[Any], reason: str) -> None:
+def test_other_parquet_tables_are_refused(column: str, values: list[Any], reason: str) -> None:
     columns: dict[str, list[Any]] = {name: [0] for name in COLUMNS[:4]}
     columns["destination"] = [1]
     columns[column] = values

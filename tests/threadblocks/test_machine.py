@@ -1,7 +1,7 @@
 """The abstract machine against all interleavings of small random programs.
 
-A program without branches is in a state that the positions of its threads say, so all states that
-it can ever be in are quickly enumerated.
+The state of a program without branches is given by the positions of its threads, so all reachable
+states are quickly enumerated.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def random_program(dice: random.Random, depth: int, one_poster: bool) -> Program
 
 
 def enabled(program: Program, state: State) -> list[frozenset[int]]:
-    """The groups of threads that can go on: single ones, or all that meet at a barrier."""
+    """The groups of threads that can continue: single ones, or all that meet at a barrier."""
     done = [i for t, n in enumerate(state) for i in program.threads[t].instructions[:n]]
     raised = [sum(c in i.posts for i in done) for c in range(2)]
 
@@ -118,7 +118,7 @@ def conflict(one: Instruction, other: Instruction) -> bool:
 
 
 def has_race(program: Program, states: set[State]) -> bool:
-    """Whether two conflicting instructions can ever both be next."""
+    """Whether two conflicting instructions can both be next."""
     for state in states:
         groups = enabled(program, state)
         for one, other in product(groups, groups):
@@ -186,7 +186,7 @@ def test_messages_that_do_not_fit_together_are_unmatched() -> None:
 
 
 @pytest.mark.parametrize("one_poster", [True, False])
-def test_a_race_is_found_exactly_where_two_accesses_can_be_next(one_poster: bool) -> None:
+def test_races_are_found_if_two_accesses_can_be_next(one_poster: bool) -> None:
     dice = random.Random(int(one_poster))
     seen = {"unmatched": 0, "stuck": 0, "race": 0, "fine": 0}
     while min(seen["race"], seen["fine"]) < 150:
@@ -197,7 +197,7 @@ def test_a_race_is_found_exactly_where_two_accesses_can_be_next(one_poster: bool
             races = has_race(program, all_states(program))
             if one_poster:
                 assert races == (found == "race")
-            else:  # what several posters order is told cautiously
+            else:  # orders by several posters may be missed
                 assert found == "race" or not races
 
 
@@ -222,7 +222,7 @@ def test_without_races_the_result_is_the_same_in_every_order() -> None:
 
 
 def run_by_hand(program: Program, dice: random.Random) -> frozenset[tuple[int, object]]:
-    """One interleaving; a value is the chunk it came from, or the sorted chunks added up."""
+    """One interleaving; a value is its original chunk, or the sorted chunks of a sum."""
     state: State = tuple(0 for _ in program.threads)
     slots: dict[int, object] = {slot: slot for slot in range(4)}
     queues: dict[int, list[object]] = {}
@@ -254,7 +254,7 @@ def steps_of_several_chunks(dice: random.Random) -> Program:
         number, cnt = ends.index((pair[0], pair[1])), dice.randrange(1, 5)
         plans[pair[0]].append((-1, number, cnt))
         into = plans[pair[1]]
-        # Receives of a connection must stay in order, so the new one goes behind the last.
+        # Receives of a connection must stay in order, so the new one comes after the last.
         last = max((k for k, step in enumerate(into) if step[0] == number), default=-1)
         into.insert(dice.randrange(last + 1, len(into) + 1), (number, -1, cnt))
     threads = []
@@ -279,7 +279,7 @@ def steps_of_several_chunks(dice: random.Random) -> Program:
     return Program(threads, [ThreadConnection(a, b, 0, 2) for a, b in ends], AddressSpace())
 
 
-def test_what_ends_with_few_chunks_in_a_message_ends_with_more() -> None:
+def test_ending_with_few_chunks_a_message_implies_with_more() -> None:
     dice = random.Random(11)
     seen: dict[str, int] = {}
     for _ in range(3000):

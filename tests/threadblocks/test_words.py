@@ -1,4 +1,4 @@
-"""What the machine says about wrong programs: who, where, and what about it."""
+"""Messages of the machine about wrong programs: rank, place and reason."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from syncoll_threadblocks import (
 
 
 def program(*threads: list[Instruction], depth: int = 2, size: int = 4) -> Program:
-    """Each thread is a rank of its own with a buffer ``s``; connections go round."""
+    """Each thread is a rank of its own with a buffer ``s``; connections form a ring."""
     memory = AddressSpace()
     for rank in range(len(threads)):
         memory.add(rank, "s", size)
@@ -38,7 +38,7 @@ def reason(wrong: Program) -> str:
     return str(caught.value)
 
 
-def test_a_cycle_is_told_thread_by_thread() -> None:
+def test_a_cycle_is_reported_thread_by_thread() -> None:
     wrong = program(
         [Instruction(3, "rs", receive=2, send=0, line=10)],
         [Instruction(4, "rs", receive=0, send=1, line=11)],
@@ -52,7 +52,7 @@ def test_a_cycle_is_told_thread_by_thread() -> None:
     )
 
 
-def test_only_the_cycle_is_told_not_who_waits_for_it() -> None:
+def test_only_the_cycle_is_reported_not_its_waiters() -> None:
     wrong = program(
         [Instruction(0, "w", waits=((0, 1),))],
         [Instruction(0, "a", waits=((1, 1),)), Instruction(1, "b", posts=(0,))],
@@ -62,11 +62,11 @@ def test_only_the_cycle_is_told_not_who_waits_for_it() -> None:
     assert "rank 0" not in reason(wrong)
 
 
-def test_a_barrier_to_which_somebody_comes_less_often() -> None:
+def test_a_barrier_that_a_thread_reaches_less_often() -> None:
     barrier = Instruction(0, "barrier", barrier=0)
     wrong = program([barrier, Instruction(1, "barrier", barrier=0)], [barrier])
     assert reason(wrong) == (
-        "rank 0, thread block 7, step 1 (barrier): waits for ever for barrier 0"
+        "rank 0, thread block 7, step 1 (barrier): waits forever for barrier 0"
     )
     execute(program([barrier] * 3, [barrier] * 3), None)
 
@@ -94,7 +94,7 @@ def test_two_threads_at_one_end_of_a_connection() -> None:
     )
 
 
-def test_what_two_raise_together_is_ordered_only_when_both_must_have() -> None:
+def test_a_shared_counter_orders_only_if_both_posts_are_needed() -> None:
     one = [Instruction(0, "w", writes=(0,), reads=(1,), posts=(0,))]
     other = [Instruction(0, "x", posts=(0,))]
     both = [Instruction(0, "r", reads=(0,), waits=((0, 2),))]
@@ -106,7 +106,7 @@ def test_what_two_raise_together_is_ordered_only_when_both_must_have() -> None:
 @pytest.mark.parametrize("name", STANDARD)
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 @pytest.mark.parametrize("share", [1, 2])
-def test_every_wanted_value_is_somebodys_input(name: str, ranks: int, share: int) -> None:
+def test_every_required_value_is_an_input(name: str, ranks: int, share: int) -> None:
     spec: Specification = Specification(name, ranks, share, ranks - 1 if name in ROOTED else None)
     there: dict[int, int] = {}
     for rank in range(ranks):

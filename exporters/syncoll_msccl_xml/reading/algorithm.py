@@ -1,7 +1,7 @@
 """The content of an MSCCL XML file: ranks, thread blocks, steps, and numbers as runtimes read them.
 
-A rank reads only its own part of the file, so an error in another rank's shows on that rank alone;
-here every rank's part is read.
+A rank reads only its own part of the file, so only this rank sees an error there; here every rank's
+part is read.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class XmlGpu:
 
 @dataclass(frozen=True)
 class XmlAlgorithm:
-    """A file.  Attributes that not every runtime needs are None if missing."""
+    """A file; None stands for missing attributes that only some runtimes need."""
 
     line: int
     name: str | None
@@ -83,7 +83,7 @@ class XmlAlgorithm:
 
 
 def place(rank: int, block: XmlBlock | None = None, position: int | None = None) -> str:
-    """A place in words: ``rank 1, thread block 0, step 3 (rrc), line 57``."""
+    """A place for messages: ``rank 1, thread block 0, step 3 (rrc), line 57``."""
     text = f"rank {rank}"
     if block is None:
         return text
@@ -99,7 +99,7 @@ _ENDS = {"minBytes": _INT64, "maxBytes": _INT64}
 
 
 class _Element:
-    """A tag's attributes, read as runtimes do but without their leniency."""
+    """A tag's attributes, read as runtimes do but more strictly."""
 
     def __init__(self, tag: Tag, where: str) -> None:
         self.tag = tag
@@ -136,7 +136,7 @@ class _Element:
         return value
 
     def read(self, kind: type[_Read], **known: Any) -> _Read:
-        """The record of the tag: all fields that are not known are attributes of their names."""
+        """The record of the tag: fields that are not in `known` are read from attributes."""
         for one in fields(kind):
             if one.name in (*known, "line"):
                 continue

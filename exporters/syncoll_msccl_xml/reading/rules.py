@@ -1,8 +1,8 @@
 """Rules: the requirements of a runtime before anything runs.
 
-Runtimes check some of them when they load a file; if others are broken, they read beyond a buffer,
-connect to no rank, or wait for ever.  Missing messages or flags and wrong results are found by
-executing the file, not here.
+Runtimes check some of them when they load a file; if others are violated, they read beyond a
+buffer, connect to no rank, or wait forever.  Missing messages or flags and wrong results are found
+by executing the file, not here.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _PROTOCOLS = ("Simple", "LL", "LL128")
 _BUFFERS = ("i", "o", "s")
 _MOST_COUNT = 71
 _MOST_CHILDREN = 1024
-"""Elements directly within another one."""
+"""Most elements directly within another one."""
 
 _FUSION = 16
-"""Reductions into one place that a kernel has room for at a time."""
+"""Most reductions into one place that a kernel does at once."""
 
 _MOST_BYTES = 1 << 27
-"""Of messages where the file does not say it."""
+"""The largest message if the file does not state it."""
 
 
 def require_loadable(algorithm: XmlAlgorithm, dialect: Runtime) -> None:
@@ -127,7 +127,7 @@ def _wrong_header(algorithm: XmlAlgorithm, dialect: Runtime) -> Iterator[str]:
         if len(algorithm.name) > LONGEST_NAME:
             yield f"the name has more than {LONGEST_NAME} characters"
         if algorithm.name == TAKEN_NAME and algorithm.coll == "alltoall":
-            yield "an alltoall of the name 2D is not executed; the runtime has one of its own"
+            yield "an alltoall of the name 2D is not executed; the runtime has its own"
         if algorithm.nthreads is not None and (algorithm.nthreads < 0 or algorithm.nthreads % 32):
             yield f"nthreads is {algorithm.nthreads}; it must be a multiple of 32"
     if not 1 <= algorithm.nchannels <= dialect.most_channels:
@@ -166,7 +166,7 @@ def _wrong_header(algorithm: XmlAlgorithm, dialect: Runtime) -> Iterator[str]:
 
 def _wrong_ranks(algorithm: XmlAlgorithm) -> Iterator[str]:
     if len(algorithm.gpus) > _MOST_CHILDREN:
-        yield f"{len(algorithm.gpus)} gpus; the parser has room for 1024"
+        yield f"{len(algorithm.gpus)} gpus; the parser allows 1024"
     seen: set[int] = set()
     for gpu in algorithm.gpus:
         if not 0 <= gpu.id < algorithm.ngpus:
@@ -183,12 +183,10 @@ def _wrong_gpu(algorithm: XmlAlgorithm, gpu: XmlGpu, dialect: Runtime) -> Iterat
         if value < 0:
             yield f"{key}_chunks is {value}; it must be at least 0"
     if len(gpu.blocks) > dialect.most_blocks:
-        yield (
-            f"{len(gpu.blocks)} thread blocks; {dialect.title} has room for {dialect.most_blocks}"
-        )
+        yield f"{len(gpu.blocks)} thread blocks; {dialect.title} allows {dialect.most_blocks}"
     nodes = 1 + len(algorithm.gpus) + sum(1 + len(block.steps) for block in gpu.blocks)
     if nodes > MOST_NODES:
-        yield f"it reads {nodes} elements; the parser has room for {MOST_NODES}"
+        yield f"it reads {nodes} elements; the parser allows {MOST_NODES}"
 
 
 def _wrong_blocks(algorithm: XmlAlgorithm, gpu: XmlGpu, dialect: Runtime) -> Iterator[str]:
@@ -226,7 +224,7 @@ def _wrong_block(
             f"{algorithm.nchannels - 1}"
         )
     if len(block.steps) > dialect.most_steps:
-        yield f"{len(block.steps)} steps; {dialect.title} has room for {dialect.most_steps}"
+        yield f"{len(block.steps)} steps; {dialect.title} allows {dialect.most_steps}"
 
 
 def _wrong_ends(algorithm: XmlAlgorithm) -> Iterator[str]:
@@ -260,14 +258,14 @@ def _wrong_ends(algorithm: XmlAlgorithm) -> Iterator[str]:
 def _wrong_step(gpu: XmlGpu, block: XmlBlock, position: int, dialect: Runtime) -> Iterator[str]:
     step = block.steps[position]
     if step.type not in _KINDS:
-        yield f"type {step.type!r} is none of {', '.join(_KINDS)}, those that are executed"
+        yield f"type {step.type!r} is not executed; expected one of {', '.join(_KINDS)}"
     if step.type in RECEIVES - {"r"} and not dialect.fuses:
         yield (
             f"{dialect.title} refuses {step.type} when it is launched; it runs only s, r, cpy, "
             "re and nop"
         )
     if step.s != position:
-        yield f"s is {step.s}; runtimes count steps as they stand in the file, from 0"
+        yield f"s is {step.s}; runtimes count steps in the order of the file, from 0"
     for key, buffer in (("srcbuf", step.srcbuf), ("dstbuf", step.dstbuf)):
         if buffer not in _BUFFERS:
             yield f"{key} is {buffer!r}; it must be i, o or s"
@@ -297,7 +295,7 @@ def _wrong_step(gpu: XmlGpu, block: XmlBlock, position: int, dialect: Runtime) -
 
 
 def _wrong_dependency(gpu: XmlGpu, block: XmlBlock, position: int) -> Iterator[str]:
-    """Dependencies name a step that exists; nops stand right before the step they belong to."""
+    """Dependencies name existing steps; a nop comes directly before its step."""
     step = block.steps[position]
     if step.depid < -1:
         yield f"depid is {step.depid}; it must be -1 or more"
@@ -314,7 +312,7 @@ def _wrong_dependency(gpu: XmlGpu, block: XmlBlock, position: int) -> Iterator[s
     if step.type != "nop":
         return
     if step.depid < 0:
-        yield "a nop without a dependency; runtimes drop it and miscount the steps behind it"
+        yield "a nop without a dependency; runtimes drop it and miscount the steps after it"
     if position + 1 == len(block.steps):
         yield "a nop at the end; runtimes drop it with its dependency"
     after = block.steps[position + 1]
@@ -328,10 +326,10 @@ def _wrong_dependency(gpu: XmlGpu, block: XmlBlock, position: int) -> Iterator[s
 def _wrong_fusion(block: XmlBlock) -> Iterator[tuple[int, str]]:
     """Reductions into the same place that follow one another are done at once.
 
-    A runtime counts those of a thread block over all its steps, and ends a run when the count is
-    16; a run that begins later can outgrow the kernel's array.
+    A runtime counts the reductions of a thread block over all its steps, and ends a run when the
+    count is 16; a run that begins later can overflow the kernel's array.
     """
-    number = length = 0  # of reductions so far, and of those in the run
+    number = length = 0  # reductions so far, and in the run
     first = before = None
     for position, step in enumerate(block.steps):
         if step.type != "re":

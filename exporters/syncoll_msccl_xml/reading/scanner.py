@@ -1,13 +1,13 @@
 """Scanner: the tags of an MSCCL XML file, by the rules of the runtimes' own scanners.
 
-They are written by hand and read less than XML: between tags only spaces and line breaks; in a tag
-exactly one space before each attribute, no tab and no line break; values in double quotes, without
-entities; no declaration.  Only the first 16 attributes of a tag count, and every extra space counts
-as one.  Input that they misread silently (a value that overflows its buffer, a closing tag of
-another name within another rank's part) is refused here.
+They are written by hand and accept less than XML: between tags only spaces and line breaks; in a
+tag exactly one space before each attribute, no tab and no line break; values in double quotes,
+without entities; no declaration.  Only the first 16 attributes of a tag count, and every extra
+space counts as one.  Input that they misread silently (a value that overflows its buffer, a closing
+tag of another name within another rank's part) is refused here.
 
-An XML library accepts input that the runtimes refuse.  There is nothing to expand and nothing to
-look up, so a hostile file can only be long.
+An XML library accepts input that the runtimes refuse.  Nothing is expanded or looked up, so a
+hostile file can only be long.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ def scan(content: bytes) -> Iterator[Tag]:
     if content.startswith(b"\xef\xbb\xbf"):
         raise VerificationError("line 1: a byte order mark; the first character must be <")
     if b"\0" in content:
-        raise VerificationError("a zero byte; this is no text")
+        raise VerificationError("a zero byte: the file is not text")
     yield from _Scanner(content.decode("latin-1")).tags()
 
 
 class _Scanner:
-    """A position in the text, and the line that it is in."""
+    """A position in the text, and its line."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -135,7 +135,7 @@ class _Scanner:
             if text[self.at] != "=":
                 if key:
                     self.fail(f"attribute {key!r} of {name} has no value")
-                continue  # one space too many, which takes the place of an attribute
+                continue  # an extra space counts as an attribute
             value = self.value(name, key)
             if used <= _MOST_ATTRIBUTES:
                 if key in attributes:
@@ -173,5 +173,5 @@ class _Scanner:
 
 def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
     match = pattern.match(text, start)
-    assert match is not None  # every pattern matches nothing at all
+    assert match is not None  # every pattern matches the empty text
     return match.end()

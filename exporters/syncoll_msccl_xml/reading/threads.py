@@ -7,8 +7,7 @@ its own: its dependency belongs to the next step.
 A send without a barrier at its end (`Runtime.open_sends`) raises its flag, and its threads go on,
 while some of them still read.  The next step of the thread block begins with a barrier if it sends
 or waits, and otherwise ends with one.  In the latter case ``r`` and ``cpy`` write each element by
-the thread that sent the element at the same distance from the beginning; ``re`` deals them out in
-another way.
+the thread that sent the element at the same offset; ``re`` assigns elements differently.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ from syncoll_threadblocks import (
 __all__ = ["threads_of"]
 
 _DEPTHS = {"Simple": 2, "LL": 8, "LL128": 8}
-"""Messages that fit into a connection: a queue of 8 places, of which Simple takes 4 at a time."""
+"""Messages that fit into a connection: a queue of 8 places; a message of Simple takes 4."""
 
 
 def threads_of(
     algorithm: XmlAlgorithm, spec: Specification | None, in_place: bool, *, open_sends: bool = False
 ) -> tuple[Program, list[int], list[int]]:
-    """The program of a file that `require_loadable` passed, and where inputs and outputs begin.
+    """The program of a file that `require_loadable` passed, and the begins of inputs and outputs.
 
     Without `spec` buffers have the declared sizes.  Raises VerificationError if a step overwrites
     data that the send before it may still read.
@@ -95,7 +94,7 @@ def _buffers(
 
 
 def _require_sent(rank: int, block: XmlBlock, instructions: Sequence[Instruction]) -> None:
-    """Passes a thread block that overwrites no data that an earlier send may still read."""
+    """Raises VerificationError if a thread block overwrites data that an earlier send may read."""
     sent: dict[int, int] = {}
     for one in instructions:
         if one.part == 0 and (one.waits or one.send >= 0):

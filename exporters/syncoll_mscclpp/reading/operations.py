@@ -1,7 +1,6 @@
 """The operations, and the buffers and channels that each needs.
 
-The loader takes an operation as it stands; one of a wrong signature reads fields that were never
-set.
+The loader does not check operations; one of a wrong signature reads fields that were never set.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ class Signature:
     """The needs of an operation.
 
     Args:
-        sources: kinds of its sources: l local, r remote, s switch, L and R the same of packets in
-            scratch; a ``*`` repeats the kind before it, at least once.
-        targets: the same of its targets.
-        channel_types: the types one of which it needs; empty if any or none.
+        sources: kinds of its sources: l local, r remote, s switch, L and R for packets in scratch;
+            a ``*`` repeats the kind before it, at least once.
+        targets: kinds of its targets.
+        channel_types: the types to choose from; empty if it needs none or takes any.
         ids: whether it needs channels by number.
-        paired: whether the n-th source goes to the n-th target.
+        paired: whether the n-th source is moved to the n-th target.
     """
 
     sources: str = ""
@@ -80,7 +79,7 @@ SIGNATURES = {
     "recpkt": Signature("lL*", "lL"),
     "recspkt": Signature("lL*", "lLR*", ("memory",)),
 }
-"""All that is followed here, by name."""
+"""All operations that the checker follows, by name."""
 
 
 def in_packets(op: PlanOperation) -> list[bool]:
@@ -93,7 +92,7 @@ def in_packets(op: PlanOperation) -> list[bool]:
 
 
 def wrong_signature(op: PlanOperation) -> str | None:
-    """The error of an operation of a known name, by itself; None if there is none."""
+    """The error in the fields of an operation of a known name, or None."""
     signature = SIGNATURES[op.name]
     if signature.channel_types and op.channel_type not in signature.channel_types:
         return (
@@ -103,7 +102,7 @@ def wrong_signature(op: PlanOperation) -> str | None:
     if (signature.ids or by_port) and not op.channels:
         return "channel_ids is missing"
     if len(op.channels) > MOST_CHANNELS:
-        return f"{len(op.channels)} channels; an operation has room for {MOST_CHANNELS}"
+        return f"{len(op.channels)} channels; an operation has at most {MOST_CHANNELS}"
     for key, pattern, given in (
         ("src_buff", signature.sources, op.sources),
         ("dst_buff", signature.targets, op.targets),
@@ -111,7 +110,7 @@ def wrong_signature(op: PlanOperation) -> str | None:
         if op.name == "flush":
             continue
         if len(given) > MOST_BUFFERS:
-            return f"{len(given)} entries of {key}; an operation has room for {MOST_BUFFERS}"
+            return f"{len(given)} entries of {key}; an operation has at most {MOST_BUFFERS}"
         if (wrong := _mismatch(pattern, given)) is not None:
             return f"{key}: {wrong}"
     return _wrong_sizes(op, signature)
@@ -129,14 +128,14 @@ def _wrong_sizes(op: PlanOperation, signature: Signature) -> str | None:
                 return f"moves {source.size} chunks to a piece of {target.size} chunks"
             if op.name == "get" and source.index != target.index:
                 return (
-                    f"gets chunk {source.index} as chunk {target.index}; the runtime takes each "
-                    "side's offset for the other, so both must be the same"
+                    f"gets chunk {source.index} as chunk {target.index}; the runtime swaps the "
+                    "offsets of both sides, so they must be the same"
                 )
         if op.channel_type == "port" and len(op.channels) != len(op.targets):
             return f"{len(op.channels)} channels for {len(op.targets)} targets; expected one each"
         if op.channel_type == "memory" and len({one.buffer for one in op.sources}) > 1:
             return (
-                "its sources lie in several buffers; the runtime takes all of them from the buffer "
+                "its sources are in several buffers; the runtime takes all of them from the buffer "
                 "of the first"
             )
     elif len(sizes) > 1:
@@ -150,7 +149,7 @@ _KINDS: dict[str, tuple[str, Callable[[PlanReference], bool]]] = {
     "l": ("a buffer of this rank ('type')", lambda one: one.buffer is not None),
     "r": ("a remote buffer ('buffer_id')", lambda one: one.remote is not None),
     "s": ("a switch channel ('switch_channel_id')", lambda one: one.switch is not None),
-    "L": ("scratch of this rank ('type' s), where packets lie", lambda one: one.buffer == "s"),
+    "L": ("scratch of this rank ('type' s), which holds packets", lambda one: one.buffer == "s"),
     "R": ("a remote buffer ('buffer_id')", lambda one: one.remote is not None),
 }
 

@@ -1,30 +1,30 @@
-"""Order: accesses to the same memory must follow one another for any timing.
+"""Order: accesses to the same memory must be ordered for any timing.
 
-Happens-before as the GPU gives it, which is less than program order:
+The happens-before order of the GPU, which is weaker than program order:
 
-* An operation that moves data is done by all threads of a block, each on its part.  Between two
-  that touch the same memory the threads must meet (``nop``, or ``barrier``).
-* A signal, wait, acquire or release is done by one thread for each channel or semaphore.  It covers
-  earlier operations of other threads, and holds back their later ones, only with a ``nop`` between.
-* A port channel's put is done by a proxy, which reads the source some time later, in the order in
-  which it got the puts and signals of that channel.  Only an answer from the other side tells that
-  it is done.
-* A relaxed signal or wait holds operations back, but does not make writes visible: it orders a read
-  before a later write, and data from before the call; not a write before anything.
-* A packet has the flag of its call besides its data, and its reader waits for that flag.  So it
-  orders its own data, and in time the earlier operations of its writer, with the reads of this very
-  packet; nothing else becomes visible by it.  A slot that a call writes twice orders nothing, as
-  both have the same flag.
-* A write through a switch (multicast) that only relaxed signals follow may be there or not: that is
-  up to the hardware, and plans of this kind rely on it.  It is not judged.
-* A call begins at a rank when that rank's caller has filled its input and has done with its output,
-  and ends when all its thread blocks end; then the caller reads the output and fills the input
-  anew.  Its begin and end elsewhere are unknown.  So the plan is followed for two calls in a row
-  (three if two halves of scratch take turns), with the callers' accesses in between.
+* All threads of a block move data together, each its part.  Between two operations that touch the
+  same memory the threads must meet (``nop``, or ``barrier``).
+* One thread for each channel or semaphore does a signal, wait, acquire or release.  It covers
+  earlier operations of other threads, and delays their later ones, only with a ``nop`` between.
+* A proxy does a port channel's put.  It reads the source some time later, in the order in which it
+  got the puts and signals of that channel.  Only an answer from the other side proves that it is
+  done.
+* A relaxed signal or wait delays operations, but does not make writes visible: it orders a read
+  before a later write, and data from before the call, but no write before other accesses.
+* A packet has data and the flag of its call, and its reader waits for that flag.  So its data, and
+  in time the earlier operations of its writer, come before the reads of this packet; no other data
+  become visible by it.  A slot that a call writes twice orders nothing, as both packets have the
+  same flag.
+* After a write through a switch (multicast) that only relaxed signals follow, the hardware decides
+  whether the data are visible, and plans of this kind rely on it.  This is not judged.
+* A call begins at a rank when that rank's caller has filled its input and has finished with its
+  output, and ends when all its thread blocks end; then the caller reads the output and fills the
+  input again.  Its begin and end at other ranks are unknown.  So the plan is followed for two calls
+  in a row (three if two halves of scratch take turns), with the callers' accesses in between.
 
 Clocks are vectors with an entry for each thread block, caller and proxy: the number of its finished
-stretches between two meetings.  Each thread has two: for all that lies before it, and for the
-visible part.  A write must be visible to later accesses; a read must merely lie before.
+intervals between two meetings.  Each thread has two clocks: for all earlier operations, and for the
+visible ones.  A write must be visible to later accesses; a read must only be earlier.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from syncoll_threadblocks import Place, Schedule, meeting
 __all__ = ["require_ordered"]
 
 _MOST_WORK = 20_000_000_000
-"""Bound on entries of clocks that are joined."""
+"""Most entries of clocks that are joined."""
 
 
 def require_ordered(
     threads: PlanThreads, schedule: Schedule, *, double_scratch: bool
 ) -> str | None:
-    """Passes a plan whose accesses to the same memory are in order, by one of its executions.
+    """Checks the order of accesses to the same memory; one execution suffices.
 
-    Returns the doubt that remains, in words; None if everything could be judged.  Raises
-    VerificationError naming both accesses; UncheckedError if the plan is too large.
+    Returns the remaining doubt; None if all accesses could be judged.  Raises VerificationError
+    naming both accesses; UncheckedError if the plan is too large.
     """
     agents = len(threads.effects) + len(threads.starts) + len(threads.proxies)
     if agents * len(schedule.order) > _MOST_WORK:
@@ -82,7 +82,7 @@ class _Clock:
         return _Clock(np.maximum(self.before, other.before), np.maximum(self.seen, other.seen))
 
     def done(self, agent: int, count: int) -> _Clock:
-        """The clock after the first stretches of an agent."""
+        """The clock after the first intervals of an agent."""
         before, seen = self.before.copy(), self.seen.copy()
         before[agent] = max(before[agent], count)
         seen[agent] = max(seen[agent], count)
@@ -98,21 +98,21 @@ class _Pushed:
     signals: bool
 
     def clashes(self, other: _Pushed) -> bool:
-        """Whether the order of two matters."""
+        """Whether the order of two operations matters."""
         if self.signals or other.signals:
             return True
         return bool(self.writes & (other.reads | other.writes) or self.reads & other.writes)
 
 
 Instant = tuple[int, int]
-"""A thread block and one of its instructions, counted over calls, all of whose reads are done."""
+"""A thread block and an instruction, counted over calls, whose reads are done."""
 
 
 @dataclass
 class _Block:
-    """A thread block: the clock of all its threads when they met last, and news of some since.
+    """A thread block: the clock of its threads when they last met, and later ones of some.
 
-    Packets bring news of single instructions of others:  `known` to all threads, or `heard` since.
+    Packets order single instructions of others: before all threads (`known`), or some (`heard`).
     """
 
     clock: _Clock
@@ -130,10 +130,10 @@ class _Block:
 
 
 Access = tuple[int, int, int, str, bool]
-"""Who, in which of its stretches, by which operation, its description, and whether by multicast."""
+"""Agent, its interval, operation, description, and whether by multicast."""
 
 _UNPACKED = -1
-"""In place of a thread: the readers of packets."""
+"""Stands for a thread: the readers of packets."""
 
 
 class _Detector:
@@ -212,7 +212,7 @@ class _Detector:
             self.known[thread.rank] |= self.blocks[t].known
 
     def follow(self, at: int) -> int:
-        """Follows an instruction, or all that meet at a barrier; the index of the next one."""
+        """Follows an instruction, or all that meet at a barrier; returns the next index."""
         t, position = self.order[at]
         effect = self.threads.effects[t][position]
         if effect.kind is not EffectKind.BARRIER:
@@ -227,7 +227,7 @@ class _Detector:
         return at + len(group)
 
     def meet(self, t: int) -> None:
-        """All threads of a block meet and share their news."""
+        """All threads of a block meet and share their clocks."""
         block = self.blocks[t]
         clock = block.clock
         for news in block.news.values():
@@ -271,10 +271,10 @@ class _Detector:
                 block.news[thread] = self.acquire(t, counter, block.of(thread))
 
     def acquire(self, t: int, counter: int, clock: _Clock) -> _Clock:
-        """Joins the releases that are certain, whichever of several blocks were first.
+        """Joins the releases that are certain for any order of several blocks.
 
-        The n-th acquire of a block needs n - init releases.  Of those of one block, it needs as
-        many as all the others together cannot make up for.
+        The n-th acquire of a block needs n - init releases.  It needs as many releases of one block
+        as all other blocks together fall short of.
         """
         key = counter * len(self.blocks) + t
         self.acquired[key] += 1
@@ -287,14 +287,14 @@ class _Detector:
         return clock
 
     def alone(self, place: Place, thread: int, use: str, number: int) -> None:
-        """An end of a channel counts in plain memory: one thread at a time."""
+        """An end of a channel has a counter in plain memory, for one thread at a time."""
         user = self.blocks[place[0]].users.setdefault((use, number), thread)
         if user != thread:
             why = f"threads {user} and {thread} use the same channel with no nop in between"
             raise self.program.fail(place, f"race: {why}")
 
     def push(self, place: Place, effect: Effect) -> None:
-        """Hands an operation of a thread to a proxy, which executes them later, in order."""
+        """Hands an operation of a thread to a proxy, which executes it later, in order."""
         (number,) = effect.counters
         block = self.blocks[place[0]]
         clock = self.proxies[number].join(block.of(effect.thread))
@@ -311,7 +311,7 @@ class _Detector:
         self.proxies[number] = clock
 
     def require_unmixed(self, place: Place, effect: Effect, number: int) -> None:
-        """Passes if no two threads hand a proxy operations whose order matters."""
+        """Raises VerificationError if two threads hand a proxy operations whose order matters."""
         instruction = self.program.at(place)
         mine = _Pushed(set(instruction.reads), set(instruction.writes), signals=effect.signals >= 0)
         pushed = self.blocks[place[0]].pushed.setdefault(number, {})
@@ -350,7 +350,7 @@ class _Detector:
         instant = self.call * self.instructions + place[1]
         part = instant if packs else -1
         for slot in instruction.reads:
-            if packets.get(slot) == 1:  # it waited for just that
+            if packets.get(slot) == 1:  # it waited for this packet
                 self.reads[self.turned(slot)][who[0], who[2], part] = who
             else:
                 self.read(self.turned(slot), who, clock, part)
@@ -383,7 +383,7 @@ class _Detector:
     def require(
         self, slot: int, who: Access, clock: _Clock, earlier: Access, what: str, other_what: str
     ) -> None:
-        """Passes if an earlier access lies before: a write visibly, a read at all."""
+        """Checks that an access is ordered after an earlier one, and sees it if it is a write."""
         agent, stretch, operation, place, multicast = earlier
         known = clock.seen if other_what == "writes" else clock.before
         if known[agent] > stretch or (agent == who[0] and operation == who[2]):
@@ -393,9 +393,9 @@ class _Detector:
         subject = f"{who[3]}{'' if who[0] >= self.caller else ':'}"
         if clock.before[agent] > stretch and (multicast or who[4]):
             self.doubt = self.doubt or (
-                f"cannot be judged: {subject} {what} {where}, which {place} {other_what}; after "
-                "what goes through a switch there are relaxed signals alone, and the hardware "
-                "decides whether it is there then"
+                f"cannot be judged: {subject} {what} {where}, which {place} {other_what}; only "
+                "relaxed signals follow the access through a switch, so the hardware decides "
+                "whether it is visible"
             )
             return
         hint = " (no nop is between them)" if agent == who[0] else ""

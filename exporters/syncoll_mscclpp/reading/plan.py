@@ -31,9 +31,9 @@ class PlanReference(Record, frozen=True):
     """A piece of a buffer that an operation names: one of its first three entries is set.
 
     Args:
-        buffer: of the own rank.
-        remote: place in the thread block's table of remote buffers.
-        switch: place in its table of switch channels.
+        buffer: buffer of the own rank.
+        remote: position in the thread block's table of remote buffers.
+        switch: position in its table of switch channels.
         index: first chunk.
         size: chunks.
     """
@@ -66,26 +66,26 @@ class GroupPart(Record, frozen=True):
 
 
 class PipelineLoop(Record, frozen=True):
-    """Over how many chunks a pipeline runs, and the bytes of one round of it."""
+    """The chunks of a pipeline, and the bytes of one round of it."""
 
     chunks: Index = field(name="num_chunks")
     unit: Index = field(name="unit_size")
 
 
 class PlanOperation(Record, frozen=True):
-    """One operation of a thread block; what it does not need is empty.
+    """One operation of a thread block; fields that it does not need are empty.
 
     Args:
         name: as in the file.
         sources: pieces that it reads.
         targets: pieces that it writes.
-        channel_type: of its channels.
-        channels: places in the thread block's table of channels of that type.
-        group: of thread blocks that share the work.
-        barrier: of a ``barrier``, its number.
-        barrier_size: of how many thread blocks it is.
+        channel_type: the type of its channels.
+        channels: positions in the thread block's table of channels of that type.
+        group: thread blocks that share the work.
+        barrier: number of a ``barrier``.
+        barrier_size: thread blocks of the barrier.
         semaphores: their numbers.
-        loop: of a ``pipeline``.
+        loop: the loop of a ``pipeline``.
         inner: its operations.
     """
 
@@ -109,7 +109,7 @@ class PlanOperation(Record, frozen=True):
 
     @property
     def pieces(self) -> tuple[PlanReference, ...]:
-        """All that it reads and writes, sources first."""
+        """All its pieces, sources first."""
         return (*self.sources, *self.targets)
 
 
@@ -171,7 +171,7 @@ class PortPeers(Peers, frozen=True, tag="port"):
 
 
 class RankGroup(Record, frozen=True):
-    """The ranks of a multicast group, and the size that the file states, which is never read."""
+    """The ranks of a multicast group, and the stated size, which the runtime never reads."""
 
     size: Index
     ranks: Indices
@@ -185,7 +185,7 @@ class SwitchGroups(Record, frozen=True, tag_field="channel_type", tag="switch"):
 
 
 class RemoteBuffer(Record, frozen=True):
-    """Another rank's buffer: whose, which, and by which types of channel it is reached."""
+    """Another rank's buffer: rank, buffer, and types of channel that reach it."""
 
     rank: Index
     buffer: Buffer = field(name="type")
@@ -199,7 +199,7 @@ class PlanSemaphore(Record, frozen=True):
 
 
 class PlanGpu(Record, frozen=True, dict=True):
-    """What one rank does: the sizes of its buffers in chunks, its channels and thread blocks."""
+    """The part of one rank: sizes of its buffers in chunks, channels and thread blocks."""
 
     id: Index
     input_chunks: Index
@@ -235,7 +235,7 @@ class PlanGpu(Record, frozen=True, dict=True):
 
 
 class StatedPlaces(Record, frozen=True):
-    """The chunks in each rank's input and output, as far as the plan states them."""
+    """The chunks in each rank's input and output, if the plan states them."""
 
     collective: str
     combining: bool
@@ -244,20 +244,20 @@ class StatedPlaces(Record, frozen=True):
 
     def __post_init__(self) -> None:
         if any(len(set(one)) < len(one) for one in (*self.inputs, *self.outputs)):
-            raise ValueError("a chunk lies in two places of one buffer")
+            raise ValueError("a chunk is in two places of one buffer")
 
 
 class ExecutionPlan(Record, frozen=True):
     """An execution plan.
 
     Args:
-        threads: of a thread block.
-        alignment: bytes of which chunks are multiples.
+        threads: threads of a thread block.
+        alignment: divisor of chunk sizes in bytes.
         min_size: the smallest message in bytes.
         max_size: the largest one.
         reuse_resources: whether calls share scratch of a fixed size.
         double_scratch: whether calls take turns with two halves of scratch.
-        stated: which chunk lies where, beside what the runtime reads.
+        stated: the places of chunks, which the runtime ignores.
     """
 
     name: str
@@ -305,12 +305,12 @@ def _refuse_old_schema(value: Mapping[str, Any]) -> None:
     for number, gpu in enumerate(gpus if isinstance(gpus, list) else ()):
         if isinstance(gpu, dict) and (old := [key for key in _OLD_KEYS if key in gpu]):
             raise VerificationError(
-                f"gpus[{number}]: it has {old[0]!r}, as the schema of before v0.8 had; the "
-                "runtime loads such plans no more"
+                f"gpus[{number}]: it has {old[0]!r}, from the schema before v0.8; the "
+                "runtime no longer loads such plans"
             )
     if "collective" not in value and "colletive" in value:
         raise VerificationError(
-            "it has 'colletive', as the schema of before v0.8 had; expected 'collective'"
+            "it has 'colletive', from the schema before v0.8; expected 'collective'"
         )
 
 

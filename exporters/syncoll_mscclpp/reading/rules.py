@@ -1,8 +1,8 @@
 """Rules: the requirements of the runtime before anything runs.
 
-The loader checks next to nothing; an index out of range reads arbitrary memory.  Facts are from the
-runtime's sources (execution_plan.cc, executor.cc, execution_kernel.hpp).  Missing signals, races
-and wrong results are found by executing the plan, not here.
+The loader checks almost nothing; an index out of range reads arbitrary memory.  The rules are from
+the runtime's sources (execution_plan.cc, executor.cc, execution_kernel.hpp).  Missing signals,
+races and wrong results are found by executing the plan, not here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 
 _MOST_SYNCERS = 16
 _MOST_SEMAPHORES = 16
-"""Of one operation; a rank has as many as its plan asks for."""
+"""Most semaphores of one operation; a rank has as many as its plan states."""
 
 _MOST_THREADS = 1024
 _MOST_BLOCKS = 1024
@@ -47,7 +47,7 @@ _NOT_FOLLOWED = ("gstorepkt",)
 def require_loadable(plan: ExecutionPlan) -> None:
     """Raises VerificationError unless the runtime loads a plan and reads it as it was meant.
 
-    It is an UncheckedError for a feature that is not followed here.
+    Raises UncheckedError for a feature that the checker does not follow.
     """
     for wrong in _wrong_header(plan):
         raise VerificationError(wrong)
@@ -100,8 +100,8 @@ def require_sizes(plan: ExecutionPlan, spec: OwnSpecification) -> None:
     """Raises VerificationError unless buffers suit a collective that is stated by its chunks."""
     if plan.inplace:
         raise VerificationError(
-            f"inplace is true; for {spec.collective}, which is none of the standard collectives, "
-            "that is not defined"
+            f"inplace is true; this is not defined for {spec.collective}, which is no standard "
+            "collective"
         )
     _require_buffers(plan, spec, "there")
 
@@ -143,11 +143,11 @@ def within_boxes_of(plan: ExecutionPlan) -> frozenset[tuple[str, int, int]]:
 
 
 def units_of(plan: ExecutionPlan) -> tuple[int, ...]:
-    """The numbers of equal pieces into which chunks are cut, one for each execution of the plan.
+    """The numbers of equal pieces of a chunk for which the plan is executed.
 
-    One, unless groups of thread blocks share operations, or a pipeline goes over chunks in pieces:
-    then the pieces' borders depend on the size of a chunk, and two sizes are checked, if not too
-    large (UncheckedError).
+    One, unless groups of thread blocks share operations, or a pipeline moves chunks in pieces: then
+    the borders of pieces depend on the size of a chunk, and two sizes are checked, if they are not
+    too large (UncheckedError).
     """
     most, pipelined = 1, False
     for _, block in plan.blocks:
@@ -193,14 +193,14 @@ def _wrong_header(plan: ExecutionPlan) -> Iterator[str]:
 
 
 def _require_some_size(plan: ExecutionPlan) -> None:
-    """Passes a plan that fits some message: each rank has whole chunks of one size."""
+    """Raises VerificationError if no message has whole chunks of one size at each rank."""
     whole = plan.collective == "allgather"
     chunks = [max(1, gpu.output_chunks if whole else gpu.input_chunks) for gpu in plan.gpus]
     least = max(1, -(-plan.min_size // (plan.alignment * min(chunks))))
     if least * plan.alignment * max(chunks) > plan.max_size:
         raise VerificationError(
             f"no message of {plan.min_size} to {plan.max_size} bytes is a multiple of "
-            f"{plan.alignment * max(chunks)} bytes, the alignment of {max(chunks)} chunks, so that "
+            f"{plan.alignment * max(chunks)} bytes, the alignment of {max(chunks)} chunks, so "
             "the plan never runs"
         )
 
@@ -240,7 +240,7 @@ def _wrong_tables(gpu: PlanGpu, block: PlanBlock) -> Iterator[str]:
     for kind, ids in block.channels.items():
         there = len(gpu.switches) if kind == "switch" else len(gpu.channels[kind])
         if len(ids) > MOST_TABLE:
-            yield f"{len(ids)} {kind} channels; a thread block has room for {MOST_TABLE}"
+            yield f"{len(ids)} {kind} channels; a thread block has at most {MOST_TABLE}"
         for channel in ids:
             if channel >= there:
                 yield f"{kind} channel {channel}, but the rank has {there} of them"
@@ -249,7 +249,7 @@ def _wrong_tables(gpu: PlanGpu, block: PlanBlock) -> Iterator[str]:
     there = len(gpu.remote_buffers)
     for kind, ids in block.remote_buffers.items():
         if len(ids) > MOST_TABLE:
-            yield f"{len(ids)} remote buffers by {kind}; a thread block has room for {MOST_TABLE}"
+            yield f"{len(ids)} remote buffers by {kind}; a thread block has at most {MOST_TABLE}"
         for number in ids:
             if number >= there:
                 yield f"remote buffer {number}, but the rank has {there} of them"
@@ -259,11 +259,11 @@ def _wrong_tables(gpu: PlanGpu, block: PlanBlock) -> Iterator[str]:
                     "access_channel_types; the runtime takes another buffer instead"
                 )
     if len(block.flat) > MOST_OPERATIONS:
-        yield f"{len(block.flat)} operations; a thread block has room for {MOST_OPERATIONS}"
+        yield f"{len(block.flat)} operations; a thread block has at most {MOST_OPERATIONS}"
 
 
 class PlanStep:
-    """An operation at its place."""
+    """An operation with its place."""
 
     def __init__(
         self, plan: ExecutionPlan, gpu: PlanGpu, block: PlanBlock, number: int, op: PlanOperation
@@ -272,7 +272,7 @@ class PlanStep:
         self.place = f"rank {gpu.id}, thread block {block.id}, step {number} ({op.name})"
 
     def require(self, inner: bool) -> None:
-        """Passes an operation that is valid, in a pipeline or not."""
+        """Raises VerificationError if an operation is invalid."""
         for wrong in self._wrong(inner):
             raise VerificationError(f"{self.place}: {wrong}")
         packets = in_packets(self.op)
@@ -292,13 +292,13 @@ class PlanStep:
                 raise self._unchecked("packets over port channels are not followed here")
         if op.name == "pwsf":
             yield (
-                "the runtime of v0.8.0 and v0.9.0 passes an address where the source's offset "
-                "belongs (mended after v0.9.0, in June 2026); expected pws"
+                "the runtime of v0.8.0 and v0.9.0 passes an address instead of the source's "
+                "offset (fixed after v0.9.0, in June 2026); expected pws"
             )
         if op.name in _NOT_FOLLOWED:
             raise self._unchecked("the operation is not followed here")
         if op.name not in SIGNATURES:
-            yield "the runtime knows no such operation"
+            yield "the runtime does not know this operation"
         if (wrong := wrong_signature(op)) is not None:
             yield wrong
         if inner and op.name in ("pipeline", "barrier", *PACKETS):
@@ -361,8 +361,8 @@ class PlanStep:
             peer = self.gpu.channels["port"][channel]
             if target.rank != peer:
                 yield (
-                    f"puts to a buffer of rank {target.rank} over a channel to rank {peer}; what "
-                    "is signalled there says nothing about it"
+                    f"puts to a buffer of rank {target.rank} over a channel to rank {peer}; "
+                    "signals there do not cover the put"
                 )
 
     def owners(self, one: PlanReference) -> list[tuple[PlanGpu, str]]:
@@ -391,7 +391,7 @@ class PlanStep:
 
 
 def _require_apart(plan: ExecutionPlan) -> None:
-    """Packets in scratch take twice the room, so they may overlap data there."""
+    """Packets in scratch take twice the space, so they may overlap data there."""
     if plan.protocol != "LL":
         return
     packets: set[tuple[int, int]] = set()
@@ -415,7 +415,7 @@ def _require_apart(plan: ExecutionPlan) -> None:
 
 
 def _require_barriers(plan: ExecutionPlan, gpu: PlanGpu) -> None:
-    """As many thread blocks must come to each barrier as it waits for."""
+    """The thread blocks that reach a barrier must be as many as it waits for."""
     sizes: dict[int, int] = {}
     blocks: dict[int, set[int]] = {}
     for step in _steps(plan, (gpu,)):
@@ -433,7 +433,7 @@ def _require_barriers(plan: ExecutionPlan, gpu: PlanGpu) -> None:
         if len(blocks[barrier]) != size:
             raise VerificationError(
                 f"rank {gpu.id}: barrier {barrier} is for {size} thread blocks, and "
-                f"{len(blocks[barrier])} come to it"
+                f"{len(blocks[barrier])} reach it"
             )
 
 
@@ -454,7 +454,7 @@ def _require_switches(plan: ExecutionPlan) -> None:
 
 
 def _require_same_offsets(plan: ExecutionPlan, spec: Specification) -> None:
-    """In place, one of both buffers begins elsewhere at each rank; only the other is reachable."""
+    """In place, one buffer begins at another offset at each rank; only the other is reachable."""
     i_start, o_start = spec.in_place(min(1, spec.num_ranks - 1))
     moving = {"i"} if i_start else {"o"} if o_start else set()
     for gpu in plan.gpus:
@@ -462,7 +462,7 @@ def _require_same_offsets(plan: ExecutionPlan, spec: Specification) -> None:
             if remote.buffer in moving:
                 raise VerificationError(
                     f"gpus[{gpu.id}]: remote_buffers[{i}] is the {remote.buffer} of rank "
-                    f"{remote.rank}; in place it begins elsewhere at each rank, and the runtime "
+                    f"{remote.rank}; in place its offset differs by rank, and the runtime "
                     "adds the offset of the rank that reaches it"
                 )
     for step in _steps(plan, plan.gpus):
@@ -470,5 +470,5 @@ def _require_same_offsets(plan: ExecutionPlan, spec: Specification) -> None:
             if step.op.channel_type == "port" and one.buffer in moving:
                 raise VerificationError(
                     f"{step.place}: a port channel takes {one.buffer} from the beginning of the "
-                    "allocation, and in place it begins elsewhere"
+                    "allocation, but in place it begins at an offset"
                 )

@@ -1,9 +1,9 @@
 """Threads: the program of a plan's thread blocks.
 
 Each operation becomes instructions of the abstract machine, one for every piece of a chunk that it
-moves.  The machine takes a thread block for one thread.  That suffices to decide whether the plan
-ends, and its result if it has no races: all threads but the first, which takes part in everything,
-wait for less.  The threads of each operation, and so the order, are in its `Effect`, for
+moves.  The machine treats a thread block as one thread.  This suffices to decide whether the plan
+ends, and its result if it has no races: the first thread takes part in all operations, and the
+others wait for less.  The threads of each operation are in its `Effect`, for
 `syncoll_mscclpp.reading.ordering`.
 
 A channel is a pair of counters, one for each direction: the n-th wait of a rank waits for the n-th
@@ -41,12 +41,12 @@ __all__ = ["PACKET_BUFFER", "Effect", "EffectKind", "PlanThreads", "threads_of"]
 
 
 class EffectKind(Enum):
-    """The kind of an instruction, as far as order is concerned."""
+    """The kind of an instruction with regard to order."""
 
     MOVE = auto()
     """All threads touch memory."""
     PUSH = auto()
-    """One thread tells the proxy of a channel to move data."""
+    """One thread requests the proxy of a channel to move data."""
     SIGNAL = auto()
     WAIT = auto()
     ACQUIRE = auto()
@@ -68,7 +68,7 @@ class Effect:
         counters: the signalled or awaited counters, or the semaphores; the n-th by thread n.  Of a
             push, the proxy's channel.
         relaxed: whether a signal or wait does not order memory.
-        signals: the counter that the proxy raises, of a push that only signals; else -1.
+        signals: the counter that the proxy raises if a push only signals; otherwise -1.
         multicast: whether it goes through a switch.
     """
 
@@ -82,7 +82,7 @@ class Effect:
 
 
 PACKET_BUFFER = "packet s"
-"""Scratch as a place of packets."""
+"""The name of the part of scratch that holds packets."""
 
 
 Key = tuple[int, str, int]
@@ -147,7 +147,7 @@ class PlanThreads:
             self.shared.append([(starts[kind], sizes[kind]) for kind in "io"])
         doubled = 2 if self.plan.protocol == "LL" else 1
         starts["s"] = self.memory.add(gpu.id, "s", doubled * sizes["s"]).start
-        if doubled > 1:  # apart from the data there, as `require_loadable` has seen
+        if doubled > 1:  # `require_loadable` checks that data and packets are apart
             starts["packets"] = self.memory.add(gpu.id, PACKET_BUFFER, sizes["s"]).start
         self.starts.append(starts)
 
@@ -185,7 +185,7 @@ class PlanThreads:
                     self.awaited[gpu.id, kind, number] = self.signals[peer, kind, ends[nth]]
 
     def add_block(self, gpu: PlanGpu, block: PlanBlock) -> None:
-        """A thread block, with pipelines rolled out."""
+        """Adds a thread block, with pipelines unrolled."""
         maker = _Maker(self, gpu, block)
         number = 0
         for op in block.operations:
@@ -201,25 +201,25 @@ class PlanThreads:
         self.effects.append(maker.effects)
 
     def require_even(self) -> None:
-        """Passes if every signal is awaited: the next call would take a further one for its own."""
+        """Raises VerificationError if a signal is not awaited: the next call would consume it."""
         for counter, name in enumerate(self.names):
             posted, taken = self.posted[counter], self.taken[counter]
             if posted != taken:
                 if counter in self.packet_counter.values():
-                    continue  # a flag is of one call
+                    continue  # flags belong to one call
                 what = "released" if counter in self.semaphores else "sent"
                 if counter not in self.semaphores and posted < taken:
-                    continue  # found as waiting for ever, with the place
+                    continue  # reported as waiting forever, with its place
                 raise VerificationError(
-                    f"{name} is {what} {posted} times and awaited {taken} times; what is left over "
-                    "stays for the next call, which then goes on too early"
+                    f"{name} is {what} {posted} times and awaited {taken} times; the rest "
+                    "stays for the next call, which then continues too early"
                 )
 
 
 def threads_of(plan: ExecutionPlan, spec: OwnSpecification | None, units: int) -> PlanThreads:
     """The program of a plan that `require_loadable` passed, with each chunk in `units` pieces.
 
-    Raises VerificationError if signals and waits of a channel do not come out even.
+    Raises VerificationError if the numbers of signals and waits of a channel differ.
     """
     result = PlanThreads(plan, units)
     for gpu in plan.gpus:
@@ -291,15 +291,15 @@ class _Maker:
         return VerificationError(f"{self.step.place}: {message}")
 
     def use(self, what: str, counters: tuple[int, ...], only: str | None) -> None:
-        """Notes the users of channels; the counts at an end are plain numbers of one block."""
+        """Records the users of channels; the counter at an end belongs to one block."""
         if len(set(counters)) < len(counters):
             raise self.fail("the same one twice, by two threads at a time")
         for counter in counters if only is not None else ():
             user = self.build.users.setdefault((what, counter), self.block.id)
             if user != self.block.id:
                 raise self.fail(
-                    f"thread block {user} {only} the same channel; the count at this end is not "
-                    "made for two"
+                    f"thread block {user} {only} the same channel; the counter at this end is for "
+                    "one"
                 )
 
     def keys(self) -> list[Key]:
@@ -325,7 +325,7 @@ class _Maker:
             if key not in self.build.awaited:
                 _, kind, channel = key
                 raise self.fail(
-                    f"waits for ever: rank {self.gpu.channels[kind][channel]} has no {kind} "
+                    f"waits forever: rank {self.gpu.channels[kind][channel]} has no {kind} "
                     f"channel that is the other end of channel {channel}"
                 )
             found.append(self.build.awaited[key])
@@ -342,7 +342,7 @@ class _Maker:
         return counters
 
     def acquire(self) -> None:
-        """If several blocks acquire, the last one may be first: each waits for all releases."""
+        """If several blocks acquire, in any order, each waits for all releases."""
         counters = self.semaphores("acquire")
         waits = []
         for counter in counters:
@@ -355,7 +355,7 @@ class _Maker:
         self.append(EffectKind.ACQUIRE, counters, waits=tuple(waits))
 
     def total(self, counter: int) -> int:
-        """How often the rank acquires a semaphore."""
+        """The number of times that the rank acquires a semaphore."""
         acquires, units = self.build.acquires, self.build.units
         if counter not in acquires:
             for block in self.gpu.blocks:
@@ -380,7 +380,7 @@ class _Maker:
         return result
 
     def pieces(self) -> list[list[tuple[tuple[int, ...], tuple[int, ...]]]]:
-        """The reads and writes of each instruction, for each target of a put, else at once."""
+        """The reads and writes of each instruction, separately for each target of a put."""
         every = list(zip(self.op.pieces, in_packets(self.op), strict=True))
         sides = every[: len(self.op.sources)], every[len(self.op.sources) :]
         pairs = [sides]
@@ -413,13 +413,13 @@ class _Maker:
             )
 
     def is_packet(self, slot: int) -> bool:
-        """Whether a slot is one of packets."""
+        """Whether a slot holds packets."""
         if self.build.plan.protocol != "LL":
             return False
         return self.build.memory.owner(slot).name == PACKET_BUFFER
 
     def packet(self, slot: int) -> int:
-        """The counter of the writes of this call to a slot of packets, whose flag readers await."""
+        """The counter of this call's writes to a slot of packets; readers await its flag."""
         counter = self.build.packet_counter.get(slot)
         if counter is None:
             counter = self.build.packet_counter[slot] = len(self.build.names)
