@@ -1,4 +1,4 @@
-"""Which network to build: candidates, what they cost, and what is proved about each of them."""
+"""The choice of a network to build: candidates, their costs, and proved bounds for each of them."""
 
 from syncoll.designing.candidates import BuildCosts, MachineCandidate
 from syncoll.designing.design import Assessed, Design, Proved, Question

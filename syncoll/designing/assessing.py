@@ -1,4 +1,4 @@
-"""Proves the bounds of many candidates, sequentially or in parallel, and keeps them in a folder."""
+"""Proves bounds for many candidates, sequentially or in parallel, and stores them in a folder."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class DesignFolder(FrontierFolder):
     """Stores the frontiers and bounds of a design."""
 
     def require_part_of(self, question: Question) -> None:
-        """Passes if the folder belongs to a part of a design.
+        """Checks that the folder belongs to a part of a design.
 
         Raises:
-            UsageError: if it is something else: its machines and collectives would be missing in
-                the table, but not in the folder.
+            UsageError: if it does not: its machines and collectives would be missing in the table,
+                but not in the folder.
         """
         there = self.table()
         if there is None:
@@ -46,10 +46,10 @@ class DesignFolder(FrontierFolder):
     def known(
         self, candidate: MachineCandidate, collective: Collective, steps: int = 0
     ) -> Proved | None:
-        """An earlier result, checked; None if there is none, or too few.
+        """An earlier result, checked; None without one, or if its bounds are too few.
 
         Args:
-            steps: number of S for which bounds are asked.
+            steps: number of S whose bounds are needed.
         """
         frontier = self.read(candidate.topology, collective)
         if frontier is None or not (frontier.complete or frontier.points):
@@ -60,10 +60,10 @@ class DesignFolder(FrontierFolder):
     def keep(self, candidate: MachineCandidate, proved: Proved) -> None:
         """Writes a result with its frontier, if it has one.
 
-        Points of a search that proved less than is known get a file of their own.
+        Points of a search that proved less than the known bounds get a file of their own.
 
         Raises:
-            UsageError: when it cannot be written.
+            UsageError: if it cannot be written.
         """
         found = proved.frontier
         if found is None:
@@ -74,7 +74,7 @@ class DesignFolder(FrontierFolder):
 
 
 LEAST_SECONDS = 2.0
-"""Seconds of work to find a few machines and their quick bounds, whatever the time limit."""
+"""Least seconds of work to find a few machines and their quick bounds."""
 
 _SECONDS_EACH = 20.0
 """Time limit for the bounds of one collective on one candidate."""
@@ -89,7 +89,7 @@ class DesignWork:
 
     Args:
         where: the executor that proves bounds.
-        told: called with the numbers of finished and of all things, and the last one.
+        progress: called with the numbers of finished and of all items, and the last one.
         folder: stores and supplies results.
         tell: called with messages for the user.
     """
@@ -97,7 +97,7 @@ class DesignWork:
     where: ExecutorName
     until: Deadline
     search: Search
-    told: Callable[[int, int, str], None] = lambda *_: None
+    progress: Callable[[int, int, str], None] = lambda *_: None
     folder: DesignFolder | None = None
     tell: Callable[[str], None] = lambda _: None
 
@@ -107,7 +107,7 @@ class Assessing:
     """The result of an assessment.
 
     Args:
-        assessed: in the order of the candidates.
+        assessed: candidates with their bounds, in order.
         complete: whether all bounds were finished.
     """
 
@@ -116,7 +116,7 @@ class Assessing:
     interrupted: bool = False
 
     def take(self, position: int, collective: str, found: Proved | str) -> None:
-        """Stores an answer; a text says why there is none."""
+        """Stores an answer, or the reason why bounds are missing."""
         one = self.assessed[position]
         if isinstance(found, str):
             self.assessed[position] = replace(one, refused={**one.refused, collective: found})
@@ -157,7 +157,7 @@ def assess(
                     folder.keep(candidate, found)
                 if answer.interrupted:
                     raise KeyboardInterrupt
-            work.told(done, total, f"{name} on {candidate.name}")
+            work.progress(done, total, f"{name} on {candidate.name}")
     except KeyboardInterrupt:
         result.complete, result.interrupted = False, True
     except OutOfTimeError:
@@ -177,7 +177,9 @@ class _Task:
 
 
 def _bounds(task: _Task) -> LowerBounds | str:
-    """The bounds for any number of steps and for the first few, or why there are none."""
+    """The bounds for any number of steps and for the first few S, or the reason why they are
+    missing.
+    """
     until = task.until.sooner(_SECONDS_EACH + task.steps * _SECONDS_A_STEP)
     try:
         if not task.steps:

@@ -1,8 +1,8 @@
-"""Candidates: machines that might be built, with their costs; isomorphic ones count once.
+"""Candidates for a machine to build, with their costs; isomorphic candidates count once.
 
 igraph (BLISS: Junttila and Kaski, ALENEX 2007) computes a canonical numbering of a machine's graph.
 Two machines with the same graph under these numbers are compared link by link and bound by bound,
-bandwidths included, so that only isomorphic ones count as the same.
+bandwidths included, so only isomorphic ones count as the same.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ __all__ = [
 ]
 
 _OF_COSTS = ("P", "ports", "links")
-"""Names in conditions besides parameters."""
+"""Names in conditions that are not parameters."""
 
-_TOLD_SECONDS = 0.5
+_PROGRESS_SECONDS = 0.5
 """Interval of progress messages."""
 
 
 _MOST_EDGES = 50_000
-"""Machines with larger graphs are never considered isomorphic."""
+"""Most edges of a graph that is tested for isomorphism."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class CanonicalForm:
 
     Args:
         key: equal for isomorphic machines.
-        number: ``[P]``, of each node.
+        number: ``[P]``, the number of each node.
     """
 
     topology: Topology
@@ -71,14 +71,14 @@ class CanonicalForm:
         colours[number] = graph.colours
         whole = hashlib.sha256(edges[np.lexsort(edges.T)].tobytes())
         whole.update(colours.tobytes())
-        # Nodes have one colour and stand together, whichever numbers they have.
+        # Nodes have one colour and are the first vertices.
         nodes = number[: topology.num_nodes]
         return cls(topology, whole.digest(), np.argsort(np.argsort(nodes)))
 
     def is_same(self, other: CanonicalForm, collectives: Sequence[Collective]) -> bool:
-        """Whether the numberings give an isomorphism of both that preserves some collectives.
+        """Whether the numberings give an isomorphism that preserves the collectives.
 
-        A broadcast from node 0 is another problem if that node has another place.
+        A broadcast from node 0 is another problem if node 0 has another place.
         """
         if self._renumbered() != other._renumbered():
             return False
@@ -106,9 +106,9 @@ class BuildCosts:
 
     Args:
         nodes: P.
-        links: one for each direction; of a network with switches all its cables' directions.
-        ports: the most links that leave, or that enter, one node.
-        bandwidth: of all links together, in GB/s if the machine has units, else in chunks per
+        links: number of directed links; with switches, of directions of all cables.
+        ports: most links that leave, or that enter, one node.
+        bandwidth: sum over all links, in GB/s if the machine has units, otherwise in chunks per
             round.
     """
 
@@ -131,7 +131,7 @@ class BuildCosts:
 
 
 def ports_of(topology: Topology) -> list[int]:
-    """``[P]``: the larger of the numbers of links that leave and enter each node."""
+    """``[P]``: the larger of each node's numbers of links out and in."""
     nodes, fabric = topology.num_nodes, topology.fabric
     leaving, entering = [0] * nodes, [0] * nodes
     ends = topology.links
@@ -147,12 +147,12 @@ def ports_of(topology: Topology) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class MachineCandidate:
-    """A machine that might be built.
+    """A candidate for a machine to build.
 
     Args:
         same: names of isomorphic candidates.
-        images: number of candidates that it represents, itself included, equivalent under an
-            automorphism of the machine it was made from.
+        images: number of candidates that it represents, itself included, which are equivalent by an
+            automorphism of the original machine.
     """
 
     topology: Topology
@@ -162,12 +162,12 @@ class MachineCandidate:
 
     @property
     def name(self) -> str:
-        """The topology's."""
+        """The name of the topology."""
         return self.topology.name
 
     @property
     def comparable(self) -> tuple[int, bool]:
-        """Candidates are comparable if this is equal: they move as much data, in the same units."""
+        """A key that is equal for comparable candidates: equal data in equal units."""
         return self.costs.nodes, self.rate is not None
 
     @property
@@ -181,9 +181,9 @@ class Candidates:
     """The candidates found.
 
     Args:
-        left_out: by family, the first reason why members make no machine, and their number.
-        unseen: by family, how many members were examined, in words, if not all.
-        interrupted: whether the user ended it.
+        left_out: by family, the first reason why members are no valid machine, and their number.
+        unseen: by family, a text on the examined members, if some were not examined.
+        interrupted: whether the user interrupted it.
     """
 
     found: list[MachineCandidate] = field(default_factory=list)
@@ -199,11 +199,11 @@ def find_candidates(
     most: int,
     until: Deadline,
     enough: int | None = None,
-    told: Callable[[int, int, str], None] = lambda *_: None,
+    progress: Callable[[int, int, str], None] = lambda *_: None,
 ) -> Candidates:
-    """The members of families that meet the conditions, each machine once.
+    """The distinct machines among the members of families that meet the conditions.
 
-    Ctrl-C and the deadline end it with those found so far.
+    After Ctrl-C or the deadline it returns the machines found so far.
 
     Args:
         conditions: may name the parameters of a family, `P` for the number of nodes, and `ports`
@@ -211,20 +211,20 @@ def find_candidates(
         collectives: isomorphic machines are the same only if the isomorphism preserves these.
         most: the largest value of a parameter; the least is 1.
         enough: stops at this number of machines; None to find all.
-        told: called from time to time with the numbers of examined and of all members of a family.
+        progress: called regularly with the numbers of examined and of all members of a family.
 
     Raises:
-        SpecError: when a condition or a family makes no sense.
-        OutOfTimeError: when the time was over before there was one, or enough.
+        SpecError: if a condition or a family is invalid.
+        OutOfTimeError: if time ran out before one, or `enough`, were found.
     """
     every = applying(conditions, families, _OF_COSTS)
-    looking = _Looking(collectives, until, enough, told)
+    looking = _Looking(collectives, until, enough, progress)
     result = looking.result
     result.unseen = {family.reference: "no member looked at" for family in families}
     try:
         for family, own in zip(families, every, strict=True):
             looking.at(family, own, most)
-            result.unseen.pop(family.reference, None)  # it may be named twice
+            result.unseen.pop(family.reference, None)  # a family may be named twice
             if len(result.found) == enough:
                 break
     except (KeyboardInterrupt, OutOfTimeError) as error:
@@ -241,10 +241,10 @@ class _Looking:
     collectives: Sequence[Collective]
     until: Deadline
     enough: int | None
-    told: Callable[[int, int, str], None]
+    progress: Callable[[int, int, str], None]
     result: Candidates = field(default_factory=Candidates)
     _forms: dict[bytes, list[tuple[int, CanonicalForm]]] = field(default_factory=dict)
-    _next: float = field(default_factory=lambda: time.perf_counter() + _TOLD_SECONDS)
+    _next: float = field(default_factory=lambda: time.perf_counter() + _PROGRESS_SECONDS)
 
     def at(
         self, family: TopologyFamily | SingleTopology, conditions: Sequence[Condition], most: int
@@ -279,11 +279,11 @@ class _Looking:
                     return
 
     def _tell(self, done: int, total: int, name: str) -> None:
-        """Reports progress, at most every `_TOLD_SECONDS`."""
+        """Reports progress, at most every `_PROGRESS_SECONDS`."""
         if time.perf_counter() >= self._next:
             found = counted(len(self.result.found), "machine")
-            self.told(done, total, f"members of {name} looked at, {found} found")
-            self._next = time.perf_counter() + _TOLD_SECONDS
+            self.progress(done, total, f"members of {name} looked at, {found} found")
+            self._next = time.perf_counter() + _PROGRESS_SECONDS
 
     def _add(self, new: MachineCandidate) -> None:
         """Adds a candidate, or its name to an isomorphic one."""

@@ -1,7 +1,7 @@
-"""Design: candidates with their bounds, and the dominance relation between them.
+"""Candidates with their bounds, and the dominance relation between them.
 
-Also why a candidate is behind another one, in words, and a table for other programs: a row for each
-machine and collective.
+Also texts on why one candidate dominates another, and a table for other programs with a row for
+each machine and collective.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ Figures = tuple[Fraction | int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """The question about every candidate.
+    """The question of a design.
 
     Args:
-        collectives: whose bounds are compared.
+        collectives: the collectives to compare.
         most: the largest value of a parameter.
-        one_more_link: whether the candidates are the machine with one more link.
-        steps: number of S, from the least on, for which the bound on R/C is proved, too.
-        searching: seconds for the search of each collective on each candidate that may be the best;
-            None for bounds alone.
+        one_more_link: whether the candidates are one machine with one more link.
+        steps: number of S, from the least on, whose bounds on R/C are proved, too.
+        searching: seconds of search for each collective on each candidate that may be the best;
+            None for bounds only.
     """
 
     collectives: tuple[Collective, ...]
@@ -54,7 +54,7 @@ class Question:
     searching: float | None = None
 
     def index(self) -> dict[str, Any]:
-        """The head of its table."""
+        """The head of the design's table."""
         return {
             "schema": "syncoll/design/1",
             "topologies": list(self.families),
@@ -70,12 +70,12 @@ class Proved:
     """The bounds of a collective on a machine.
 
     Args:
-        steps: S at least.
-        bandwidth: R/C at least, with any number of steps.
-        frontier: with the certificates of the bounds and with points if it was searched, or with
-            weaker bounds if the search was too short; None if there is none.
-        by_steps: (S, R/C at least with at most S steps), ascending, as far as asked, up to the
-            first that is no more than with any number.
+        steps: a lower bound on S.
+        bandwidth: a lower bound on R/C for any number of steps.
+        frontier: the frontier with the bounds' certificates, and with points if it was searched, or
+            with weaker bounds if the search was too short; otherwise None.
+        by_steps: (S, lower bound on R/C with at most S steps), ascending, as far as requested, up
+            to the first that equals the bound for any number.
     """
 
     steps: int
@@ -93,14 +93,14 @@ class Proved:
 
     @classmethod
     def read(cls, frontier: Frontier, steps: int) -> Proved:
-        """The bounds of a frontier, for a number of S from the least on."""
+        """The bounds of a frontier, for `steps` values of S from the least on."""
         least = frontier.least_steps
         by_steps = tuple((s, low) for s, low in _by_steps(frontier) if s < least + steps)
         low = frontier.least_bandwidth
         return cls(least, low, frontier, _needed(by_steps, low))
 
     def at(self, steps: int) -> Fraction | None:
-        """R/C at least with at most `steps` steps; None if that is impossible.
+        """A lower bound on R/C with at most `steps` steps; None if impossible.
 
         A bound for more steps holds for fewer ones, too.
         """
@@ -114,7 +114,7 @@ class Proved:
         return [self.steps, *(s + 1 for s, _ in self.by_steps if s >= self.steps)]
 
     def covers(self, steps: int) -> bool:
-        """Whether there are bounds for this number of S, or more would prove no more."""
+        """Whether these bounds suffice for `steps` values of S."""
         known = dict(self.by_steps)
         for s in range(self.steps, self.steps + steps):
             if s not in known:
@@ -125,7 +125,7 @@ class Proved:
 
     @property
     def settled(self) -> bool:
-        """Whether another search would find no more."""
+        """Whether another search could not improve it."""
         return self.frontier is None or self.frontier.complete
 
     def with_points(self, found: Frontier) -> Proved:
@@ -140,7 +140,7 @@ class Proved:
 def _needed(
     by_steps: Sequence[tuple[int, Fraction]], bandwidth: Fraction
 ) -> tuple[tuple[int, Fraction], ...]:
-    """Bounds by S up to the first that is no more than that with any number of steps."""
+    """Bounds by S up to the first that equals the bound for any number of steps."""
     last = next((i for i, (_, low) in enumerate(by_steps) if low <= bandwidth), len(by_steps))
     return tuple(by_steps[: last + 1])
 
@@ -160,10 +160,10 @@ class Assessed:
     """A candidate with its bounds.
 
     Args:
-        bounds: by the name of a collective; missing if there was no time.
-        refused: by the name of a collective, why it makes no sense there.
+        bounds: by the name of a collective; missing if time ran out.
+        refused: by the name of a collective, the reason why it is not defined there.
         no_better_than: another candidate whose algorithms are no worse than any of this one can be,
-            so that this one was not searched.
+            so this one was not searched.
     """
 
     candidate: MachineCandidate
@@ -172,18 +172,18 @@ class Assessed:
     no_better_than: str | None = None
 
     def over_unit(self, collective: str) -> Fraction:
-        """R/C at least with any number of steps, over the unit where the machine has one."""
+        """The bound on R/C with any number of steps, over the unit if the machine has one."""
         return self.bounds[collective].bandwidth / (self.candidate.rate or 1)
 
     def at(self, collective: str, steps: int) -> Fraction | float:
-        """R/C at least with at most so many steps, over the unit; infinite where impossible."""
+        """The bound on R/C with at most `steps` steps, over the unit; infinite if impossible."""
         low = self.bounds[collective].at(steps)
         return inf if low is None else low / (self.candidate.rate or 1)
 
     def figures(self, collectives: Sequence[str]) -> Figures | None:
         """The figures to minimise: costs, then for each collective the bounds on S and on R/C.
 
-        R/C counts seconds a byte if the machine has units, to be comparable.  None if one is
+        R/C is in seconds per byte if the machine has units, to be comparable.  None if a figure is
         missing.
         """
         found: list[Fraction | int] = []
@@ -197,7 +197,7 @@ class Assessed:
 
 @dataclass(frozen=True)
 class Others:
-    """Pairs of nodes whose bounds were not proved anew, since others promise more.
+    """Pairs of nodes whose bounds were not proved again, since others are more promising.
 
     Args:
         pairs: their number, all of each orbit counted.
@@ -213,10 +213,10 @@ class Design:
     """Candidates with their bounds.
 
     Args:
-        left_out: by family, why some of its members make no machine, and how many.
+        left_out: by family, the reason why some members are no valid machine, and their number.
         others: with one more link, the pairs that were not examined.
-        shared_pairs: then, the number of pairs of nodes left out since their links share bandwidth,
-            so that the effect of a second cable is undefined.
+        shared_pairs: with one more link, the number of pairs left out since their links share
+            bandwidth, so the effect of a second cable is undefined.
         unseen: by family, how many members were examined, in words, if not all.
     """
 
@@ -232,14 +232,14 @@ class Design:
 
     @property
     def collectives(self) -> tuple[str, ...]:
-        """Their names."""
+        """The names of the collectives."""
         return tuple(one.name for one in self.question.collectives)
 
     def behind(self) -> list[Assessed | None]:
-        """For each candidate another one that dominates it, or None: it costs no more, all its
-        bounds are no higher, and it is better in something.
+        """For each candidate another one that dominates it, or None: costs and bounds are no
+        higher, and one of them is lower.
 
-        Only candidates with as many nodes and with the same kind of units are compared.
+        Only candidates with equally many nodes and the same kind of units are compared.
         """
         return ahead_of(self.assessed, self.collectives)
 
@@ -277,7 +277,7 @@ def _gains(one: Assessed, other: Assessed, collectives: Sequence[str]) -> bool:
 def reasons(ahead: Assessed, behind: Assessed, collectives: Sequence[str]) -> list[str]:
     """The figures in which a candidate is better than one that it dominates.
 
-    Of bounds by the number of steps one is named for each collective: that with the fewest.
+    Of bounds by the number of steps, only the one with the fewest is named for each collective.
     """
     found = []
     ours, theirs = ahead.candidate.costs, behind.candidate.costs

@@ -21,19 +21,19 @@ from syncoll.wording import argument, counted
 __all__ = ["DesignWork", "design"]
 
 _MOST_LINKS = 12
-"""Number of new links, one of each orbit, whose bounds are proved anew."""
+"""Most new links, one of each orbit, whose bounds are proved."""
 
 _PART_FOR_MEMBERS = 0.5
-"""Share of the time to find machines; the rest is for their bounds."""
+"""Share of the time for finding machines; the rest is for their bounds."""
 
 
 def _assessed(
     candidates: Sequence[MachineCandidate], question: Question, work: DesignWork
 ) -> Assessing:
-    """Proves bounds, and searches frontiers if asked to.
+    """Proves bounds, and searches frontiers if requested.
 
     Raises:
-        UsageError: when two machines have one name in a folder, or results cannot be written.
+        UsageError: if two machines have one name in a folder, or results cannot be written.
     """
     names = Counter(one.name for one in candidates)
     twice = [name for name, number in names.items() if number > 1]
@@ -54,8 +54,8 @@ def design(
     """Proves the bounds of all members of families.
 
     Raises:
-        SpecError: when a family or a condition makes no sense, or no member is left.
-        OutOfTimeError: when the time was over before there was a member.
+        SpecError: if a family or a condition is invalid, or no member remains.
+        OutOfTimeError: if time ran out before a member was found.
     """
     began = time.perf_counter()
     for one in question.collectives:
@@ -66,20 +66,20 @@ def design(
     until = until.granting(LEAST_SECONDS)
     with interrupted_at(until):
         made = find_candidates(
-            families, conditions, question.collectives, question.most, until, enough, work.told
+            families, conditions, question.collectives, question.most, until, enough, work.progress
         )
     if made.unseen:
-        why = "interrupted" if made.interrupted else "the time to look for machines is over"
+        why = "interrupted" if made.interrupted else "the time to find machines is over"
         found_so_far = counted(len(made.found), "machine that was", "machines that were")
-        work.tell(f"{why}: going on with the {found_so_far} found so far; Ctrl-C ends that, too")
+        work.tell(f"{why}: continuing with the {found_so_far} found so far; Ctrl-C ends this, too")
     if not made.found:
         for error, _ in made.left_out.values():
             raise error
         names = ", ".join(family.reference for family in families)
         raise SpecError(
-            f"no member of {names} with parameters from 1 to {question.most} is left",
+            f"no member of {names} with parameters from 1 to {question.most} meets the conditions",
             None,
-            "a condition that some of them meet",
+            "a condition that some members meet",
         )
     if question.one_more_link:
         return _one_more_link(made.found, question, work, began)
@@ -99,12 +99,12 @@ def design(
 def _one_more_link(
     found: Sequence[MachineCandidate], question: Question, work: DesignWork, began: float
 ) -> Design:
-    """The machine as it is, and with each of the most promising links."""
+    """The original machine, and with each of the most promising links."""
     if len(found) > 1:
         names = " and ".join(one.name for one in found)
         raise UsageError(
-            f"one more link is for one machine, and here are several, such as {names}; name one, "
-            f"or say {argument('where')}"
+            f"one more link needs a single machine; found several, such as {names}; name one, "
+            f"or use {argument('where')}"
         )
     (base,) = found
     asked, rest = [], list[Extension]()

@@ -1,17 +1,17 @@
-"""Ranks the links, in both directions, that would help a machine most.
+"""Ranks new links, in both directions, by their gain for a machine.
 
 Pairs of nodes that an automorphism maps to each other are equivalent, so one of each orbit is
 examined.  The prices that prove the bound without a new link (`syncoll.certificates.ways`) limit
-its gain: with the price of the cheapest way from a to b for the link from a to b, no way gets
+its gain.  If the link from a to b gets the price of the cheapest way from a to b, no way gets
 cheaper, and a round costs at most
 
     1 + w * (way(a, b) + way(b, a))
 
-where w is the bandwidth of the new link each way.  So the bound B falls to no less than B over
-that, for every pair of an orbit, and the largest of these counts, since the pairs of an orbit have
-one bound.  A pair that costs nothing gains nothing.  Bounds are proved anew for the most promising
-pairs; the limits of the others are reported.  With switches a new link may change all routes, so
-nothing is said of the others there.
+where w is the bandwidth of the new link each way.  So the bound B falls at most to B over this
+cost, for every pair of an orbit.  All pairs of an orbit have one bound, so the largest limit
+counts.  A pair of cost 0 gains nothing.  Bounds are proved for the most promising pairs; for the
+others the limits are reported.  With switches a new link may change all routes, so the others have
+no limits.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _UNREACHABLE = 1 << 60
 
 @dataclass(frozen=True, eq=False)
 class Extension:
-    """A pair of nodes that may be joined.
+    """A pair of nodes for a new link.
 
     Args:
         at_least: for each collective a bound on R/C with it; None if unknown.
@@ -68,10 +68,10 @@ class Extension:
 def extensions(
     topology: Topology, asked: Sequence[tuple[Collective, LowerBounds]]
 ) -> list[Extension]:
-    """One of each orbit of pairs of nodes, the most promising first.
+    """One pair of nodes of each orbit, the most promising first.
 
     Args:
-        asked: collectives with their bounds on the machine as it is.
+        asked: collectives with their bounds on the original machine.
     """
     added = usual_bandwidth(topology)
     if topology.fabric is not None:
@@ -89,7 +89,7 @@ def extensions(
         pairs = np.flatnonzero(label == orbit)
         a, b = int(first[pairs[0]]), int(second[pairs[0]])
         if (a, b) in shared or (b, a) in shared:
-            continue  # what a second cable would be there, the bound that they share does not say
+            continue  # a shared bound does not define the bandwidth of a second cable
         at_least: dict[str, Fraction | None] = {}
         for name, one in bounds.items():
             price, way = ways[name], None
@@ -106,7 +106,7 @@ def extensions(
         found.append(Extension((a, b), len(pairs), at_least, _far(topology, a, b)))
 
     def promise(one: Extension) -> tuple[Fraction, int, tuple[int, int]]:
-        """What the pair may gain; a guess where the network has switches."""
+        """The possible gain of the pair; an estimate if the network has switches."""
         least = (
             (value or Fraction(0)) / bounds[name].bandwidth
             if bounds[name].bandwidth
@@ -118,8 +118,8 @@ def extensions(
     found.sort(key=promise)
     if topology.fabric is None and not topology.counts_copies:
         return found
-    # What moves through switches may take other ways beside a new link, and several sends may count
-    # as one: nothing is proved.
+    # With switches data may take other routes after a new link, and several sends may count as one:
+    # # no limit is proved.
     unknown = dict.fromkeys(bounds)
     return [replace(one, at_least=unknown) for one in found]
 
@@ -128,7 +128,7 @@ def with_link(base: MachineCandidate, ends: tuple[int, int]) -> MachineCandidate
     """The machine with a link of `usual_bandwidth` between two nodes, in both directions.
 
     Raises:
-        ModelError: when a network of switches makes no topology.
+        ModelError: if the network of switches gives no valid topology.
     """
     topology, (a, b) = base.topology, ends
     name, added = f"{topology.name} + {a}-{b}", usual_bandwidth(topology)
@@ -146,7 +146,7 @@ def with_link(base: MachineCandidate, ends: tuple[int, int]) -> MachineCandidate
         bounds += [BandwidthBound((link,), added, "the new link") for link in new]
         links = tuple(sorted({*topology.links, *own}))
         made = Topology(name, topology.num_nodes, links, tuple(bounds))
-    # A second cable beside another one makes one link of both, and costs as much as any.
+    # Parallel cables are one link, and each has its cost.
     ports = ports_of(topology)
     most = max(base.costs.ports, ports[a] + 1, ports[b] + 1)
     return MachineCandidate(
@@ -172,7 +172,7 @@ def usual_bandwidth(topology: Topology) -> Fraction:
 
 
 def _fabric_with(fabric: Fabric, name: str, ends: Sequence[int], added: Fraction) -> Fabric:
-    """A physical network with one more cable between two nodes; parallel cables are added up."""
+    """A physical network with one more cable between two nodes; parallel cables are merged."""
     links = {(link.source, link.destination): link for link in fabric.links}
     for a, b in (tuple(ends), tuple(reversed(ends))):
         known = links.get((a, b))
@@ -182,7 +182,7 @@ def _fabric_with(fabric: Fabric, name: str, ends: Sequence[int], added: Fraction
 
 
 def _orbits(topology: Topology, tables: Sequence[RelationTable]) -> IntArray:
-    """``[P (P - 1) / 2]``: for each pair of nodes the least position of one in its orbit.
+    """``[P (P - 1) / 2]``: for each pair of nodes the least position of a pair in its orbit.
 
     The automorphisms preserve the collectives, too.
     """
@@ -199,7 +199,7 @@ def _orbits(topology: Topology, tables: Sequence[RelationTable]) -> IntArray:
 
 
 def _ways(topology: Topology, bound: RoundsBound) -> tuple[Fraction, IntArray] | None:
-    """A unit of price, and ``[P, P]`` an upper bound on the price of the cheapest ways in it.
+    """A unit of price, and ``[P, P]`` upper bounds on the prices of cheapest ways in this unit.
 
     None if the bound is not proved by prices of ways.
     """

@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 __all__ = ["draw_design"]
 
 _MOST_NAMED = 12
-"""Number of machines with a label."""
+"""Most machines with a label."""
 
 _WIDE = 20
-"""Ratio of the largest to the least value from which on a scale is logarithmic."""
+"""From this ratio of the largest to the least value on, a scale is logarithmic."""
 
 
 def draw_design(design: Design) -> Picture:
     """The picture; machines that are not dominated are labelled.
 
     Raises:
-        UsageError: when no bounds are proved, or matplotlib is not installed.
+        UsageError: if no bounds are proved, or matplotlib is not installed.
     """
     if not any(one.bounds for one in design.assessed):
-        raise UsageError("nothing is proved of any machine; there is nothing to draw")
+        raise UsageError("no bounds are proved, so the design cannot be drawn")
     require_matplotlib("a design")
     height = 0.6 + 3.6 * len(design.collectives)
     return Picture(lambda figure: _paint(figure, design), (8.0, height))

@@ -1,10 +1,10 @@
 """Searches frontiers of the candidates that may be the best.
 
-A candidate need not be searched if another one that costs no more has, for each collective and each
-number of steps, an algorithm of no more steps and no higher R/C than the candidate's bound: then
-the other one is no worse, however good the candidate's algorithms are.  Without bounds for single
-numbers of steps that is one algorithm of no more than the least steps.  So candidates that are not
-dominated by their bounds come first, and each frontier may make other searches unnecessary.
+A candidate need not be searched if another candidate costs no more and its algorithms are as good
+as the candidate's bounds.  For each collective and each number of steps it must have an algorithm
+of no more steps and no higher R/C than the bound.  Without bounds by S this means one algorithm in
+the least steps.  So candidates that are not dominated by their bounds are searched first, and each
+frontier may make other searches unnecessary.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def synthesise(done: Assessing, question: Question, work: DesignWork) -> None:
                 done.complete = False
                 return
             what = f"{collective.name} on {one.candidate.name}"
-            work.told(number, len(order), f"searching {what}")
+            work.progress(number, len(order), f"searching {what}")
             topology = one.candidate.topology
             seeds = inherited(topology, collective, _frontiers(done.assessed, collective.name))
             found = work.search(topology, collective, until.sooner(seconds), seeds)
@@ -54,7 +54,7 @@ def synthesise(done: Assessing, question: Question, work: DesignWork) -> None:
             done.take(i, collective.name, proved)
             if work.folder is not None and found.points:
                 work.folder.keep(one.candidate, proved)
-    work.told(len(order), len(order), "done")
+    work.progress(len(order), len(order), "done")
 
 
 def _frontiers(assessed: Iterable[Assessed], collective: str) -> Iterator[Frontier]:
@@ -70,14 +70,14 @@ def inherited(
 ) -> tuple[ChosenSeed, ...]:
     """A seed of the algorithms of machines whose links are a subset, with the rounds needed here.
 
-    With one more link a machine can do all that it could without; a search that is cut short must
-    not make it look worse.
+    A machine with one more link is no worse than without; a short search must not make it appear
+    worse.
 
     Args:
         others: frontiers of the collective.
 
     Returns:
-        None or one.
+        At most one seed.
     """
     found = tuple(
         proposal
@@ -86,7 +86,7 @@ def inherited(
         for proposal in _proposals(topology, collective, frontier)
     )
     known = KnownAlgorithms(topology, collective.name, lambda _: found)
-    summary = "algorithms of machines whose links are all there"
+    summary = "algorithms of machines with a subset of the links"
     return (known_seed("inherited", summary, [known]),) if found else ()
 
 
@@ -99,16 +99,16 @@ def _proposals(
             instance = collective.instantiate(
                 topology, chunks=point.chunks, steps=algorithm.steps, rounds=algorithm.rounds
             )
-        except SyncollError:  # of other nodes, or no such C there
+        except SyncollError:  # other nodes, or C is not admitted
             continue
         if not violations(instance, algorithm):
             yield Proposal(point.chunks, algorithm)
 
 
 def is_no_better(one: Assessed, rival: Assessed, collectives: Sequence[str]) -> bool:
-    """Whether algorithms of a rival show that none of a candidate's can be better.
+    """Whether a rival's algorithms prove that no algorithm of a candidate is better.
 
-    The rival costs no more, and has for each collective and each number of steps an algorithm that
+    The rival costs no more.  For each collective and each number of steps it has an algorithm that
     is no worse in steps or in R/C than the candidate's bounds.
     """
     mine, theirs = one.candidate, rival.candidate
@@ -122,7 +122,7 @@ def is_no_better(one: Assessed, rival: Assessed, collectives: Sequence[str]) -> 
         if proved is None or reached is None or reached.frontier is None:
             return False
         scale = 1 if mine.rate is None or theirs.rate is None else theirs.rate / mine.rate
-        for steps in proved.turns:  # between which the bound is the same
+        for steps in proved.turns:  # the bound is constant between turns
             low = proved.at(steps)
             if low is not None and not any(
                 point.steps <= steps and point.bandwidth <= low * scale

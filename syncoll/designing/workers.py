@@ -23,14 +23,14 @@ from syncoll.solving.pool import spawned_processes
 __all__ = ["Workers", "answers", "open_workers"]
 
 _Given = TypeVar("_Given")
-_Told = TypeVar("_Told")
+_Answer = TypeVar("_Answer")
 
 _WATCH_SECONDS = 1.0
 
 _BROKEN = (
-    "a process that proves bounds has ended before its time; fewer (jobs) need less memory. "
-    'A script that asks for several must do so under `if __name__ == "__main__":`, for each of '
-    "them runs it once more"
+    "a process that proves bounds died; fewer (jobs) need less memory. "
+    'A script with several must call this under `if __name__ == "__main__":`, since each of '
+    "them runs the script again"
 )
 
 
@@ -52,10 +52,10 @@ class Workers:
 
 
 def open_workers(named: ExecutorName, tasks: int) -> AbstractContextManager[Workers] | None:
-    """The workers for a number of tasks, until the context ends; None if this process suffices.
+    """The workers for a number of tasks, within a context; None if this process suffices.
 
     Raises:
-        UsageError: when there is no such cluster, as soon as the context is entered.
+        UsageError: on entry, if the cluster does not exist.
     """
     if not tasks:
         return None
@@ -66,19 +66,19 @@ def open_workers(named: ExecutorName, tasks: int) -> AbstractContextManager[Work
 
 
 def answers(
-    work: Callable[[_Given], _Told],
+    work: Callable[[_Given], _Answer],
     tasks: Sequence[_Given],
     named: ExecutorName,
     until: Deadline,
-) -> Iterator[tuple[_Given, _Told]]:
-    """The results of a function for each task, as they come.
+) -> Iterator[tuple[_Given, _Answer]]:
+    """The results of a function for each task, in order of completion.
 
     Args:
-        work: at the top level of a module.
+        work: a function at the top level of a module.
 
     Raises:
-        OutOfTimeError: when the time is over before all are there.
-        UsageError: when a worker has died, or there is none.
+        OutOfTimeError: if time runs out before all are finished.
+        UsageError: if a worker has died, or no worker exists.
     """
     opened = open_workers(named, len(tasks))
     if opened is None:
@@ -87,7 +87,7 @@ def answers(
             yield one, work(one)
         return
     with opened as workers:
-        futures: dict[Future[_Told], _Given] = {
+        futures: dict[Future[_Answer], _Given] = {
             workers.executor.submit(work, one): one for one in tasks
         }
         left = set(futures)
@@ -101,10 +101,10 @@ def answers(
                     workers.check()
                 for future in ready:
                     try:
-                        told = future.result()
+                        answer = future.result()
                     except workers.losses as error:
                         raise UsageError(workers.lost) from error
-                    yield futures[future], told
+                    yield futures[future], answer
         finally:
             for future in left:
                 future.cancel()
@@ -128,15 +128,15 @@ def _cluster(address: str) -> Iterator[Workers]:
     from syncoll.solving.dask_pool import DaskCluster
 
     cluster = DaskCluster(address)
-    kept = "what is proved in a folder (output) is kept, and the same command goes on from there"
+    kept = "bounds in a folder (output) are kept, and the same command continues from there"
 
     def check() -> None:
         if why := cluster.is_lost():
             raise UsageError(f"{why}; {kept}")
 
     lost = (
-        f"a task of the Dask cluster at {address} is lost, as the workers that had it died, or the "
-        f"scheduler is gone; {kept}"
+        f"a task of the Dask cluster at {address} is lost, as its workers died, or the scheduler "
+        f"is gone; {kept}"
     )
     try:
         yield Workers(cluster.executor, (*cluster.losses, CancelledError), lost, check)

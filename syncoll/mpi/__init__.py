@@ -1,6 +1,6 @@
 """Synthesised algorithms as collectives over MPI, run between real processes.
 
-In a program of one's own, started with ``mpiexec -n 8 python program.py``::
+In a user's program, started with ``mpiexec -n 8 python program.py``::
 
     from pathlib import Path
 
@@ -14,9 +14,9 @@ In a program of one's own, started with ``mpiexec -n 8 python program.py``::
     recvbuf = np.empty_like(sendbuf)
     allreduce(MPI.COMM_WORLD, sendbuf, recvbuf)
 
-Buffers have the layout of MPI's own collective, so that one call can replace the other.
-``syncoll run FILE --via mpi`` compares the two.  Importing this package needs no MPI; calling a
-collective needs the extra ``syncoll[mpi]``.
+Buffers have the layout of MPI's own collective, so one call can replace the other.  ``syncoll run
+FILE --via mpi`` compares the two.  Importing this package needs no MPI; calling a collective needs
+the extra ``syncoll[mpi]``.
 """
 
 from syncoll.mpi.collective import MpiCollective

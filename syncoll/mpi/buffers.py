@@ -36,13 +36,13 @@ class Buffers:
 
 
 def buffers_of(sendbuf: object, recvbuf: object) -> Buffers:
-    """Buffers as contiguous arrays of one known type that do not overlap; UsageError for others."""
+    """Buffers as contiguous arrays of one known type, without overlap; UsageError for others."""
     send, receive = _flat(sendbuf, "sendbuf"), _flat(recvbuf, "recvbuf")
     given = [one for one in (send, receive) if one is not None]
     if not given:
         raise UsageError(
-            "neither sendbuf nor recvbuf is given; expected at least one (an empty array where "
-            "this rank has neither input nor output, for its type)"
+            "neither sendbuf nor recvbuf is given; expected at least one (an empty array of "
+            "the right type if this rank has neither input nor output)"
         )
     if given[0].dtype != given[-1].dtype:
         raise UsageError(
@@ -59,7 +59,7 @@ def buffers_of(sendbuf: object, recvbuf: object) -> Buffers:
 
 
 def message(array: Array) -> Array:
-    """An array that MPI can move: floats of two bytes, for which it has no type, as integers."""
+    """An array that MPI can move: floats of two bytes, which MPI lacks, as integers."""
     if array.dtype == BFLOAT16 or array.dtype == np.float16:
         return array.view(np.uint16)
     return array
@@ -73,11 +73,11 @@ def _flat(buffer: object, name: str) -> Array | None:
         array = np.asarray(buffer if isinstance(buffer, np.ndarray) else memoryview(buffer))  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise UsageError(
-            f"{name} is of {type(buffer).__name__}; expected a numpy array, or an object that has "
-            "its data in memory as one (the buffer protocol)"
+            f"{name} is of {type(buffer).__name__}; expected a numpy array, or an object with "
+            "the buffer protocol"
         ) from None
     if array.dtype.name == "bfloat16" and array.dtype.itemsize == 2 and array.flags.c_contiguous:
-        array = array.view(BFLOAT16)  # as other packages have it
+        array = array.view(BFLOAT16)  # as in other packages
     if array.dtype not in _DTYPES:
         raise UsageError(f"{name} is of {array.dtype}; expected one of {', '.join(DTYPES)}")
     if not array.flags.c_contiguous:

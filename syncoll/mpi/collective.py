@@ -28,7 +28,7 @@ _HELD_IN_OUTPUT = (Kind.ALLGATHER, Kind.GATHER, Kind.BROADCAST)
 
 @dataclass(frozen=True, eq=False)
 class _Bound:
-    """A rank's program for one length of data, and its scratch memory."""
+    """The program of a rank for one length of data, and its scratch memory."""
 
     total: int
     dtype: np.dtype[Any]
@@ -49,18 +49,18 @@ class MpiCollective:
         instance: the problem, if `solved` is an algorithm alone.
 
     Raises:
-        VerificationError: when the algorithm does not solve the instance.
-        UsageError: when `solved` has no instance, or several algorithms.
+        VerificationError: if the algorithm does not solve the instance.
+        UsageError: if `solved` has no instance, or several algorithms.
     """
 
     def __init__(self, solved: object, instance: Instance | None = None):
         self.instance, self.algorithm = _taken_apart(solved, instance)
         self.collective: StandardCollective = kind_of(self.instance)
-        """What it does; ``kind`` is custom for what MPI has no function for."""
+        """The collective; its ``kind`` is custom if MPI has no function for it."""
         self.num_ranks: int = self.collective.num_nodes
-        """P, the size of communicators that it runs on."""
+        """P, the size of its communicators."""
         self.working: str = ""
-        """Of a call under way, what it is doing; for those who watch it from another thread."""
+        """The current activity of a running call, for other threads."""
         self._lowered: dict[bool, LoweredAlgorithm] = {}
         self._bound: _Bound | None = None
         self._lower(in_place=False)
@@ -74,9 +74,9 @@ class MpiCollective:
         """The number of elements of each rank's buffers.
 
         Args:
-            total: elements of the whole: of allgather and gather the output, of reducescatter,
-                scatter and alltoall the input, of allreduce, broadcast and reduce the buffer, of a
-                custom collective all its chunks together.
+            total: elements of the whole: the output of allgather and gather, the input of
+                reducescatter, scatter and alltoall, the buffer of allreduce, broadcast and reduce,
+                all chunks of a custom collective.
         """
         return shares_of(self.layout, total)
 
@@ -93,28 +93,27 @@ class MpiCollective:
 
         Buffers are arrays of one of `DTYPES` with the layout of MPI's own collective: ``recvbuf``
         of allgather is the shares of ranks 0, 1, … in a row, and so on.  Lengths that do not divide
-        by P are cut as ``numpy.array_split`` does.  A rank without input passes None as
-        ``sendbuf``, one without output None as ``recvbuf``; if it has both, None or
-        ``MPI.IN_PLACE`` for one of them means the same as to MPI: for scatter it replaces
-        ``recvbuf``, for the others ``sendbuf``.  The root of a broadcast may pass ``sendbuf`` too,
-        which is copied; else its ``recvbuf`` holds the data. A custom collective's buffers are the
-        chunks in order of their numbers.
+        by P are cut as by ``numpy.array_split``.  A rank without input passes None as ``sendbuf``,
+        a rank without output None as ``recvbuf``.  At other ranks None or ``MPI.IN_PLACE`` has the
+        meaning of MPI: for scatter it replaces ``recvbuf``, for the others ``sendbuf``.  The root
+        of a broadcast may pass ``sendbuf`` too, which is copied; otherwise its ``recvbuf`` holds
+        the data. A custom collective's buffers are the chunks in order of their numbers.
 
         Args:
-            comm: of P ranks; its first use here is a collective operation of its own.
+            comm: of P ranks; the first call with it is a collective operation of its own.
             sendbuf: input; it is not written.
             op: the reduction of combining collectives; ignored by others.
-            total: elements of the whole (see `shares`); needed by gather, scatter and custom
-                collectives with shares of different lengths, else derived from the buffers.
+            total: elements of the whole (see `shares`); needed for gather, scatter and custom
+                collectives with shares of different lengths, otherwise derived from the buffers.
 
         Raises:
-            UsageError: when MPI is not installed, the communicator has not P ranks, or a buffer is
+            UsageError: if MPI is not installed, the communicator has not P ranks, or a buffer is
                 invalid or has a wrong length.  Other ranks are not notified, and would wait.
         """
         module = mpi()
         reduced = _operation(op)
         if comm.Is_inter():
-            raise UsageError("the communicator is an intercommunicator; expected one group")
+            raise UsageError("comm is an intercommunicator; expected an intracommunicator")
         if comm.size != self.num_ranks:
             raise UsageError(
                 f"the communicator has {counted(comm.size, 'rank')}, but the algorithm is for "
@@ -132,7 +131,7 @@ class MpiCollective:
             return arrays[region.buffer][region.start : region.stop]
 
         own = private(comm)
-        with np.errstate(all="ignore"):  # as MPI does: an overflow is the caller's business
+        with np.errstate(all="ignore"):  # as MPI does; overflows are the caller's responsibility
             for step in bound.program.steps:
                 self.working = f"step {step.number}"
                 pending = [own.Irecv(message(view(t.region)), t.peer, t.tag) for t in step.receives]
@@ -146,7 +145,7 @@ class MpiCollective:
                         one, other = local.sources
                         reduced.into(view(local.target), view(one), view(other))
         if in_place and self.collective.kind is Kind.REDUCESCATTER:
-            # It was computed where runtimes for accelerators want it; MPI wants it in front.
+            # The lowered algorithm has the result at the rank's part; MPI expects it in front.
             before = int(split(total, self.num_ranks)[:rank].sum())
             length = int(split(total, self.num_ranks)[rank])
             arrays[0][:length] = arrays[0][before : before + length].copy()
@@ -161,7 +160,7 @@ class MpiCollective:
         return self._lowered[in_place]
 
     def _is_in_place(self, rank: int, buffers: Buffers) -> bool:
-        """Whether a rank with both input and output passes one buffer for the two."""
+        """Whether a rank with both input and output passes one buffer for both."""
         layout = self.layout
         if not layout.input_chunks[rank] or not layout.output_chunks[rank]:
             return False
@@ -184,8 +183,8 @@ class MpiCollective:
     def _total(self, rank: int, buffers: Buffers) -> int:
         """The elements of the whole, derived from a rank's buffers.
 
-        Most ranks of gather and scatter see only their own share, which determines the total if all
-        shares have one length; so the root must see that, too.
+        Most ranks of gather and scatter only have their own share, which determines the total if
+        all shares have one length; so the root's buffer must have such a total, too.
         """
         kind, nodes, layout = self.collective.kind, self.num_ranks, self.layout
         sent, received = buffers.sent, buffers.received
@@ -207,8 +206,8 @@ class MpiCollective:
                 if chunks and length % chunks == 0:
                     return length // chunks * self.instance.num_chunks
         raise UsageError(
-            f"the buffers of rank {rank} do not say how long the chunks of "
-            f"{self.instance.collective} are at other ranks, as they do not divide evenly; pass "
+            f"the buffers of rank {rank} do not determine the lengths of chunks of "
+            f"{self.instance.collective} at other ranks, as they do not divide evenly; pass "
             "total, the elements of the whole, at every rank"
         )
 
@@ -233,14 +232,14 @@ class MpiCollective:
             if kind is Kind.ALLTOALL and total % self.num_ranks:
                 raise UsageError(
                     f"alltoall in place of {counted(total, 'element')}; expected a multiple of "
-                    f"{self.num_ranks}, as what a rank sends and what it gets must be as long"
+                    f"{self.num_ranks}, as a rank must send and receive the same lengths"
                 )
             sent, received = (sent, 0) if kind is Kind.SCATTER else (0, max(sent, received))
         for name, wanted, length, chunks in (
             ("sendbuf", sent, buffers.sent, self.layout.input_chunks),
             ("recvbuf", received, buffers.received, self.layout.output_chunks),
         ):
-            # MPI, too, ignores a buffer that a rank has no part in, as ``recvbuf`` of a reduce.
+            # MPI, too, ignores a buffer that a rank does not use, as ``recvbuf`` of a reduce.
             if length != wanted and (wanted or chunks[rank]):
                 raise UsageError(
                     f"{name} of rank {rank} has {length} elements; {self.collective} of {total} "
@@ -248,13 +247,13 @@ class MpiCollective:
                 )
 
     def _arrays(self, rank: int, buffers: Buffers, bound: _Bound) -> tuple[Array, Array, Array]:
-        """Input, output and scratch as the rank's program names them."""
+        """The arrays for input, output and scratch of the rank's program."""
         nothing = np.empty(0, bound.dtype)
         send = nothing if buffers.send is None else buffers.send
         receive = nothing if buffers.receive is None else buffers.receive
         kind = self.collective.kind
         if bound.in_place and kind not in _HELD_IN_OUTPUT and kind is not Kind.SCATTER:
-            send = receive  # in place the program calls the one buffer its input
+            send = receive  # in place the program's regions are in the input
         return send, receive, bound.scratch
 
 
@@ -263,24 +262,23 @@ def _operation(op: ReduceOp | str | MPI.Op) -> ReduceOp:
         known = [str(one) for one in ReduceOp]
         if op in known:
             return ReduceOp(op)
-        raise UsageError(f"there is no operation {op!r}; expected one of {', '.join(known)}")
+        raise UsageError(f"unknown operation {op!r}; expected one of {', '.join(known)}")
     module = mpi()
     for one in ReduceOp:
         if op == getattr(module, one.name):
             return one
-    raise UsageError("an operation that is not supported; expected MPI.SUM, PROD, MAX or MIN")
+    raise UsageError("unsupported operation; expected MPI.SUM, PROD, MAX or MIN")
 
 
 def _taken_apart(solved: object, instance: Instance | None) -> tuple[Instance, Algorithm]:
     if isinstance(solved, Algorithm):
         if instance is None:
             raise UsageError(
-                "an algorithm alone does not say what it is for; pass its instance too: "
-                "MpiCollective(algorithm, instance)"
+                "an algorithm needs its instance; pass it, too: MpiCollective(algorithm, instance)"
             )
         return instance, solved
     if instance is not None:
-        raise UsageError("an instance besides something that has its own; pass the algorithm alone")
+        raise UsageError("the first argument has an instance of its own; pass no second one")
     several = getattr(solved, "algorithms", None)
     if several is not None:
         if len(several) != 1:
@@ -292,7 +290,7 @@ def _taken_apart(solved: object, instance: Instance | None) -> tuple[Instance, A
     own, algorithm = getattr(solved, "instance", None), getattr(solved, "algorithm", None)
     if not isinstance(own, Instance) or not isinstance(algorithm, Algorithm):
         raise UsageError(
-            f"a {type(solved).__name__} is not an algorithm with its instance; expected what "
-            "read_file(path).algorithms holds, or MpiCollective(algorithm, instance)"
+            f"a {type(solved).__name__} is not an algorithm with its instance; expected one of "
+            "read_file(path).algorithms, or MpiCollective(algorithm, instance)"
         )
     return own, algorithm

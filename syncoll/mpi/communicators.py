@@ -1,4 +1,4 @@
-"""MPI itself, imported when needed, with a private communicator for each of a user's."""
+"""MPI itself, imported on demand, with a private communicator for each communicator of the user."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def mpi() -> Any:
     """The module ``mpi4py.MPI``, which initialises MPI; UsageError if it is not installed."""
     try:
         from mpi4py import MPI
-    except (ImportError, RuntimeError) as error:  # RuntimeError: there is no MPI library
+    except (ImportError, RuntimeError) as error:  # RuntimeError: no MPI library
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UsageError(
             f"running over MPI needs mpi4py and an MPI library, which cannot be loaded here "
@@ -30,7 +30,7 @@ def mpi() -> Any:
 
 
 def private(comm: MPI.Intracomm) -> MPI.Intracomm:
-    """A private copy of a communicator, so that messages never meet the user's.
+    """A private copy of a communicator, which keeps messages apart from the user's.
 
     The first call for a communicator is a collective operation; later ones return the same copy,
     which is freed together with the communicator.

@@ -1,12 +1,12 @@
 """Starts the ranks on this machine, watches them, and ends them.
 
-It prefers the mpiexec of the MPI library that pip installed, and only without one the one on the
-path.  Ranks are forked here and never by a batch system whose variables happen to be set.
+It prefers the mpiexec of the MPI library that pip installed to the one on the path.  Ranks are
+forked on this machine, never by a batch system whose variables are set.
 
 This process and the ranks communicate through a folder that only this user can read: the job, one
 file for each rank that fails, and the result, which the first rank writes.  The ranks have a
-session of their own: Ctrl-C reaches this process alone, which ends them.  They end by themselves
-when this process is gone, or when the time is up, and are killed if they do not.
+session of their own: Ctrl-C reaches only this process, which ends them.  They end by themselves if
+this process is gone, or the time is up, and are killed if they do not.
 """
 
 from __future__ import annotations
@@ -108,9 +108,9 @@ def _installed(package: str, name: str) -> str | None:
 
 
 def run_job(job: Job, seconds: float, tell: Callable[[str], None]) -> Result | None:
-    """Runs a job on ranks started here, or on those of mpiexec; None except at the first rank.
+    """Runs a job on ranks of mpiexec, or starts some; returns None except at the first rank.
 
-    Raises as `launch`, and UsageError when mpiexec has started another number of ranks.  `tell` is
+    Raises as `launch`, and UsageError if mpiexec has started another number of ranks.  `tell` is
     called with the state of a rank under mpiexec that failed or ran out of time.
     """
     if not any(name in os.environ for name in _UNDER_MPIEXEC):
@@ -142,9 +142,9 @@ def launch(job: Job, *, seconds: float) -> Result:
     """Runs a job on this machine, one rank for each node, within a time limit.
 
     Raises:
-        UsageError: when MPI is missing, or the data does not fit in memory.
-        ExecutionError: when a rank failed, or the time was up, with its number and reason.
-        KeyboardInterrupt: passed on after all ranks have ended.
+        UsageError: if MPI is missing, or the data does not fit in memory.
+        ExecutionError: if a rank failed, or the time was up, with its number and reason.
+        KeyboardInterrupt: raised after all ranks have ended.
     """
     mpiexec = find_mpiexec()
     require_memory(job)
@@ -167,7 +167,7 @@ def launch(job: Job, *, seconds: float) -> Result:
 
 def _start(mpiexec: Mpiexec, folder: Path, ranks: int) -> subprocess.Popen[bytes]:
     command = [*mpiexec.command, "-n", str(ranks), *python_command(_START, str(folder))]
-    # Numerical libraries start a thread for each core, which each rank would pay for.
+    # Numerical libraries would start a thread for each core in each rank.
     threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
     try:
         with _output(folder).open("wb") as output:
@@ -211,10 +211,10 @@ _KILLED = re.compile(r"EXIT STRING: .*\(signal [0-9]+\)")
 def _failure(
     folder: Path, code: int | None, seconds: float, mpiexec: Mpiexec, ranks: int
 ) -> ExecutionError:
-    """The error, from the messages of the ranks, or else of mpiexec."""
+    """The error, from the messages of the ranks, or otherwise of mpiexec."""
     late, failures = read_failures(folder)
     output = _output(folder).read_text("utf-8", "replace")
-    # Where a rank was killed, those that wait for it may report that first.
+    # If a rank was killed, ranks that wait for it may report it first.
     killed = _KILLED.search(output) is not None
     if failures and not (killed and all("MPI.Exception" in text for text in failures.values())):
         rank, text = min(failures.items())

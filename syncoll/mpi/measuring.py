@@ -1,8 +1,8 @@
 """Runs algorithms and MPI's own collectives: compares their results and measures their times.
 
-For each size every rank draws its input, and the two results are compared; then both are called in
-turn, each from a barrier, and the slowest rank counts.  The result of the last timed call is
-compared again, so that side effects of one call on the next are noticed.
+For each size every rank draws its input, and the two results are compared.  Then both are called in
+turn, each after a barrier, and the slowest rank counts.  The result of the last timed call is
+compared again, to find side effects of one call on the next.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Job:
         repeats: number of timed calls of each.
 
     Raises:
-        UsageError: when a size does not fit the type.
+        UsageError: if a size does not fit the type.
     """
 
     work: tuple[StoredAlgorithm, ...]
@@ -75,13 +75,13 @@ class Run:
         size: bytes of the largest input of a rank.
         total: elements of the whole; see `syncoll.mpi.MpiCollective.shares`.
         reference: the reference, such as ``MPI_Allgather``, or the definition.
-        seconds: of each timed call, from a barrier until the last rank had its result.
-        reference_seconds: the same of MPI's own collective; empty if MPI has none.
+        seconds: time of each call, from a barrier until the last rank has its result.
+        reference_seconds: times of MPI's own collective; empty if MPI has none.
         largest_error: the largest difference of any element of any rank from the reference; None if
             it is not finite.
         bound_used: the largest difference as a share of the rounding bound; None if the results
             must agree bit for bit.
-        mismatch: the first wrong element, in words; None if there is none.
+        mismatch: describes the first wrong element; None if all are right.
     """
 
     size: int
@@ -96,7 +96,7 @@ class Run:
 
 @dataclass(frozen=True)
 class MpiComparison:
-    """The comparison of one algorithm; `does` is its collective: ``broadcast (root 0)``."""
+    """The comparison of one algorithm; `does` names its collective: ``broadcast (root 0)``."""
 
     where: str
     does: str
@@ -126,15 +126,15 @@ class Result:
 
 
 _COPIES = 8
-"""A generous number of arrays of the size of input or output for a comparison."""
+"""An upper estimate of the arrays of the size of input or output in a comparison."""
 
 
 def measure(
     comm: MPI.Intracomm, job: Job, tell: Callable[[str, MpiCollective], None] | None = None
 ) -> Result:
-    """Runs a job on the P ranks of a communicator; all of them call this and get the result.
+    """Runs a job on the P ranks of a communicator; all ranks call this and get the result.
 
-    Raises UsageError if the number of ranks is another; `tell` is called before each part.
+    Raises UsageError if the number of ranks differs; `tell` is called before each part.
     """
     comparisons = []
     for work in job.work:
@@ -248,12 +248,12 @@ def _timed(comm: MPI.Intracomm, act: Callable[[], None]) -> float:
 
 
 def _slowest(comm: MPI.Intracomm, seconds: list[float]) -> tuple[float, ...]:
-    """For each call the time of the slowest rank."""
+    """The time of the slowest rank for each call."""
     return tuple(max(column) for column in zip(*comm.allgather(seconds), strict=True))
 
 
 def _soil(array: Array) -> None:
-    """Fills an array with a pattern that is no result, so that missing writes are noticed."""
+    """Fills an array with a pattern that is no result, to find missing writes."""
     array.view(np.uint8)[:] = 0x5A
 
 

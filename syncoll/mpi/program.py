@@ -1,13 +1,13 @@
-"""What one rank does, with the elements that each operation touches.
+"""The operations of one rank, with the elements that each operation touches.
 
-The lists of `syncoll.runtime.lower` say what every rank sends, receives, reduces and copies, in
-slots of whole chunks.  Lowered for zero copy, nothing is received into a slot that is read in the
-same step; so all messages of a step can be under way at once, straight into and out of the
-buffers, and what is left is reduced and copied when all have arrived.
+`syncoll.runtime.lower` lists the sends, receives, reductions and copies of every rank, in slots of
+whole chunks.  Lowered for zero copy, no message is received into a slot that is read in the same
+step.  So all messages of a step are concurrent, directly between buffers; reductions and copies
+follow when all have arrived.
 
-A rank that has begun a step has posted all of its messages, and a message only waits for the two
-ranks at its ends to begin its step; so the ranks that are furthest behind can always go on, and
-no order of arrival leads to a deadlock.
+A rank that has begun a step has posted all of its messages, and a message only waits until the two
+ranks at its ends begin its step.  So the ranks that are furthest behind can always continue, and no
+order of arrival leads to a deadlock.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def split(total: int, parts: int) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class BufferShares:
-    """The lengths of everything, in elements: of chunks ``[G]``, inputs and outputs ``[P]``."""
+    """The lengths, in elements, of chunks ``[G]``, inputs and outputs ``[P]``."""
 
     total: int
     chunks: IntArray
@@ -65,7 +65,7 @@ def shares_of(layout: Layout, total: int) -> BufferShares:
     """Cuts the elements of a whole (see `MpiCollective.shares`) into the chunks of a collective.
 
     It is cut as by ``numpy.array_split``, the first parts one element longer than the others: first
-    between ranks, if each has a share of its own, and then each share into its chunks.
+    among ranks, if each has a share of its own, and then each share into its chunks.
     """
     chunks = _chunks(layout, total)
     inputs = np.where(layout.inputs >= 0, chunks[:, None], 0).sum(axis=0)
@@ -116,7 +116,7 @@ class Local:
 
 @dataclass(frozen=True)
 class RankStep:
-    """Concurrent transfers, then reductions and copies; of step -1 those before the first."""
+    """Concurrent transfers, then reductions and copies; step -1 is before the first."""
 
     number: int
     receives: tuple[Transfer, ...]
@@ -133,7 +133,7 @@ class RankProgram:
 
 
 def program_of(lowered: LoweredAlgorithm, rank: int, shares: BufferShares) -> RankProgram:
-    """The program of a rank for data of some length; empty chunks are left out."""
+    """The program of a rank for data of one length; empty chunks are left out."""
     mine = lowered.ranks[rank].operations
     tags = message_tags(lowered)
     regions = _regions(lowered.layout, rank, mine, shares)
@@ -164,7 +164,7 @@ def program_of(lowered: LoweredAlgorithm, rank: int, shares: BufferShares) -> Ra
 def _regions(
     layout: Layout, rank: int, operations: tuple[Operation, ...], shares: BufferShares
 ) -> dict[Slot, Region]:
-    """The place of each slot: those of a buffer are consecutive."""
+    """The place of each slot; the slots of a buffer are consecutive."""
     lengths: dict[Slot, int] = {}
     for buffer, places in ((Buffer.INPUT, layout.inputs), (Buffer.OUTPUT, layout.outputs)):
         for chunk in np.flatnonzero(places[:, rank] >= 0).tolist():

@@ -1,7 +1,7 @@
 """One rank of a job that `syncoll.mpi.launcher` started.
 
-The others must never wait forever: an exception is written to a file and the job aborted, and a
-thread ends this process when the time is up or the launcher is gone, even while MPI waits for a
+The other ranks must never wait forever.  An exception is written to a file and the job aborted.  A
+thread ends this process if the time is up or the launcher is gone, even while MPI waits for a
 message.
 """
 
@@ -30,17 +30,17 @@ _LAST_WORDS_SECONDS = 0.5
 
 
 def job_file(folder: Path) -> Path:
-    """Where the launcher writes the job."""
+    """The file for the job, written by the launcher."""
     return folder / "job"
 
 
 def result_file(folder: Path) -> Path:
-    """Where the first rank writes the result."""
+    """The file for the result, written by the first rank."""
     return folder / "result"
 
 
 def read_failures(folder: Path) -> tuple[dict[int, str], dict[int, str]]:
-    """Activities of ranks when the time was up, and reasons of failures; by rank."""
+    """Activities of ranks at the time limit, and reasons of failures; by rank."""
     late, failed = (
         {int(p.suffix[1:]): p.read_text("utf-8") for p in folder.glob(f"{kind}.*")}
         for kind in ("late", "failed")
@@ -49,9 +49,9 @@ def read_failures(folder: Path) -> tuple[dict[int, str], dict[int, str]]:
 
 
 class Watch:
-    """A thread that ends this process when the time is up, or its parent is gone.
+    """A thread that ends this process if the time is up, or its parent is gone.
 
-    It says the last activity of this rank, and clears up before it ends for want of a parent.
+    It reports the last activity of this rank; without a parent it cleans up before it ends.
     """
 
     def __init__(
@@ -87,14 +87,14 @@ class Watch:
                 if collective is not None and collective.working:
                     what = f"{what}, {collective.working}"
                 self._say(what)
-                # An exit ends all ranks, so the others get time for their own last words.
+                # An exit ends all ranks, so the others get time for their reports.
                 time.sleep(_LAST_WORDS_SECONDS)
                 os._exit(1)
 
 
 def main(name: str) -> None:
     """Runs the job in a folder."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher's business
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher handles it
     folder = Path(name)
     job, ranks, parent, seconds = pickle.loads(job_file(folder).read_bytes())
     assert isinstance(job, Job)
@@ -129,7 +129,7 @@ def _words(error: BaseException) -> str:
     if isinstance(error, SyncollError):
         return str(error)
     if isinstance(error, mpi().Exception):  # most often another rank is gone
-        return f"the MPI library reports {type(error).__module__}.Exception: {error}; a rank died?"
+        return f"the MPI library reports {type(error).__module__}.Exception: {error} (a rank died?)"
     return traceback.format_exc()
 
 

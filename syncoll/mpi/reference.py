@@ -2,12 +2,12 @@
 
 Copies, integers, maxima and minima must agree bit for bit.  MPI adds floats in an order of its own.
 The rounding error of a sum of k numbers in any order is at most about k/2 * eps * sum |x_i| (see
-`syncoll.trust.data.definition`), so two results differ by no more than k * eps * sum |x_i|;
+`syncoll.trust.data.definition`).  So two results differ by at most k * eps * sum |x_i|, and
 products by k * eps times the product.  The sum of the magnitudes comes from MPI too: the same
 collective on |x_i|.
 
-MPI has no types for float16 and bfloat16: it moves them as integers of two bytes, and cannot reduce
-them, so their reductions are compared with the definition.
+MPI has no types for float16 and bfloat16: they are moved as integers of two bytes, and their
+reductions are compared with the definition.
 
 A custom collective whose chunks each go from one rank to one is an ``MPI_Alltoallv``.  Otherwise
 the ranks are divided into groups without common chunks; if each of these is a collective of MPI,
@@ -57,7 +57,7 @@ _FUNCTIONS = {
     Kind.GATHER: ("MPI_Gather", "MPI_Gatherv"),
     Kind.SCATTER: ("MPI_Scatter", "MPI_Scatterv"),
 }
-"""For equal shares of all ranks, and for others."""
+"""MPI's functions for equal shares of all ranks, and for other shares."""
 
 _BY_SOURCE = (Kind.ALLGATHER, Kind.GATHER, Kind.ALLTOALL)
 _BY_END = (Kind.REDUCESCATTER, Kind.SCATTER, Kind.ALLTOALL)
@@ -65,10 +65,10 @@ _BY_END = (Kind.REDUCESCATTER, Kind.SCATTER, Kind.ALLTOALL)
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """Ranks that do a collective of MPI's among themselves, in the order of MPI's numbers.
+    """Ranks that run a collective of MPI among themselves, in the order of MPI's numbers.
 
-    Amounts are the elements of each rank's share, of alltoall from each to each; even ones suit
-    MPI's function for equal shares.
+    Amounts are the elements of each rank's share, for alltoall of each pair; MPI has another
+    function for equal shares.
     """
 
     kind: Kind
@@ -84,7 +84,7 @@ class _Group:
         return plain if self.even else uneven
 
     def arguments(self, rank: int, send: Array, receive: Array, op: MPI.Op) -> tuple[object, ...]:
-        """What a rank of the group passes to it."""
+        """The arguments of a rank of the group."""
         sent, received = message(send), message(receive)
         amounts, at_root = self.amounts.tolist(), rank == self.root
         to_root: object = None if not at_root else received if self.even else (received, amounts)
@@ -218,7 +218,7 @@ def _components(together: BoolArray) -> list[IntArray]:
 def _group(
     kind: Kind, pre: BoolArray, post: BoolArray, lengths: IntArray, ranks: IntArray
 ) -> _Group | None:
-    """A group with the ranks in the order of its chunks; None if these are in another order."""
+    """A group with the ranks in the order of its chunks; None if no order fits."""
     source, end = pre.argmax(axis=1), post.argmax(axis=1)
     owner = source if kind in _BY_SOURCE else end
     count = pre.shape[1]
@@ -230,7 +230,7 @@ def _group(
     place = np.argsort(order)
     source, end = place[source], place[end]
     if kind is Kind.ALLTOALL:
-        # Each rank has its chunks by their ends, and wants them by their sources.
+        # Each rank has its chunks by their ends, and expects them by their sources.
         by_source, by_end = np.argsort(source, kind="stable"), np.argsort(end, kind="stable")
         for rows in ((source, end, by_source), (end, source, by_end)):
             one, other, sorted_by = rows
@@ -253,7 +253,7 @@ def _group(
 
 
 class DefinitionReference:
-    """The collective's definition, computed at each rank from the inputs of all."""
+    """The collective's definition, computed at each rank from the inputs of all ranks."""
 
     name = "the definition"
 

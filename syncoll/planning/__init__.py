@@ -1,4 +1,4 @@
-"""Which algorithm of a frontier for which message size, as a table, a plot and a set of exports.
+"""The best algorithm of a frontier for each message size, as a table, a plot and a set of exports.
 
 ::
 
@@ -13,8 +13,8 @@
 
 Here steps are in lockstep; `plan_sizes(algorithms, model, simulated)` compares simulated times.
 
-`plan_document` makes JSON of it, `draw` a picture (with matplotlib), `export_plan` what a runtime
-loads: an export for each algorithm, with size ranges that touch.
+`plan_document` makes JSON of a plan, `draw` a picture (with matplotlib), `export_plan` files for
+runtimes: an export for each algorithm, with size ranges that touch.
 """
 
 from syncoll.planning.crossings import *

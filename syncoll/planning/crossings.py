@@ -1,9 +1,9 @@
-"""The lower envelope of times that are known size by size, such as simulated times.
+"""The lower envelope of times that are computed size by size, such as simulated times.
 
-Algorithms are timed at sizes a factor of four apart.  Since more bytes take no less time, and no
-more in proportion, algorithms far from the fastest are skipped.  Algorithms near the fastest are
-also timed between two such sizes.  Where the fastest changes between two sizes, a search finds the
-crossover, to the byte.
+Algorithms are timed at sizes a factor of four apart.  Times do not fall with the size, and grow at
+most in proportion to it, so algorithms far from the fastest are skipped.  Algorithms near the
+fastest are also timed between two such sizes.  If the fastest changes between two sizes, a search
+finds the crossover, to the byte.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def fastest(seconds: Sequence[Fraction]) -> int:
 class Nearest:
     """The size, in bytes of one node's data, at which an algorithm comes nearest to the fastest.
 
-    The size is None as sizes grow; `slower`, its time over the least, is None where that is 0.
+    Without a size it is the limit for growing sizes; `slower` is its time over the least, if that
+    is above 0.
     """
 
     size: int | None
@@ -54,7 +55,7 @@ class Nearest:
 
 @dataclass(frozen=True)
 class Envelope:
-    """By size the number of an algorithm and where it becomes the fastest; and the others."""
+    """The fastest algorithms, by number, with their first sizes; and the other algorithms."""
 
     starts: tuple[tuple[int, int], ...]
     others: Mapping[int, Nearest]
@@ -65,7 +66,7 @@ class Envelope:
 
 
 def envelope(algorithms: Sequence[StoredAlgorithm], seconds: Seconds) -> Envelope:
-    """The fastest for each size; the first counts among equally fast ones.
+    """The fastest algorithm for each size; ties go to the first.
 
     Times never fall with the size, and the time per byte never rises.
     """
@@ -83,7 +84,7 @@ def envelope(algorithms: Sequence[StoredAlgorithm], seconds: Seconds) -> Envelop
         best.update((size, [*known[size]][fastest([*known[size].values()])]) for size in new)
 
     def near(low: int, high: int) -> set[int]:
-        """Algorithms that may be the fastest between two sizes."""
+        """The algorithms that may be the fastest between two sizes."""
         rows = [(known[size], known[size][best[size]]) for size in (low, high)]
         return {i for row, least in rows for i, time in row.items() if time <= least * _NEAR}
 
@@ -92,7 +93,7 @@ def envelope(algorithms: Sequence[StoredAlgorithm], seconds: Seconds) -> Envelop
         before, after = best[low], best[high]
 
         def lead(sizes: Sequence[int]) -> dict[int, Fraction]:
-            """Above 0 where the later one is chosen of the two."""
+            """Positive if the later of the two is chosen."""
             both = zip(*(seconds(algorithms[i], sizes) for i in (before, after)), strict=True)
             if before < after:
                 leads = [own - other * _SAME for own, other in both]

@@ -1,7 +1,7 @@
 """Exports of a plan, one for each algorithm, with the document ``syncoll/plan/2`` as index.
 
-The size ranges of the exports touch.  The exports are in a folder of their own, ``algorithms``:
-some runtimes load every file of a folder, and would fail on an index among them.
+The size ranges of the exports touch.  The exports are in a folder of their own, ``algorithms``,
+since some runtimes load every file of a folder, and would fail on the index.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ __all__ = [
 ]
 
 ALGORITHMS = "algorithms"
-"""The folder with the exports, beside the index."""
+"""The folder with the exports, next to the index."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlannedExport:
-    """One algorithm's files, by their names beside the index; `max_bytes` is None for no end."""
+    """The files of an algorithm, by their names relative to the index."""
 
     algorithm: StoredAlgorithm
     min_bytes: int
@@ -66,10 +66,10 @@ class PlannedExport:
 
 @dataclass(frozen=True, eq=False)
 class PlannedExports:
-    """A plan among the algorithms that a format can express, and the files that carry it out.
+    """A plan of the algorithms that a format can express, and its files.
 
-    The exports are ordered by size; their ranges touch, and the first begins at 0.  What the format
-    cannot express is `refused`, with the reason.
+    The exports are ordered by size; their ranges touch, and the first begins at 0.  Algorithms that
+    the format cannot express are `refused`, with the reason.
     """
 
     plan: Plan
@@ -80,7 +80,7 @@ class PlannedExports:
 
     @property
     def files(self) -> dict[str, bytes]:
-        """Content by name, in folders as the index names them."""
+        """Content by name, with folders, as in the index."""
         return {
             name: content
             for one in self.exports
@@ -98,16 +98,16 @@ def export_plan(
     skip_refused: bool = False,
     simulated: Seconds | None = None,
 ) -> PlannedExports:
-    """Plans, and exports the chosen algorithms; all are verified, written, read back and executed.
+    """Plans, and exports the chosen algorithms; files are verified, read back and executed.
 
-    With `skip_refused` it plans without algorithms that the format cannot express; `simulated`: see
+    With `skip_refused` algorithms that the format cannot express are left out; `simulated`: see
     `plan_sizes`.
 
     Raises:
-        UsageError: when there are no algorithms, or the collective has no message by which a
-            runtime could choose among several.
-        ExportError: when the format cannot express a chosen algorithm; with `skip_refused`, when it
-            can express none.
+        UsageError: if there are no algorithms, or the collective has no message by which a runtime
+            could choose among several.
+        ExportError: if the format cannot express a chosen algorithm; with `skip_refused`, if it can
+            express none.
         OptionError, VerificationError: see `export_verified`.
     """
     left, refused = list(algorithms), list[tuple[StoredAlgorithm, str]]()
@@ -129,7 +129,7 @@ def export_plan(
             refused.append((one, str(error)))
             left.remove(one)
             if not skip_refused:
-                hint = f"\nto plan among the others, say {argument('skip_refused')}" if left else ""
+                hint = f"\nto plan with the others, use {argument('skip_refused')}" if left else ""
                 sizes = f"from {least} bytes" if most is None else f"of {least} to {most} bytes"
                 raise ExportError(
                     f"{one.where}, the best for messages {sizes}, cannot be exported: {error}{hint}"
@@ -152,9 +152,9 @@ def _chosen(plan: Plan) -> list[tuple[StoredAlgorithm, int, int | None]]:
     if not plan.message.measured:
         if len(plan.ranges) > 1:
             raise UsageError(
-                "the nodes have inputs of different sizes, so that there is no one message size by "
-                "which a runtime could choose among the "
-                f"{len(plan.ranges)} algorithms; export them with `syncoll export`"
+                "the nodes have inputs of different sizes, so a runtime has no single message size "
+                f"to choose among the {len(plan.ranges)} algorithms; export them with "
+                "`syncoll export`"
             )
         return [(plan.ranges[0].algorithm, 0, None)]
     sized = ((one.algorithm, one.message_range(plan.message)) for one in plan.ranges)
@@ -190,10 +190,10 @@ def plan_document(
     """The document of a plan; ranges are exact, times and bandwidths are rounded.
 
     Args:
-        bandwidth_given: whether the bandwidth was given by the user, not by the topology.
-        alpha_given: the same of alpha.
-        sizes: the sizes of one node's data between which times are shown; None for all.
-        made: the exports, for an entry of their own.
+        bandwidth_given: whether the bandwidth was given by the user instead of the topology.
+        alpha_given: whether alpha was given by the user.
+        sizes: the range of sizes of one node's data with times; None for all.
+        made: the exports to include.
     """
     message, model = plan.message, plan.model
     origin: Literal["command", "file"] = "command" if bandwidth_given else "file"
@@ -236,7 +236,7 @@ def _range(plan: Plan, one: SizeRange, sizes: tuple[int, int] | None) -> RangeRe
 
 
 def ends(one: SizeRange, sizes: tuple[int, int] | None) -> tuple[Fraction | None, ...]:
-    """The least and the largest size of a range to show; empty if it is outside."""
+    """The least and the largest shown size of a range; empty if it is outside."""
     if sizes is None:
         return one.low, one.high
     low = max(one.low, Fraction(sizes[0]))

@@ -1,8 +1,8 @@
-"""Members of families for sizes: the fastest m, as an algorithm to plan with.
+"""The fastest members of families for given sizes, as algorithms for a plan.
 
-A family has a member for every m, and the fastest m grows with the size without end.  A plan has
-those that are the fastest at some sizes: from 1 KiB to 1 GiB in steps of a factor of 4, and those
-that were asked for.
+A family has a member for every m, and the fastest m grows with the size without limit.  A plan has
+the members that are fastest at certain sizes: from 1 KiB to 1 GiB in steps of a factor of 4, and
+the requested sizes.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from syncoll.results import Family, Frontier
 __all__ = ["MOST_MEMBER_SENDS", "PLANNED_SIZES", "fastest_member", "members_for", "stored_member"]
 
 PLANNED_SIZES = tuple(1 << bits for bits in range(10, 31, 2))
-"""Sizes of one node's data that every plan has the fastest members for."""
+"""Sizes of one node's data whose fastest members are in every plan."""
 
 MOST_MEMBER_SENDS = 1 << 16
-"""Larger members are not planned with: runtimes cannot take them."""
+"""Most sends of a planned member: runtimes cannot load larger ones."""
 
 
 def stored_member(family: Family, number: int, m: int) -> StoredAlgorithm:
-    """Member m of a family, the one of that number in the frontier, as an algorithm of a file."""
+    """Member m of a family, which has this number in the frontier, as an algorithm of a file."""
     member = family.member(m)
     where = f"families[{number}].member({m})"
     return StoredAlgorithm(member.instance, member.algorithm, where)
 
 
 def fastest_member(family: Family, step: Fraction, size: Fraction) -> int:
-    """The m for which ``S * step + R/C * size`` is the least; a step takes time.
+    """The m for which ``S * step + R/C * size`` is least; `step` is above 0.
 
-    R/C is a constant and a multiple of 1/C, so the time is convex in m, and the first m after which
-    it grows is the least.
+    R/C is a constant plus a multiple of 1/C, so the time is convex in m, and the first m after
+    which it grows is the optimum.
     """
 
     def grows(m: int) -> bool:

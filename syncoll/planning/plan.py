@@ -1,24 +1,24 @@
 """The fastest algorithm of a frontier for each size.
 
-Times are simulated (`syncoll.planning.crossings`), or exact times of steps in lockstep.
+Times are simulated (`syncoll.planning.crossings`), or exact for steps in lockstep.
 
-In the alpha-beta model of the SCCL paper (section 3.6; the overhead, that of starting a collective,
-is ours) an algorithm of S steps and R rounds that cuts each node's data of L bytes (of a collective
-with sizes: each unit of L bytes) into C chunks takes
+In the alpha-beta model of the SCCL paper (section 3.6) an algorithm has S steps and R rounds, and
+cuts each node's data of L bytes (of a collective with sizes: each unit of L bytes) into C chunks.
+With our addition, the overhead of starting a collective, it takes
 
     overhead + S * alpha + (R / C) * L * beta
 
 Alpha is the latency of a step.  Beta is given by its inverse: the bandwidth of a link that carries
-one chunk per round.  What faster and slower links do is in R already.
+one chunk per round.  R already accounts for faster and slower links.
 
-In lockstep an algorithm's time is hence a straight line over L.  The fastest at each size form the
+So in lockstep an algorithm's time is a straight line over L.  The fastest at each size form the
 lower envelope of these lines, on which R/C falls from range to range.  A point of the frontier may
-lie above it everywhere: no other has both fewer steps and a lower R/C, but at every size one of two
+be above it everywhere: no other has both fewer steps and a lower R/C, but at every size one of two
 others is faster.
 
-Nccl-tests and the runtimes measure a collective by a buffer that may be larger than L: an
-allgather's by its output, which has the inputs of all P nodes.  The two differ by a factor, which
-pre and post give.
+Nccl-tests and the runtimes measure a collective by a buffer that may be larger than L: an allgather
+by its output, which has the inputs of all P nodes.  Both sizes differ by a factor, which follows
+from pre and post.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ class CostModel:
     Args:
         alpha: seconds for each step; at least 0.
         bandwidth: 1/beta, bytes per second of a link that carries one chunk per round; above 0.
-        overhead: seconds for each call, whatever the algorithm; at least 0.
+        overhead: seconds for each call of any algorithm; at least 0.
 
     Raises:
-        UsageError: on a number out of its range.
+        UsageError: if a number is out of its range.
     """
 
     alpha: Fraction
@@ -104,10 +104,10 @@ class MessageMeasure:
     Args:
         kind: the collective.
         per_node: bytes of a message for each byte of L, which is cut into C chunks.
-        words: the buffer in words.
-        measured: whether runtimes know it; else they cannot use size ranges.
-        largest_input: bytes of the largest input of a node for each byte of L; None if that differs
-            among the algorithms.
+        words: describes the buffer.
+        measured: whether runtimes measure it; otherwise they cannot use size ranges.
+        largest_input: bytes of the largest input of a node for each byte of L; None if the
+            algorithms differ in it.
     """
 
     kind: Kind
@@ -118,7 +118,7 @@ class MessageMeasure:
 
     @property
     def of_size(self) -> str:
-        """What L is, in words: the data of one node, or of what has sizes one of their units."""
+        """Describes L: the data of one node or, for a collective with sizes, one of their units."""
         if self.largest_input in (None, 1):
             return "the data of one node"
         same = self.measured and self.largest_input == self.per_node
@@ -127,10 +127,10 @@ class MessageMeasure:
 
 
 def message_of(instances: Iterable[Instance]) -> MessageMeasure:
-    """The message of a collective, of which there are algorithms for these instances.
+    """The message of a collective, given the instances of its algorithms.
 
     For a collective unknown to runtimes it is the largest input of a node, as nccl-tests measures
-    an exchange; runtimes choose by it only if all nodes have as much.
+    an exchange; runtimes choose by it only if all nodes have equal inputs.
     """
     found = [(kind_of(instance), instance) for instance in instances]
     inputs = {_largest_input(instance) for _, instance in found}
@@ -161,7 +161,7 @@ def _measure(
 
 @dataclass(frozen=True, eq=False)
 class SizeRange:
-    """The sizes L at which an algorithm is the fastest: ``low <= L < high``; None for no end."""
+    """The sizes L at which an algorithm is the fastest: ``low <= L < high``, or without limit."""
 
     algorithm: StoredAlgorithm
     low: Fraction
@@ -178,9 +178,10 @@ class SizeRange:
         return self.algorithm.bandwidth
 
     def message_range(self, message: MessageMeasure) -> tuple[int, int | None] | None:
-        """The least and the largest message in it, in whole bytes; None as the largest for no end.
+        """The least and the largest message in it, in whole bytes; None as the largest for no
+        limit.
 
-        The ranges of a plan touch: each begins one byte after the last.  A message of no bytes
+        The ranges of a plan touch: each begins one byte after the last.  A message of 0 bytes
         belongs to the range of the smallest message with a byte.
 
         Returns:
@@ -200,10 +201,10 @@ class NeverBest:
     """An algorithm that is the fastest at no range of sizes.
 
     Args:
-        below: the fastest one just below the size at which this one comes nearest; None if that is
-            0.
-        above: the same just above; None if it comes nearest as sizes grow.
-        size: that size as L; None as sizes grow.
+        below: the fastest algorithm just below the size at which this one comes nearest; None if
+            the size is 0.
+        above: the fastest just above; None if it comes nearest as sizes grow.
+        size: this size as L; None as sizes grow.
         slower: its time there over the best; at least 1.  None if the best takes no time.
     """
 
@@ -219,7 +220,7 @@ class Plan:
     """The fastest algorithm for each size.
 
     Args:
-        ranges: of sizes, from 0 to no end.  Simulated, an algorithm may be the fastest in several.
+        ranges: of sizes, from 0 without limit.  Simulated, an algorithm may have several ranges.
         never_best: the others, by steps.
         simulated: the compared times; None for times of the model, in lockstep.
     """
@@ -237,7 +238,7 @@ class Plan:
 
     @property
     def crossovers(self) -> tuple[Fraction, ...]:
-        """The L at which one algorithm takes over from another."""
+        """The L at which the fastest algorithm changes."""
         return tuple(one.low for one in self.ranges[1:])
 
     def best(self, size: Fraction | int) -> SizeRange:
@@ -264,8 +265,8 @@ class Plan:
     ) -> Fraction | None:
         """Bytes of the message over the time: algbw as nccl-tests define it.
 
-        A size of None gives the limit for growing sizes; None if the time is 0, or there is no
-        limit.
+        A size of None gives the limit for growing sizes.  Returns None if the time is 0, or no
+        limit exists.
         """
         if size is None and self.simulated is not None:
             size = FAR
@@ -281,14 +282,13 @@ def plan_sizes(
 ) -> Plan:
     """Chooses the fastest algorithm for each size.
 
-    Of two equally fast algorithms it takes the one with fewer steps; by the model alone the one
-    with the lower bandwidth cost.
+    Ties go to fewer steps; for times of the model, to the lower bandwidth cost.
 
     Args:
-        simulated: times of an algorithm for some sizes; None for times of the model.
+        simulated: returns an algorithm's times for some sizes; None for times of the model.
 
     Raises:
-        UsageError: when there are no algorithms.
+        UsageError: if there are no algorithms.
     """
     if not algorithms:
         raise UsageError("there is no algorithm to choose from")
@@ -316,7 +316,7 @@ def _apart(ordered: Sequence[StoredAlgorithm], number: int, found: Envelope) -> 
 
 
 def _ranges(starts: Sequence[tuple[StoredAlgorithm, Fraction]]) -> tuple[SizeRange, ...]:
-    """The ranges of algorithms, each the fastest from a size on."""
+    """The ranges of algorithms, given the size from which each is the fastest."""
     ends = [*(low for _, low in starts[1:]), None]
     return tuple(SizeRange(one, low, high) for (one, low), high in zip(starts, ends, strict=True))
 
@@ -336,13 +336,13 @@ def _lines(
 
 
 def _crossover(one: StoredAlgorithm, other: StoredAlgorithm, model: CostModel) -> Fraction:
-    """The L from which on the other, of a lower bandwidth cost, is at least as fast."""
+    """The L from which on `other`, of a lower bandwidth cost, is at least as fast."""
     later = (other.algorithm.steps - one.algorithm.steps) * model.alpha
     return later * model.bandwidth / (one.bandwidth - other.bandwidth)
 
 
 def _never_best(one: StoredAlgorithm, ranges: Sequence[SizeRange], model: CostModel) -> NeverBest:
-    """The size where it comes nearest: the quotient of two lines has no minimum inside a range."""
+    """The size where it comes nearest, at a border: a quotient of lines has no inner minimum."""
 
     def slower(best: SizeRange, size: Fraction) -> Fraction | None:
         least = model.seconds(best.steps, best.bandwidth, size)

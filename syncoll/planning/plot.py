@@ -1,7 +1,7 @@
 """Pictures of a frontier and of a plan.
 
-Of a frontier: bandwidth cost over steps, and the proved bounds.  Of a plan: time and algorithm
-bandwidth over the size, and the crossovers.
+A frontier is drawn as bandwidth cost over steps, with the proved bounds.  A plan is drawn as time
+and algorithm bandwidth over the size, with the crossovers.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ _SETTINGS: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "svg.hashsalt": "syncoll",
-    "text.parse_math": False,  # a name may have a dollar in it
+    "text.parse_math": False,  # names may contain a dollar sign
 }
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture that a notebook shows: the function that paints it, and its size in inches.
+    """A picture for notebooks: the function that paints it, and its size in inches.
 
-    It is drawn with matplotlib's own canvases and independent of the user's settings: the same
-    values give the same SVG, byte for byte.
+    It is drawn with matplotlib's own canvases and without the user's settings: the same values give
+    the same SVG, byte for byte.
     """
 
     paint: Callable[[Figure], None]
@@ -74,7 +74,7 @@ class Picture:
             figure = Figure(figsize=self.size, layout="constrained")
             self.paint(figure)
             file = io.BytesIO()
-            # Without a date, and without the version of the library that drew it.
+            # Without a date and the version of the library.
             empty: dict[str, Any] = {"Date": None, "Creator": None} if style == "svg" else {}
             figure.savefig(file, format=style, dpi=144, metadata=empty or {"Software": None})
         return file.getvalue()
@@ -97,7 +97,7 @@ def picture_format(path: Path) -> PictureFormat:
     """The format of a file, by its name.
 
     Raises:
-        UsageError: when its name ends neither in ``.png`` nor in ``.svg``, or matplotlib is not
+        UsageError: if its name ends neither in ``.png`` nor in ``.svg``, or matplotlib is not
             installed.
     """
     suffix = path.suffix.lower()
@@ -108,7 +108,7 @@ def picture_format(path: Path) -> PictureFormat:
 
 
 def require_matplotlib(what: str) -> None:
-    """Passes where pictures can be drawn; raises `UsageError` when matplotlib is not installed."""
+    """Raises `UsageError` if matplotlib is not installed."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -128,7 +128,7 @@ def show_times(axes: Axes) -> None:
     """Scales the y-axis in powers of ten, with times in seconds."""
     axes.set_yscale("log")
     axes.set_ylabel("time")
-    # A float of a power of ten may be a little below it: 1 us, and not 1000 ns.
+    # The float of a power of ten may be too small: 1 us would be 1000 ns.
     axes.yaxis.set_major_formatter(
         lambda seconds, _: format_time(Fraction(seconds).limit_denominator(10**15))
     )
@@ -166,7 +166,7 @@ def _paint_frontier(figure: Figure, frontier: Frontier) -> None:
             where="post",
             color="tab:red",
             linewidth=1,
-            label="proved: nothing is below",
+            label="proved lower bound",
         )
     axes.step([*steps, last], [*costs, costs[-1]], where="post", color="tab:blue", linewidth=1)
     axes.plot(steps, costs, "o", color="tab:blue", label="found and verified")
@@ -194,7 +194,7 @@ def draw(plan: Plan, title: str, sizes: tuple[int, int] | None = None) -> Pictur
     Sizes of one node's data are shown from 1 KiB to 1 GiB and around all crossovers, unless given.
 
     Raises:
-        UsageError: when matplotlib is not installed, or the two sizes are one.
+        UsageError: if matplotlib is not installed, or the two sizes are equal.
     """
     require_matplotlib("a plan")
     if sizes is not None and sizes[0] == sizes[1]:
@@ -233,9 +233,7 @@ def _paint(figure: Figure, plan: Plan, title: str, sizes: tuple[int, int]) -> No
     show_sizes(rate, low, high)
     rate.set_xticks(_ticks(low, high))
     rate.minorticks_off()
-    words = (
-        "" if plan.message.per_node == 1 else f"; a message has {plan.message.per_node} times it"
-    )
+    words = "" if plan.message.per_node == 1 else f"; message = {plan.message.per_node} L"
     what = "one node's data" if plan.message.largest_input in (None, 1) else "one unit"
     rate.set_xlabel(f"size of {what}{words}")
     for axes in (time, rate):
@@ -262,7 +260,7 @@ def _curves(
     colours: list[Any],
     value: Callable[[Fraction, Fraction], float],
 ) -> None:
-    """A value of size and time, of every algorithm as a thin line, of the best as a thick one."""
+    """Draws a value of size and time: thin lines for all algorithms, a thick one for the best."""
     xs = [float(size) for size in grid]
 
     def curve(one: StoredAlgorithm) -> list[float]:
@@ -287,7 +285,7 @@ def cost_label(one: StoredAlgorithm) -> str:
 
 
 def _colours(count: int) -> list[Any]:
-    """Colours that are distinguishable by all, and ordered by brightness."""
+    """Colours that are colour-blind safe, and ordered by brightness."""
     import matplotlib as mpl
 
     return list(mpl.colormaps["viridis"](np.linspace(0, 0.85, count)))

@@ -1,7 +1,7 @@
-"""What is left of a machine when something breaks: its best algorithms, found from those known.
+"""The best algorithms of a damaged machine, found from the algorithms of the whole machine.
 
-The machine's frontier is given, and the machine without what is broken, see `syncoll.damage`.  In
+The frontier of the whole machine and the damaged machine (`syncoll.damage`) are given.  In
 reading order: `fewer_nodes`, the collective there; `budget`, `delivery_trees` and `rip_up_reroute`,
-ways around what is broken; `warm_start_seeds`, known algorithms and these as seeds of an ordinary
+ways around the damage; `warm_start_seeds`, known and rerouted algorithms as seeds of an ordinary
 search; `cost_delta`; `survey`, one failure after the other.
 """

@@ -1,6 +1,6 @@
-"""Budget: the rounds of each step, and the price of one more send over each link there.
+"""The rounds of each step, and the price of one more send over each link in it.
 
-Every send counts, even if a switch copies or adds up: then fewer rounds may suffice in the end.
+Every send counts, even if a switch copies or reduces: then fewer rounds may suffice in the end.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from syncoll.model import Topology
 __all__ = ["ADDED_ROUND", "Budget"]
 
 ADDED_ROUND = 1e4
-"""Price of one more round; a send over a full link costs 1, over an emptier one less."""
+"""Price of one more round; a send costs 1 over a full link, and less over other links."""
 
 _HOP = 0.2
 _UNLIMITED = 1 << 40
@@ -26,7 +26,7 @@ class Budget:
     """Loads of all bounds in all steps.
 
     Args:
-        rounds: of each step, initially.
+        rounds: initial rounds of each step.
 
     Attributes:
         price: ``[L, S]``, of one more send.
@@ -62,7 +62,7 @@ class Budget:
         return np.asarray(self._link[sources, destinations])
 
     def add(self, links: IntArray, step: int) -> None:
-        """Adds many sends in a step; its rounds grow if need be."""
+        """Adds sends in a step; its rounds grow if necessary."""
         for column in self._bounds[links].T:
             np.add.at(self.loads[:, step], column, 1)
         self.loads[-1, step] = 0
@@ -70,7 +70,7 @@ class Budget:
         self._price(step)
 
     def change(self, link: int, step: int, by: int) -> None:
-        """Adds or removes one send; the rounds of the step grow if need be."""
+        """Adds or removes one send; the rounds of the step grow if necessary."""
         own = self.topology.link_bounds[link]
         before = int(self.rounds[step])
         for bound in own:
@@ -106,7 +106,7 @@ class Budget:
         self._price(step)
 
     def snapshot(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """For `restore`."""
+        """A copy of the state, for `restore`."""
         return self.loads.copy(), self.rounds.copy(), self.price.copy()
 
     def restore(self, known: tuple[IntArray, IntArray, FloatArray]) -> None:
@@ -115,7 +115,7 @@ class Budget:
 
     @cached_property
     def _beside(self) -> list[IntArray]:
-        """For each link those that share a bound with it, itself included."""
+        """For each link the links that share a bound with it, itself included."""
         members = self.topology.bound_links
         return [
             np.unique(np.concatenate([members[bound] for bound in own]))
@@ -128,7 +128,7 @@ class Budget:
         load = self.loads[:, step][bounds] + 1
         top, bottom, rounds = self._top[bounds], self._bottom[bounds], int(self.rounds[step])
         more = np.maximum(-(-load * bottom // top) - rounds, 0)
-        # Where nothing is sent yet, a share of the first round.
+        # Without sends, a share of the first round.
         room = np.maximum(max(rounds, 1) * top // bottom, 1)
         cost = (ADDED_ROUND * more + np.minimum(load / room, 1.0)).max(axis=1) + _HOP
         if links is None:

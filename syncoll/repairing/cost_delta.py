@@ -1,8 +1,8 @@
-"""Repair: the cost of a damage, and the part of it that no algorithm can recover.
+"""The cost of a damage, and the part of it that no algorithm can recover.
 
-For each S the best R/C found on the damaged machine is compared with that of the whole machine, and
-with the proved bound of the damaged one: the difference between the whole machine's R/C and the
-bound is lost for good.  A bound below the whole machine's R/C proves no loss.
+For each S the best R/C found on the damaged machine is compared with the whole machine's R/C, and
+with the proved bound of the damaged machine: the excess of the bound over the whole machine's R/C
+is unrecoverable.  A bound below the whole machine's R/C proves no loss.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ class Loss:
     """One line of the comparison.
 
     Args:
-        steps: S at most; None for any number of steps.
-        whole: the least R/C found on the whole machine with so few steps; None for none.
-        now: the same on the damaged one.
-        bound: a lower bound on R/C of algorithms of so few steps on the damaged machine; None if
-            there are none.
-        found_by: the seed or solver of the algorithm on the damaged one; ``kept`` and ``mended``
-            are the algorithms of the whole machine.
+        steps: limit on S; None for any number of steps.
+        whole: the least R/C found on the whole machine within these steps, or None.
+        now: the least R/C found on the damaged machine.
+        bound: a lower bound on R/C within these steps on the damaged machine; None if no algorithm
+            exists.
+        found_by: the seed or solver of the algorithm on the damaged machine; ``kept`` and
+            ``mended`` stand for algorithms of the whole machine.
     """
 
     steps: int | None
@@ -38,7 +38,7 @@ class Loss:
 
     @property
     def lost(self) -> Fraction | None:
-        """The relative increase of R/C: 1/3 for a third more."""
+        """The relative increase of R/C; 1/3 means a third more."""
         return _more(self.now, self.whole)
 
     @property
@@ -49,7 +49,7 @@ class Loss:
 
     @property
     def gap(self) -> Fraction | None:
-        """The relative distance of the best algorithm from the bound."""
+        """The gap between the best algorithm and the bound."""
         return _more(self.now, self.bound)
 
 
@@ -84,7 +84,7 @@ def _best(frontier: Frontier, steps: int | None) -> tuple[Fraction | None, str]:
 
 
 def bound_for(frontier: Frontier, steps: int | None) -> Fraction:
-    """The proved bound for algorithms of at most `steps` steps; None for any number.
+    """The proved bound on R/C of at most `steps` steps; None: of any number.
 
     A bound for S steps holds for fewer, too.
     """
@@ -108,8 +108,8 @@ class Repair:
     """The result of a repair.
 
     Args:
-        machine: the damaged one, and the whole one.
-        whole: the frontier that was given.
+        machine: the damaged and the whole machine.
+        whole: the given frontier.
     """
 
     machine: Damaged

@@ -1,13 +1,12 @@
-"""Deliveries: the trees by which chunks are sent, rerouted around a damage.
+"""The trees along which chunks are sent, rerouted around a damage.
 
-The edges of a chunk's tree are sends.  A node that a lost send no longer reaches gets the chunk
-over the cheapest way from any node that has it, in time for its own sends; the ways of all (node,
-step) pairs to it are found backwards, a step at a time, over all links at once.  If none is in
-time, the nodes below it get their chunk anew as well.  That is rip-up and reroute of trees, as in
-routers of circuits.
+The edges of a chunk's tree are sends.  A node that lost its send gets the chunk over the cheapest
+way from any node that has it, in time for its own sends.  The ways from all (node, step) pairs are
+found backwards, a step at a time, over all links at once.  If no way is in time, the nodes below it
+are rerouted as well.  This is rip-up and reroute of trees, as in circuit routers.
 
-Reductions are the same backwards in time, on reversed links, so that they share one `Budget` with
-what is distributed.
+Reductions are the same backwards in time, on reversed links; so they share one `Budget` with the
+distribution.
 """
 
 from __future__ import annotations
@@ -23,23 +22,22 @@ NEVER = 1 << 30
 """Step of arrival of a chunk that does not arrive."""
 
 _MOST_TRIED = 8
-"""Sends for which another way is sought, for each that must go."""
+"""Most sends tried for each send that must move."""
 
 
 class Deliveries:
-    """The deliveries of all chunks that are distributed, or collected.
+    """The deliveries of all chunks, for their distribution or collection.
 
     Args:
-        budget: of the steps; includes the deliveries.
-        begins: ``[G, P]``, the step from which on a node has a chunk without a send; `NEVER` for
-            others.
-        needed: ``[G, P]``, the nodes where the chunks must be in the end.
+        budget: the budget of the steps; includes the deliveries.
+        begins: ``[G, P]``, the step from which on a node has a chunk without a send, or `NEVER`.
+        needed: ``[G, P]``, the nodes where the chunks must end.
         backwards: whether steps count from the last, and links are reversed.
 
     Attributes:
-        step: ``[G, P]``, in which a node is sent a chunk; -1 for none.
+        step: ``[G, P]``, step of the send of a chunk to a node; -1 for no send.
         source: ``[G, P]``, the sender.
-        late: (chunk, node) pairs that lack their data.
+        late: (chunk, node) pairs without their data.
     """
 
     def __init__(
@@ -55,8 +53,8 @@ class Deliveries:
         self.late: list[tuple[int, int]] = []
 
     def take(self, sends: IntArray) -> None:
-        """Takes over the working sends, rows of chunk, source, destination and step, in the
-        direction and on the clock of these deliveries.
+        """Adds the working sends, rows of chunk, source, destination and step, in the direction and
+        on the clock of these deliveries.
 
         Of several sends of a chunk to a node the first counts.  The tree below a lost send stays,
         and its root is `late`.
@@ -74,7 +72,7 @@ class Deliveries:
             chunk, source, node, link, known = (
                 array[~broken] for array in (chunk, source, node, link, known)
             )
-            # It is sent on as before once its source has it again, which must be sooner.
+            # Its sends stay, if its source gets the chunk again before them.
             hangs = known == NEVER
             lost[chunk[hangs], source[hangs]] = True
             np.minimum.at(due, (chunk, source), step)
@@ -96,7 +94,7 @@ class Deliveries:
         waiting = sorted(self.late, key=lambda one: (self._due(*one), one))
         self.late = []
         failed: list[tuple[int, int]] = []
-        for chunk, node in waiting:  # by when they are due, so that no way leads over a later one
+        for chunk, node in waiting:  # by due step, so that no way uses a later delivery
             due = self._due(chunk, node)
             wanted = self._needed[chunk, node] or due < NEVER
             if self.step[chunk, node] >= 0 or not wanted:
@@ -111,14 +109,14 @@ class Deliveries:
         return True
 
     def move(self, bound: int, step: int, count: int) -> int:
-        """Moves sends away from a bound in a step, without another round anywhere.
+        """Moves sends away from a bound in a step, without another round in any step.
 
         Args:
             step: on the clock of the budget.
-            count: number of sends that must go.
+            count: number of sends that must move.
 
         Returns:
-            How many of these are still there.
+            The number of these that could not be moved.
         """
         tried = 0
         for link in self._budget.topology.bound_links[bound].tolist():
@@ -132,7 +130,7 @@ class Deliveries:
         return count
 
     def _again(self, chunk: int, node: int) -> bool:
-        """Reroutes a delivery at the cost of no round; else leaves it as it is."""
+        """Reroutes a delivery if it costs no round."""
         before = int(self.step[chunk, node]), int(self.source[chunk, node])
         link = int(self._links(before[1], node))
         due = min(self._due(chunk, node), self._last + 1)
@@ -143,11 +141,11 @@ class Deliveries:
         return False
 
     def known(self) -> tuple[IntArray, IntArray]:
-        """For `restore`."""
+        """A copy of the trees, for `restore`."""
         return self.step.copy(), self.source.copy()
 
     def restore(self, known: tuple[IntArray, IntArray]) -> None:
-        """Restores known trees; the budget has its own snapshot."""
+        """Restores the trees; the budget has its own snapshot."""
         self.step, self.source = (array.copy() for array in known)
 
     def rows(self) -> IntArray:
@@ -174,12 +172,12 @@ class Deliveries:
     # Trees --------------------------------------------------------------------------------------
 
     def _has(self, chunk: int, node: int) -> int:
-        """The step from which on a node has a chunk."""
+        """The first step in which a node has a chunk."""
         begins, step = int(self._begins[chunk, node]), int(self.step[chunk, node])
         return min(begins, step + 1) if step >= 0 else begins
 
     def _due(self, chunk: int, node: int) -> int:
-        """The first step in which a node forwards a chunk; `NEVER` for none."""
+        """The first step in which a node forwards a chunk, or `NEVER`."""
         sent = (self.source[chunk] == node) & (self.step[chunk] >= 0)
         return int(self.step[chunk][sent].min()) if sent.any() else NEVER
 
@@ -204,11 +202,11 @@ class Deliveries:
         most: float = np.inf,
         without: tuple[int, int] | None = None,
     ) -> bool:
-        """Brings a chunk to a node by a step, the cheapest way; returns whether there is one.
+        """Brings a chunk to a node by a step, on the cheapest way; returns whether a way exists.
 
         Args:
-            most: the most that the way may cost.
-            without: a link and a step that it must avoid.
+            most: limit on the cost of the way.
+            without: a link and a step that the way must avoid.
         """
         price = self._budget.price[:, ::-1] if self._backwards else self._budget.price
         has = np.where(self.step[chunk] >= 0, self.step[chunk] + 1, NEVER)
@@ -245,7 +243,7 @@ class Deliveries:
             step += 1
         for source, to, when in way:
             if self._has(chunk, to) <= when + 1:
-                continue  # it is there by then: the way went on from it at no more cost
+                continue  # it has the chunk by then: the way continues from it
             if self.step[chunk, to] >= 0:
                 self._forget(chunk, to)
             self._place(chunk, when, source, to)

@@ -1,9 +1,9 @@
 """The rest of a machine and of a collective on it, which may have lost nodes.
 
 A lost node takes no part: its data is neither sent nor awaited.  So the remaining nodes of each
-chunk's pre and post count, and a chunk without either is dropped.  That is usually the collective
-of the same name on fewer nodes, with its numbers of nodes (a root, the groups of ``within``)
-renumbered, which is checked.  Otherwise, as for sizes from a file, it is the whole collective
+chunk's pre and post count, and a chunk without one of them is dropped.  The result is usually the
+collective of the same name on fewer nodes, with node numbers (a root, the groups of ``within``)
+renumbered; this is checked.  Otherwise, as for sizes from a file, it is the whole collective
 ``without`` these nodes, for the same C as on the whole machine; see `syncoll.model.fewer_nodes`.
 """
 
@@ -30,7 +30,7 @@ __all__ = ["collective_of_the_rest", "left"]
 _MOST_SPELLINGS = 64
 
 _NUMBERS = re.compile(r"(\[\[[0-9.,\s\[\]]*\]\])|(?<![\w.])([0-9]+)(?![\w.])")
-"""Lists of groups, and numbers that stand alone."""
+"""Lists of groups, and separate numbers."""
 
 
 Find = Callable[[str], Collective]
@@ -42,9 +42,9 @@ def left(
     """The damaged machine, and the collective on it.
 
     Raises:
-        ImpossibleError: when it cannot be done there: nodes no longer reach each other, or the root
-            of a broadcast is lost.
-        SyncollError: when the rest cannot be described, which proves nothing.
+        ImpossibleError: if it is impossible there: nodes no longer reach each other, or the root of
+            a broadcast is lost.
+        SyncollError: if the rest cannot be described, which proves nothing.
     """
     try:
         try:
@@ -53,7 +53,7 @@ def left(
             collective_of_the_rest(connections(topology, damages), collective, find)
             raise
         return machine, collective_of_the_rest(machine, collective, find)
-    except LocatedError as error:  # what it would point at, nobody has written for this machine
+    except LocatedError as error:  # its origin is not a text of the user
         raise type(error)(error.message, None, error.expected) from None
 
 
@@ -65,17 +65,16 @@ def collective_of_the_rest(machine: Damaged, collective: Collective, find: Find)
     least = rest.least_chunks(nodes)
     if least is None:
         raise UsageError(
-            f"{rest.name} is defined for no C on the {nodes} nodes that are left of "
-            f"{machine.whole.name}"
+            f"{rest.name} admits no C on the {nodes} remaining nodes of {machine.whole.name}"
         )
     table = rest.tabulate(nodes, least)
     if not table.ends.sets.any():
-        raise UsageError(f"nothing is to do of {rest.name} {machine.words}")
+        raise UsageError(f"{rest.name} needs no sends {machine.words}")
     try:
         Reach(machine.topology, table, rest.combining).require(rest.name, None)
     except ModelError as error:
         raise ImpossibleError(
-            f"{rest.name} cannot be done {machine.words}: {error.message}",
+            f"{rest.name} is impossible {machine.words}: {error.message}",
             None,
             "a machine whose nodes still reach each other",
         ) from None
@@ -86,20 +85,20 @@ def _on_fewer_nodes(machine: Damaged, collective: Collective, find: Find) -> Col
     """The collective whose table is the rest of the whole machine's.
 
     Raises:
-        ImpossibleError: when all of it starts, or ends, at lost nodes.
-        UsageError: when it is defined for no C on the whole machine.
+        ImpossibleError: if all its data starts, or ends, at lost nodes.
+        UsageError: if it admits no C on the whole machine.
     """
     nodes = machine.whole.num_nodes
     least = collective.least_chunks(nodes)
     if least is None:
-        raise UsageError(f"{collective.name} is defined for no C on {nodes} nodes")
+        raise UsageError(f"{collective.name} admits no C on {nodes} nodes")
     table = collective.tabulate(nodes, least)
     pre, post, kept = rest_of(table, machine.nodes)
     needed = post.any(axis=1)
     if (needed & ~pre.any(axis=1)).all() or not kept.any():
         raise ImpossibleError(
-            f"nothing is left of {collective.name} {words_without(machine.lost_nodes)}, where all "
-            "its data starts or ends"
+            f"{collective.name} is empty {words_without(machine.lost_nodes)}, where all its data "
+            "starts or ends"
         )
     wanted = _kinds(pre[kept], post[kept], least if collective.in_units else 0)
     for rest in _spellings(machine, collective, find):
@@ -119,7 +118,7 @@ def _is_asked(
         if least is None:
             return False
         table = rest.tabulate(nodes, least)
-    except LocatedError:  # it makes no sense on so many nodes
+    except LocatedError:  # it is not defined on these nodes
         return False
     return _kinds(table.pre, table.post, least if whole.in_units else 0) == wanted
 
@@ -128,8 +127,8 @@ def _kinds(pre: BoolArray, post: BoolArray, chunks: int) -> dict[bytes, Fraction
     """The number of chunks with each pre and post.
 
     Args:
-        chunks: C, if it counts pieces of a unit, to divide by; 0 to divide by the number of chunks,
-            if C counts those of a node, whose data may shrink.
+        chunks: C, the divisor if it counts pieces of a unit; 0 to divide by the number of chunks,
+            if C counts chunks of a node, whose data may shrink.
     """
     rows = np.packbits(np.concatenate([pre, post], axis=1), axis=1)
     counts = Counter(row.tobytes() for row in rows)
@@ -140,10 +139,10 @@ def _kinds(pre: BoolArray, post: BoolArray, chunks: int) -> dict[bytes, Fraction
 
 
 def _spellings(machine: Damaged, collective: Collective, find: Find) -> Iterator[Collective]:
-    """The collective itself, and its name with numbers replaced that may be those of nodes.
+    """The collective itself, and its name with possible node numbers replaced.
 
-    Empty terms of a sum are dropped; terms whose C changes with fewer nodes are called ``without``
-    these, each by itself, so that the sum keeps its form.
+    Empty terms of a sum are dropped; terms whose C changes with fewer nodes get a ``without`` of
+    their own, so that the sum keeps its form.
     """
     yield collective
     number = {node: i for i, node in enumerate(machine.nodes)}
@@ -162,7 +161,7 @@ def _spellings(machine: Damaged, collective: Collective, find: Find) -> Iterator
 
 
 def _spelled(term: str, number: dict[int, int]) -> Iterator[str]:
-    """A term with its numbers as they are, and renumbered as remaining nodes."""
+    """A term with its original numbers, and with numbers of remaining nodes."""
     parts, end = list[list[str]](), 0
     for match in _NUMBERS.finditer(term):
         parts.append([term[end : match.start()]])
@@ -176,7 +175,7 @@ def _spelled(term: str, number: dict[int, int]) -> Iterator[str]:
 
 
 def _regrouped(text: str, number: dict[int, int]) -> list[str]:
-    """Groups without lost nodes; with and without those of a single node."""
+    """Groups without lost nodes; once with and once without groups of a single node."""
     found = []
     for group in re.findall(r"\[([^\[\]]*)\]", text):
         members = _members(group)

@@ -1,11 +1,11 @@
 """Rip-up and reroute: algorithms of the damaged machine near one of the whole machine.
 
 Lost sends are rerouted (`delivery_trees`), within the same steps and with a few more.  Then rounds
-are saved: a step loses a round if all excess sends find other ways without another round elsewhere.
+are saved: a step loses a round if all excess sends find other ways without a round in other steps.
 
 A combining algorithm is divided into the collection of each chunk at one node and its distribution
-from there.  If several nodes complete a chunk, each for itself, as in recursive doubling, one of
-them does so for all, which takes more steps.
+from there.  If several nodes complete a chunk, as in recursive doubling, one of them does it for
+all, which takes more steps.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _STEPS_MORE = {False: (0, 1, 2), True: (0, 1, 2, 4)}
 
 
 class BrokenAlgorithm(Part):
-    """An algorithm of the whole machine on the damaged one, where it may no longer work.
+    """An algorithm of the whole machine on the damaged machine, where it may no longer work.
 
-    It has the sends whose ends and chunks are left, those over lost links included.
+    It has the sends whose ends and chunks remain, sends over lost links included.
     """
 
     @property
@@ -46,13 +46,13 @@ class BrokenAlgorithm(Part):
 def mended(
     several: Sequence[BrokenAlgorithm], turn: Turn
 ) -> Iterator[tuple[BrokenAlgorithm, Algorithm]]:
-    """Candidates, with their originals; they may have idle steps, and rounds to spare.
+    """Rerouted candidates, with their originals; they may have idle steps and spare rounds.
 
     For each algorithm the candidate with the fewest additional steps comes first, small algorithms
-    before large ones.  Then rounds are saved, each candidate having a share of the time.
+    before large ones.  Then rounds are saved; each candidate has a share of the time.
 
     Args:
-        turn: ends the work, with the candidate in progress left as it is.
+        turn: ends the work; the current candidate is returned as it is.
     """
     made: list[tuple[BrokenAlgorithm, int, _Mended]] = []
     for broken in sorted(several, key=lambda one: one.algorithm.num_sends):
@@ -94,9 +94,9 @@ def _best(broken: BrokenAlgorithm, more: int, until: Deadline) -> _Mended | None
 
 
 def _places(steps: int, more: int, *, combining: bool) -> list[tuple[int, ...]]:
-    """Positions of additional steps, few since each choice is tried.
+    """Positions of additional steps; few, since each choice is tried.
 
-    Combining algorithms lose time twice: before the collecting node and after it.
+    Combining algorithms need more steps twice: before the collecting node and after it.
     """
     if not more:
         return [()]
@@ -127,11 +127,11 @@ class _Mended:
         return int(self.budget.needed().sum())
 
     def save_rounds(self, until: Deadline) -> None:
-        """Takes away rounds as long as the excess sends find other ways."""
+        """Removes rounds as long as the excess sends find other ways."""
         budget = self.budget
         budget.fixed = True
         for half in self.halves:
-            half.rows()  # which drops what nobody needs
+            half.rows()  # drops deliveries that are not needed
         budget.rounds = budget.needed()
         vain: set[int] = set()
         while not until.passed:
@@ -157,7 +157,7 @@ class _Mended:
     def _has_moved(self, over: dict[int, int], step: int, until: Deadline) -> bool:
         for bound in over:
             while True:
-                # What went before may have made room here, too.
+                # Earlier moves may have relieved this bound, too.
                 left = over_now = self.budget.over(bound, step)
                 for half in self.halves:
                     left = half.move(bound, step, left) if left else 0
@@ -203,8 +203,7 @@ def _halves(
 ) -> tuple[list[Deliveries], IntArray] | None:
     """The collection of each chunk at one node, and its distribution from there.
 
-    If several nodes complete a chunk, each by itself, the first that forwards it counts.  None if
-    there is no such node.
+    If several nodes complete a chunk, the first that forwards it counts.  None if no node does.
     """
     assert broken.algorithm.contributions is not None
     pre, post, steps = broken.instance.pre, broken.instance.post, budget.steps

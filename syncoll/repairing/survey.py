@@ -1,9 +1,9 @@
-"""Survey: repairs every single failure of a machine in turn.
+"""Repairs every single failure of a machine in turn.
 
-One failure of each orbit is repaired, as `syncoll repair` does it, and represents the others: links
-that an automorphism of the machine and the collective maps to each other fail alike.  In a network
-with switches it is an automorphism of the cables; the routes around a cable may still depend on the
-numbers of nodes there.
+One failure of each orbit is repaired, as by `syncoll repair`, and represents the others: links that
+an automorphism of the machine and the collective maps to each other are equivalent.  In a network
+with switches the automorphism is of the cables; routes around a cable may still depend on node
+numbers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
 
 
 class FailureKind(StrEnum):
-    """What fails: a direction of a link, both directions, a node or a switch."""
+    """The failing part: a direction of a link, both directions, a node or a switch."""
 
     LINKS = "links"
     CABLES = "cables"
@@ -82,7 +82,7 @@ def single_failures(
     rates = {} if fabric is None else fabric.bandwidths
     for images in _automorphisms(topology, collective):
         if any(rates.get((images[a], images[b])) != rate for (a, b), rate in rates.items()):
-            continue  # it keeps what routes make of the cables, but not these
+            continue  # it preserves the topology, but not the cables
         moved = [tuple(images[vertex] for vertex in thing) for thing in things]
         if kind is FailureKind.CABLES:
             moved = [(min(ends), max(ends)) for ends in moved]
@@ -103,7 +103,7 @@ def _damage(
         damage = Damage("", vertex=vertices[0])
     else:
         a, b = thing
-        if (a, b) not in links:  # it has one direction
+        if (a, b) not in links:  # the link has one direction
             a, b = b, a
         both = kind is FailureKind.CABLES and (b, a) in links
         damage = Damage("", (_vertex(a, nodes), _vertex(b, nodes)), both)
@@ -121,7 +121,7 @@ def _automorphisms(topology: Topology, collective: Collective) -> Iterator[list[
         return
     table = collective.table_on(topology, least)
     asked = Structure(topology, table)
-    # Those that keep roots where they are, not just those among generators of all that do.
+    # Generators of the stabiliser of roots, not only the generators that fix them.
     for images in vertex_automorphisms_fixing(topology, _roles(table)):
         if asked.keeps(images[: topology.num_nodes]):
             yield images.tolist()
@@ -145,8 +145,8 @@ class Surveyed:
 
     Args:
         repair: None if it was not tried, or is impossible.
-        refused: the reason if the collective is impossible, which is proved; else empty.
-        left_out: the reason if the rest cannot be described, so that it was not tried; else empty.
+        refused: the reason if the collective is proved impossible; otherwise empty.
+        left_out: the reason if it was not tried, as the rest cannot be described; otherwise empty.
     """
 
     failure: SingleFailure
@@ -156,7 +156,7 @@ class Surveyed:
 
     @property
     def words(self) -> str:
-        """The damage in words."""
+        """A text that names the damage."""
         return self.failure.damage.words
 
     @property
@@ -171,8 +171,7 @@ class Survey:
 
     Args:
         whole: the machine's frontier.
-        complete: whether all possible ones were tried, and no search was ended by the overall
-            limit.
+        complete: whether all were tried, and the overall limit ended no search.
     """
 
     kind: FailureKind
@@ -189,17 +188,17 @@ class Survey:
 
     @property
     def fatal(self) -> tuple[Surveyed, ...]:
-        """Those that make the collective impossible."""
+        """The failures that make the collective impossible."""
         return tuple(one for one in self.surveyed if one.refused)
 
     @property
     def left_out(self) -> tuple[Surveyed, ...]:
-        """Those that were not tried, since the rest cannot be described."""
+        """The failures that were not tried, since the rest cannot be described."""
         return tuple(one for one in self.surveyed if one.left_out)
 
     @property
     def worst(self) -> tuple[Surveyed, ...]:
-        """The repaired ones, by R/C with any number of steps, the highest first."""
+        """The repaired failures, by R/C with any number of steps, the highest first."""
 
         def badness(one: Surveyed) -> tuple[Any, ...]:
             loss = one.any_steps
@@ -211,7 +210,7 @@ class Survey:
 
     @property
     def found(self) -> bool:
-        """Whether an algorithm, or a proof that there is none, was found after a failure."""
+        """Whether a failure has an algorithm, or a proof that no algorithm exists."""
         return any(
             one.refused or (one.repair is not None and one.repair.frontier.points)
             for one in self.surveyed
@@ -224,15 +223,15 @@ class SurveyWork:
 
     Args:
         seconds: for each failure.
-        until: the deadline of all.
-        told: called with the numbers of finished and of all failures, and the next one.
-        folder: frontiers are written to it as they come, and read from it.
+        until: the deadline of all failures.
+        progress: called with the numbers of finished and of all failures, and the next one.
+        folder: stores and supplies frontiers.
     """
 
     search: Search
     seconds: float
     until: Deadline
-    told: Callable[[int, int, str], None] = lambda *_: None
+    progress: Callable[[int, int, str], None] = lambda *_: None
     folder: FrontierFolder | None = None
 
 
@@ -245,13 +244,13 @@ def survey(
 ) -> Survey:
     """Repairs one failure of each orbit.
 
-    Ctrl-C and the deadline end it with the failures done so far.
+    After Ctrl-C or the deadline it returns the failures repaired so far.
 
     Args:
-        whole: with at least one point.
+        whole: the machine's frontier, with at least one point.
 
     Raises:
-        UsageError: when the machine has nothing of the kind, or a file cannot be written.
+        UsageError: if the machine has no such part, or a file cannot be written.
     """
     began = time.perf_counter()
     failures = single_failures(whole.topology, collective, kind)
@@ -262,14 +261,14 @@ def survey(
     try:
         for i, one in enumerate(failures):
             work.until.check()
-            work.told(i, len(failures), one.damage.words)
+            work.progress(i, len(failures), one.damage.words)
             found[i] = _surveyed(whole, collective, one, work, find)
             repair = found[i].repair
             if repair is not None and repair.frontier.interrupted:
                 if not repair.frontier.points:
-                    found[i] = Surveyed(one)  # it had no turn of its own
+                    found[i] = Surveyed(one)  # it was not searched
                 raise KeyboardInterrupt
-        work.told(len(failures), len(failures), "done")
+        work.progress(len(failures), len(failures), "done")
     except KeyboardInterrupt:
         complete, interrupted = False, True
     except OutOfTimeError:
@@ -320,7 +319,7 @@ COLUMNS: dict[str, type] = {
     "refused": str,
     "left_out": str,
 }
-"""The columns of `rows`: steps is missing in the row for any number of steps."""
+"""The columns of `rows`; steps is missing in the row for any number of steps."""
 
 
 def rows(found: Survey) -> list[dict[str, Any]]:

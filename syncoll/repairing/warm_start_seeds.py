@@ -1,7 +1,7 @@
-"""Algorithms of the whole machine as seeds, and as warm starts, of the damaged one's search.
+"""Algorithms of the whole machine as seeds, and as warm starts, of the damaged machine's search.
 
-`kept` proposes those that still work, `mended` those that `rip_up_reroute` makes of the others;
-both are verified like the proposals of any seed.
+`kept` proposes the algorithms that still work, `mended` the others after `rip_up_reroute`; both are
+verified like the proposals of any seed.
 """
 
 from __future__ import annotations
@@ -42,23 +42,24 @@ __all__ = ["KEPT", "MENDED", "carried_over", "warm_start_seeds"]
 KEPT, MENDED = "kept", "mended"
 
 _SUMMARIES = {
-    KEPT: "algorithms of the whole machine that do not use what is broken",
-    MENDED: "algorithms of the whole machine, with ways around what is broken",
+    KEPT: "algorithms of the whole machine that do not use broken parts",
+    MENDED: "algorithms of the whole machine, rerouted around broken parts",
 }
 
 _FIRST_SECONDS = 0.15
 _WEIGHT, _WEIGHT_OF_LARGE = 0.3, 3.0
-"""Weight of these seeds (others have 1) on a small machine, where trees that begin with known ones
-soon beat them, and on a large one, where others find little without symmetry."""
+"""Weights of these seeds (others have 1) on small and large machines.  On small machines trees that
+begin with known ones are soon better; on large ones other seeds find little without symmetry.
+"""
 
 _MOST_SENDS = 1 << 20
-"""Larger algorithms are not carried over: it is done send by send."""
+"""Most sends of an algorithm that is carried over, which takes time for each send."""
 
 
 def _kept(
     broken: Sequence[BrokenAlgorithm], families: Sequence[Family], _turn: Turn
 ) -> Iterator[Proposal]:
-    """The algorithms that still work, as they are, and families that do."""
+    """The algorithms and families that still work, unchanged."""
     for one in broken:
         if _works(one):
             yield Proposal(one.chunks, one.algorithm)
@@ -68,7 +69,7 @@ def _kept(
 
 
 def _mended(broken: Sequence[BrokenAlgorithm], turn: Turn) -> Iterator[Proposal]:
-    """The others, rerouted around what is broken."""
+    """The other algorithms, rerouted around broken parts."""
     for one, algorithm in mended([one for one in broken if not _works(one)], turn):
         yield Proposal(one.chunks, algorithm)
 
@@ -84,8 +85,8 @@ def warm_start_seeds(
 
     Args:
         whole: the collective on the whole machine.
-        rest: that on the damaged one.
-        points: verified, on the whole machine.
+        rest: the collective on the damaged machine.
+        points: verified points of the whole machine.
     """
     listed: list[Costs] = sorted(points, key=lambda point: point.steps)
     sides = [(machine, rest, listed, families)]
@@ -122,7 +123,7 @@ def warm_start_seeds(
 def carried_over(point: Costs, machine: Damaged, rest: Collective) -> BrokenAlgorithm | None:
     """A point's algorithm on the damaged machine, with the chunks of the collective there.
 
-    None if it is too large, or cannot be cut into such chunks.
+    None if it is too large, or not divisible into such chunks.
     """
     instance, algorithm = point.instance, point.algorithm
     if algorithm.num_sends > _MOST_SENDS:
@@ -160,13 +161,13 @@ def carried_over(point: Costs, machine: Damaged, rest: Collective) -> BrokenAlgo
     carried = algorithm.contributions
     if carried is not None:
         carried = carried[here][:, list(machine.nodes)]
-        some = carried.any(axis=1)  # what a node that is gone had given is no longer there
+        some = carried.any(axis=1)  # without contributions of lost nodes
         moved, carried = moved[some], carried[some]
     return BrokenAlgorithm(there, Algorithm(algorithm.rounds_per_step, moved, carried))
 
 
 def _carried_family(family: Family, machine: Damaged) -> Family | None:
-    """A family on the damaged machine; None if it does not work there, or nodes are lost."""
+    """A family on the damaged machine; None if it no longer works, or nodes are lost."""
 
     def there(part: Part) -> Part:
         return Part(replace(part.instance, topology=machine.topology), part.algorithm)
@@ -187,17 +188,17 @@ def _carried_family(family: Family, machine: Damaged) -> Family | None:
 
 
 def _turned(part: Costs, dual: str) -> Part:
-    """An algorithm as one of the dual, on the reversed machine."""
+    """An algorithm of the dual, on the reversed machine."""
     return Part(*invert(part.instance, part.algorithm, dual))
 
 
 def _inverted(points: Iterable[Costs], dual: str) -> Iterator[Part]:
     """The points as algorithms of the dual on the reversed machine."""
     for point in points:
-        with suppress(SyncollError):  # it does not run along trees
+        with suppress(SyncollError):  # its sends do not form trees
             yield _turned(point, dual)
 
 
 def _works(broken: BrokenAlgorithm) -> bool:
-    """Whether an algorithm still is one."""
+    """Whether an algorithm still works."""
     return not (broken.uses_what_is_gone or violations(broken.instance, broken.algorithm))

@@ -31,10 +31,10 @@ __all__ = [
 ]
 
 _SWITCH = "switch"
-"""The value of an option of exporters whose runtime can tell switches to copy and add up."""
+"""The value of an exporter's option for runtimes that can make switches copy and reduce."""
 
 _AUTO = "auto"
-"""Its value that has an exporter do so by itself, or say why not."""
+"""The value that lets the exporter decide; a note gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ def export_verified(
 
     Raises:
         OptionError: on an unknown option or a value out of range.
-        ExportError: when the format, or an option, cannot express the algorithm; or when a needed
+        ExportError: if the format, or an option, cannot express the algorithm; or if a needed
             package is not installed.
-        VerificationError: when the algorithm does not solve its instance, or the files do not do
-            what they should; the second is a bug of the exporter or of its checker.
+        VerificationError: if the algorithm does not solve its instance, or the files fail their
+            check; the second is a bug of the exporter or of its checker.
     """
     options = resolve_options(record.options, given, f"exporter {record.name}")
     if not (answer := record.installed()).ok:
@@ -80,24 +80,24 @@ def export_verified(
         require_in_boxes(checked, request.instance.topology)
     except VerificationError as error:
         raise VerificationError(
-            f"what exporter {record.name} wrote for {request.name} does not pass its checker, so "
-            f"it is not handed out: {error}"
+            f"the files of exporter {record.name} for {request.name} do not pass its checker, so "
+            f"they are not written: {error}"
         ) from error
     if not exported.in_switches and counts_on_switches(request):
         text = (
-            "every send is by itself here, also where switches would copy or add up, so that it "
-            f"takes longer than R says{_in_switches(record, options)}"
+            "every send is separate, even if switches could copy or reduce, so the algorithm "
+            f"takes longer than R{_in_switches(record, options)}"
         )
         exported = replace(exported, notes=(*exported.notes, text))
     return HandedOut(exported, checked)
 
 
 def _in_switches(record: ExporterRecord, options: Mapping[str, OptionValue]) -> str:
-    """The option that makes an exporter use the switches, in words; empty if there is none."""
+    """Describes the option that makes an exporter use the switches; empty without one."""
     known = (
         one.name for one in record.options if _SWITCH in one.choices and options[one.name] != _AUTO
     )
-    return "".join(f"; --option {name}={_SWITCH} has them do it where it can" for name in known)
+    return "".join(f"; --option {name}={_SWITCH} uses the switches if possible" for name in known)
 
 
 def counts_on_switches(request: ExportRequest) -> bool:
@@ -139,7 +139,7 @@ def save(out: Path, files: Mapping[str, bytes], *, folder: bool) -> list[Path]:
         others = sorted({p.name for p in out.iterdir()} - set(files)) if out.is_dir() else []
         if others:
             raise UsageError(
-                f"{out} has other files ({others[0]}), which would be taken for part of the "
+                f"{out} has other files ({others[0]}), which would count as part of the "
                 "export; name a folder that is new, empty or of this algorithm"
             )
         write_folder(out, files)

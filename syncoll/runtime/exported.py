@@ -1,4 +1,4 @@
-"""Exported files: recognises their format, and checks what they do."""
+"""Exported files: recognises their format, and checks their effect."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from syncoll.wording import argument, counted
 __all__ = ["VerifiedExports", "exporter_of", "ours_first", "require_in_boxes", "verify_exports"]
 
 _LARGEST_FILE = 1 << 30
-"""Bytes of a file that is read."""
+"""The largest file that is read, in bytes."""
 
 _HEAD = 4096
-"""Bytes by which an exporter recognises its files."""
+"""The first bytes of a file, by which exporters recognise it."""
 
 _ROOM = 1 << 40
-"""Chunks per round of links, and rounds, if unspecified: enough for any file."""
+"""Bandwidth and rounds of an unspecified topology: enough for any file."""
 
 _MOST_TRIED = 1024
 """The largest C that is tried if the file has numbers of chunks and C is not given."""
@@ -41,10 +41,10 @@ class VerifiedExports:
 
     Args:
         exporter: the format.
-        meant: the name of the collective that was given; None without one.
+        meant: the name of the given collective, or None.
         checked: the correct files, with their findings.
         wrong: the incorrect ones, each with the reason.
-        unchecked: those that cannot be checked, each with the reason.
+        unchecked: the files that cannot be checked, each with the reason.
     """
 
     exporter: str
@@ -55,7 +55,7 @@ class VerifiedExports:
 
     @property
     def ok(self) -> bool:
-        """Whether all of them were executed and are correct."""
+        """Whether all files were executed and are correct."""
         done = all(one.result_checked for _, one in self.checked)
         return done and not self.wrong and not self.unchecked
 
@@ -74,14 +74,14 @@ def verify_exports(
     Args:
         given: options by name.  Others are unspecified: a file of another tool need not be of the
             dialect that we write.
-        topology: data may go only over its links.
-        collective: the collective to check for; without one what the files declare.
-        chunks: C of the collective; what the files have without one.
+        topology: data may only use its links.
+        collective: the collective to check for; by default the one that the files declare.
+        chunks: C of the collective; by default the C of the files.
 
     Raises:
         OptionError: on an unknown option or a value out of range.
-        UsageError: when the format's libraries are not installed, or C is given alone.
-        FileFormatError: when a file cannot be read.
+        UsageError: if the format's libraries are not installed, or C is given alone.
+        FileFormatError: if a file cannot be read.
     """
     if chunks is not None and collective is None:
         named = argument("collective")
@@ -93,7 +93,7 @@ def verify_exports(
     checker = record.load_checker()
 
     def check(files: Mapping[str, bytes]) -> CheckedExport:
-        """First for what the files say of themselves, then for what is meant."""
+        """Checks the files against their own statements, then against the given collective."""
         found = checker.check(files, options)
         if topology is not None:
             _require_links(found, topology)
@@ -120,7 +120,7 @@ def verify_exports(
 def exporter_of(
     path: Path, plugins: PluginManager, tell: Callable[[str], None]
 ) -> ExporterRecord | None:
-    """The exporter that recognises a file, or any of a folder; None if there is none.
+    """The exporter that recognises a file, or any file of a folder; otherwise None.
 
     Raises FileFormatError if it cannot be read; `tell` gets a message for each broken exporter.
     """
@@ -131,7 +131,7 @@ def exporter_of(
             try:
                 if record.recognises(file, head):
                     return record
-            except PluginError as error:  # whose format it is, the others may know
+            except PluginError as error:  # other exporters may recognise the file
                 if str(error) not in told:
                     told.add(str(error))
                     tell(str(error))
@@ -171,20 +171,20 @@ def _read(path: Path, most: int) -> bytes:
 
 
 def _require_links(found: CheckedExport, topology: Topology) -> None:
-    """Passes an export for as many ranks, with data only over links of the topology."""
+    """Raises VerificationError unless ranks are the nodes, and data use links of the topology."""
     if found.instance is not None:
         require_same_topology(found.instance.topology, topology)
     if found.num_nodes > topology.num_nodes or (
         found.all_nodes and found.num_nodes < topology.num_nodes
     ):
         raise VerificationError(
-            f"the file is for {found.num_nodes} ranks, and {topology.name} has "
+            f"the file is for {found.num_nodes} ranks, but {topology.name} has "
             f"{topology.num_nodes} nodes"
         )
     for source, destination in sorted(found.links - set(topology.links)):
         raise VerificationError(
-            f"data go from rank {source} to rank {destination}, and {topology.name} has no link "
-            "there"
+            f"data go from rank {source} to rank {destination}, but {topology.name} has no such "
+            "link"
         )
     require_in_boxes(found, topology)
 
@@ -207,9 +207,9 @@ def _meant_instance(
 ) -> Instance:
     """The instance that an export must solve to do this collective.
 
-    Without a topology it is for the ranks of the file.  Without C it has that of the file, or, if
-    that only has places in buffers, the least for which the collective is defined, as any number of
-    pieces of a chunk will do.
+    Without a topology the ranks of the file count.  Without C the C of the file counts.  If the
+    file only has places in buffers, it is the least admissible C, as a chunk may have any number of
+    pieces.
     """
     told = found.instance
     if told is not None:
@@ -237,7 +237,7 @@ def _meant_instance(
 
 
 def _chunks(collective: Collective, nodes: int, least: int | None) -> int:
-    """The least C for which a collective has at least that many chunks in all."""
+    """The least C for which a collective has at least `least` chunks in all."""
     for chunks in range(1, _MOST_TRIED + 1):
         if not collective.admits(nodes, chunks):
             continue
@@ -246,9 +246,9 @@ def _chunks(collective: Collective, nodes: int, least: int | None) -> int:
     if least is None:
         raise ModelError(
             f"collective {collective.name} is not defined on {nodes} nodes for any C up to "
-            f"{_MOST_TRIED}; say C with -C"
+            f"{_MOST_TRIED}; give C by -C"
         )
     raise VerificationError(
-        f"the file has chunk {least - 1}, and {collective.name} on {nodes} nodes does not have it "
-        f"for any C up to {_MOST_TRIED}; say C with -C if it is larger"
+        f"the file has chunk {least - 1}, but {collective.name} on {nodes} nodes does not have it "
+        f"for any C up to {_MOST_TRIED}; give a larger C by -C"
     )

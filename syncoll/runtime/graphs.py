@@ -1,7 +1,7 @@
 """The operations of every rank, for formats without buffers: nodes that read results of others.
 
-The result of a node never changes, so a node waits for the results that it reads, and never for
-room.  Copies within a rank are left out.  In place and out of place are hence the same.
+The result of a node never changes, so a node only waits for the results that it reads, never for
+space.  Copies within a rank are left out.  So in place and out of place are the same.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class GraphNode:
 
 
 def rank_nodes(request: ExportRequest, lowered: LoweredAlgorithm, rank: int) -> list[GraphNode]:
-    """The nodes of a rank, each after those that it reads; `lowered` is `request` out of place."""
+    """The nodes of a rank, each after its inputs; `lowered` is `request` out of place."""
     made: dict[Slot, int | None] = {}
     for chunk in np.flatnonzero(request.instance.pre[:, rank]).tolist():
         slot = lowered.layout.input_slot(chunk, rank)
@@ -54,7 +54,7 @@ def rank_nodes(request: ExportRequest, lowered: LoweredAlgorithm, rank: int) -> 
 
 
 def message_tags(lowered: LoweredAlgorithm) -> list[int]:
-    """Of each message, its number among those from its source to its destination."""
+    """The number of each message among all from its source to its destination."""
     used: dict[tuple[int, int], int] = {}
     tags = []
     for message in lowered.messages:
@@ -66,7 +66,7 @@ def message_tags(lowered: LoweredAlgorithm) -> list[int]:
 
 @dataclass(frozen=True)
 class MessageSizes:
-    """The size of the message in bytes, of each chunk its number in it, and its chunks."""
+    """The size of the message in bytes, the number of each chunk in it, and its chunks."""
 
     size: int
     numbers: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
@@ -76,7 +76,7 @@ class MessageSizes:
     def of(layout: Layout, request: ExportRequest, wanted: int) -> MessageSizes:
         """Sizes of the chunks of a message of `wanted` bytes; ExportError if it has more chunks.
 
-        For 0 bytes it has 1 MiB a chunk, as far as that is in the range of the request.
+        For 0 bytes chunks have 1 MiB, within the range of the request.
         """
         kind = layout.collective.kind
         count = layout.collective.loop_chunks
@@ -84,8 +84,8 @@ class MessageSizes:
             count = request.instance.num_chunks
             numbers = np.arange(count)
         else:
-            # All ranks that have the message have a chunk at the same place of it, and of alltoall
-            # only one has it.
+            # A chunk has the same place at all ranks that have the message; in alltoall only one
+            # rank has it.
             large = (Kind.REDUCESCATTER, Kind.SCATTER, Kind.ALLTOALL)
             numbers = (layout.inputs if kind in large else layout.outputs).max(axis=1)
         size = wanted or min(max(count * _DEFAULT_CHUNK, request.min_bytes), request.max_bytes)
@@ -97,8 +97,7 @@ class MessageSizes:
         return MessageSizes(size, numbers, count)
 
     def bytes_of(self, chunk: int) -> int:
-        """The size of a chunk; if the message does not divide evenly the first ones have a byte
-        more."""
+        """The size of a chunk; if sizes differ the first chunks have one more byte."""
         each, more = divmod(self.size, self.count)
         return each + (int(self.numbers[chunk]) < more)
 
@@ -109,4 +108,4 @@ class MessageSizes:
         text = f"the message has {self.size} bytes"
         if self.count > 1:
             text += f" in {self.count} chunks of {each}"
-        return (f"{text} or {each + 1}, as it does not divide evenly" if more else text,)
+        return (f"{text} or {each + 1}, since it does not divide evenly" if more else text,)

@@ -1,8 +1,8 @@
-"""Groups: the part of an algorithm within one group of nodes, as an export for these nodes alone.
+"""The part of an algorithm within one group of nodes, as an export for these nodes alone.
 
-Runtimes that choose a file by the name and size of an ordinary call cannot express an allreduce
-within groups: for an allreduce of all ranks it would silently give each group's result.  But its
-users have a communicator for each group, and call just an allreduce there.  If no node outside
+Some runtimes choose a file by the name and size of an ordinary call.  They cannot express an
+allreduce within groups: an allreduce of all ranks would silently give each group's result.  But
+users have a communicator for each group, and call an allreduce there.  If no node outside the group
 relays, the sends within the group are an algorithm for that call.
 """
 
@@ -23,7 +23,7 @@ __all__ = ["request_within"]
 
 
 def request_within(request: ExportRequest, number: int) -> ExportRequest:
-    """The part of a request for one group; sizes become those of the group's messages.
+    """The part of a request for one group; sizes become sizes of the group's messages.
 
     Raises ExportError if there is no such group, or another node relays one of its chunks.
     """
@@ -45,7 +45,7 @@ def request_within(request: ExportRequest, number: int) -> ExportRequest:
         relay = int(sends[place, 1 + int(outside[place].argmax())])
         raise ExportError(
             f"node {relay} relays chunk {int(sends[place, 0])} of group {number} "
-            f"({listed(nodes)}) and is not in it, so that a communicator of the group cannot run "
+            f"({listed(nodes)}) and is not in it, so a communicator of the group cannot run "
             "it; take an algorithm in which no other node relays, or export the whole "
             "(--to mscclpp)"
         )

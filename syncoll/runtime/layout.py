@@ -1,25 +1,23 @@
-"""Which standard collective an instance is, and where each chunk lies in a rank's buffers.
+"""The standard collective of an instance, and the places of its chunks in a rank's buffers.
 
-A runtime knows a collective by where each rank's data lies in its buffers.  An instance only says
-where chunks start and end, so the collective is read off its pre and post, never off its name, and
-its chunks, whatever their numbers, are put in the runtime's order: first by rank, then, among
-chunks that start and end alike, by their own numbers.
+A runtime defines a collective by the places of each rank's data in its buffers.  An instance only
+has the starts and ends of chunks, so the collective is read off its pre and post, never off its
+name.  Chunks are put in the runtime's order: first by rank, then, among chunks that start and end
+alike, by their numbers.
 
 With k the share of `StandardCollective` and P ranks (`loc` counts chunks that start and end alike):
 
-============== ===================== ======================= ===========================
-collective     input of rank r       output of rank r        in place
-============== ===================== ======================= ===========================
-allgather      k: loc                P*k: source*k + loc     i[j] is o[r*k + j]
-reducescatter  P*k: destination*k+loc k: loc                 o[j] is i[r*k + j]
-allreduce      k                     k                       i[j] is o[j]
-alltoall       P*k: destination*k+loc P*k: source*k + loc    i[j] is o[j]
-broadcast      k at the root         k                       i[j] is o[j] at the root
-reduce         k                     k at the root           i[j] is o[j] at the root
-gather         k: loc                P*k at the root         i[j] is o[root*k + j] there
-scatter        P*k at the root       k: loc                  o[j] is i[root*k + j] there
-custom         its chunks in order   its chunks in order     not defined
-============== ===================== ======================= ===========================
+| collective    | input of rank r        | output of rank r   | in place                    |
+|---------------|------------------------|--------------------|-----------------------------|
+| allgather     | k: loc                 | P*k: source*k+loc  | i[j] is o[r*k + j]          |
+| reducescatter | P*k: destination*k+loc | k: loc             | o[j] is i[r*k + j]          |
+| allreduce     | k                      | k                  | i[j] is o[j]                |
+| alltoall      | P*k: destination*k+loc | P*k: source*k+loc  | i[j] is o[j]                |
+| broadcast     | k at the root          | k                  | i[j] is o[j] at the root    |
+| reduce        | k                      | k at the root      | i[j] is o[j] at the root    |
+| gather        | k: loc                 | P*k at the root    | i[j] is o[root*k + j] there |
+| scatter       | P*k at the root        | k: loc             | o[j] is i[root*k + j] there |
+| custom        | its chunks in order    | its chunks in order | not defined                |
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ __all__ = ["Buffer", "Kind", "Layout", "Slot", "StandardCollective", "kind_of", 
 
 
 class Kind(StrEnum):
-    """The collectives that runtimes know, by the names that most of them use."""
+    """The collectives of runtimes, by their usual names."""
 
     ALLGATHER = "allgather"
     REDUCESCATTER = "reducescatter"
@@ -56,8 +54,8 @@ class StandardCollective:
 
     Args:
         share: k, see above; 0 for a custom one.
-        root: of broadcast, reduce, gather and scatter; else None.
-        reason: why a custom collective is not one of the others, in words; else empty.
+        root: of broadcast, reduce, gather and scatter; otherwise None.
+        reason: why a custom collective is not one of the others; otherwise empty.
     """
 
     kind: Kind
@@ -68,7 +66,7 @@ class StandardCollective:
 
     @property
     def combining(self) -> bool:
-        """Whether it reduces; a custom one is asked through its instance."""
+        """Whether it reduces; of a custom one only its instance has the answer."""
         return self.kind in (Kind.REDUCESCATTER, Kind.ALLREDUCE, Kind.REDUCE)
 
     @property
@@ -82,12 +80,12 @@ class StandardCollective:
 
 
 def kind_of(instance: Instance) -> StandardCollective:
-    """Recognises the collective of an instance; else it is a custom one, with the reason."""
+    """Recognises the collective of an instance; otherwise it is custom, with the reason."""
     return kind_of_tables(instance.pre, instance.post, combining=instance.combining)
 
 
 def kind_of_tables(pre: BoolArray, post: BoolArray, *, combining: bool) -> StandardCollective:
-    """The same of a pre and a post ``[G, P]``."""
+    """Recognises the collective of a pre and a post ``[G, P]``."""
     chunks, nodes = pre.shape
     starts, ends = pre.sum(axis=1), post.sum(axis=1)
 
@@ -98,7 +96,7 @@ def kind_of_tables(pre: BoolArray, post: BoolArray, *, combining: bool) -> Stand
         return StandardCollective(kind, nodes, share, root)
 
     if nodes == 1:
-        return custom("one node has no other to exchange data with")
+        return custom("a collective needs at least two nodes")
     if (ends == 0).any():
         return custom(f"chunk {int((ends == 0).argmax())} ends nowhere")
     to_all, to_one = bool((ends == nodes).all()), bool((ends == 1).all())
@@ -134,7 +132,7 @@ def kind_of_tables(pre: BoolArray, post: BoolArray, *, combining: bool) -> Stand
         return standard(Kind.SCATTER, int(at_end[0]), int(at_start.argmax()))
     if evenly and np.count_nonzero(at_end) == 1:
         return standard(Kind.GATHER, int(at_start[0]), int(at_end.argmax()))
-    places = pre.argmax(axis=1) * nodes + post.argmax(axis=1)  # of each the only one
+    places = pre.argmax(axis=1) * nodes + post.argmax(axis=1)  # each has one
     pairs = np.bincount(places, minlength=nodes * nodes).reshape(nodes, nodes)
     if (pairs == pairs[0, 0]).all():
         return standard(Kind.ALLTOALL, int(pairs[0, 0]))
@@ -158,7 +156,7 @@ class Buffer(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Slot:
-    """Room for one chunk at a rank; the index counts chunks."""
+    """A place for one chunk at a rank; the index counts chunks."""
 
     buffer: Buffer
     index: int
@@ -176,11 +174,10 @@ class Layout:
         inputs: ``[G, P]``, the index in the input of node n at which chunk c starts; -1 if it does
             not start there.
         outputs: ``[G, P]``, the index in its output at which chunk c must end; -1 if it need not.
-        input_chunks: chunks of each rank's input, 0 without input; in place those of the caller's
-            input, too.
-        output_chunks: the same of the output.
-        shift: in place, for each rank the d for which ``i[j]`` is ``o[j + d]``; None at a rank that
-            has only one of both, and everywhere out of place.
+        input_chunks: chunks of each rank's input, 0 without input; in place also the caller's.
+        output_chunks: chunks of each rank's output.
+        shift: in place, for each rank the d for which ``i[j]`` is ``o[j + d]``; None at a rank with
+            only one of both, and out of place.
     """
 
     collective: StandardCollective
@@ -192,15 +189,15 @@ class Layout:
     shift: tuple[int | None, ...]
 
     def input_slot(self, chunk: int, node: int) -> Slot | None:
-        """Where a chunk starts.
+        """The slot where a chunk starts, or None.
 
-        In place the slot has one name only, so that equal slots are equal memory: for allgather,
-        gather and broadcast the output's, for the others the input's.
+        In place equal slots are equal memory: they are in the output for allgather, gather and
+        broadcast, and in the input for the others.
         """
         return self._slot(Buffer.INPUT, int(self.inputs[chunk, node]), node)
 
     def output_slot(self, chunk: int, node: int) -> Slot | None:
-        """Where a chunk must end; in place by the name that `input_slot` says."""
+        """The slot where a chunk must end, or None; in place as in `input_slot`."""
         return self._slot(Buffer.OUTPUT, int(self.outputs[chunk, node]), node)
 
     def chunks_in(self, buffer: Buffer, node: int) -> list[int]:
@@ -223,7 +220,7 @@ def layout_of(instance: Instance, *, in_place: bool) -> Layout:
     if in_place and kind is Kind.CUSTOM:
         raise ExportError(
             f"{instance.collective} is not one of the collectives for which in place is defined: "
-            f"{collective.reason}; take it out of place"
+            f"{collective.reason}; use it out of place"
         )
     inputs, outputs = _indices(instance, collective)
     input_chunks = tuple(int(n) for n in instance.pre.sum(axis=0))
@@ -244,7 +241,7 @@ def _indices(instance: Instance, collective: StandardCollective) -> tuple[IntArr
     inputs = np.full(pre.shape, -1, dtype=np.int64)
     outputs = np.full(pre.shape, -1, dtype=np.int64)
     sources, ends = pre.argmax(axis=1), post.argmax(axis=1)
-    # Lexicographic by the rank at the other end, then by number; a stable order by rank is that.
+    # Lexicographic by the rank at the other end, then by number: a stable sort by rank.
     by_end = collective.kind in (Kind.REDUCESCATTER, Kind.ALLTOALL, Kind.SCATTER)
     by_source = collective.kind in (Kind.ALLGATHER, Kind.ALLTOALL, Kind.GATHER)
     in_order = np.argsort(ends, kind="stable") if by_end else np.arange(len(pre))

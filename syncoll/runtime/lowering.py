@@ -1,10 +1,10 @@
 """From an algorithm to the operations of every rank, with their dependencies.
 
-`values` decides what is computed, `slots` where it is stored; here both become lists of operations,
+`values` chooses the computed values, `slots` their storage; here both become lists of operations,
 whose dependencies follow from the slots.
 
-Steps are no barriers.  A rank may do its operations in any order, or concurrently, that keeps each
-after its dependencies and after the message that it receives; the order of the list is one such.
+Steps are no barriers.  A rank may do its operations in any order, or concurrently, if each comes
+after its dependencies and the message that it receives; the order of the list is one such order.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class Action(StrEnum):
-    """What an operation does."""
+    """The kind of an operation."""
 
     SEND = "send"
     RECEIVE = "receive"
@@ -66,8 +66,8 @@ class Operation:
             collective that only moves data.
         sources: slots that it reads: one of a send or copy, two of a reduce, none of a receive.
         target: the slot that it writes; None for a send.  A reduce may write one of its sources.
-        message: index into `LoweredAlgorithm.messages` of a send or receive; else None.
-        peer: the other end of that; else None.
+        message: index into `LoweredAlgorithm.messages` of a send or receive; otherwise None.
+        peer: the other end of the message; otherwise None.
         dependencies: at most one for each earlier operation, the strongest hazard first.
     """
 
@@ -84,7 +84,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Message:
-    """A needed send from one rank to another, with the indices of its send and receive there."""
+    """A needed send from one rank to another, with the indices of its send and receive."""
 
     chunk: int
     source: int
@@ -112,12 +112,12 @@ class RankOperations:
 
 @dataclass(frozen=True, eq=False)
 class LoweredAlgorithm:
-    """An algorithm as what every rank does.
+    """An algorithm as operations of every rank.
 
     Args:
-        layout: where chunks start and end, and of which collective.
-        messages: ordered by step, and within one as `syncoll.runtime.values` says; those of the
-            algorithm that bring nothing needed are left out.
+        layout: the places of chunks, and the collective.
+        messages: ordered by step, and within a step as in `syncoll.runtime.values`; sends of the
+            algorithm that are not needed are left out.
     """
 
     layout: Layout
@@ -130,13 +130,13 @@ def lower(request: ExportRequest, *, zero_copy: bool = False) -> LoweredAlgorith
     """The operations of every rank.
 
     Args:
-        request: the algorithm, and whether input and output are one buffer.
-        zero_copy: whether a sender writes into the receiver's memory.  Then nothing is received
-            into a slot that is read in the same step, so that no two ranks wait for one another.
+        request: the algorithm, and whether input and output share one buffer.
+        zero_copy: whether a sender writes into the receiver's memory.  Then no message is received
+            into a slot that is read in the same step, so no two ranks wait for one another.
 
     Raises:
-        VerificationError: when the algorithm does not solve its instance.
-        ExportError: when in place is not defined for its collective.
+        VerificationError: if the algorithm does not solve its instance.
+        ExportError: if in place is not defined for its collective.
     """
     require_valid(request.instance, request.algorithm)
     layout = layout_of(request.instance, in_place=request.in_place)

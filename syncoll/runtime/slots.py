@@ -1,12 +1,11 @@
 """The storage of every value of a rank.
 
-The final result of a chunk goes to its slot of the output if that is free from the moment it is
-made; else to scratch, with a copy as soon as the slot is free.  Any other value first tries the
+The final result of a chunk goes to its output slot if that is free from the moment of computation;
+otherwise to scratch, with a copy as soon as the slot is free.  Any other value first tries the
 chunk's output slot too, then, if it is a reduction, the slot of a part that is no longer used, then
 scratch.  The input is only written if it is output as well, in place.
 
-Times are ``(step, phase, number)``; a slot is occupied from the moment a value is written until it
-is last read.
+Times are ``(step, phase, number)``; a value occupies a slot from its write to its last read.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ SEND, RECEIVE, REDUCE, COPY = range(4)
 """The phases of a step."""
 
 Moment = tuple[float, int, int]
-"""Step, phase, and a number within."""
+"""Step, phase, and a number within the phase."""
 
 START: Moment = (-1, 0, 0)
 END: Moment = (math.inf, 0, 0)
@@ -32,7 +31,7 @@ END: Moment = (math.inf, 0, 0)
 
 @dataclass
 class Lifetime:
-    """A value of a rank: when it is written and read, and its final output slot."""
+    """A value of a rank: the times of its write and reads, and its final output slot."""
 
     value: Value
     made: Moment
@@ -55,7 +54,7 @@ class Storage:
 
 
 class _Occupancy:
-    """When slots are taken."""
+    """The times at which slots are occupied."""
 
     def __init__(self, zero_copy: bool) -> None:
         self._zero_copy = zero_copy
@@ -84,7 +83,7 @@ class _Occupancy:
 def store(rank: int, lifetimes: Sequence[Lifetime], layout: Layout, *, zero_copy: bool) -> Storage:
     """Assigns slots to the values of a rank, given in order of their creation.
 
-    For zero copy, received data is written by its sender: its slot must be free before the step.
+    With zero copy the sender writes received data: its slot must be free before the step.
     """
     storage, occupancy = Storage(), _Occupancy(zero_copy)
     for life in lifetimes:
@@ -94,7 +93,7 @@ def store(rank: int, lifetimes: Sequence[Lifetime], layout: Layout, *, zero_copy
         slot = layout.input_slot(value.chunk, rank)
         assert slot is not None
         storage.slots[value.number] = slot
-        # It stays there for good, where nothing in place may write to it.
+        # It stays there, where no other value may be written.
         written = layout.output_slot(value.chunk, rank) == slot and life.final is not None
         occupancy.take(slot, START, END if written else life.last)
     late: list[Lifetime] = []

@@ -1,18 +1,17 @@
 """The needed values of every rank, and the needed messages.
 
-A value is a chunk at a rank with a set of contributions: it is there at the start, is received, or
-is the reduction of two others.  It is made once, as soon as its parts are there, and never changes;
-its place is decided later (`syncoll.runtime.slots`).
+A value is a chunk at a rank with a set of contributions: it exists at the start, is received, or is
+the reduction of two others.  It is made once, as soon as its parts are available, and never
+changes; its place is decided later (`syncoll.runtime.slots`).
 
-A send's data is put together from disjoint values held then, the fewest that add up, in the order
-in which they became available, so that a rank adds up what it receives as it arrives.  Backwards
-from the end, values that are used neither by post nor by a needed send are dropped, with the
-messages that brought them.
+A send's data is composed of the fewest disjoint values that its node then has, in the order in
+which they became available; so a rank reduces received data on arrival.  Backwards from the end,
+values that neither post nor a needed send uses are dropped, with the messages that brought them.
 
-The sends of a step may be in any order, and by number all ranks would begin with rank 0: on a
-switch they would wait at that one port, while the others idle.  So rank r sends to r + 1 first,
-then to r + 2, and so on round to r - 1, and sends to the same rank take turns.  If ranks send
-alike, no two send to the same rank at a time.  All formats have this order from here.
+The sends of a step may be in any order.  By number all ranks would begin with rank 0, and wait at
+its port of a switch while other ports are idle.  So rank r sends to r + 1 first, then to r + 2, and
+so on round to r - 1, and sends to the same rank take turns.  If ranks send alike, no two send to
+the same rank at a time.  All formats use this order.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ __all__ = ["Sent", "Value", "Values", "bit_masks", "distance", "in_turn", "value
 
 
 def distance(source: int, destination: int, num_nodes: int) -> int:
-    """How many ranks further on, round the circle, a destination is."""
+    """The distance from source to destination in cyclic order."""
     return (destination - source) % num_nodes
 
 
@@ -44,9 +43,9 @@ def in_turn(sends: IntArray, num_nodes: int) -> IntArray:
         num_nodes: P.
 
     Returns:
-        ``[M]``, a permutation: by step; then the first sends between any two ranks before the
-            second ones, and so on, those between two ranks by chunk; then by the distance from
-            source to destination; then by source.
+        ``[M]``, a permutation.  It sorts by step; by the number of the send among all between its
+        two ranks, which are ordered by chunk; by the distance from source to destination; by
+        source.
     """
     chunk, source, destination, step = sends.T
     pair = (step * num_nodes + source) * num_nodes + destination
@@ -65,7 +64,7 @@ class Value:
         number: in order of creation; parts have smaller ones.
         mask: bit n is set if node n's contribution is in it; 0 for plain data.
         ready: first step in which it can be sent; 0 at the start.
-        parts: the two values that it is the reduction of; empty for others.
+        parts: the two values that it reduces; empty for others.
         sent: the message that brought it; None for others.
         needed: whether a final result depends on it.
     """
@@ -82,7 +81,7 @@ class Value:
 
 @dataclass
 class Sent:
-    """A send of the algorithm that brings new data: the value is that of its source."""
+    """A send of the algorithm that brings new data; the value is at its source."""
 
     value: Value
     destination: int
@@ -91,7 +90,7 @@ class Sent:
 
 @dataclass
 class Values:
-    """All needed values and messages, in their orders; and the output by chunk and rank."""
+    """All needed values and messages, in order; and the output by chunk and rank."""
 
     values: list[Value] = field(default_factory=list)
     messages: list[Sent] = field(default_factory=list)
@@ -99,7 +98,7 @@ class Values:
 
 
 def values_of(instance: Instance, algorithm: Algorithm) -> Values:
-    """Needed values and messages of a verified algorithm; ExportError if that takes too long."""
+    """Needed values and messages of a verified algorithm; ExportError if it takes too long."""
     result = Values()
     held: dict[tuple[int, int], dict[int, Value]] = {}
 
@@ -110,7 +109,7 @@ def values_of(instance: Instance, algorithm: Algorithm) -> Values:
         return value
 
     def form(rank: int, chunk: int, mask: int, step: int) -> Value:
-        """The value with these contributions that is ready in a step, made where need be."""
+        """The value with these contributions that is ready in a step; made if necessary."""
         there = {m: v for m, v in held.get((chunk, rank), {}).items() if v.ready <= step}
         if mask in there:
             return there[mask]
@@ -134,7 +133,7 @@ def values_of(instance: Instance, algorithm: Algorithm) -> Values:
         chunk, source, destination, step = sends[i]
         there = held.get((chunk, destination), {}).get(masks[i])
         if there is not None and there.ready <= step + 1:
-            continue  # it has that already, or gets it in the same step from another
+            continue  # it has these contributions, or gets them in the same step from another node
         sent = Sent(form(source, chunk, masks[i], step), destination, step)
         result.messages.append(sent)
         make(destination, chunk, masks[i], step + 1, sent=sent)
@@ -158,13 +157,13 @@ def values_of(instance: Instance, algorithm: Algorithm) -> Values:
 
 
 def bit_masks(rows: BoolArray) -> list[int]:
-    """Each row as a number whose bits are its entries."""
+    """The entries of each row as bits of an integer."""
     packed = np.packbits(rows, axis=1, bitorder="little")
     return [int.from_bytes(row.tobytes(), "little") for row in packed]
 
 
 def _disjoint(wanted: int, held: Sequence[int]) -> list[int]:
-    """The fewest disjoint sets of `held` that a search from the largest finds to add up."""
+    """The fewest disjoint sets of `held` with union `wanted`, by search from the largest."""
     try:
         found = disjoint_parts(wanted, sorted(held, key=lambda m: -m.bit_count()))
     except VerificationError as error:

@@ -1,4 +1,4 @@
-"""What algorithms take on physical networks, in seconds: lanes, latencies, who waits for whom."""
+"""The time of algorithms on physical networks, with lanes, latencies and dependencies of sends."""
 
 from syncoll.simulating.comparison import *
 from syncoll.simulating.document import *

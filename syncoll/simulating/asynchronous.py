@@ -1,7 +1,7 @@
 """Asynchronous simulation of sends that take turns: a max-plus pass, without a queue of events.
 
-A send leaves when its data is there and its lane is free.  The order in which a lane takes its
-sends is fixed, so the sends of a step are computed together, for all sizes at once.
+A send leaves when its data has arrived and its lane is free.  The order of sends on a lane is
+fixed, so the sends of a step are computed together, for all sizes at once.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Run:
         self.work, self.network, self.semantics = work, network, semantics
         self.in_detail = in_detail
         kinds, self.kind = network.shares, network.strand_share
-        # ``[sizes, shares]``: what a strand's part of a send is on the wire.
+        # ``[sizes, shares]``: bytes on the wire of a strand's part of a send.
         self.wire = self._table(sizes, kinds, semantics.wire_bytes)
         self.first_packet = self._table(sizes, kinds, lambda x: semantics.packet_bytes(x)[0])
         self.last_packet = self._table(sizes, kinds, lambda x: semantics.packet_bytes(x)[1])
@@ -69,7 +69,7 @@ class _Run:
         return np.array([[float(of(size * share)) for share in shares] for size in sizes])
 
     def run(self) -> Movements:
-        """All steps."""
+        """Simulates all steps."""
         for step in range(len(self.work.first_step) - 1):
             low, high = (int(x) for x in self.work.first_step[step : step + 2])
             for batch in self._batches(low, high):
@@ -91,7 +91,7 @@ class _Run:
             yield sends[number == one]
 
     def _ready(self, batch: IntArray) -> FloatArray:
-        """``[sizes, n]``: when the data of each send is there and the sender may send."""
+        """``[sizes, n]``: when the data of each send has arrived and the sender may send."""
         work, source = self.work, self.work.sends[batch, 1]
         ready = self.turn[:, source].copy()
         first, last = work.first_need[batch], work.first_need[batch + 1]
@@ -134,7 +134,7 @@ class _Run:
             sends, came = batch[owner[active]], head[:, active]
             one = self.work.passing(sends, on, kind)
             first_of = slice(None) if one is None else one[0]
-            if one is not None:  # what passes as one begins when all of it has come
+            if one is not None:  # sends that pass as one begin when all have arrived
                 came, enough = (_latest(x, one[1], len(one[0])) for x in (came, enough))
             begin, end, cables = self.lanes.take(
                 on[first_of], came, enough, takes[:, first_of], ordered=hop == 0
@@ -164,7 +164,7 @@ class _Run:
         self.arrived[:, added] += self.adding
 
     def _next_turn(self, low: int, high: int) -> None:
-        """When each node may go on to the next step (MultiTree paper, section IV-A).
+        """When each node may begin the next step (MultiTree paper, section IV-A).
 
         A node that sends nothing waits as long as a step takes without contention: the time of the
         busiest lane out of a node, without latencies.

@@ -1,8 +1,8 @@
-"""Comparison: times of several algorithms for several sizes, in the terms of nccl-tests.
+"""Times of several algorithms for several sizes, in the terms of nccl-tests.
 
-Nccl-tests measures a collective by the size of a buffer (see `syncoll.planning.message_of`): algbw
-is that size over the time; busbw is algbw times a factor that makes collectives and numbers of
-ranks comparable with a link's bandwidth (its doc/PERFORMANCE.md).
+Nccl-tests measures a collective by the size of a buffer (see `syncoll.planning.message_of`).  Its
+algbw is that size over the time; busbw is algbw times a factor that makes collectives and numbers
+of ranks comparable with a link's bandwidth (see its doc/PERFORMANCE.md).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _COUNTED_BY_RANK = (
     Kind.GATHER,
     Kind.SCATTER,
 )
-"""Collectives of which nccl-tests counts the elements of one rank's part of the buffer."""
+"""For these collectives nccl-tests counts the elements of one rank's part of the buffer."""
 
 _FLOAT_BYTES = 4
 
@@ -41,7 +41,7 @@ class Measurement:
     Args:
         per_node: L, bytes of one node's data.
         size: bytes of the message.
-        count: elements of four bytes, of the message or one rank's part of it, as nccl-tests does.
+        count: elements of four bytes, of the message or one rank's part of it, as in nccl-tests.
         seconds: exact in lockstep.
         algbw: bytes per second; None if it takes no time.
         busbw: likewise; None also if nccl-tests does not know the collective.
@@ -71,7 +71,7 @@ class Timed:
 
     @property
     def name(self) -> str:
-        """Its place."""
+        """The place of the algorithm."""
         return self.algorithm.where
 
 
@@ -82,9 +82,9 @@ class Comparison:
     Args:
         network: the lanes, intact.
         sizes: L, bytes of one node's data.
-        message: what nccl-tests calls the size.
+        message: the measure of sizes in nccl-tests.
         algorithms: of the frontier, in its order.
-        classics: well-known algorithms to compare with.
+        classics: classic algorithms for comparison.
         left_out: classics without an algorithm here, each with the reason.
         floors: lower bounds on the seconds, for each size; empty if unknown.
     """
@@ -142,7 +142,7 @@ class Comparison:
         return self.floors[number] if self.floors else None
 
     def timed(self, name: str) -> Timed:
-        """The algorithm at a place; raises `UsageError` when there is none."""
+        """The algorithm at a place; raises `UsageError` if the place does not exist."""
         for one in (*self.algorithms, *self.classics):
             if one.name == name:
                 return one
@@ -167,7 +167,7 @@ def compare(
     """Times algorithms and classics for each size of one node's data.
 
     Raises:
-        UsageError: when there is no algorithm, and see `simulated_seconds`.
+        UsageError: if there is no algorithm, and see `simulated_seconds`.
     """
     if not algorithms:
         raise UsageError("there is no algorithm to simulate")
@@ -188,7 +188,7 @@ def compare(
 
 
 def _fastest(group: Sequence[Timed], seconds: Callable[[Timed], Fraction]) -> Timed:
-    """The fastest of a group; of equally fast ones that with fewer steps, as in a plan."""
+    """The fastest of a group; ties go to fewer steps, as in a plan."""
     ordered = sorted(group, key=lambda one: (one.algorithm.steps, one.algorithm.bandwidth))
     return ordered[fastest([seconds(one) for one in ordered])]
 

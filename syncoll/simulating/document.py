@@ -26,7 +26,7 @@ __all__ = ["simulation_document"]
 
 
 def simulation_document(compared: Comparison, collective: str) -> dict[str, Any]:
-    """What `syncoll simulate --format json` prints; times and rates are rounded."""
+    """The document of `syncoll simulate --format json`; times and rates are rounded."""
     network, message, topology = compared.network, compared.message, compared.network.topology
     return written(
         SimulationRecord(

@@ -1,13 +1,13 @@
 """Fair sharing: sends that meet on lanes all continue, each at its max-min fair rate.
 
-A connection takes its sends in the order of exports, and each send flows at one rate over all lanes
-of its way.  Rates change whenever a send begins or ends, so the simulation jumps from one such
-event to the next.
+A connection takes its sends in the order of exports, and each send has one rate on all lanes of its
+way.  Rates change whenever a send begins or ends, so the simulation jumps from one such event to
+the next.
 
-No rate can grow without that of a flow that has no more being reduced.  That is so exactly when
-each flow has a bottleneck: a full lane on which no flow has more (Bertsekas, Gallager: Data
-Networks, section 6.5.2).  Rates are found by filling all lanes evenly until one is full, which
-fixes its flows, and so on.
+Max-min fair: no rate can grow without a decrease of a rate that is not larger.  Equivalently, each
+flow has a bottleneck: a full lane on which no flow is faster (Bertsekas, Gallager: Data Networks,
+section 6.5.2).  Rates are found by filling all lanes evenly until one is full, which fixes the
+rates of its flows, and so on.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from syncoll.simulating.workload import Workload
 __all__ = ["fair", "max_min_rates"]
 
 _CLOSE = 1e-9
-"""Relative difference below which rooms of lanes are equal, and share of a send's bytes that is
-negligible, so that rounding does not separate simultaneous ends."""
+"""Relative difference below which capacities of lanes are equal, and negligible share of a send's
+bytes, so that rounding does not separate simultaneous ends.
+"""
 
 
 def fair(
@@ -38,8 +39,8 @@ def fair(
     """Simulates all sends; see `syncoll.simulating.asynchronous`."""
     if work.together is not None:
         raise UsageError(
-            f"fair sharing of bandwidth on {work.network.topology.name}, whose switches copy or "
-            "add up: it knows of sends that count one by one; leave it out, and sends take turns"
+            f"fair sharing on {work.network.topology.name} is not supported, as its switches copy "
+            "or reduce: each send would have to count alone; leave it out, and sends take turns"
         )
     ways = work.network.strand_lanes
     if ways.shape[1] == 1 and len(np.unique(ways)) == len(ways):  # no two sends meet
@@ -70,7 +71,7 @@ def max_min_rates(lanes: IntArray, capacities: FloatArray) -> FloatArray:
         parts = room / np.maximum(users, 1)
         parts[-1] = np.inf
         own = parts[mine].min(axis=1)
-        # A lane that is the narrowest of every flow on it is full, whatever the other lanes do.
+        # A lane that is the narrowest of every flow on it is full in any case.
         here = mine[own[:, None] >= parts[mine] * (1 - _CLOSE)]
         full = np.bincount(here, minlength=count) == users
         full[-1] = False
@@ -97,7 +98,7 @@ class _Run:
         self.starts = [float(x) for x in semantics.starts(network.topology.num_nodes)]
         count = len(work)
         self.left, self.arrived = [np.nan] * count, [-np.inf] * count
-        # Who waits for whom.
+        # Dependencies between sends.
         self.missing = np.diff(work.first_need).tolist()
         owners = np.repeat(np.arange(count), self.missing)
         order = np.argsort(work.needs, kind="stable")
@@ -110,20 +111,20 @@ class _Run:
         next_on_link[by[:-1][follows]] = by[1:][follows]
         self.next_on_link = next_on_link.tolist()
         self.at_head = (work.rank_on_connection == 0).tolist()
-        # What flows, at most one send on each strand, since connections take one after the other:
-        # the send, its rate, and when it ends if nothing changes; infinite where nothing flows.
+        # The flow of each strand, at most one, since connections take one send after the other:
+        # the send, its rate, and its end at this rate; infinite without a flow.
         self.sending = [-1] * len(ways)
         self.rate, self.end = np.zeros(len(ways)), np.full(len(ways), np.inf)
         self.flows_left, self.flows = [0] * count, np.zeros(0, dtype=np.int64)
         self.flowing, self.rated, self.fresh = np.zeros((3, len(ways)), dtype=bool)
-        # When a send arrives, so that those that wait for it have one need less; or, as
-        # -1 - i, when the nodes of ``starters[i]`` begin.
+        # Arrivals of sends, which reduce the needs of waiting sends; or, as -1 - i, when the
+        # nodes of ``starters[i]`` begin.
         self.coming: list[tuple[float, int]] = []
         self.starters: list[list[int]] = []
         self.log: list[tuple[int, int, float]] = []
 
     def run(self) -> None:
-        """From the first moment to the last."""
+        """Simulates from the begin to the end."""
         begins = np.array(self.starts)[self.work.sends[:, 1]]
         for i, start in enumerate(np.unique(begins).tolist()):
             self.starters.append(np.flatnonzero(begins == start).tolist())
@@ -137,7 +138,7 @@ class _Run:
             new: list[int] = []
             while coming and coming[0][0] <= now * (1 + 1e-15):
                 new += self._arrive(heapq.heappop(coming)[1])
-            # Due to rounding, some end a little before others with which they end.
+            # Rounding separates simultaneous ends.
             flows = self.flows
             rest = (self.end[flows] - now) * self.rate[flows]
             ended = flows[rest <= self.bytes[flows] * _CLOSE].tolist()
@@ -149,7 +150,7 @@ class _Run:
                 self._settle(now)
 
     def _arrive(self, send: int) -> list[int]:
-        """The sends that an arrival makes ready."""
+        """The sends that are ready after an arrival."""
         first, last = self.first_waiting[send : send + 2] if send >= 0 else (0, 0)
         waiting = self.waiting[first:last] if send >= 0 else self.starters[-1 - send]
         missing, new = self.missing, []
@@ -165,10 +166,10 @@ class _Run:
         self.flows_left[send] = last - first
         self.sending[first:last] = [send] * (last - first)
         self.flowing[first:last] = self.fresh[first:last] = True
-        self.end[first:last] = now  # until `_settle` knows better
+        self.end[first:last] = now  # set by `_settle`
 
     def _settle(self, now: float) -> None:
-        """Updates the rates, and the ends of the flows that begin or whose rates change."""
+        """Updates the rates, and the ends of flows that begin or change."""
         flows = self.flows = np.flatnonzero(self.flowing)
         before, fresh = self.rate[flows], self.fresh[flows]
         rates = before
@@ -198,7 +199,7 @@ class _Run:
         return [] if self.missing[following] else [following]
 
     def passages(self) -> Passages:
-        """The passages over each lane, concurrent ones in different places."""
+        """The passages over each lane; concurrent passages have different places."""
         if not self.log:
             return Passages.of([])
         send, strand = (np.array([one[i] for one in self.log]) for i in (0, 1))
@@ -213,7 +214,7 @@ class _Run:
 
 
 def _beside(lane: IntArray, start: FloatArray, end: FloatArray) -> IntArray:
-    """For each passage the first place of its lane that is free from start to end."""
+    """For each passage the first place that is free from start to end on its lane."""
     found = np.zeros(len(lane), dtype=np.int64)
     free: dict[int, list[float]] = {}
     for i in np.lexsort((end, start, lane)).tolist():

@@ -1,10 +1,10 @@
-"""Floors: lower bounds on the time of any algorithm on a network, however it cuts the data.
+"""Lower bounds on the time of any algorithm on a network, for any number of chunks.
 
-Two things take time in any case: the way of data to the farthest node that needs it, and the bytes
-that must pass the bottleneck.  The first is a shortest path by latencies.  The second is the proved
-bound on R/C, a lower bound on the rounds for which some bound of B is busy, where the lanes are no
-faster than B has them.  In lockstep steps do not overlap, and both add up: with at most S steps R/C
-is no lower than the bound for S.
+Two terms bound the time: the way of data to the farthest node that needs it, and the bytes that
+must pass the bottleneck.  The first is a shortest path by latencies.  The second is the proved
+bound on R/C: if lanes are no faster than in B, some bound of B is busy for at least these rounds.
+In lockstep steps do not overlap, and both terms add up: with at most S steps R/C is at least the
+bound for S.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from syncoll.simulating.network import PhysicalNetwork
 __all__ = ["floors"]
 
 _MOST_CLASSES = 1 << 14
-"""With more kinds of chunks, only the least number of steps counts for latencies."""
+"""With more kinds of chunks, latencies only count by the least number of steps."""
 
 _ROUNDING = 1 - 1e-9
 """Rounds sums of floating-point numbers down, so that floors remain lower bounds."""
@@ -40,7 +40,7 @@ def floors(
 ) -> tuple[float, ...]:
     """A lower bound on the seconds of every algorithm, for each size of one node's data.
 
-    They hold in lockstep and asynchronously, with any overhead, and on slower lanes.
+    The bounds hold in lockstep and asynchronously, with any overhead, and on slower lanes.
 
     Args:
         instance: defines the collective by its pre and post; C does not matter.
@@ -61,7 +61,7 @@ def floors(
     found = [max(far, (last + rate * size) * _ROUNDING) if rate else far for size in sizes]
     if by_steps is None:
         return tuple(found)
-    # A step with sends takes at least the least latency, and its rounds at the rate of the bounds.
+    # A step with sends takes at least the least latency, and its rounds at the bounds' rate.
     least: list[tuple[int, Fraction]] = []
     steps = least_steps
     for most, cost in by_steps:
@@ -75,7 +75,7 @@ def floors(
 
 
 def _farthest(instance: Instance, latencies: FloatArray) -> float:
-    """The longest latency from data to a node that needs it, by its fastest way."""
+    """The longest latency from data to a node that needs it, each by the fastest way."""
     classes = instance.chunk_classes
     if len(classes) > _MOST_CLASSES:
         return 0.0
@@ -85,14 +85,14 @@ def _farthest(instance: Instance, latencies: FloatArray) -> float:
         chunk = int(members[0])
         starts, ends = instance.pre[chunk], instance.post[chunk]
         ways = away[np.ix_(starts, ends)]
-        # A copy comes from the nearest node that has it; a sum needs every contribution.
+        # A copy comes from the nearest node with the data; a sum needs every contribution.
         needed = ways if instance.combining else ways.min(axis=0, initial=np.inf)
         found = max(found, float(needed.max(initial=0.0)))
     return found
 
 
 def _ways(instance: Instance, latencies: FloatArray) -> FloatArray:
-    """``[source, destination]``: seconds by the fastest way; infinite if there is none."""
+    """``[source, destination]``: seconds by the fastest way; infinite without a way."""
     topology = instance.topology
     if latencies.min() == latencies.max():
         seconds = topology.distances * latencies[0]

@@ -15,7 +15,7 @@ from syncoll.simulating.network import PhysicalNetwork
 __all__ = ["LaneState", "Movements", "Passages"]
 
 _AT_ONCE = 2.0**40
-"""Arrivals within a trillionth of their time are simultaneous, and go in the order of exports.
+"""Arrivals within a trillionth of their time are simultaneous, and keep the order of exports.
 
 The tolerance is relative, since rounding errors grow with the simulated time.
 """
@@ -25,7 +25,7 @@ The tolerance is relative, since rounding errors grow with the simulated time.
 class Passages:
     """Passages over lanes: an entry for each send, or strand of it, and lane on its way.
 
-    On a cable no two of them overlap.
+    Passages on one cable do not overlap.
 
     Args:
         send: ``[H]``: the position in `Movements.sends`.
@@ -65,7 +65,7 @@ class Movements:
     Args:
         left: ``[sizes, M]``: seconds, when the first byte of each send left its source.
         arrived: ``[sizes, M]``: when the receiver has all of it, reduced if need be.
-        passages: None if not asked for.
+        passages: None if not requested.
     """
 
     left: FloatArray
@@ -81,7 +81,7 @@ class LaneState:
         self._cables, self._lane_of = network.cables, lane_of
         self._first_slot = np.append(0, np.cumsum(network.cables))[:-1]
         self._dealt = np.zeros(len(network.lanes), dtype=np.int64)
-        # One row for each cable: those that passages take at once lie one behind the other.
+        # One row for each cable; cables that are taken together are consecutive.
         self._free = np.zeros((int(network.cables.sum()), sizes))
 
     @property
@@ -102,10 +102,10 @@ class LaneState:
 
         Args:
             head: ``[sizes, n]``: when the first byte of each arrives.
-            enough: ``[sizes, n]``: from when on its bytes arrive fast enough to continue without
-                pause.
+            enough: ``[sizes, n]``: time from which on its bytes arrive fast enough to continue
+                without pause.
             takes: ``[sizes, n]``: seconds of its bytes on the lane.
-            ordered: whether lanes take them in this order, else as they arrive.
+            ordered: whether lanes take them in this order; otherwise as they arrive.
 
         Returns:
             When they begin, when they end, and for the first size their cables.
@@ -114,7 +114,7 @@ class LaneState:
         if ordered:
             order = np.broadcast_to(np.argsort(stand, kind="stable"), head.shape)
         else:
-            mantissa, exponent = np.frexp(head)  # rounding must not say who comes first
+            mantissa, exponent = np.frexp(head)  # rounding must not decide the order
             came = np.ldexp(np.round(mantissa * _AT_ONCE), exponent)
             order = np.lexsort((came, np.broadcast_to(stand, head.shape)), axis=-1)
         turns, cables_used, slots_used, cuts = self._turns(stand[order[0]])
@@ -138,12 +138,12 @@ class LaneState:
         return began, ended, cables
 
     def _turns(self, lanes: IntArray) -> tuple[IntArray, IntArray, IntArray, list[int]]:
-        """Deals passages to cables in turn; `lanes` are in order.
+        """Assigns passages to cables in turn; `lanes` are in order.
 
         Returns:
-            The passages by how many others are before them on their cable; in that order the cable
-            of its lane that each takes, and that cable's number among all; and the positions at
-            which passages begin that have one more before them, with the end.
+            The passages by their position on their cable; in this order the cable of each on its
+            lane, and this cable's number among all; and the positions at which passages with one
+            more before them begin, with the end.
         """
         places = np.arange(len(lanes))
         new = np.append(True, lanes[1:] != lanes[:-1])

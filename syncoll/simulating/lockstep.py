@@ -1,12 +1,12 @@
-"""Lockstep: all sends of a step begin together, when everything of the step before has arrived.
+"""Lockstep: all sends of a step begin together, when all sends of the step before have arrived.
 
 With one latency this is the model of the SCCL paper (section 3.6), exactly:
 
     overhead + S * alpha + (R / C) * L * beta
 
 A step takes the latency of its slowest link, and for each of its rounds a chunk at the bandwidth of
-a chunk per round, which suffices for all its sends, since they meet the bounds of the topology.  A
-degraded lane may need longer.
+a chunk per round.  This suffices for all its sends, since they meet the bounds of the topology.  A
+degraded lane may take longer.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def step_seconds(
 def _slowed(
     work: Workload, intact: PhysicalNetwork, semantics: Semantics, size: Fraction
 ) -> dict[int, Fraction]:
-    """For steps that use degraded lanes, the time of the busiest of these."""
+    """The time of the busiest degraded lane, for steps that use one."""
     network = work.network
     found: dict[int, Fraction] = defaultdict(Fraction)
     slow = {
@@ -96,12 +96,12 @@ def lockstep(
     steps: Sequence[Fraction],
     begin: Fraction,
 ) -> Movements:
-    """The movements of all sends; each lane takes those of a step one after the other.
+    """The movements of all sends; each lane takes the sends of a step one after the other.
 
     Args:
         size: bytes of a chunk.
         steps: seconds of each step.
-        begin: of the first step, in seconds.
+        begin: begin of the first step, in seconds.
     """
     times = np.array([float(x) for x in accumulate(steps, initial=begin)])
     network, step = work.network, work.sends[:, 3]

@@ -1,13 +1,12 @@
-"""PhysicalNetwork: the lanes that sends travel on, each with a latency and a bandwidth.
+"""The lanes that sends travel on, each with a latency and a bandwidth.
 
 With switches the lanes are the network's links: node to switch, switch to switch, switch to node.
 A send takes the route that `syncoll.routing` found for its pair of nodes, or several with their
 shares.  Without switches each bound of the bandwidth relation is a lane: a link, or a group of
 links, such as all links out of a node.
 
-A lane that is wider than everything that passes through it is a bundle of cables, each as wide as
-the widest of these: four nodes on a switch with an uplink of four times their bandwidth send
-concurrently.
+A lane that is wider than all sends that pass through it is a bundle of cables, each as wide as the
+widest send.  Four nodes on a switch with an uplink of four times their bandwidth send concurrently.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ class Lane:
     """One direction of a link, or a port that links share.
 
     Args:
-        name: for people: ``0 -> 1``, ``node 3 -> switch 0``, ``egress of node 3``.
+        name: ``0 -> 1``, ``node 3 -> switch 0`` or ``egress of node 3``.
         bandwidth: bytes per second, of all cables together.
         latency: seconds from the first byte's departure to its arrival.
         cables: number of concurrent sends, each at its part of the bandwidth.
         ends: the vertices of a link, switches counted on from the nodes; None for a port.
-        counts: what it carries once: every send, a value that a switch behind it copies, or a sum
-            that one before it has formed.
+        counts: units that it carries once: sends, values that a switch after it copies, or sums
+            that a switch before it has formed.
     """
 
     name: str
@@ -58,10 +57,10 @@ class Lane:
 
 @dataclass(frozen=True)
 class Strand:
-    """A way of a part of each send over a link.
+    """The way of a part of each send over a link.
 
     Args:
-        share: of the send's bytes; those of a link add up to 1.
+        share: of the send's bytes; the shares of a link add up to 1.
         lanes: numbers of lanes, in order.
     """
 
@@ -91,7 +90,7 @@ class PhysicalNetwork:
 
     @cached_property
     def first_strand(self) -> IntArray:
-        """``[L + 1]``: where the strands of each link begin."""
+        """``[L + 1]``: the first strand of each link."""
         return np.cumsum([0, *(len(strands) for strands in self.routes)], dtype=np.int64)
 
     @cached_property
@@ -110,7 +109,7 @@ class PhysicalNetwork:
 
     @cached_property
     def strand_share(self) -> IntArray:
-        """``[strands]``: the index of each one's share."""
+        """``[strands]``: the index of each strand's share."""
         number = {share: i for i, share in enumerate(self.shares)}
         found = [number[strand.share] for strands in self.routes for strand in strands]
         return np.array(found, dtype=np.int64)
@@ -155,7 +154,7 @@ class PhysicalNetwork:
 
     @cached_property
     def greatest_latency(self) -> Fraction:
-        """Seconds of the slowest link without its bytes: alpha, if that is given."""
+        """Seconds of the slowest link without its bytes; alpha if it is given."""
         return max(self.link_latencies, default=self.alpha)
 
     def slowed(self, lanes: Sequence[int], factor: Fraction) -> PhysicalNetwork:
@@ -176,24 +175,24 @@ def physical_network(
     """The lanes of a topology.
 
     Args:
-        alpha: seconds for each send, in place of the latencies that the topology states.
-        bandwidth: bytes per second of a lane that carries one chunk per round, in place of what the
-            topology states; other lanes in proportion.
+        alpha: seconds for each send, instead of the latencies of the topology.
+        bandwidth: bytes per second of a lane that carries one chunk per round, instead of the
+            topology's; other lanes in proportion.
 
     Raises:
-        UsageError: when neither it nor the topology says what a chunk per round, or a send, takes.
+        UsageError: if neither arguments nor the topology define the bandwidth and the latency.
     """
     states = topology.fabric is not None and topology.fabric.states_latencies and alpha is None
     if alpha is None and not states:
         raise UsageError(
-            f"{argument('alpha')} is missing: {topology.name} is described without latencies; say "
-            f"what a send takes beside its bytes, such as {argument('alpha', '0.7us')}"
+            f"{argument('alpha')} is missing: {topology.name} is described without latencies; "
+            f"give the time of a send without its bytes, such as {argument('alpha', '0.7us')}"
         )
     unit = unit_bandwidth(topology) if bandwidth is None else bandwidth
     if unit is None:
         raise UsageError(
             f"{argument('beta')} is missing: {topology.name} is described in chunks per round, "
-            "without units; say what a link of one chunk per round carries, such as "
+            "without units; give the bandwidth of a link of one chunk per round, such as "
             f"{argument('beta', '25GB/s')}"
         )
     if topology.fabric is not None and topology.fabric.num_switches:
@@ -205,7 +204,7 @@ def physical_network(
         if any(lane.ends is None for lane in lanes):
             raise UsageError(
                 f"{argument('alpha')} is missing: not every lane of {topology.name} is one of the "
-                "links whose latencies it states; say what a send takes beside its bytes"
+                "links whose latencies it states; give the time of a send without its bytes"
             )
         lanes = [replace(lane, latency=known[lane.ends]) if lane.ends else lane for lane in lanes]
     bundled = _bundled(lanes, routes)
@@ -220,8 +219,8 @@ Routes = tuple[tuple[Strand, ...], ...]
 def _of_bounds(topology: Topology, unit: Fraction) -> tuple[list[Lane], Routes]:
     """A lane for each bound; a send occupies its source's ports first, its destination's last.
 
-    Where sends take several cables in a step (`syncoll.routing.routed_steps`) each bound is a
-    cable, and they come in the order of the way.
+    If sends take several cables in a step (`syncoll.routing.routed_steps`) each bound is a cable,
+    and cables come in the order of the way.
     """
     cables = _cables(topology)
     lanes, places = [], []
@@ -252,9 +251,9 @@ def _of_bounds(topology: Topology, unit: Fraction) -> tuple[list[Lane], Routes]:
 
 
 def _cables(topology: Topology) -> dict[int, tuple[int, int]]:
-    """For each bound over several links the cable that it is, if any.
+    """For each bound over several links the cable that it represents, if any.
 
-    A pair of nodes with a cable between them takes only that.
+    Nodes with a cable between them use only this cable.
     """
     fabric = topology.fabric
     if fabric is None:
@@ -269,7 +268,7 @@ def _of_fabric(topology: Topology, unit: Fraction) -> tuple[list[Lane], Routes]:
     """A lane for each physical link that a route uses.
 
     Raises:
-        UsageError: when the topology is not what its network's routes make of it.
+        UsageError: if the topology differs from the one that its network's routes give.
     """
     from syncoll.routing import route
 
@@ -278,11 +277,11 @@ def _of_fabric(topology: Topology, unit: Fraction) -> tuple[list[Lane], Routes]:
     routing = route(fabric)
     if routing.topology.links != topology.links:
         raise UsageError(
-            f"{topology.name} has other links than the routes through its switches; it was made by "
-            "another version, so search it again"
+            f"the links of {topology.name} differ from the routes through its switches: another "
+            "version made it; search it again"
         )
     scale = unit / fabric.chunk_bandwidth
-    # Where bandwidth was dealt out to direct links, bounds count every send, and so do lanes.
+    # If bandwidth was divided among direct links, bounds count every send, and so do lanes.
     dealt = {*routing.removed, *routing.bypassed}
     for first, members in routing.merged.members.items():
         if first in dealt:
@@ -315,7 +314,7 @@ Ways = Sequence[tuple[Fraction, tuple[int, ...]]]
 
 
 def _coupled(begun: Ways, onward: Ways) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
-    """Joins strands with onward ones, in as few pieces as the shares allow."""
+    """Joins strands with onward strands, in as few pieces as the shares allow."""
     first = second = 0
     left, wanted = begun[0][0], onward[0][0]
     while True:
@@ -333,7 +332,7 @@ def _coupled(begun: Ways, onward: Ways) -> Iterator[tuple[Fraction, tuple[int, .
 
 
 def _bundled(lanes: list[Lane], routes: Routes) -> tuple[Lane, ...]:
-    """The lanes with as many cables as the ways through them can use concurrently."""
+    """The lanes with the number of cables that the ways through them can use concurrently."""
     widest = [Fraction(0)] * len(lanes)
     for strands in routes:
         for strand in strands:

@@ -29,27 +29,27 @@ class Timing(StrEnum):
     """When a send leaves."""
 
     LOCKSTEP = "lockstep"
-    """With all others of its step, when everything of the step before has arrived."""
+    """With all others of its step, when all sends of the step before have arrived."""
     ASYNCHRONOUS = "asynchronous"
-    """A send leaves when its data is there and its lane is free, in the order of exports."""
+    """A send leaves when its data has arrived and its lane is free, in the order of exports."""
 
 
 class Switching(StrEnum):
-    """What a switch waits for before it forwards."""
+    """The part of a send that a switch receives before it forwards."""
 
     CUT_THROUGH = "cut-through"
     """The first byte."""
     STORE_AND_FORWARD = "store-and-forward"
-    """The whole send, or the whole packet where there are packets."""
+    """The whole send, or the whole packet if there are packets."""
 
 
 class Sharing(StrEnum):
-    """What sends do that meet on a lane."""
+    """The order of sends that meet on a lane."""
 
     IN_TURN = "in-turn"
     """One after the other, whole."""
     FAIR = "fair"
-    """All at once, each at its max-min fair part of the bandwidth."""
+    """All concurrently, each at its max-min fair part of the bandwidth."""
 
 
 class Injection(StrEnum):
@@ -58,7 +58,7 @@ class Injection(StrEnum):
     FREE = "free"
     """At once."""
     LOCKSTEP = "lockstep"
-    """When its sends of the step before are on their way; without any, after a step's time."""
+    """When its sends of the step before have left; without sends, after a step's time."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Slow:
     """Degraded lanes.
 
     Args:
-        source: a vertex in words, such as ``3`` or ``switch 0``; ``*`` for any.
+        source: a vertex, such as ``3`` or ``switch 0``; ``*`` for any.
         factor: divides the bandwidth; at least 1.
     """
 
@@ -101,7 +101,7 @@ class Semantics:
         overhead: seconds of each call.
 
     Raises:
-        UsageError: on numbers out of their range, and options that exclude each other.
+        UsageError: if a number is out of its range, or options exclude each other.
     """
 
     timing: Timing = Timing.ASYNCHRONOUS
@@ -135,12 +135,12 @@ class Semantics:
         for name in (key for key, given in named.items() if given):
             if self.timing is Timing.LOCKSTEP:
                 raise UsageError(
-                    f"{argument(name)} says when sends leave, which lockstep says already; leave "
-                    f"it out, or have {argument('timing', 'asynchronous')}"
+                    f"{argument(name)} decides when sends leave, as does lockstep; leave it out, "
+                    f"or set {argument('timing', 'asynchronous')}"
                 )
             if self.sharing is Sharing.FAIR and name in ("switching", "injection", "depth"):
                 raise UsageError(
-                    f"{argument(name)} is for sends that take turns; leave it out, or have "
+                    f"{argument(name)} is for sends that take turns; leave it out, or set "
                     f"{argument('sharing', 'in-turn')}"
                 )
 
@@ -151,7 +151,7 @@ class Semantics:
         return size + -(-size // self.packet) * self.header
 
     def packet_bytes(self, size: Fraction) -> tuple[Fraction, Fraction]:
-        """The bytes of a send's first and last packet on a lane; all of it without packets."""
+        """The bytes of a send's first and last packet on a lane; without packets of all of it."""
         if self.packet is None or size <= self.packet:
             return (self.wire_bytes(size),) * 2
         last = size - (-(-size // self.packet) - 1) * self.packet
@@ -161,7 +161,7 @@ class Semantics:
         """The network with its degraded lanes.
 
         Raises:
-            UsageError: when there is no such lane or node.
+            UsageError: if a lane or node does not exist.
         """
         for one in self.slow:
             network = network.slowed(_lanes_of(one, network), one.factor)
@@ -169,8 +169,8 @@ class Semantics:
         for late in self.late:
             if late.node >= nodes:
                 raise UsageError(
-                    f"{argument('late')}: there is no rank {late.node}; "
-                    f"{network.topology.name} has the ranks 0 to {nodes - 1}"
+                    f"{argument('late')}: rank {late.node} does not exist; "
+                    f"{network.topology.name} has ranks 0 to {nodes - 1}"
                 )
         return network
 
@@ -190,7 +190,7 @@ def parse_slow(text: str) -> Slow:
     """A degraded lane such as ``0->5 by 3``, ``switch 0->3 by 1.5`` or ``2->* by 2``.
 
     Raises:
-        UsageError: when it is not one.
+        UsageError: if the text is malformed.
     """
     match = _SLOW.fullmatch(text)
     factor = Fraction(0)
@@ -205,7 +205,7 @@ def parse_slow(text: str) -> Slow:
 
 
 def parse_late(text: str) -> Late:
-    """A straggler such as ``rank 3 by 50us``; raises `UsageError` when it is not one."""
+    """A straggler such as ``rank 3 by 50us``; raises `UsageError` if the text is malformed."""
     match = _LATE.fullmatch(text)
     if match is None:
         raise UsageError(
@@ -218,7 +218,7 @@ def parse_late(text: str) -> Late:
 
 
 def _lanes_of(slow: Slow, network: PhysicalNetwork) -> list[int]:
-    """The lanes that are meant; raises `UsageError` if there are none."""
+    """The named lanes; raises `UsageError` if none exist."""
     nodes = network.topology.num_nodes
 
     def vertex(text: str) -> int | None:

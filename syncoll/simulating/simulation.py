@@ -1,10 +1,11 @@
-"""Simulation: the time of an algorithm on a physical network, and when each send moves.
+"""The time of an algorithm on a physical network, and the movement of each send.
 
 ::
 
     network = physical_network(topology, alpha=Fraction(1, 10**6), bandwidth=Fraction(25 * 10**9))
     simulated = simulate_algorithm(stored, network, Semantics(), size=1 << 20)
     simulated.seconds                                       # from the call to the last arrival
+
     for lane, start, end in zip(simulated.passages.lane, ...):
         simulated.network.lanes[lane].name                  # 0 -> 1
 """
@@ -32,7 +33,7 @@ from syncoll.wording import counted
 __all__ = ["SimulatedSeconds", "Simulation", "simulate_algorithm", "simulated_seconds"]
 
 _CELLS_AT_ONCE = 1 << 23
-"""Sends times sizes that are computed together: some hundred megabytes."""
+"""Sends times sizes that are computed together: a few hundred megabytes."""
 
 _MOST_KEPT = 1 << 23
 """Limit on the sends whose order is kept for further sizes: less than a gigabyte."""
@@ -49,7 +50,7 @@ class Simulation:
         sends: ``[M, 4]``: chunk, source, destination, step.
         left: ``[M]``: seconds, when each send left its source.
         arrived: ``[M]``: when the receiver has all of it.
-        copies: number of images of each send: those of an orbit all move at the same times, on
+        copies: number of images of each send: all sends of an orbit move at the same times, on
             lanes of their own, and only one of them is listed.
     """
 
@@ -65,7 +66,7 @@ class Simulation:
     copies: int = 1
 
     def __repr__(self) -> str:
-        """One line: the arrays fill pages."""
+        """One line, without the arrays."""
         return (
             f"<simulation of {self.algorithm.where}: {float(self.seconds) * 1e6:.6g} us, "
             f"{counted(len(self.sends), 'send')}>"
@@ -93,7 +94,7 @@ class SimulatedSeconds:
         """Seconds for each size of one node's data; exact in lockstep.
 
         Raises:
-            UsageError: when there are too many sends to list.
+            UsageError: if there are too many sends to list.
         """
         if stored not in self._known and self.told is not None:
             self.told(len(self._known), stored)
@@ -131,7 +132,7 @@ def simulated_seconds(
     """The time of an algorithm for each size of one node's data; exact in lockstep.
 
     Raises:
-        UsageError: when a lane or node of the semantics does not exist, or there are too many sends
+        UsageError: if a lane or node of the semantics does not exist, or there are too many sends
             to list.
     """
     return SimulatedSeconds(network, semantics)(stored, sizes)
@@ -164,7 +165,7 @@ def _workload(stored: StoredAlgorithm, network: PhysicalNetwork, semantics: Sema
 
 
 def _begin(semantics: Semantics) -> Fraction:
-    """When the first step of a lockstep begins: once the last node has begun."""
+    """The begin of the first step in lockstep: when the last node has begun."""
     return semantics.overhead + max((one.seconds for one in semantics.late), default=Fraction(0))
 
 

@@ -1,9 +1,10 @@
-"""Traces: simulations as files for ui.perfetto.dev.
+"""Simulations as files for ui.perfetto.dev.
 
-A file is a `Trace` of Perfetto's protocol buffers (its documentation, "Synthetic Track Event"): for
-each simulation a group of tracks, a track for each cable of each lane, a slice for each passage,
-arrows from each hop to the next, and counters of the used share of each lane's bandwidth and of
-busy lanes.  Times are whole nanoseconds, as in Perfetto; each slice also has the exact ones.
+A file is a `Trace` of Perfetto's protocol buffers (its documentation, "Synthetic Track Event").
+Each simulation has a group of tracks, a track for each cable of each lane, a slice for each
+passage, and arrows from each hop to the next.  Counters show the used share of each lane's
+bandwidth and busy lanes.  Times are whole nanoseconds, as in Perfetto; each slice also has the
+exact times.
 
 Only the written fields are described here, by their numbers in ``perfetto_trace.proto``.
 """
@@ -25,10 +26,10 @@ from syncoll.simulating.simulation import Simulation
 __all__ = ["MOST_PASSAGES", "trace_content"]
 
 MOST_PASSAGES = 400_000
-"""Slices of a trace: some hundred megabytes while it is written."""
+"""Most slices of a trace: a few hundred megabytes while it is written."""
 
 _WINDOWS = 96
-"""Values of each counter."""
+"""Number of values of each counter."""
 
 _SEQUENCE = 1
 _BEGIN, _END, _COUNTER = 1, 2, 4
@@ -73,13 +74,13 @@ def trace_content(simulations: Mapping[str, Simulation]) -> bytes:
     """The content of a ``.pftrace`` file.
 
     Raises:
-        UsageError: when the simulations are too large for one.
+        UsageError: if the simulations are too large.
     """
     passages = sum(len(one.passages) for one in simulations.values())
     if passages > MOST_PASSAGES:
         raise UsageError(
-            f"a trace of {passages:,} passages over lanes, more than {MOST_PASSAGES:,}, could not "
-            "be looked at; take an algorithm of fewer sends"
+            f"a trace of {passages:,} passages over lanes is too large to view (limit "
+            f"{MOST_PASSAGES:,}); take an algorithm of fewer sends"
         )
     writer = _Writer()
     for name, one in simulations.items():
@@ -142,7 +143,7 @@ class _Writer:
         return packet.track_event
 
     def _slices(self, one: Simulation, tracks: Mapping[tuple[int, int], int]) -> None:
-        """Writes the passages track by track: the file's order decides between equal times."""
+        """Writes the passages track by track: the file's order breaks ties."""
         passages = one.passages
         leaving: dict[int, list[int]] = defaultdict(list)
         arriving: dict[int, list[int]] = defaultdict(list)

@@ -1,9 +1,9 @@
-"""Renumbers interchangeable chunks by urgency: if latencies differ, the last to arrive goes first.
+"""Renumbers interchangeable chunks: if latencies differ, the chunk that arrives last goes first.
 
-Of the sends of a step a lane takes those of low chunks first, whatever way they have left, since
-searches count only steps.  Chunks that start and end alike can be exchanged without a change of S,
-R and C: they are numbered by their last arrival, the latest first, repeatedly, and the fastest
-algorithm is kept.
+In a step a lane takes sends of low chunks first, independent of their remaining way, since searches
+only count steps.  Chunks that start and end alike can be exchanged without a change of S, R and C.
+They are numbered by their last arrival, the latest first, repeatedly, and the fastest algorithm is
+kept.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def by_urgency(
     """The algorithm with interchangeable chunks renumbered, if that is faster.
 
     Args:
-        stored: one that is kept as images of some sends stays as it is.
-        sizes: bytes of one node's data, all above 0; the product of their times counts.
+        stored: an algorithm that is stored as images of some sends stays unchanged.
+        sizes: bytes of one node's data, all above 0; the product of the times counts.
 
     Returns:
         None if nothing was gained.

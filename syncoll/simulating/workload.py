@@ -1,10 +1,10 @@
-"""Workload: the sends of an algorithm in the order of exports, with their dependencies.
+"""The sends of an algorithm in the order of exports, with their dependencies.
 
 Ranks and lanes take the sends of a step in the order in which exporters write them
 (`syncoll.runtime.in_turn`).
 
-A send waits for its data: a copy for the first arrival of the chunk, a partial result for
-everything that arrives at the sender in earlier steps and is part of it.
+A send waits for its data: a copy for the first arrival of the chunk, a partial result for all of
+its parts that arrive at the sender in earlier steps.
 
 An `OrbitAlgorithm` gives the sends of some chunks; the others are images of them.  If the images
 of each lane are distinct and alike, all images of a send leave and arrive together, so one lane and
@@ -39,12 +39,12 @@ class Workload:
     """Sends in the order of `in_turn`.
 
     Args:
-        network: on which they travel, with its degraded lanes.
+        network: the network, with its degraded lanes.
         sends: ``[M, 4]``: chunk, source, destination, step.
-        links: ``[M]``: the link of each.
-        connections: ``[M]``: likewise, with the representative of links that are images.
-        first_step: ``[S + 1]``: where the sends of each step begin.
-        first_need: ``[M + 1]``: where the needs of each send begin.
+        links: ``[M]``: the link of each send.
+        connections: ``[M]``: the link, or the representative of its images.
+        first_step: ``[S + 1]``: the first send of each step.
+        first_need: ``[M + 1]``: the first need of each send.
         needs: earlier sends that must have arrived.
         adds: ``[M]``: whether the receiver reduces it.
         lane_of: ``[lanes]``: the representative of each lane.
@@ -70,7 +70,7 @@ class Workload:
     def passing(
         self, sends: IntArray, lanes: IntArray, kinds: IntArray
     ) -> tuple[IntArray, IntArray] | None:
-        """Groups passages over lanes that are one: a value that is copied later, or a sum.
+        """Groups passages over lanes that count as one: a value that is copied later, or a sum.
 
         Args:
             sends: ``[n]``, positions of sends.
@@ -78,8 +78,8 @@ class Workload:
             kinds: ``[n]``, equal for equal parts of sends.
 
         Returns:
-            The positions of the representatives, ascending, and for each passage the place of its
-                own among them; None if each stands for itself.
+            The positions of the representatives, ascending, and for each passage the number of its
+            representative; None if each represents itself.
         """
         if self.together is None:
             return None
@@ -124,10 +124,10 @@ def workload_of(
     """The sends of a verified algorithm.
 
     Args:
-        symmetric: whether images of lanes are alike, so that one may stand for all.
+        symmetric: whether images of lanes are alike, so that one may represent all.
 
     Raises:
-        UsageError: when there are too many sends to list.
+        UsageError: if there are too many sends to list.
     """
     lane_of, copies = np.arange(len(network.lanes)), 1
     lane_kind = np.array([_KINDS.index(lane.counts) for lane in network.lanes])
@@ -156,19 +156,19 @@ def workload_of(
     together = None
     if copied:
         counted = CountedSends(instance.topology, algorithm)
-        # Of different steps and chunks nothing is together, whatever the numbers are.
+        # Sends of different steps or chunks never count as one.
         together = np.stack([np.arange(len(sends)), counted.values[order], counted.sums[order]])
     steps, needed = (first_step, first_need, needs), (adds, lane_of, copies)
     return Workload(network, sends, links, connections, *steps, *needed, together, lane_kind)
 
 
 def _first_arrivals(instance: Instance, sends: IntArray) -> tuple[IntArray, IntArray]:
-    """For each send the first one that brought its chunk to its source; none if it starts there."""
+    """For each send the first one that brought its chunk to its source, if any."""
     nodes = instance.topology.num_nodes
     chunks, compact = np.unique(sends[:, 0], return_inverse=True)
     brought = compact * nodes + sends[:, 2]
     first = np.full(len(chunks) * nodes, -1, dtype=np.int64)
-    first[brought[::-1]] = np.arange(len(sends))[::-1]  # what is written last stays: the first one
+    first[brought[::-1]] = np.arange(len(sends))[::-1]  # the first send is written last
     need = first[compact * nodes + sends[:, 1]]
     need[instance.pre[sends[:, 0], sends[:, 1]]] = -1
     has = need >= 0
@@ -201,8 +201,8 @@ def _standing(
 ) -> tuple[Algorithm, IntArray, int] | None:
     """Representative sends, the representative of each lane, and the number of images.
 
-    Carriers that fix all nodes, such as those between waves of a pipeline, are expanded; none of
-    the others may fix a lane.  None if one does, or lanes are not alike.
+    Carriers that fix all nodes, as between waves of a pipeline, are expanded; no other carrier may
+    fix a lane.  None if one does, or lanes are not alike.
     """
     carriers, own = algorithm.carriers, algorithm.representative
     maps, which = np.unique(carriers.elements, axis=0, return_inverse=True)
@@ -232,9 +232,9 @@ def _standing(
 def _lane_classes(
     generators: IntArray, maps: npt.NDArray[np.int32], network: PhysicalNetwork
 ) -> IntArray | None:
-    """For each lane the least of its images; None if they are not alike, or not all different.
+    """For each lane the least of its images; None if images are not alike, or not distinct.
 
-    Only if each link is a lane of its own, so that permutations of the nodes act on lanes.
+    Each link must be a lane of its own, so that permutations of the nodes act on lanes.
     """
     if any(lane.ends is None for lane in network.lanes) or network.strand_lanes.shape[1] > 1:
         return None
@@ -250,13 +250,13 @@ def _lane_classes(
     classes = least_of_orbits(len(source), images)
 
     def to(lane: int) -> IntArray:
-        """Where each permutation carries a lane."""
+        """The image of a lane by each permutation."""
         found: IntArray = number[
             maps[:, source[lane]].astype(np.int64) * nodes + maps[:, destination[lane]]
         ]
         return found
 
-    # A group of as many permutations as each class has lanes, none of which keeps one in place.
+    # The group must have as many permutations as each class has lanes, and fix no lane.
     for lane in np.unique(classes).tolist():
         went = to(lane)
         if not len(np.unique(went)) == np.count_nonzero(classes == lane) == len(maps):

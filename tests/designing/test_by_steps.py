@@ -1,4 +1,4 @@
-"""Bounds on R/C by the number of steps: those of the machine alone, kept, and compared."""
+"""Bounds on R/C by the number of steps: as for a single machine, stored, and compared."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from syncoll.designing.synthesis import is_no_better
 from syncoll.errors import UsageError
 
 LATE = ["dgx1", "circulant(8,1,4)"]
-"""Machines whose bound at the fewest steps is more than with any number."""
+"""Machines whose bound at the fewest steps is above the bound for any number."""
 
 
-def test_each_is_that_of_the_machine_alone() -> None:
+def test_bounds_by_steps_match_a_single_machine() -> None:
     found = syncoll.design(LATE, ["allgather", "broadcast"], steps=3)
     lasting = 0
     for one, row in zip(
@@ -43,7 +43,7 @@ def test_each_is_that_of_the_machine_alone() -> None:
     assert lasting
 
 
-def test_it_is_shown_kept_and_not_proved_anew(
+def test_bounds_by_steps_are_shown_and_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked, usual = list[str](), assessing.lower_bounds
@@ -83,7 +83,7 @@ def proved(steps: int, bandwidth: Fraction, *by_steps: tuple[int, Fraction]) -> 
     return Proved(steps, bandwidth, None, by_steps)
 
 
-def test_who_is_ahead_is_so_with_every_number_of_steps() -> None:
+def test_dominance_needs_every_number_of_steps() -> None:
     topology = syncoll.topology("ring(4)")
     costs = BuildCosts(4, 8, 2, Fraction(8))
     candidates = [MachineCandidate(replace(topology, name=name), costs) for name in ("one", "two")]
@@ -95,7 +95,7 @@ def test_who_is_ahead_is_so_with_every_number_of_steps() -> None:
     low = Fraction(1)
     assert ahead(proved(2, low), proved(2, low)) == [None, None]
     assert ahead(proved(2, low), proved(2, low, (2, Fraction(2)))) == [None, "one"]
-    # One needs less bandwidth in 2 steps, the other one in 3.
+    # One has the lower bound with 2 steps, the other with 3.
     one, two = Fraction(3), Fraction(2)
     assert ahead(proved(2, low, (2, one), (3, two)), proved(2, low, (2, one + 1), (3, low))) == [
         None,
@@ -129,6 +129,6 @@ def test_a_rival_has_an_algorithm_for_every_number_of_steps() -> None:
     assert not beaten((2, Fraction(4, 3)))
 
 
-def test_numbers_that_are_none() -> None:
+def test_invalid_numbers_of_steps_are_refused() -> None:
     with pytest.raises(UsageError, match="steps is -1; expected a whole number"):
         syncoll.design("ring(4)", "allgather", steps=-1)

@@ -1,4 +1,4 @@
-"""Designs: which machines there are, what is proved of them, and which are behind others."""
+"""Designs: their machines, the proved bounds, and the dominated machines."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def bounds_of(found: syncoll.DesignResult, collective: str) -> dict[str, tuple[i
 
 
 def test_bounds_of_tori_are_their_closed_forms() -> None:
-    """A node gets P - 1 chunks through its ports, and half of an alltoall crosses the middle."""
+    """A node receives P - 1 chunks by its ports, and half of an alltoall crosses the middle."""
     found = syncoll.design(
         "torus(a,b,c)", ["allgather", "alltoall"], where="a*b*c == 64 and 2 < a <= b <= c"
     )
@@ -46,14 +46,14 @@ def test_bounds_of_tori_are_their_closed_forms() -> None:
         name = f"torus({a},{b})"
         steps = a // 2 + b // 2
         assert bounds_of(found, "allgather")[name] == (steps, Fraction(35, 4))
-        # Of each input a piece in P to each node: halves of the long side exchange P / 2 * P / 2
-        # pieces over 2 * a links, each way.
+        # Each node sends a P-th of its input to each node: the halves of the long side exchange P
+        # / 2 * P / 2 pieces over 2 * a links, each way.
         least = Fraction(18 * 18, 36 * 2 * a) if b % 2 == 0 else Fraction(0)
         assert bounds_of(found, "alltoall")[name][0] == steps
         assert bounds_of(found, "alltoall")[name][1] >= least
 
 
-def test_each_bound_is_that_of_the_machine_alone() -> None:
+def test_bounds_match_a_single_machine() -> None:
     found = syncoll.design(["circulant(9,1,i)", "dgx1"], ["allgather", "allreduce"], most=4)
     names = {one.candidate.name: one.candidate.same for one in found.assessed}
     assert names == {
@@ -67,7 +67,7 @@ def test_each_bound_is_that_of_the_machine_alone() -> None:
             assert (bound.steps, bound.bandwidth) == (alone.steps, alone.bandwidth)
 
 
-def test_members_are_those_for_which_the_condition_holds() -> None:
+def test_members_meet_the_condition() -> None:
     found = syncoll.design("torus(a,b,c)", "allgather", where="a*b*c == 12 and ports <= 4", most=12)
     names = {name for one in found.assessed for name in (one.candidate.name, *one.candidate.same)}
     meant = {
@@ -76,14 +76,14 @@ def test_members_are_those_for_which_the_condition_holds() -> None:
         if a * b * c == 12 and sum(min(2, size - 1) for size in (a, b, c)) <= 4
     }
     assert names == meant
-    for one in found.assessed:  # the others are the same sizes in another order, but for 4 = 2 * 2
+    for one in found.assessed:  # same sizes in another order, except for 4 = 2 * 2
         sizes = sorted(int(n) for n in one.candidate.name[6:-1].split(","))
         orders = {f"torus({','.join(map(str, o))})" for o in permutations(sizes)}
         assert orders <= {one.candidate.name, *one.candidate.same}
         assert prod(sizes) == 12
 
 
-def test_several_conditions_each_speak_of_their_own() -> None:
+def test_each_condition_applies_to_its_own_families() -> None:
     where = ["P == 8", "i < j and a <= b", "links <= 32"]
     found = syncoll.design(["circulant(8,i,j)", "torus(a,b)", "dgx1"], "allgather", where=where)
     names = {name for one in found.assessed for name in (one.candidate.name, *one.candidate.same)}
@@ -102,7 +102,7 @@ def renumbered(topology: Topology, numbers: list[int]) -> Topology:
 
 
 @pytest.mark.parametrize("name", ["torus(2,3,4)", "dgx1", "hub(5)", "generalised_kautz(9,2)"])
-def test_other_numbers_are_recognised(name: str) -> None:
+def test_isomorphic_machines_are_recognised(name: str) -> None:
     topology = syncoll.topology(name)
     numbers = list(range(topology.num_nodes))
     random.Random(1).shuffle(numbers)
@@ -115,8 +115,8 @@ def test_other_numbers_are_recognised(name: str) -> None:
     assert one.is_same(two, every)
 
 
-def test_the_root_of_a_collective_tells_machines_apart(tmp_path: Path) -> None:
-    """Stars whose centre has another number: only one broadcasts in a step."""
+def test_machines_with_another_root_are_different(tmp_path: Path) -> None:
+    """Stars whose centres have different numbers: only one broadcasts in a step."""
     file = tmp_path / "stars.syncoll"
     file.write_text(
         "topology first { nodes 4  link (0, 1), (0, 2), (0, 3) both ways bandwidth 1 }\n"
@@ -130,7 +130,7 @@ def test_the_root_of_a_collective_tells_machines_apart(tmp_path: Path) -> None:
 
 
 def test_irregular_collectives_are_refused(tmp_path: Path) -> None:
-    """A bound for one C is none for another, where R/C may be a quarter of it."""
+    """A bound for one C does not hold for others, whose R/C may be a quarter of it."""
     file = tmp_path / "odd.syncoll"
     file.write_text(
         "collective odd { irregular  chunks C  pre Root(0)"
@@ -149,7 +149,7 @@ def test_other_bandwidths_are_another_machine() -> None:
     assert not any(found.behind()), "what is faster costs more bandwidth"
 
 
-def test_who_is_behind_is_worse_in_something_and_better_in_nothing() -> None:
+def test_a_dominated_machine_is_better_in_no_figure() -> None:
     found = syncoll.design(
         ["torus(a,b)", "circulant(n,1,i)", "hypercube(d)"], "allgather", where="12 <= P <= 16"
     )
@@ -186,7 +186,7 @@ def test_a_wrong_condition_is_shown_where_it_is_wrong(where: str, column: int, t
     assert (caught.value.origin.line, caught.value.origin.column) == (1, column)
 
 
-def test_what_leaves_nothing_says_so() -> None:
+def test_conditions_without_members_are_refused() -> None:
     with pytest.raises(SpecError, match="no member of"):
         syncoll.design("torus(a,b)", "allgather", where="a*b == 100", most=9)
     with pytest.raises(SpecError, match="has no meaning"):
@@ -198,7 +198,7 @@ def test_what_leaves_nothing_says_so() -> None:
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    """Options may stand between the words, and several processes prove the same."""
+    """Options may be between the arguments, and several processes prove the same."""
     command = ["design", "torus(a,b)", "--where", "a*b == 8", "dgx1", "allgather", "alltoall"]
     assert main([*command, "--format", "json"]) == 0
     alone = json.loads(capsys.readouterr().out)
@@ -230,7 +230,7 @@ def test_machines_may_be_objects() -> None:
         syncoll.design(ring, "allgather", where="1 == 2")
 
 
-def test_where_a_collective_has_no_meaning_it_is_not_called_impossible() -> None:
+def test_an_undefined_collective_is_not_called_impossible() -> None:
     sizes = syncoll.collective("alltoallv", [[1] * 4] * 4)
     found = syncoll.design("ring(n)", sizes, where="3 <= n <= 4")
     page, report = " ".join(str(found.page()).split()), found.report()
@@ -266,7 +266,7 @@ def test_words_of_one_kind_are_not_enough(capsys: pytest.CaptureFixture[str]) ->
         (OutOfTimeError, 0, "the time was over"),
     ],
 )
-def test_what_was_found_before_the_end_is_shown(
+def test_bounds_found_before_the_end_are_shown(
     ending: type[BaseException],
     code: int,
     why: str,
@@ -294,7 +294,7 @@ def test_what_was_found_before_the_end_is_shown(
 
 @pytest.mark.parametrize(
     ("ending", "code", "why"),
-    [(KeyboardInterrupt, 130, "interrupted"), (OutOfTimeError, 0, "the time to look")],
+    [(KeyboardInterrupt, 130, "interrupted"), (OutOfTimeError, 0, "the time to find")],
 )
 def test_machines_found_before_the_end_are_bounded(
     ending: type[BaseException],
@@ -312,13 +312,13 @@ def test_machines_found_before_the_end_are_bounded(
         return as_topology(network)
 
     monkeypatch.setattr(candidates, "as_topology", until_the_end)
-    monkeypatch.setattr(candidates, "_TOLD_SECONDS", 0.0)
+    monkeypatch.setattr(candidates, "_PROGRESS_SECONDS", 0.0)
     command = ["design", "ring(n)", "line(n)", "allgather", "--most", "5", "--progress", "plain"]
     assert main([*command, "--where", "links >= 2"]) == code
     told = capsys.readouterr()
     assert "3/5 members of ring(n) looked at, 2 machines found" in told.err
     assert f"syncoll: {why}" in told.err
-    assert "going on with the 2 machines" in told.err
+    assert "continuing with the 2 machines" in told.err
     assert "bounds of allgather on 2 machines" in told.out
     assert "of ring(n) 3 of 5 members looked at" in told.out
     assert "of line(n) no member looked at" in told.out
@@ -327,7 +327,7 @@ def test_machines_found_before_the_end_are_bounded(
 
 
 def test_machines_with_units_are_compared_in_seconds(capsys: pytest.CaptureFixture[str]) -> None:
-    """R/C counts chunks of a machine's own unit; twice as wide a network is as fast as it is."""
+    """R/C counts chunks of a machine's own unit; units of different size are converted."""
     wide = syncoll.Fabric.from_links("wide", 4, 1, [(n, 4, 50) for n in range(4)], both_ways=True)
     narrow = syncoll.Fabric.from_links(
         "narrow", 4, 1, [(n, 4, 25) for n in range(4)], both_ways=True

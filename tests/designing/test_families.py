@@ -1,4 +1,4 @@
-"""Families: asking all values at once leaves the same members as asking one by one."""
+"""Families: conditions on all values at once give the same members as one by one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ topology ladder(n, rung = 1) {
         ("torus(a,b)", "a > 2 and P div (a - 2) == 8"),
     ],
 )
-def test_members_are_those_one_by_one(
+def test_members_match_a_check_one_by_one(
     reference: str, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -57,8 +57,8 @@ def test_members_are_those_one_by_one(
     assert [v for v in members(family, own, most) if meant(v)] == [v for v in every if meant(v)]
 
 
-def test_what_can_be_asked_at_once_is() -> None:
-    """A cube of values of which P leaves few is not gone through one by one."""
+def test_conditions_on_p_are_not_checked_one_by_one() -> None:
+    """A cube of values is not enumerated if P admits few of them."""
     family = Session().specs.family("torus(a,b,c)")
     (own,) = applying(conditions_of("P == 64"), [family], ["P"])
     assert len(list(members(family, own, 64))) == 28  # ways to write 2 ** 6 as three factors

@@ -1,4 +1,4 @@
-"""What a design keeps: every bound with its proof, checked by another command, read again."""
+"""A design stores every bound with its proof, for checks by another command and later designs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from syncoll.errors import UsageError
 COMMAND = ["design", "torus(a,b)", "--where", "P == 8", "allgather", "alltoall", "allreduce"]
 
 
-def test_all_that_is_shown_can_be_checked(
+def test_all_shown_bounds_can_be_checked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "made"
@@ -42,7 +42,7 @@ def test_all_that_is_shown_can_be_checked(
     assert len(json.loads(capsys.readouterr().out)["files"]) == 6
 
 
-def test_what_is_there_is_checked_and_not_proved_anew(
+def test_stored_bounds_are_checked_and_not_proved_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, asked = tmp_path / "made", list[str]()
@@ -137,7 +137,7 @@ def test_a_folder_grows_and_is_of_one_design(
     assert main(["design", *more, *folder]) == 2
 
 
-def test_folders_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_folders_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "file"
     file.write_text("")
     assert main([*COMMAND, "-o", str(file)]) == 2

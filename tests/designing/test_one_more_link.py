@@ -1,4 +1,4 @@
-"""One more link: what prices say of it holds for every pair of nodes, and pairs alike are alike."""
+"""One more link: limits by prices hold for every pair of nodes, and orbits are right."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from syncoll.model import Fabric, Topology
 
 
 def random_topology(seed: int) -> Topology:
-    """A ring with some chords, of random bandwidths, some links sharing one bound."""
+    """A ring with some chords and random bandwidths; some links share a bound."""
     rng = random.Random(seed)
     nodes = rng.randint(4, 6)
     links = {(i, (i + 1) % nodes): rng.randint(1, 3) for i in range(nodes)}
@@ -41,7 +41,7 @@ def random_topology(seed: int) -> Topology:
         ("a100(boxes=2)", "allgather"),
     ],
 )
-def test_no_pair_is_below_what_the_prices_say(where: int | str, collective: str) -> None:
+def test_no_pair_is_below_its_limit_by_prices(where: int | str, collective: str) -> None:
     topology = random_topology(where) if isinstance(where, int) else syncoll.topology(where)
     base = MachineCandidate(topology, BuildCosts.of(topology))
     bounds = syncoll.bounds(topology, collective, max_steps=0)
@@ -65,8 +65,8 @@ def test_no_pair_is_below_what_the_prices_say(where: int | str, collective: str)
         ("star(5)", "gather(root=2)"),
     ],
 )
-def test_orbits_are_those_that_the_bounds_show(where: str, collective: str) -> None:
-    """All pairs one by one: as many of each bound as the orbits say."""
+def test_orbits_match_the_bounds_of_all_pairs(where: str, collective: str) -> None:
+    """All pairs one by one give the same bounds as the orbits."""
     topology = syncoll.topology(where)
     base = MachineCandidate(topology, BuildCosts.of(topology))
     bounds = syncoll.bounds(topology, collective, max_steps=0)
@@ -85,7 +85,7 @@ def test_orbits_are_those_that_the_bounds_show(where: str, collective: str) -> N
 def test_a_chord_of_a_ring() -> None:
     """Halves of a ring of 8 exchange 16 pieces of an eighth each way over 2 links, then over 3.
 
-    Opposite nodes are the only ones that every such cut has on different sides.
+    Only opposite nodes are on different sides of every such cut.
     """
     found = syncoll.design("ring(8)", "alltoall", one_more_link=True)
     best = min(found.assessed, key=lambda one: one.bounds["alltoall"].bandwidth)
@@ -101,7 +101,7 @@ def test_no_single_link_helps_where_every_node_is_a_bottleneck() -> None:
     assert {one.bounds["allgather"].bandwidth for one in found.assessed} == {Fraction(11, 4)}
 
 
-def test_pairs_that_were_not_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
+def test_pairs_that_were_not_examined_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["design", "mesh(3,4)", "--one-more-link", "alltoall", "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)
     alike = sum(one["images"] for one in told["candidates"][1:])
@@ -123,12 +123,12 @@ def test_a_second_cable_adds_up() -> None:
     assert usual_bandwidth(line) == 1
 
 
-def test_it_is_for_one_machine() -> None:
+def test_one_more_link_needs_a_single_machine() -> None:
     with pytest.raises(UsageError, match=r"several, such as ring\(4\) and ring\(5\); name one"):
         syncoll.design(["ring(4)", "ring(5)"], "allgather", one_more_link=True)
 
 
-def test_no_more_than_two_machines_are_made_to_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_machines_are_refused_after_two(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
     usual = candidates.as_topology
 
@@ -137,20 +137,20 @@ def test_no_more_than_two_machines_are_made_to_say_so(monkeypatch: pytest.Monkey
         return usual(network)
 
     monkeypatch.setattr(candidates, "as_topology", counted)
-    with pytest.raises(UsageError, match="one more link is for one machine"):
+    with pytest.raises(UsageError, match="one more link needs a single machine"):
         syncoll.design("torus(a,b)", "alltoall", one_more_link=True)
     assert len(made) == 2
 
 
-def test_pairs_whose_links_share_bandwidth_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_pairs_that_share_bandwidth_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     found = syncoll.design("hub(4)", "allgather", one_more_link=True)
     assert (len(found.assessed), found.shared_pairs) == (1, 6)
     assert main(["design", "hub(4)", "--one-more-link", "allgather"]) == 0
     assert "6 pairs of nodes left out" in capsys.readouterr().out
 
 
-def test_of_networks_with_switches_nothing_is_promised() -> None:
-    """A new link may change how all others are routed, so that a bound may fall further."""
+def test_networks_with_switches_have_no_limits() -> None:
+    """A new link may change the routes of all others, so a bound may fall further."""
     topology, allgather = syncoll.topology("a100"), syncoll.collective("allgather")
     found = extensions(topology, [(allgather, lower_bounds(topology, allgather, max_steps=0))])
     assert found

@@ -1,4 +1,4 @@
-"""Searching the candidates that may be the best: what is left out could not have been better."""
+"""Searches of candidates that may be the best: skipped candidates could not be better."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from syncoll.plugins import SeedLimits
 FAMILIES = ["torus(a,b)", "hypercube(d)", "circulant(n,1,i)", "fully_connected(n)"]
 
 
-def test_what_is_not_searched_is_no_better() -> None:
+def test_skipped_candidates_are_no_better() -> None:
     found = syncoll.design(
         FAMILIES, ["allgather", "alltoall"], where="P == 6", synthesise=True, store="none"
     )
@@ -79,7 +79,7 @@ def test_a_rival_must_be_cheap_and_reach_the_bounds() -> None:
     assert not is_no_better(Assessed(other), rival, ["allgather"])
 
 
-def test_a_machine_has_the_algorithms_of_one_whose_links_are_all_there() -> None:
+def test_a_machine_inherits_algorithms_of_its_subgraphs() -> None:
     found = syncoll.pareto("ring(5)", "allreduce", backend="all_pairs")
     asked = syncoll.collective("allreduce")
     more, fewer, other = map(syncoll.topology, ("fully_connected(5)", "line(5)", "ring(6)"))
@@ -95,7 +95,7 @@ def test_a_machine_has_the_algorithms_of_one_whose_links_are_all_there() -> None
 
 
 def test_one_more_link_is_no_worse() -> None:
-    """However short the searches are."""
+    """For searches of any length."""
     found = syncoll.design(
         "ring(6)",
         ["allreduce"],
@@ -129,7 +129,7 @@ def test_frontiers_are_kept_and_checked(tmp_path: Path, capsys: pytest.CaptureFi
     assert told["line(4)"]["allgather"]["points"] == [{"steps": 3, "bandwidth": "3"}]
     assert main(["check", folder]) in (0, 4)
     assert "Checked: 2 files with 2 points" in capsys.readouterr().out
-    assert main(command) == 0  # from what is there
+    assert main(command) == 0  # from the stored files
     assert capsys.readouterr().out == before
 
 

@@ -14,7 +14,7 @@ from syncoll.designing.design import COLUMNS, rows
 from syncoll.errors import UsageError
 
 
-def test_tables_have_what_the_design_has(
+def test_tables_have_the_rows_of_the_design(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import pyarrow.parquet as pq
@@ -41,10 +41,10 @@ def test_tables_have_what_the_design_has(
     assert "circulant(6,1,3)" in names["svg"].read_text()
 
 
-def test_names_of_files_say_what_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_file_names_decide_the_format(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["design", "ring(4)", "allgather", "--table", "t.xlsx"]) == 2
     assert "expected a name that ends in .csv or .parquet" in capsys.readouterr().err
     assert main(["design", "ring(4)", "allgather", "--plot", "t.pdf"]) == 2
     assert "expected a name that ends in .png or .svg" in capsys.readouterr().err
-    with pytest.raises(UsageError, match="nothing is proved"):
+    with pytest.raises(UsageError, match="no bounds are proved"):
         syncoll.design("ring(1)", "broadcast(root=3)").plot()

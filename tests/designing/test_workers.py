@@ -1,4 +1,4 @@
-"""Who proves bounds: this process, several, or the workers of a cluster, here threads."""
+"""Bounds are proved in this process, in several, or by workers of a cluster, here threads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COMMAND = ["design", "ring(n)", "allgather", "--most", "5", "--executor", ADDRES
 
 
 class DiedError(Exception):
-    """What a task ends with whose worker has died."""
+    """The exception of a task whose worker has died."""
 
 
 class Cluster:
@@ -74,7 +74,7 @@ def test_it_finds_the_same(
     assert len(cluster.made) == 2, "all was there, and nobody is asked"
 
 
-def test_what_was_proved_before_a_worker_died_is_kept(
+def test_bounds_proved_before_a_worker_died_are_kept(
     cluster: type[Cluster],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -101,7 +101,7 @@ def test_what_was_proved_before_a_worker_died_is_kept(
     assert main([*COMMAND, "-o", str(folder)]) == 2
     told = capsys.readouterr().err
     assert "a task of the Dask cluster at tcp://somewhere:8786 is lost" in told
-    assert "goes on from there" in told
+    assert "continues from there" in told
     assert sorted(asked) == [f"ring({n})" for n in range(1, 6)]
     asked.clear()
     monkeypatch.setattr(assessing, "lower_bounds", lower_bounds)
@@ -126,7 +126,7 @@ def test_a_cluster_without_workers_is_given_up(
     ended.set()
 
 
-def test_the_time_is_over_while_others_work(cluster: type[Cluster]) -> None:
+def test_time_runs_out_while_workers_are_busy(cluster: type[Cluster]) -> None:
     ended = threading.Event()
     until = Deadline.after(0.05)
     given = workers.answers(lambda _: ended.wait(5), [1], ExecutorName.of(ADDRESS), until)
@@ -139,14 +139,16 @@ def test_the_time_is_over_while_others_work(cluster: type[Cluster]) -> None:
     ("where", "why"),
     [("lokal", "there is no executor 'lokal'"), ("processes:0", "they must be from 1 to")],
 )
-def test_executors_that_are_none(where: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_executors_are_refused(
+    where: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["design", "ring(4)", "allgather", "--executor", where]) == 2
     assert why in capsys.readouterr().err
     with pytest.raises(UsageError, match="different numbers"):
         syncoll.design("ring(4)", "allgather", executor="processes:2", jobs=3)
 
 
-def test_few_tasks_need_nobody_else() -> None:
+def test_few_tasks_run_in_this_process() -> None:
     assert workers.open_workers(ExecutorName("local", 4), 1) is None
     assert workers.open_workers(ExecutorName("processes", 1), 9) is None
     assert workers.open_workers(ExecutorName("dask", 0, "tcp://nowhere:1"), 0) is None

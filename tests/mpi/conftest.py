@@ -1,4 +1,4 @@
-"""Algorithms of dgx1 found by the solver, and small ones of every other kind made by hand."""
+"""Algorithms of dgx1 found by the solver, and small ones of every other kind."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def solutions() -> dict[str, Solution]:
 
 @pytest.fixture(scope="session")
 def cases(solutions: dict[str, Solution]) -> list[tuple[str, Pair]]:
-    """By name: those of dgx1, and one of every kind on few nodes."""
+    """By name: the algorithms of dgx1, and one of every kind on few nodes."""
     found: dict[str, tuple[Instance, Algorithm]] = {}
     for name, solution in solutions.items():
         assert solution.algorithm is not None

@@ -1,9 +1,9 @@
 """Run by eight ranks: many collectives on many buffers, each compared with plain numpy.
 
 ``mpiexec -n 8 python ranks.py CASES RESULTS``: CASES is a pickle of names with an algorithm and its
-instance, and the first rank writes to RESULTS a JSON object from the name of every check to the
-list of what was wrong, rank by rank.  What must come out is computed from the inputs of all ranks
-and the words of the MPI standard, with nothing of syncoll's but the call.
+instance.  The first rank writes to RESULTS a JSON object from the name of every check to the list
+of errors, rank by rank.  Expected results are computed from the inputs of all ranks by the text of
+the MPI standard, without code of syncoll.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OPERATIONS = {
 DTYPES = ("float32", "float64", "int32", "int64")
 LONG = 4099
 GUARD = 5
-"""Elements around every output that nobody may touch."""
+"""Elements around every output that must stay untouched."""
 
 
 def drawn(name: str, rank: int, length: int, dtype: str) -> Any:
@@ -46,7 +46,7 @@ def drawn(name: str, rank: int, length: int, dtype: str) -> Any:
 
 
 def lengths(kind: str, root: int | None, total: int, ranks: int) -> tuple[list[int], list[int]]:
-    """Of every rank's input and output, as MPI's functions with counts have them."""
+    """The lengths of every rank's input and output, as in MPI's functions with counts."""
     shares = [len(part) for part in np.array_split(np.empty(total), ranks)]
     at_root = [total if rank == root else 0 for rank in range(ranks)]
     every = [total] * ranks
@@ -63,7 +63,7 @@ def lengths(kind: str, root: int | None, total: int, ranks: int) -> tuple[list[i
 
 
 def wanted(kind: str, root: int | None, inputs: list[Any], rank: int, function: Any) -> Any:
-    """What the MPI standard says that a rank has in the end, before rounding."""
+    """The final result of a rank by the MPI standard, before rounding."""
     ranks = len(inputs)
     if kind in ("allgather", "gather"):
         return np.concatenate(inputs)
@@ -83,7 +83,7 @@ def wanted(kind: str, root: int | None, inputs: list[Any], rank: int, function: 
 def check(
     name: str, collective: MpiCollective, comm: MPI.Intracomm, total: int, dtype: str, op: str
 ) -> Iterator[str]:
-    """Out of place, between guards; then in place, where MPI has that."""
+    """Out of place, between guards; then in place, if MPI has it."""
     kind, root = str(collective.collective.kind), collective.collective.root
     ranks, rank = comm.size, comm.rank
     sends, receives = lengths(kind, root, total, ranks)
@@ -157,7 +157,7 @@ def totals(collective: MpiCollective) -> list[int]:
 
 
 def refusals(collective: MpiCollective, comm: MPI.Intracomm) -> Iterator[str]:
-    """Requests that make no sense are refused at once by the rank that makes them."""
+    """Invalid requests are refused at once by the rank that makes them."""
     n = comm.size * 6
     array, other = np.zeros(n, "f4"), np.zeros(n, "f4")
     fixed = np.zeros(n, "f4")
@@ -172,12 +172,12 @@ def refusals(collective: MpiCollective, comm: MPI.Intracomm) -> Iterator[str]:
         "overlap": (comm, array, array),
         "not contiguous": (comm, np.zeros(2 * n, "f4")[::2], other),
         "neither sendbuf nor recvbuf": (comm, None, None),
-        "no operation 'avg'": (comm, array, other, "avg"),
-        "an operation that is not supported": (comm, array, other, MPI.LXOR),
+        "unknown operation 'avg'": (comm, array, other, "avg"),
+        "unsupported operation": (comm, array, other, MPI.LXOR),
     }.items():
         try:
             collective(*arguments)
-            yield f"nothing was said about {words!r}"
+            yield f"no error with {words!r}"
         except UsageError as error:
             if words not in str(error):
                 yield f"{error}: does not say {words!r}"
@@ -221,7 +221,7 @@ def main(cases_file: str, results_file: str) -> None:
             communicators[ranks] = WORLD.Split(WORLD.rank < ranks, WORLD.rank)
         comm = communicators[ranks]
         if comm.size != ranks:
-            continue  # the ranks that are left over
+            continue  # unused ranks
         kind = str(collective.collective.kind)
         if kind == "custom":
             work = (StoredAlgorithm(*solved[::-1], name),)
@@ -237,7 +237,7 @@ def main(cases_file: str, results_file: str) -> None:
                 record(f"{name} {dtype}", lambda w=wrong: iter(w), comm)
             continue
         for i, total in enumerate(totals(collective)):
-            # Two types on the longest, one on each of the others, and all of them over the cases.
+            # Two types on the longest, one on each of the others, and all types over the cases.
             for j, dtype in enumerate(DTYPES):
                 if (i + j + number) % (2 if total == LONG else 4):
                     continue

@@ -1,4 +1,4 @@
-"""``syncoll run --via mpi``: what it says, and that nothing hangs and nobody is left behind."""
+"""``syncoll run --via mpi``: its output, and that no process hangs or survives."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_from_python(stored: Path) -> None:
         (["--time-limit", "4s"], "--time-limit is for --via mpi"),
     ],
 )
-def test_requests_that_make_no_sense(arguments: list[str], words: str, say: Say) -> None:
+def test_invalid_requests_are_refused(arguments: list[str], words: str, say: Say) -> None:
     code, out, err = say(*arguments)
     assert (code, out) == (2, "")
     assert words in err
@@ -123,7 +123,7 @@ def test_without_the_extra(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_importing_needs_no_mpi() -> None:
-    """And a call without it says what to install."""
+    """A call without MPI names the package to install."""
     program = (
         "import sys; sys.modules['mpi4py'] = None\n"
         "import syncoll.mpi\n"
@@ -176,7 +176,7 @@ class Background:
         return len(self.ranks) == 3
 
     def wait_until_busy(self) -> None:
-        """Until all have certainly begun: starting takes a fraction of this time."""
+        """Waits until all ranks have begun: starting takes a fraction of this time."""
         began = [sum(rank.cpu_times()[:2]) for rank in self.ranks]
         while any(
             sum(rank.cpu_times()[:2]) < before + 0.6
@@ -201,7 +201,7 @@ class Background:
 
 @pytest.fixture
 def begin(stored: Path, tmp_path: Path) -> Iterator[Callable[..., Background]]:
-    """Starts the command; ends what a failed test left behind."""
+    """Starts the command; ends processes that a failed test left."""
     started: list[Background] = []
 
     def call(*arguments: str) -> Background:
@@ -229,7 +229,7 @@ def test_a_rank_that_dies_ends_the_others(begin: Callable[..., Background]) -> N
     running.ranks[1].kill()
     code, err = running.result()
     assert code == 2
-    # Where mpiexec did not come to say why, the ranks that waited for this one have.
+    # Either mpiexec or the ranks that waited for this one report the reason.
     assert "a rank died" in err or "MPI.Exception" in err
     assert "Traceback" not in err
     running.require_all_gone()
@@ -264,7 +264,7 @@ def test_ranks_do_not_outlive_the_command(begin: Callable[..., Background]) -> N
     ],
 )
 def test_types_of_one_and_two_bytes(dtype: str, named: str, reference: str, say: Say) -> None:
-    """MPI cannot reduce floats of two bytes; what it moves of them is right all the same."""
+    """MPI cannot reduce floats of two bytes, but moves them correctly."""
     code, out, err = say(
         *("--via", "mpi", "--sizes", "2,1002", "--repeats", "1"),
         *("--dtype", dtype, "--format", "json"),

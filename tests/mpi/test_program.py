@@ -1,4 +1,4 @@
-"""What all ranks do together, in one process and in any order, is what the collective demands."""
+"""The programs of all ranks, run in one process in any order, give the collective's result."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Array = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 def run(
     collective: MpiCollective, inputs: list[Array], total: int, rng: random.Random
 ) -> list[Array]:
-    """The outputs of all ranks; whoever can do the next step does it, in a random order.
+    """The outputs of all ranks, which run their next steps in a random order.
 
-    A message is copied when its sender posts it or only when its receiver has it, at random: MPI
-    may do either.
+    A message is copied when its sender posts it or when its receiver takes it, at random: MPI may
+    do either.
     """
     lowered = collective._lower(in_place=False)
     shares = collective.shares(total)
@@ -63,7 +63,7 @@ def run(
             (data,) = under_way.pop((t.peer, r, t.tag))
             assert len(data) == len(view(r, t.region))
             view(r, t.region)[:] = data
-        # MPI has not returned from Waitall before the receivers have what is not buffered.
+        # Waitall does not return before receivers have all unbuffered data.
         for t in step.sends:
             key = (r, t.peer, t.tag)
             if key in under_way:
@@ -97,7 +97,7 @@ def test_random_algorithms_on_lengths_that_do_not_divide(seed: int) -> None:
     assert all(np.array_equal(a, b) for a, b in zip(inputs, before, strict=True))
 
     def piece(chunk: int, node: int, places: Array, buffers: list[Array]) -> Array:
-        """A chunk in a buffer, found by adding up what lies before it."""
+        """A chunk in a buffer, found by the sum of lengths before it."""
         place = places[chunk, node]
         start = sum(
             int(shares.chunks[other])
@@ -136,7 +136,7 @@ class Holder:
         self.__dict__.update(entries)
 
 
-def test_what_a_collective_is_made_of() -> None:
+def test_constructors_of_a_collective() -> None:
     instance, algorithm = random_case(random.Random(1))
     one = Holder(instance=instance, algorithm=algorithm)
     for made in (
@@ -146,8 +146,8 @@ def test_what_a_collective_is_made_of() -> None:
     ):
         assert (made.instance, made.algorithm) == (instance, algorithm)
     for arguments, words in (
-        ((algorithm,), "pass its instance"),
-        ((one, instance), "has its own"),
+        ((algorithm,), "needs its instance"),
+        ((one, instance), "instance of its own"),
         ((Holder(algorithms=(one, one)),), "2 algorithms in one file"),
         ((Holder(algorithms=()),), "0 algorithms in one file"),
         (("frontier.json",), "a str is not an algorithm"),

@@ -21,7 +21,7 @@ Pair = tuple[Algorithm, Instance]
 
 
 def launched(cases: list[tuple[str, Pair]], folder: Path) -> dict[str, list[str]]:
-    """What was wrong, by the name of every check."""
+    """The errors, by the name of every check."""
     (folder / "cases").write_bytes(pickle.dumps(cases))
     script = Path(__file__).with_name("ranks.py")
     files = [str(folder / "cases"), str(folder / "results")]

@@ -1,4 +1,4 @@
-"""Uneven demands and groups of ranks over MPI: right data, held against MPI's own collectives."""
+"""Uneven demands and groups of ranks over MPI, compared with MPI's own collectives."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("text", EXPECTED)
-def test_which_of_mpis_it_is(text: str) -> None:
+def test_the_matching_mpi_collective_is_found(text: str) -> None:
     collective = syncoll.collective(text)
     chunks = collective.least_chunks(4)
     assert chunks is not None
@@ -47,8 +47,8 @@ def test_which_of_mpis_it_is(text: str) -> None:
     assert (None if found is None else found.name) == EXPECTED[text]
 
 
-def test_four_ranks_get_what_mpi_gives_them(tmp_path: Path) -> None:
-    """All of them in one job."""
+def test_four_ranks_get_the_result_of_mpi(tmp_path: Path) -> None:
+    """All collectives in one job."""
     algorithms: list[StoredAlgorithm] = []
     wanted = [text for text in EXPECTED if "alltoall within" not in text][:9]
     for text in wanted:

@@ -1,4 +1,4 @@
-"""Algorithms that cost what a test wants; a plan looks at nothing else."""
+"""Algorithms with given costs, which are all that a plan uses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAIR = Topology.from_links("pair", 2, {(0, 1): 1, (1, 0): 1})
 
 
 def make_algorithms(costs: Sequence[Costs]) -> list[StoredAlgorithm]:
-    """Of (S, R, C) each; they would not pass the verifier, as they send nothing."""
+    """One algorithm for each (S, R, C); without sends, so the verifier would refuse them."""
     made = []
     for number, (steps, rounds, chunks) in enumerate(costs):
         pre = np.zeros((2 * chunks, 2), dtype=bool)

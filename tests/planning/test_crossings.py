@@ -1,4 +1,4 @@
-"""Ranges by times that are known size by size: the fastest at every size, found with few."""
+"""Ranges by times of single sizes: the fastest at every size, found with few times."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from syncoll.planning.crossings import FAR, envelope, fastest
 from .conftest import Costs, Make
 
 Line = tuple[int, Fraction]
-"""Seconds at no bytes, seconds for each byte."""
+"""Seconds at 0 bytes, seconds for each byte."""
 
 
 class Curves:
-    """Of each algorithm the greatest of some straight lines; it counts the sizes asked for."""
+    """The time of each algorithm is the maximum of some straight lines; counts the calls."""
 
     def __init__(self, algorithms: Sequence[StoredAlgorithm], lines: Sequence[Sequence[Line]]):
         self.lines = dict(zip(algorithms, lines, strict=True))
@@ -59,7 +59,7 @@ def test_it_is_the_fastest_on_both_sides_of_each_crossing(make: Make, seed: int)
         assert nearest.slower == curves(algorithms[number], [at])[0] / least > 1
 
 
-def test_straight_lines_cross_where_the_formula_says(make: Make) -> None:
+def test_straight_lines_cross_at_the_formulas_sizes(make: Make) -> None:
     """The same ranges as in lockstep, to the byte."""
     algorithms = make([(2, 3, 2), (3, 7, 6), (4, 5, 4), (7, 1, 1)])
     model = CostModel(Fraction(7, 10**7), Fraction(23 * 10**9, 7), Fraction(1, 10**6))
@@ -90,7 +90,7 @@ def test_one_that_is_the_fastest_twice(make: Make) -> None:
     assert plan.never_best == ()
 
 
-def test_what_is_far_from_the_fastest_is_not_timed_again(make: Make) -> None:
+def test_slow_algorithms_are_not_timed_again(make: Make) -> None:
     algorithms = make([(1, 9, 1), (2, 5, 1), (3, 1, 1)])
     curves = Curves(
         algorithms, [[(1, Fraction(1, 10**6))], [(9, Fraction(1))], [(10**9, Fraction(1, 10**7))]]
@@ -102,7 +102,7 @@ def test_what_is_far_from_the_fastest_is_not_timed_again(make: Make) -> None:
     assert curves.asked < 2.5 * few.asked
 
 
-def test_of_two_as_fast_it_is_that_of_fewer_steps(make: Make) -> None:
+def test_ties_go_to_fewer_steps(make: Make) -> None:
     algorithms = make([(1, 9, 1), (2, 5, 1)])
     close = Fraction(1, 10**12)
     curves = Curves(algorithms, [[(1, Fraction(1))], [(1, 1 - close)]])

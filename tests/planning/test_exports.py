@@ -1,4 +1,4 @@
-"""Exports of a plan: ranges that touch, nothing without its check, folders whole or not at all."""
+"""Exports of a plan: ranges touch, every file is checked, folders are complete or absent."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MODEL = CostModel(Fraction(100), Fraction(1))
 
 @dataclass
 class Spy:
-    """An exporter that writes down what it is asked, and cannot express some numbers of steps."""
+    """An exporter that records its requests, and cannot express some numbers of steps."""
 
     refuses: frozenset[int] = frozenset()
     files: tuple[str, ...] = ("{}.txt",)
@@ -70,7 +70,7 @@ def in_a_line(specs: SpecLibrary, chunks: int) -> StoredAlgorithm:
 
 @pytest.fixture(scope="module")
 def points() -> list[StoredAlgorithm]:
-    """Three that are the best somewhere: R/C is 4, 5/2 and 7/4."""
+    """Three points that are all the best at some size: R/C is 4, 5/2 and 7/4."""
     from syncoll.plugins import PluginManager
 
     specs = SpecLibrary.load([PluginManager.discover().spec_libraries["syncoll"].folder])
@@ -100,7 +100,7 @@ def test_ranges_touch(points: list[StoredAlgorithm]) -> None:
     }
 
 
-def test_what_is_the_best_between_two_bytes_only_is_not_exported(
+def test_ranges_without_a_whole_byte_are_not_exported(
     points: list[StoredAlgorithm],
 ) -> None:
     spy = Spy()
@@ -139,7 +139,7 @@ def test_none_that_can_be_expressed(points: list[StoredAlgorithm]) -> None:
         export_plan(points, MODEL, spy.record(), {}, skip_refused=True)
 
 
-def test_what_does_not_pass_its_checker_is_not_handed_out(points: list[StoredAlgorithm]) -> None:
+def test_exports_that_fail_their_check_are_refused(points: list[StoredAlgorithm]) -> None:
     with pytest.raises(VerificationError, match="rank 0 waits for ever"):
         export_plan(points, MODEL, Spy(wrong=True).record(), {}, skip_refused=True)
 
@@ -156,7 +156,7 @@ def test_a_collective_without_one_message(
 
     unknown = StandardCollective(Kind.CUSTOM, 5, 0, None, "for a test")
     monkeypatch.setattr("syncoll.planning.plan.kind_of", lambda _: unknown)
-    with pytest.raises(UsageError, match="no one message size"):
+    with pytest.raises(UsageError, match="no single message size"):
         export_plan(points, MODEL, Spy().record(), {})
     spy = Spy()
     export_plan(points[:1], MODEL, spy.record(), {})
@@ -167,7 +167,7 @@ def left(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-def test_a_folder_is_there_with_everything(tmp_path: Path) -> None:
+def test_a_new_folder_is_complete(tmp_path: Path) -> None:
     write_new_folder(tmp_path / "new", {"index": b"1", "in/side": b"2"})
     (tmp_path / "empty").mkdir()
     write_new_folder(tmp_path / "empty", {"index": b"1"})
@@ -176,7 +176,7 @@ def test_a_folder_is_there_with_everything(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
-def test_or_not_at_all(
+def test_a_failed_folder_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     def fail(number: int) -> Callable[[int], None]:
@@ -197,7 +197,7 @@ def test_or_not_at_all(
     assert left(tmp_path) == ["there"]
 
 
-def test_what_is_there_stays(tmp_path: Path) -> None:
+def test_existing_files_stay(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "old").write_text("old")
     (tmp_path / "file").write_text("old")

@@ -1,4 +1,4 @@
-"""What runtimes call the size of a message, for every collective that comes with syncoll."""
+"""The size of a message in runtimes, for every shipped collective."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def specs() -> SpecLibrary:
 
 
 def instances(specs: SpecLibrary, collective: str) -> list[Instance]:
-    """With two numbers of chunks, as the points of a frontier have."""
+    """Instances with two values of C, as in the points of a frontier."""
     ring = as_topology(specs.topology(f"ring({NODES})"))
     found = specs.collective(collective)
     return [found.instantiate(ring, chunks=c, steps=9, rounds=99) for c in (NODES, 3 * NODES)]
@@ -46,7 +46,7 @@ def instances(specs: SpecLibrary, collective: str) -> list[Instance]:
     ],
 )
 def test_the_library(specs: SpecLibrary, collective: str, kind: Kind, per_node: int) -> None:
-    """Only allgather and gather are measured by a buffer larger than what one node has."""
+    """Only allgather and gather are measured by a buffer larger than one node's data."""
     message = message_of(instances(specs, collective))
     assert (message.kind, message.per_node, message.measured) == (kind, Fraction(per_node), True)
     assert message.words
@@ -73,7 +73,7 @@ def test_units(specs: SpecLibrary) -> None:
 
 
 def test_sizes(specs: SpecLibrary) -> None:
-    """L is one unit, and the message what the node with the most to send has."""
+    """L is one unit, and the message the largest input of a node."""
     uneven = message_of(instances(specs, "alltoallv([[0,3,1,1],[2,0,4,1],[1,3,0,1],[0,4,1,0]])"))
     assert (uneven.kind, uneven.per_node, uneven.measured) == (Kind.CUSTOM, Fraction(7), False)
     assert uneven.words == "the largest input of a node"

@@ -1,4 +1,4 @@
-"""The plan's choice is a fastest algorithm at every size, and its ranges leave nothing out."""
+"""The plan's choice is a fastest algorithm at every size, and its ranges cover all sizes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from syncoll.units import parse_bandwidth, parse_time
 from .conftest import Costs, Make, make_algorithms
 
 DGX1 = [(2, 3, 2), (3, 7, 6)]
-"""What the frontier of allgather on a DGX-1 costs."""
+"""The costs of allgather's frontier on a DGX-1."""
 
 costs = st.lists(
     st.tuples(st.integers(1, 6), st.integers(1, 12), st.integers(1, 6)),
@@ -31,7 +31,7 @@ sizes = st.one_of(st.integers(0, 100_000), st.fractions(0, 100_000, max_denomina
 
 
 def plan_of(costs: Sequence[Costs], model: CostModel) -> tuple[Plan, list[Fraction]]:
-    """A plan, and sizes at which something may change, with others beside them."""
+    """A plan, and sizes at and near possible crossovers."""
     plan = plan_sizes(make_algorithms(costs), model)
     near = [max(Fraction(0), x + d) for x in plan.crossovers for d in (-1, Fraction(-1, 9), 0, 1)]
     return plan, [Fraction(0), *near]
@@ -74,7 +74,7 @@ def test_ranges_partition_all_sizes(costs: list[Costs], model: CostModel) -> Non
 
 @settings(max_examples=60, deadline=None)
 @given(costs, models, st.lists(st.integers(1, 10_000), max_size=8))
-def test_messages_of_whole_bytes_are_dealt_out_too(
+def test_ranges_partition_messages_of_whole_bytes(
     costs: list[Costs], model: CostModel, some: list[int]
 ) -> None:
     plan, near = plan_of(costs, model)
@@ -100,7 +100,7 @@ def test_messages_of_whole_bytes_are_dealt_out_too(
 
 @settings(max_examples=60, deadline=None)
 @given(costs, models, st.lists(sizes, max_size=8))
-def test_how_near_the_others_come(
+def test_distance_of_algorithms_that_are_never_best(
     costs: list[Costs], model: CostModel, some: list[Fraction | int]
 ) -> None:
     plan, near = plan_of(costs, model)
@@ -142,7 +142,7 @@ def test_an_overhead_moves_no_crossover(make: Make) -> None:
     assert plan_sizes(make(DGX1), model).crossovers == plan_sizes(make(DGX1), later).crossovers
 
 
-def test_a_point_above_the_envelope_is_told(make: Make) -> None:
+def test_a_point_above_the_envelope_is_never_best(make: Make) -> None:
     """No other has fewer steps and a lower R/C, but one of two others is always faster."""
     plan = plan_sizes(make([(1, 4, 1), (2, 7, 2), (3, 1, 1)]), CostModel(Fraction(1), Fraction(1)))
     assert [one.algorithm.where for one in plan.ranges] == ["points[0]", "points[2]"]
@@ -170,7 +170,7 @@ def test_three_lines_through_one_point(make: Make) -> None:
     ("alpha", "bandwidth", "overhead", "complaint"),
     [(-1, 1, 0, "alpha of -1 s is negative"), (1, 0, 0, "moves nothing"), (1, 1, -2, "overhead")],
 )
-def test_costs_that_make_no_sense(
+def test_invalid_costs_are_refused(
     alpha: int, bandwidth: int, overhead: int, complaint: str
 ) -> None:
     with pytest.raises(UsageError, match=complaint):

@@ -25,11 +25,11 @@ def plan(make: Make) -> Plan:
 
 
 def texts(svg: bytes) -> list[str]:
-    """matplotlib writes each as curves, and in a comment."""
+    """matplotlib writes each text as curves, and in a comment."""
     return re.findall(r"<!-- (.*?) -->", svg.decode())
 
 
-def test_the_same_svg_whatever_a_person_likes(plan: Plan) -> None:
+def test_the_svg_does_not_depend_on_user_settings(plan: Plan) -> None:
     import matplotlib as mpl
 
     first = draw(plan, "allgather on dgx1").content("svg")
@@ -75,8 +75,8 @@ def test_ticks_can_be_read(low: int, high: int) -> None:
     assert all(low <= tick <= high for tick in ticks)
 
 
-def test_lines_that_have_nothing_to_show(make: Make) -> None:
-    """All times are 0: a logarithmic axis has no place for them, and nobody is warned."""
+def test_lines_of_zero_times_raise_no_warning(make: Make) -> None:
+    """All times are 0, which a logarithmic axis cannot show; no warning is raised."""
     (one,) = make([(1, 0, 1)])
     assert draw(plan_sizes([one], CostModel(Fraction(0), Fraction(1))), "x").content("png")
 

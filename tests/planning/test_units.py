@@ -1,4 +1,4 @@
-"""Texts become exact numbers; what is none is refused with what was expected."""
+"""Texts become exact numbers; other texts are refused with the expected form."""
 
 from __future__ import annotations
 
@@ -86,13 +86,13 @@ def test_sizes(text: str, size: int) -> None:
         (parse_size, "-1", "not a whole number of bytes"),
     ],
 )
-def test_what_is_none(parse: Callable[[str], object], text: str, complaint: str) -> None:
+def test_other_texts_are_refused(parse: Callable[[str], object], text: str, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint) as error:
         parse(text)
     assert "\n" not in str(error.value)
 
 
-def test_for_people() -> None:
+def test_formatted_values() -> None:
     assert format_size(52500) == "51.27 KiB"
     assert format_size(Fraction(1, 3)) == "0.3333 B"
     assert format_size(1 << 30) == "1 GiB"
@@ -105,7 +105,7 @@ def test_for_people() -> None:
 
 @settings(max_examples=40)
 @given(st.integers(1, 1 << 80))
-def test_what_is_shown_is_near(size: int) -> None:
+def test_shown_sizes_are_near_the_exact_ones(size: int) -> None:
     number, unit = format_size(size).split()
     shown = float(number) * {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}[unit]
     assert abs(shown / size - 1) < 1e-3

@@ -1,4 +1,4 @@
-"""Damage: what texts name, and the machine that is left."""
+"""Damage: parts named by texts, and the damaged machine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rates(topology: Topology) -> dict[tuple[int, int], Fraction]:
 @pytest.mark.parametrize(
     "text", ["link 0->1", "0->1", " link  node 0 -> GPU 1 ", "cable rank 0->1"]
 )
-def test_a_link_is_gone_and_nothing_else(text: str) -> None:
+def test_removing_a_link_removes_only_this_link(text: str) -> None:
     whole, now = syncoll.topology("dgx1"), left("dgx1", text).topology
     assert {*whole.links} - {*now.links} == {(0, 1)}
     assert {*rates(whole).items()} - {*rates(now).items()} == {((0, 1), Fraction(2))}
@@ -46,7 +46,7 @@ def test_both_ways_and_several() -> None:
     assert {*whole.links} - {*now.links} == {(0, 1), (1, 0), (2, 3)}
 
 
-def test_what_is_broken_twice_is_named_once() -> None:
+def test_a_repeated_damage_is_named_once() -> None:
     for again in ("link 0->1", "0->1"):
         now = left("dgx1", "link 0->1", "node 5", again, slow=("2->3 by 2",)).topology
         assert now.name == "dgx1 without link 0->1 and node 5 and with link 2->3 by 2"
@@ -55,13 +55,13 @@ def test_what_is_broken_twice_is_named_once() -> None:
 @pytest.mark.parametrize(
     ("without", "slow"), [("0<->1", "0->1"), ("node 0", "1->0"), ("node 5", "node 5")]
 )
-def test_what_is_gone_is_not_slower(without: str, slow: str) -> None:
+def test_a_removed_part_cannot_be_slower(without: str, slow: str) -> None:
     with pytest.raises(UsageError, match=f"what '{slow} by 2' names is gone"):
         left("dgx1", without, slow=(f"{slow} by 2",))
-    left("dgx1", "0->1", slow=("node 0 by 2",))  # other links of it are there
+    left("dgx1", "0->1", slow=("node 0 by 2",))  # other links of node 0 exist
 
 
-def test_a_node_is_gone_with_its_links() -> None:
+def test_removing_a_node_removes_its_links() -> None:
     machine = left("dgx1", "node 5", "node 0")
     assert machine.nodes == (1, 2, 3, 4, 6, 7)
     assert machine.lost_nodes == (0, 5)
@@ -79,7 +79,7 @@ def test_slower_links_carry_a_part() -> None:
     assert rates(twice)[1, 0] == before[1, 0] / 2
 
 
-def test_what_links_share_stays_as_wide() -> None:
+def test_shared_bandwidth_is_unchanged_without_a_link() -> None:
     whole, now = syncoll.topology("dgx2"), left("dgx2", "link 0->1").topology
     assert [b.chunks_per_round for b in now.bounds] == [b.chunks_per_round for b in whole.bounds]
     assert len(now.links) == len(whole.links) - 1
@@ -92,7 +92,7 @@ def test_what_links_share_stays_as_wide() -> None:
 
 
 def test_a_slow_link_has_a_part_of_its_own_bandwidth() -> None:
-    """What it shares with others is narrower, and stays as wide; so it is when it is simulated."""
+    """A bound that the link shares is narrower and stays unchanged, in simulations as well."""
     four = dict.fromkeys([(0, 1), (1, 0), (0, 2), (2, 0)], 4)
     whole = Topology.from_links("mine", 3, four, [([(0, 1), (0, 2)], 2)])
     slow = parse_damage("link 0->1 by 2", slow=True)
@@ -102,7 +102,7 @@ def test_a_slow_link_has_a_part_of_its_own_bandwidth() -> None:
     assert [(x.ends, x.bandwidth) for x in network(now).lanes] == [
         (x.ends, x.bandwidth) for x in simulated.lanes
     ]
-    # What was shared still counts where one link is left in it.
+    # A shared bound still counts if one link remains in it.
     alone = damaged(whole, [slow, parse_damage("0->2")]).topology
     assert [one.chunks_per_round for one in alone.bounds if one.links == ((0, 1),)] == [2, 2]
     narrow = Topology.from_links("mine", 3, four, [([(0, 1), (0, 2)], 1)])
@@ -115,14 +115,14 @@ def network(topology: Topology) -> PhysicalNetwork:
 
 
 def test_cables_and_switches_break_where_they_are() -> None:
-    """What a chunk per round is stays as it was, also where the slowest cable is slower now."""
+    """The unit of a chunk per round is unchanged, even if the slowest cable is slower now."""
     whole = syncoll.topology("a100(boxes=2)")
     assert whole.fabric is not None
     for text, cables in (("card 2", 2), ("network card of GPU 2", 2), ("switch 2", 4)):
         now = left("a100(boxes=2)", text).topology
         assert now.fabric is not None
         assert len(whole.fabric.links) - len(now.fabric.links) == cables
-        # GPU 2 has no way to other boxes of its own, or, without its switch, neither.
+        # GPU 2 has no way of its own to other boxes, also without its switch.
         across = [(a, b) for a, b in now.links if (a < 8) != (b < 8)]
         lost = 2 if text != "switch 2" else 0
         assert all(lost not in link for link in across)
@@ -133,7 +133,7 @@ def test_cables_and_switches_break_where_they_are() -> None:
     assert min(bound.chunks_per_round for bound in slow.bounds) == Fraction(1, 5)
 
 
-def test_switches_that_copy_and_add_up_keep_doing_so() -> None:
+def test_switches_still_copy_and_reduce() -> None:
     wires = [(n, 4 + n // 2, 2) for n in range(4)] + [(4, 5, 1)]
     fabric = replace(
         Fabric.from_links("two", 4, 2, wires, both_ways=True), multicast=(4, 5), reduce=(5,)
@@ -166,13 +166,15 @@ def test_routed_steps_go_other_ways() -> None:
         ("a100(boxes=2)", "GPU", "which of them"),
     ],
 )
-def test_what_is_not_there_is_refused_with_what_is(topology: str, text: str, words: str) -> None:
+def test_unknown_parts_are_refused_with_the_known_ones(
+    topology: str, text: str, words: str
+) -> None:
     with pytest.raises(UsageError, match=words):
         left(topology, text)
 
 
 @pytest.mark.parametrize("text", ["link 0->1", "link 0->1 by 1", "link 0->1 by 1/2", "0->1 by 2/0"])
-def test_slow_says_by_how_much(text: str) -> None:
+def test_slow_needs_a_factor(text: str) -> None:
     with pytest.raises(UsageError, match="by N"):
         parse_damage(text, slow=True)
 
@@ -195,7 +197,7 @@ def test_a_collective_without_a_node() -> None:
     ):
         assert rest(machine, name).replace(" ", "") == expected.replace(" ", "")
     for name in ("broadcast(root=1)", "reduce(root=1)"):
-        with pytest.raises(ImpossibleError, match="nothing is left of"):
+        with pytest.raises(ImpossibleError, match="is empty without node 1"):
             rest(machine, name)
 
 
@@ -211,7 +213,7 @@ def test_a_collective_without_a_node() -> None:
     ],
 )
 def test_sums_and_groups_without_a_node(name: str, expected: str | None) -> None:
-    """What is left asks, of the nodes that are, for just what the whole asked of them."""
+    """The rest has exactly the demands of the whole collective on the remaining nodes."""
     machine, session = left("fully_connected(4)", "node 1"), Session()
     whole = session.collective(name)
     now = collective_of_the_rest(machine, whole, session.collective)
@@ -237,7 +239,7 @@ def test_rows_and_columns_of_sizes_without_a_node() -> None:
 
 
 def asked(collective: Collective, nodes: int, left: list[int]) -> dict[bytes, Fraction]:
-    """For each pre and post on the nodes that are left how many chunks, for C = 1."""
+    """The number of chunks with each pre and post on the remaining nodes, for C = 1."""
     chunks = collective.least_chunks(nodes)
     assert chunks is not None
     table = collective.tabulate(nodes, chunks)
@@ -250,8 +252,8 @@ def asked(collective: Collective, nodes: int, left: list[int]) -> dict[bytes, Fr
     return counts
 
 
-def test_what_cannot_be_done_any_more_is_said() -> None:
-    with pytest.raises(ImpossibleError, match=r"cannot be done without link 3->0.*node 3"):
+def test_impossible_collectives_are_refused() -> None:
+    with pytest.raises(ImpossibleError, match=r"is impossible without link 3->0.*node 3"):
         rest(left("ring(4)", "link 3->0", "link 3->2"), "allgather")
     growing = Collective.from_relations(
         "growing",

@@ -54,7 +54,7 @@ def test_it_is_no_worse_than_a_search_from_nothing(
 
 
 def test_seeds_alone_are_enough(whole: Path, tmp_path: Path) -> None:
-    """No solver is asked: kept and mended algorithms come out, in a file that can be checked."""
+    """Without a solver: kept and mended algorithms, in a file that can be checked."""
     out = tmp_path / "damaged.json"
     command = ["repair", str(whole), "--without", "link 0->1", "--backend", "ring", "-o", str(out)]
     assert main([*command, "--format", "json"]) == 0
@@ -69,7 +69,7 @@ def test_seeds_alone_are_enough(whole: Path, tmp_path: Path) -> None:
     assert "syncoll pareto" not in told
 
 
-def test_json_says_what_is_lost(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_the_losses(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["repair", str(whole), "--without", "node 5", "--backend", "multitree"]
     assert main([*command, "--slow", "link 0->1 by 2", "--format", "json"]) == 0
     said = json.loads(capsys.readouterr().out)
@@ -146,7 +146,7 @@ def test_the_whole_machines_frontier_is_not_overwritten(
 
 
 @pytest.mark.parametrize("given", [None, (3, 2), 3, ["link 0->1", None]])
-def test_what_is_no_text_is_refused(whole: Path, given: Any) -> None:
+def test_damages_must_be_texts(whole: Path, given: Any) -> None:
     with pytest.raises(UsageError, match="is not a text such as"):
         syncoll.repair(whole, given, progress="none")
     with pytest.raises(UsageError, match="is not a text such as"):
@@ -177,7 +177,7 @@ def test_a_collective_whose_file_moved_or_changed(
 
 
 def test_a_matrix_without_a_file_is_given_again(tmp_path: Path) -> None:
-    """Its name tells it from others, and that is all that a file knows of it."""
+    """A file only has the name of the matrix, which is unique."""
     rows = [[2 if (a - b) % 16 == 1 else 0 for b in range(16)] for a in range(16)]
     meant, path = syncoll.collective("alltoallv", rows), tmp_path / "g.json"
     options: dict[str, Any] = {"backend": "all_pairs", "max_steps": 1, "progress": "none"}
@@ -220,8 +220,8 @@ def test_other_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "has no points" in capsys.readouterr().err
 
 
-def test_a_collective_of_ones_own_is_named(tmp_path: Path) -> None:
-    """In a file it is but a name, which says nothing to who does not have its definition."""
+def test_an_undefined_collective_is_named(tmp_path: Path) -> None:
+    """A file only has its name, not its definition."""
     shift = Collective.from_relations(
         "shift",
         chunks=lambda nodes, chunks: nodes * chunks,

@@ -1,4 +1,4 @@
-"""Mending: algorithms around what is broken, replayed by the verifier."""
+"""Mended algorithms around damages, replayed by the verifier."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ def verified(machine: Damaged, rest: Collective, broken: BrokenAlgorithm) -> Ite
     ],
 )
 def test_every_link_and_node(topology: str, collective: str, seed: str) -> None:
-    """Each is broken in turn; what comes out passes the verifier, and something does."""
+    """Each is broken in turn; there are mended algorithms, and all pass the verifier."""
     whole, asked = syncoll.topology(topology), SESSION.collective(collective)
     known = made(seed, whole, asked)[:2]
-    every = 3 if asked.combining is False else 12  # which takes several times as long
+    every = 3 if asked.combining is False else 12  # combining algorithms take several times as long
     machines = [break_link(whole, a, b) for a, b in whole.links[::every]]
     machines += [lose_node(whole, node) for node in range(0, whole.num_nodes, 3)]
     for machine in machines:
@@ -139,7 +139,7 @@ def test_rounds_are_saved_down_to_the_bound() -> None:
 
 
 def test_an_algorithm_that_uses_the_broken_link_is_refused() -> None:
-    """Whatever claims to be kept or mended: the damaged machine's verifier sees the link."""
+    """The verifier of the damaged machine finds the link in kept and mended algorithms."""
     whole, asked = syncoll.topology("torus(3,3)"), SESSION.collective("allgather")
     known = made("multitree", whole, asked)[0]
     machine = break_link(whole, 0, 1)
@@ -174,7 +174,7 @@ def proposals(
     return found
 
 
-def test_what_still_works_is_kept_and_only_that() -> None:
+def test_only_working_algorithms_are_kept() -> None:
     whole, asked = syncoll.topology("line(4)"), SESSION.collective("broadcast")
     (one, *_) = made("binomial", whole, asked)
     used = {tuple(link) for link in one.algorithm.sends[:, 1:3].tolist()}
@@ -197,7 +197,7 @@ def test_slower_links_take_more_rounds_or_less_data() -> None:
 
 
 def test_inverses_are_mended_as_their_duals() -> None:
-    """A reducescatter is searched as an allgather with the links turned round."""
+    """A reducescatter is searched as an allgather on reversed links."""
     whole, asked = syncoll.topology("dgx1"), SESSION.collective("reducescatter")
     dual = SESSION.collective("allgather")
     points = []

@@ -1,4 +1,4 @@
-"""Surveys: every single failure, once for all that are alike."""
+"""Surveys: every single failure, once for each orbit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ALONE = ["--backend", "multitree", "--progress", "none"]
 
 
 def automorphisms(topology: Topology, fixed: tuple[int, ...] = ()) -> list[tuple[int, ...]]:
-    """All of them, by trying every permutation."""
+    """All automorphisms, by brute force over permutations."""
     rates = {bound.links[0]: bound.chunks_per_round for bound in topology.bounds}
     return [
         images
@@ -41,7 +41,7 @@ def automorphisms(topology: Topology, fixed: tuple[int, ...] = ()) -> list[tuple
 
 @pytest.mark.parametrize("name", ["mesh(2,3)", "ring(5)", "star(5)", "circulant(6,1,3)"])
 @pytest.mark.parametrize("collective", ["allgather", "broadcast(root=1)"])
-def test_orbits_are_those_of_all_automorphisms(name: str, collective: str) -> None:
+def test_orbits_match_all_automorphisms(name: str, collective: str) -> None:
     topology, asked = syncoll.topology(name), SESSION.collective(collective)
     group = automorphisms(topology, (1,) if "root" in collective else ())
     for kind in (FailureKind.LINKS, FailureKind.CABLES, FailureKind.NODES):
@@ -55,7 +55,7 @@ def test_orbits_are_those_of_all_automorphisms(name: str, collective: str) -> No
             orbits.add(frozenset(tuple(sorted(x)) if one else x for x in images))
         found = single_failures(topology, asked, kind)
         assert sorted(one.images for one in found) == sorted(map(len, orbits))
-        for one in found:  # each can be said again by its words
+        for one in found:  # the words name the same damage
             assert parse_damage(one.damage.words).words == one.damage.words
 
 
@@ -105,7 +105,7 @@ def test_the_worst_is_first_and_everything_is_in_the_table(
     assert all(float(row["gap"]) >= 0 for row in ends)
 
 
-def test_while_failures_wait_the_worst_is_so_only_so_far(whole: Path) -> None:
+def test_while_failures_wait_the_worst_is_preliminary(whole: Path) -> None:
     found = syncoll.survey(whole, progress="none", backend="multitree")
     first, *others = found.surveyed
     half = replace(found, surveyed=(first, *(Surveyed(one.failure) for one in others)))
@@ -113,7 +113,7 @@ def test_while_failures_wait_the_worst_is_so_only_so_far(whole: Path) -> None:
     assert f"The worst so far is {first.words}:" in str(half.page())
 
 
-def test_it_goes_on_from_its_folder(
+def test_a_survey_continues_from_its_folder(
     whole: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -173,29 +173,31 @@ def test_long_names_have_a_file_each(tmp_path: Path) -> None:
 
 
 def test_a_survey_that_found_nothing_says_so(whole: Path) -> None:
-    """The exit code is that of a single repair."""
+    """The exit code is the same as of a single repair."""
     command = ["repair", str(whole), "--survey", "cables", "--backend", "ring"]
     command += ["--search-limit", "1us", "--progress", "none"]
     assert main(command) == 3
     assert main([*command[:-4], "--search-limit", "5s", "--progress", "none"]) == 0
 
 
-def test_what_ends_it_all_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fatal_failures_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "line.json"
     assert main(["pareto", "line(3)", "allgather", *ALONE, "-o", str(path)]) == 0
     capsys.readouterr()
     assert main(["repair", str(path), "--survey", "links", *ALONE]) == 0
     page = capsys.readouterr().out
     assert "impossible" in page
-    assert "allgather cannot be done without link 0->1" in page
+    assert "allgather is impossible without link 0->1" in page
     assert main(["repair", str(path), "--survey", "nodes", *ALONE]) == 0
-    assert "allgather cannot be done without node 1" in capsys.readouterr().out
+    assert "allgather is impossible without node 1" in capsys.readouterr().out
 
 
-def test_what_cannot_be_described_is_not_called_impossible(
+def test_undescribable_damages_are_not_called_impossible(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Bandwidth of a switch that receives more than it sends cannot be dealt out; data gets by."""
+    """The bandwidth of a switch that receives more than it sends cannot be divided, but data passes
+    it.
+    """
     whole = syncoll.pareto(
         "fat_tree(4)", "broadcast", backend="all_pairs", max_steps=1, progress="none"
     )
@@ -224,7 +226,7 @@ def test_what_cannot_be_described_is_not_called_impossible(
 
 
 def reaches(links: set[tuple[int, int]], start: int) -> set[int]:
-    """All that can be had from there."""
+    """All nodes that can be reached from there."""
     known, before = {start}, set[int]()
     while known != before:
         before = set(known)
@@ -232,7 +234,7 @@ def reaches(links: set[tuple[int, int]], start: int) -> set[int]:
     return known
 
 
-def test_nothing_found_in_time_is_said_as_that(whole: Path) -> None:
+def test_failures_without_a_result_in_time_are_named(whole: Path) -> None:
     found = syncoll.survey(whole, search_limit=1e-6, progress="none", backend="ring")
     page = str(found.page())
     for one in found.worst:
@@ -243,7 +245,7 @@ def test_nothing_found_in_time_is_said_as_that(whole: Path) -> None:
     assert "not yet" not in page
 
 
-def test_a_failure_interrupted_before_its_first_algorithm_had_no_turn(whole: Path) -> None:
+def test_an_interrupted_failure_without_algorithm_is_open(whole: Path) -> None:
     known = frontier_of(whole)
 
     def interrupted(*_: object) -> Frontier:

@@ -1,4 +1,4 @@
-"""Standard collectives are recognised by what they do, whatever their chunks are numbered."""
+"""Standard collectives are recognised by pre and post, for any numbering of chunks."""
 
 from __future__ import annotations
 
@@ -86,7 +86,9 @@ def test_others_are_custom(name: str, chunks: int, reason: str) -> None:
         ([[1, 0, 0], [1, 0, 0], [0, 1, 0]], [[1, 1, 1]] * 3, False, "0 to 2 chunks"),
     ],
 )
-def test_why_not(pre: list[list[int]], post: list[list[int]], combining: bool, reason: str) -> None:
+def test_reasons_for_custom_collectives(
+    pre: list[list[int]], post: list[list[int]], combining: bool, reason: str
+) -> None:
     starts, ends = np.array(pre, dtype=bool), np.array(post, dtype=bool)
     found = kind_of(Instance(hub(3), "allgather", 1, 2, 2, starts, ends, combining))
     assert found.kind is Kind.CUSTOM
@@ -96,7 +98,7 @@ def test_why_not(pre: list[list[int]], post: list[list[int]], combining: bool, r
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("in_place", [False, True])
 def test_layout(name: str, in_place: bool) -> None:
-    """What of the runtimes' order can be said without the layout's own formulas."""
+    """Properties of the runtimes' order, without the layout's own formulas."""
     kind, root, chunks, share = NAMES[name]
     rng = random.Random(name)
     instance = instance_of(name, chunks)
@@ -115,7 +117,7 @@ def test_layout(name: str, in_place: bool) -> None:
             at = int(layout.outputs[chunk, node])
             if kind in (Kind.ALLGATHER, Kind.GATHER, Kind.ALLTOALL):
                 assert at // share == sources[0]
-            if kind is Kind.ALLTOALL:  # its place in both: by the other end, then in one order
+            if kind is Kind.ALLTOALL:  # in both buffers by the other end, then in one order
                 assert int(layout.inputs[chunk, sources[0]]) == node * share + at % share
         if kind in (Kind.REDUCESCATTER, Kind.SCATTER):
             assert all(int(layout.inputs[chunk, n]) // share == ends[0] for n in sources)
@@ -130,7 +132,7 @@ def test_layout(name: str, in_place: bool) -> None:
         rooted = kind in (Kind.BROADCAST, Kind.REDUCE, Kind.GATHER, Kind.SCATTER)
         if in_place and (not rooted or node == root):
             assert both, "input and output overlap"
-            if kind is not Kind.ALLTOALL:  # whose chunks change places
+            if kind is not Kind.ALLTOALL:  # its chunks change places
                 for slot, goal in zip(slots, goals, strict=True):
                     assert None in (slot, goal) or slot == goal
         else:

@@ -1,4 +1,4 @@
-"""A collective within groups, as a plain one on the nodes of each."""
+"""A collective within groups, as a plain one on the nodes of each group."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def test_a_group_has_the_plain_collective(name: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_is_done_within_a_group_is_an_algorithm_there(seed: int) -> None:
-    """On networks in which groups have no links to others; else those may be needed."""
+def test_sends_within_a_group_are_an_algorithm_there(seed: int) -> None:
+    """Groups have no links to other groups, which could be needed otherwise."""
     rng = random.Random(seed)
     halves = [random_topology(rng, most_nodes=4) for _ in range(2)]
     while any(one.distances.max() >= one.num_nodes for one in halves):
@@ -75,7 +75,7 @@ def test_what_is_done_within_a_group_is_an_algorithm_there(seed: int) -> None:
         assert part.name == f"group{number}-x"
 
 
-def test_contributions_are_those_of_the_group() -> None:
+def test_contributions_are_restricted_to_the_group() -> None:
     whole = asked(collective("reduce").within([[0, 2], [1, 3]]), 4)
     sends = [(0, 2, 0, 0), (1, 3, 1, 0)]
     carried = np.array([[0, 0, 1, 0], [0, 0, 0, 1]], dtype=bool)
@@ -87,7 +87,7 @@ def test_contributions_are_those_of_the_group() -> None:
     assert (part.min_bytes, part.max_bytes) == (10, 100)
 
 
-def test_sizes_become_those_of_the_group_s_messages() -> None:
+def test_sizes_become_sizes_of_the_groups_messages() -> None:
     """The whole is measured by the largest input, an allgather by its output."""
     meant = collective("allgather").within([[0, 1], [2, 3, 4]])
     table = meant.tabulate(5, 1)

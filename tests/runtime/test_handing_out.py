@@ -1,4 +1,4 @@
-"""Nothing is handed out that did not pass its format's checker."""
+"""Only files that pass their format's checker are returned."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from syncoll.testing.instances import random_case
 
 @dataclass
 class Spy:
-    """An exporter and a checker that tell what they are asked."""
+    """An exporter and a checker that record their calls."""
 
     wrong: bool = False
     seen: list[object] = field(default_factory=list)
@@ -62,7 +62,7 @@ def request_() -> ExportRequest:
     return ExportRequest("name", "x", *random_case(random.Random(5)))
 
 
-def test_what_is_handed_out_was_written_and_executed(request_: ExportRequest) -> None:
+def test_exports_are_written_and_executed(request_: ExportRequest) -> None:
     spy = Spy()
     handed = export_verified(record(spy), request_, {"depth": "3"})
     assert handed.exported.files == {"x": b"content"}
@@ -74,8 +74,8 @@ def test_what_is_handed_out_was_written_and_executed(request_: ExportRequest) ->
     ]
 
 
-def test_what_does_not_pass_is_not(request_: ExportRequest) -> None:
-    with pytest.raises(VerificationError, match=r"name does not pass .* thread block 1, step 2"):
+def test_exports_that_fail_their_check_are_refused(request_: ExportRequest) -> None:
+    with pytest.raises(VerificationError, match=r"name do not pass .* thread block 1, step 2"):
         export_verified(record(Spy(wrong=True)), request_, {})
 
 
@@ -96,7 +96,7 @@ def test_sizes_make_sense(request_: ExportRequest, sizes: tuple[int, int]) -> No
         export_verified(record(Spy()), replace(request_, min_bytes=low, max_bytes=high), {})
 
 
-def test_options_and_installation_are_looked_at_first(request_: ExportRequest) -> None:
+def test_options_and_installation_are_checked_first(request_: ExportRequest) -> None:
     with pytest.raises(OptionError, match="depth"):
         export_verified(record(Spy()), request_, {"depth": 0})
     with pytest.raises(OptionError, match="height"):

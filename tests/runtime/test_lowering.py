@@ -1,4 +1,4 @@
-"""Lowered algorithms, executed in many orders, end with what the collective demands."""
+"""Lowered algorithms, executed in many orders, end with the collective's result."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from syncoll.testing.instances import connected_topology, random_case, random_tr
 from tests.oracles.classics import hub, ring
 
 Content = tuple[int, Counter[int]]
-"""A chunk, and how often each contribution is in it; none for plain data."""
+"""A chunk, and the count of each contribution in it; empty for plain data."""
 
 
 def execute(
     lowered: LoweredAlgorithm, instance: Instance, rng: random.Random | None
 ) -> list[dict[Slot, Content]]:
-    """What every slot holds at the end; in the order of the lists, or in a random one.
+    """The final content of every slot, in the order of the lists or a random one.
 
     Args:
-        lowered: what is executed.
-        instance: whose pre says what is there at the start.
+        lowered: the lowered algorithm.
+        instance: its pre is the initial data.
         rng: takes any operation whose dependencies and message are done; None for the order of
             steps, and in a step of phases, over all ranks.
     """
@@ -104,7 +104,7 @@ def require_right(
 
 
 def require_rules(lowered: LoweredAlgorithm, instance: Instance, zero_copy: bool) -> None:
-    """What `syncoll.runtime` promises."""
+    """The rules of `syncoll.runtime`."""
     received: set[tuple[int, Slot]] = set()
     for rank in lowered.ranks:
         outputs = {
@@ -224,7 +224,7 @@ def test_every_standard_collective(kind: Kind, share: int) -> None:
 
 
 def test_useless_sends_are_left_out() -> None:
-    """Of two deliveries of a chunk one is a message, and what leads nowhere is none."""
+    """Of two deliveries of a chunk one is a message; useless sends are no messages."""
     topology = ring(3)
     pre = np.array([[True, False, False]])
     post = np.array([[False, True, False]])
@@ -236,7 +236,7 @@ def test_useless_sends_are_left_out() -> None:
 
 
 def test_a_ring_reduces_in_place_without_scratch() -> None:
-    """Each rank adds what it receives to its own, where the result belongs."""
+    """Each rank adds received data to its own, in the slot of the result."""
     rng = random.Random(0)
     topology = ring(2)
     pre = np.eye(2, dtype=bool)
@@ -256,7 +256,7 @@ def test_a_ring_reduces_in_place_without_scratch() -> None:
         assert [rank.operations[d.operation] for d in waits] == [receive]
 
 
-def test_an_exchange_in_place_does_not_overwrite_what_is_still_to_be_sent() -> None:
+def test_an_exchange_in_place_overwrites_no_unsent_data() -> None:
     """All to all in one step: every slot is read and written in it."""
     nodes = 3
     pairs = [(a, b) for a in range(nodes) for b in range(nodes)]
@@ -274,7 +274,7 @@ def test_an_exchange_in_place_does_not_overwrite_what_is_still_to_be_sent() -> N
         require_rules(lowered, instance, lowered is written)
 
 
-def test_what_is_wrong_is_refused() -> None:
+def test_wrong_algorithms_are_refused() -> None:
     instance, algorithm = random_case(random.Random(1))
     with pytest.raises(VerificationError):
         lower(
@@ -290,7 +290,7 @@ def test_what_is_wrong_is_refused() -> None:
         lower(request(custom, Algorithm((1,), np.zeros((0, 4), dtype=np.int64)), True))
 
 
-def test_a_send_is_put_together_from_what_is_there_when_its_step_begins() -> None:
+def test_a_send_only_uses_data_from_earlier_steps() -> None:
     """A larger part that arrives in the same step comes too late."""
     pre, post = np.ones((1, 4), dtype=bool), np.array([[False, False, False, True]])
     sends, carried = zip(

@@ -26,7 +26,7 @@ NODES, CHUNKS, ROUNDS = 8, 12, 7
 
 @pytest.fixture(scope="module")
 def request_() -> ExportRequest:
-    """Allgather (12, 1, 7) on dgx_a100, by number: every chunk to everybody, in one step."""
+    """Allgather (12, 1, 7) on dgx_a100, by number: every chunk to all nodes, in one step."""
     library = SpecLibrary.load([record.folder for record in MANAGER.spec_libraries.values()])
     instance = library.collective("allgather").instantiate(
         as_topology(library.topology("dgx_a100")), chunks=CHUNKS, steps=1, rounds=ROUNDS
@@ -43,7 +43,7 @@ def request_() -> ExportRequest:
 
 
 def require_no_two_alike(ranks: Sequence[Sequence[int]]) -> None:
-    """At no place do two ranks name the same one, nor does a rank name itself."""
+    """At each position ranks name different ranks, and no rank names itself."""
     assert len({len(one) for one in ranks}) == 1
     for place in zip(*ranks, strict=True):
         assert sorted(place) == list(range(NODES))
@@ -78,7 +78,7 @@ def test_no_two_ranks_send_to_the_same_one_at_a_time(request_: ExportRequest) ->
         for rank in range(NODES)
     ]
     assert [sorted(one) for one in sends] == [sorted(one) for one in by_number]
-    # Each of its 84 chunks in time, and one more from the switch on: nobody ever waits.
+    # Each of its 84 chunks without waiting, and one more from the switch on.
     assert microseconds(sends) == pytest.approx(277.69, abs=0.01)
     assert microseconds(by_number) > 1.05 * microseconds(sends)
 
@@ -92,7 +92,7 @@ def test_in_every_format(request_: ExportRequest) -> None:
             owners = [gpu["remote_buffers"][i]["rank"] for i in buffers]
             puts = [one for op in tb["ops"] if op["name"] == "put" for one in op["dst_buff"]]
             away = [(owners[one["buffer_id"]] - rank) % NODES for one in puts]
-            # Blocks work side by side, each on chunks of its own: all begin with the next rank.
+            # Blocks work concurrently, each on chunks of its own: all begin with the next rank.
             assert away == sorted(away)
             assert not away or sorted(set(away)) == list(range(1, NODES))
             senders += bool(away)

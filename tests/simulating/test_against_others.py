@@ -1,4 +1,4 @@
-"""Agreement with a simulator without arrays, with textbooks, and with what must be so."""
+"""Agreement with a simulator without arrays, with textbooks, and with general laws."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ def test_it_agrees_with_a_simulator_without_arrays(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(CASES // 2))
-def test_nothing_is_sooner_when_something_is_slower(seed: int) -> None:
+def test_a_slower_network_makes_no_send_earlier(seed: int) -> None:
     rng, stored, network, semantics = case(seed)
-    if network.strand_lanes.shape[1] > 1:  # where sends overtake each other at switches, it may be
+    if network.strand_lanes.shape[1] > 1:  # sends may overtake each other at switches
         network = timed(rng, physical_network(connected_topology(rng), ALPHA, BETA))
         stored = random_algorithm(rng, network.topology)
         if network.strand_lanes.shape[1] > 1:
@@ -104,11 +104,11 @@ def test_nothing_is_sooner_when_something_is_slower(seed: int) -> None:
     slower = replace(network, lanes=(*network.lanes[:which], lane, *network.lanes[which + 1 :]))
     after = simulated_seconds(stored, slower, semantics, sizes)
     assert all(b >= a for a, b in zip(before, after, strict=True))
-    assert list(before) == sorted(before)  # and more bytes take no less
+    assert list(before) == sorted(before)  # more bytes take no less time
 
 
 def filled(lanes: list[list[int]], room: list[Fraction]) -> list[Fraction]:
-    """Max-min fair rates, by the definition: raise all until a lane is full, again and again."""
+    """Max-min fair rates by definition: raises all rates until a lane is full, repeatedly."""
     rates = [Fraction(0)] * len(lanes)
     going = set(range(len(lanes)))
     left = dict(enumerate(room))
@@ -125,7 +125,7 @@ def filled(lanes: list[list[int]], room: list[Fraction]) -> list[Fraction]:
 
 
 @pytest.mark.parametrize("seed", range(CASES))
-def test_fair_rates_are_those_of_the_definition(seed: int) -> None:
+def test_fair_rates_match_the_definition(seed: int) -> None:
     rng = random.Random(seed)
     count = rng.randint(1, 6)
     flows = [
@@ -147,7 +147,7 @@ def test_each_send_flows_at_its_fair_rate_all_the_time(seed: int) -> None:
         links = stored.instance.topology.links_of(found.sends[:, 1], found.sends[:, 2])
         lanes = network.strand_lanes
         meet = lanes.shape[1] > 1 or len(np.unique(lanes)) < len(lanes)
-        # The parts of a send over several ways end at times of their own.
+        # The parts of a send over several ways end at different times.
         if meet and all(len(network.routes[link]) == 1 for link in links.tolist()):
             break
     ways = [list(network.routes[link][0].lanes) for link in links.tolist()]
@@ -167,8 +167,8 @@ def test_fair_sharing_carries_all_bytes_and_no_lane_too_many(seed: int) -> None:
     found = simulate_algorithm(stored, network, Semantics(sharing=Sharing.FAIR), 1 << 20)
     passages = found.passages
     rates = np.array([float(lane.bandwidth) for lane in network.lanes])
-    # Between any two moments a lane carries what began and ended between them, and no more than
-    # it can.
+    # Between any two moments a lane carries the bytes of sends that began and ended between them,
+    # within its capacity.
     for lane in range(len(network.lanes)):
         mine = passages.lane == lane
         for begin in set(passages.start[mine].tolist()):
@@ -177,7 +177,7 @@ def test_fair_sharing_carries_all_bytes_and_no_lane_too_many(seed: int) -> None:
                 if inside.any():
                     assert passages.size[inside].sum() <= rates[lane] * (end - begin) * (1 + 1e-6)
     if all(lane.ends for lane in network.lanes) and network.strand_lanes.shape[1] == 1:
-        # With nobody to share with it is the other one.
+        # Without sharing it is the other simulation.
         alone = simulate_algorithm(stored, network, Semantics(), 1 << 20)
         assert float(found.seconds) == pytest.approx(float(alone.seconds), rel=1e-6)
     del rng
@@ -191,7 +191,7 @@ def classic(name: str, topology: str, collective: str) -> list[StoredAlgorithm]:
 
 
 @pytest.mark.parametrize("nodes", [4, 7])
-def test_a_ring_takes_what_textbooks_say(nodes: int) -> None:
+def test_a_ring_takes_the_textbook_time(nodes: int) -> None:
     """Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH
     (2005), section 4: (P - 1) alpha + (P - 1) n beta for n bytes of each node."""
     ring = Topology.from_links("one way", nodes, {(i, (i + 1) % nodes): 1 for i in range(nodes)})
@@ -203,7 +203,7 @@ def test_a_ring_takes_what_textbooks_say(nodes: int) -> None:
     assert float(seconds) == pytest.approx(float((nodes - 1) * (ALPHA + 1000 / BETA)), rel=1e-12)
 
 
-def test_a_binomial_tree_takes_what_textbooks_say() -> None:
+def test_a_binomial_tree_takes_the_textbook_time() -> None:
     """The same, section 4.3: log2 P (alpha + n beta)."""
     (one,) = classic("binomial", "hypercube(3)", "broadcast")
     network = physical_network(one.instance.topology, ALPHA, BETA)
@@ -211,8 +211,8 @@ def test_a_binomial_tree_takes_what_textbooks_say() -> None:
     assert float(seconds) == pytest.approx(float(3 * (ALPHA + (1 << 20) / BETA)), rel=1e-12)
 
 
-def test_halving_and_doubling_take_what_textbooks_say() -> None:
-    """The same, section 4.5: 2 log2 P alpha + 2 (P - 1)/P n beta, where everybody goes in step."""
+def test_halving_and_doubling_take_the_textbook_time() -> None:
+    """The same, section 4.5: 2 log2 P alpha + 2 (P - 1)/P n beta, in lockstep."""
     topology = syncoll.topology("hypercube(3)")
     collective = syncoll.collective("allreduce")
     seed = HALVING_DOUBLING
@@ -229,7 +229,7 @@ def test_halving_and_doubling_take_what_textbooks_say() -> None:
     textbook = [6 * ALPHA + Fraction(14, 8) * size / BETA for size in sizes]
     lockstep = simulated_seconds(stored, network, Semantics(timing=Timing.LOCKSTEP), sizes)
     assert list(lockstep) == textbook
-    # As they come, chunks that arrived first go on while others of the step still arrive.
+    # Asynchronously, chunks that arrived first continue while others of the step arrive.
     free = simulated_seconds(stored, network, Semantics(), sizes)
     assert all(one < other for one, other in zip(free, textbook, strict=True))
     assert float(free[0]) == pytest.approx(float(6 * ALPHA), rel=1e-3)

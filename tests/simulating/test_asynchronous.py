@@ -1,4 +1,4 @@
-"""Sends that leave when they can: no lane carries too much, and nobody sends what he has not."""
+"""Asynchronous sends: no lane is overloaded, and nodes only send data that they have."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def random_simulation(seed: int, semantics: Semantics) -> Simulation:
 
 
 def require_consistent(found: Simulation) -> None:
-    """No cable carries two things at once or too fast, all bytes pass, and data is there."""
+    """Cables carry one send at a time at their rate, all bytes pass, and data has arrived."""
     passages, lanes = found.passages, found.network.lanes
     cables = np.array([lane.cables for lane in lanes])
     assert (passages.cable < cables[passages.lane]).all()
@@ -82,12 +82,12 @@ def require_consistent(found: Simulation) -> None:
 
 @pytest.mark.parametrize("switching", Switching)
 @pytest.mark.parametrize("seed", range(12))
-def test_what_happens_could_happen(seed: int, switching: Switching) -> None:
+def test_simulations_are_consistent(seed: int, switching: Switching) -> None:
     require_consistent(random_simulation(seed, Semantics(switching=switching)))
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_where_links_share_nothing_nobody_waits_longer_than_in_lockstep(seed: int) -> None:
+def test_without_shared_links_no_send_is_later_than_lockstep(seed: int) -> None:
     rng = random.Random(seed)
     topology = connected_topology(rng)
     if any(len(bound.links) > 1 for bound in topology.bounds):
@@ -105,8 +105,8 @@ def test_where_links_share_nothing_nobody_waits_longer_than_in_lockstep(seed: in
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_what_stands_for_all_could_happen_everywhere(seed: int) -> None:
-    """Carried to all nodes, what was simulated for some is right for each."""
+def test_representative_sends_are_consistent_for_all_images(seed: int) -> None:
+    """The images of simulated sends at all nodes are consistent."""
     instance, algorithm = random_orbit(seed)
     network = physical_network(instance.topology, ALPHA, BETA)
     stored = StoredAlgorithm(instance, algorithm, "")
@@ -149,7 +149,7 @@ def test_routed_steps_take_the_cables_of_their_way(tmp_path: Path) -> None:
     assert network.greatest_latency == 3 * ALPHA
 
 
-def test_who_comes_first_at_a_switch_does_not_depend_on_how_long_everything_takes() -> None:
+def test_order_at_a_switch_does_not_depend_on_the_time_scale() -> None:
     session = Session()
     topology, allgather = session.topology("a100(boxes=2)"), session.collective("allgather")
     seed = session.plugins.seeds["ring"].load()
@@ -165,7 +165,7 @@ def test_who_comes_first_at_a_switch_does_not_depend_on_how_long_everything_take
         tuned = replace(network.slowed(range(len(network.lanes)), slower), alpha=alpha)
         return float(simulated_seconds(ring, tuned, Semantics(), [1 << 16])[0])
 
-    # Some hundred microseconds, and minutes, where rounding is off by more.
+    # A few hundred microseconds, and minutes, with larger rounding errors.
     for part in (0.796998, 0.796991, 0.796980):
         quick = seconds(20 * ALPHA, 1 / Fraction(part))
         slow = seconds(Fraction(20e-6 * 5e4), 1 / Fraction(part / 5e4))

@@ -34,7 +34,7 @@ def star(tmp_path: Path) -> Topology:
 
 
 def at_once(topology: Topology, name: str, chunks: int) -> StoredAlgorithm:
-    """Every chunk from where it starts to wherever it is needed, in one step."""
+    """Every chunk goes directly to all its destinations, in one step."""
     collective = syncoll.collective(name)
     table = collective.tabulate(topology.num_nodes, chunks)
     rounds = int((table.post & ~table.pre).sum()) // topology.num_nodes
@@ -49,7 +49,7 @@ def at_once(topology: Topology, name: str, chunks: int) -> StoredAlgorithm:
 
 @pytest.mark.parametrize("sharing", Sharing)
 @pytest.mark.parametrize(("name", "chunks"), [("alltoall", NODES), ("allgather", 2)])
-def test_an_optimal_step_through_a_switch_takes_what_its_loads_say(
+def test_an_optimal_step_through_a_switch_takes_its_load(
     star: Topology, name: str, chunks: int, sharing: Sharing
 ) -> None:
     one, network = at_once(star, name, chunks), physical_network(star)
@@ -68,7 +68,7 @@ def test_an_optimal_step_through_a_switch_takes_what_its_loads_say(
 def test_each_rank_sends_in_the_order_of_its_export(star: Topology) -> None:
     rng = random.Random(3)
     whole = at_once(star, "allgather", 3)
-    # In two steps, so that ranks send unlike numbers of chunks in each.
+    # In two steps, so that ranks send different numbers of chunks in each.
     sends = []
     for chunk, source, node, _ in whole.algorithm.sends.tolist():
         late = rng.random() < 0.4

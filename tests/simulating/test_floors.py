@@ -1,4 +1,4 @@
-"""Floors: no algorithm on any network is faster, whatever the semantics."""
+"""Floors: no algorithm on any network is faster, for any semantics."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_links_and_ports(name: str) -> None:
     require_slower(syncoll.pareto(name, "reducescatter", **QUICK), Random(1))  # type: ignore[arg-type]
 
 
-def test_a_ring_is_as_fast_as_can_be() -> None:
-    """The time of the ring's last byte is the floor's, beside the latencies before it."""
+def test_a_ring_reaches_the_floor() -> None:
+    """The ring's time is the floor except for its latencies."""
     ring = Topology.from_links("one way", 4, {(i, (i + 1) % 4): 1 for i in range(4)})
     found = syncoll.pareto(ring, "allgather", progress="none")
     compared = syncoll.simulate(found, alpha="1us", beta="1GB/s", sizes=["1MiB"], classics=False)
@@ -90,8 +90,9 @@ def test_an_algorithm_without_a_frontier_is_bounded_by_cuts(timing: str, tmp_pat
 
 
 def test_in_lockstep_the_bounds_for_each_number_of_steps_count() -> None:
-    """On two triangles that share a node every point is optimal for its S, so that nothing is
-    faster at any size than the best of them."""
+    """On two triangles that share a node every point is optimal for its S, so no algorithm is
+    faster at any size than the best point.
+    """
     edges = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2)]
     links = {ends: 1 for a, b in edges for ends in ((a, b), (b, a))}
     found = syncoll.pareto(
@@ -110,6 +111,6 @@ def test_a_large_gap_is_a_factor() -> None:
         *("0 %", "0 %", "10 %", "99 %", "2x", "4.5x", "1000000x"),
     ]
     found = syncoll.pareto("hub(6)", "allreduce", progress="none", backend="all_pairs")
-    slow = replace(found, points=found.points[1:])  # of two steps, where one is possible
+    slow = replace(found, points=found.points[1:])  # of two steps instead of one
     shown = str(slow.simulate(alpha="1us", beta="25GB/s", sizes=[1], classics=False))
     assert re.search(r"points\[0\] +2 us +1 us +2x\n", shown)

@@ -1,4 +1,4 @@
-"""Network interfaces in lockstep, and connections with room for few, against simulated events."""
+"""Network interfaces in lockstep, and connections of small depth, against simulated events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traces, read back with Perfetto's own schema: they say what the simulator says."""
+"""Traces, read back with Perfetto's own schema, agree with the simulator."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_slices_are_the_passages(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_arrows_go_on_with_what_came(name: str) -> None:
+def test_arrows_follow_chunks(name: str) -> None:
     one = CASES[name]()
     read = Read(trace_content({"some": one}))
     begun: dict[int, tuple[int, Any]] = {}
@@ -164,14 +164,14 @@ def test_counters_add_up_to_the_bytes(name: str) -> None:
             assert total == pytest.approx(expected, rel=0.01)
 
 
-def test_several_side_by_side_and_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_simulations_and_the_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     one = of_orbit(combining=False)
     read = Read(trace_content({"first": one, "second": one}))
     tops = [track for track in read.tracks.values() if not track.HasField("parent_uuid")]
     assert [track.name.partition(":")[0] for track in tops] == ["first", "second"]
     few = len(one.passages) - 1
     monkeypatch.setattr("syncoll.simulating.trace.MOST_PASSAGES", few)
-    with pytest.raises(UsageError, match=f"more than {few}"):
+    with pytest.raises(UsageError, match=rf"limit {few}"):
         trace_content({"first": one})
 
 

@@ -33,8 +33,8 @@ def test_it_is_the_same_algorithm_and_never_slower(seed: int) -> None:
     assert after < before
 
 
-def test_what_has_far_to_go_leaves_first() -> None:
-    """Four chunks from node 0: two go to both others, two to node 1 and on from there."""
+def test_chunks_with_a_long_way_leave_first() -> None:
+    """Four chunks from node 0: two go to both other nodes, two to node 1 and from there on."""
     topology = syncoll.Topology.from_links("way round", 3, {(0, 1): 1, (0, 2): 1, (1, 2): 1})
     pre = np.zeros((4, 3), dtype=bool)
     pre[:, 0] = True

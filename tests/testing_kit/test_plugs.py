@@ -292,9 +292,9 @@ def crashing(check: Any, files: Any, *given: Any) -> Any:
         (
             changed(CSV, export=lambda *_: Exported({"a": b"x", "b": b"x"})),
             "files",
-            "does not pass its checker",
+            "do not pass its checker",
         ),
-        (changed(CSV, export=dated), "files", "does not pass|other files each time"),
+        (changed(CSV, export=dated), "files", "do not pass|other files each time"),
         (replace(CSV, recognises=lambda *_: False), "files", "does not recognise"),
         (
             changed(
