@@ -35,7 +35,7 @@ SEARCHES: Mapping[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
 
 
 def told(document: Mapping[str, Any]) -> object:
-    """What a frontier's file says, but for what differs from run to run."""
+    """A frontier's file without the parts that differ from run to run."""
     kept = {k: v for k, v in document.items() if k not in ("seconds", "digest", "search")}
     points = [
         {k: v for k, v in point.items() if k not in ("seconds", "algorithm", "backend")}
@@ -71,7 +71,7 @@ def test_both_faces_find_the_same(name: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_store_serves_both_faces(tmp_path: Path) -> None:
-    """What the shell has asked, Python need not ask again."""
+    """Python reuses the answers of the shell's searches."""
     store = str(tmp_path / "store")
     question = ("ring(4)", "allgather", "--seeds", "none")
     assert main(["pareto", *question, "--store", store, "-o", "shell.json"]) == 0

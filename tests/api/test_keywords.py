@@ -1,4 +1,4 @@
-"""Arguments that were meant otherwise: unknown keywords, lists of links, graphs and their names."""
+"""Wrong arguments: unknown keywords, lists of links, graphs and their names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VERBS = [
 
 
 @pytest.mark.parametrize("name", VERBS)
-def test_each_verb_names_the_keyword_that_was_meant(name: str) -> None:
+def test_each_verb_suggests_the_right_keyword(name: str) -> None:
     function: Any = getattr(syncoll, name)
     parameters = inspect.signature(function).parameters.values()
     if any(

@@ -1,4 +1,4 @@
-"""Sizes and times as people write them: read in one place, for every verb and every command."""
+"""Sizes and times in usual notation, for every verb and every command."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def saved(found: syncoll.FrontierResult, tmp_path: Path) -> Path:
         (["1KiB", 7, "8:32"], [1024, 7, 8, 32]),
     ],
 )
-def test_what_sizes_mean(sizes: int | str | Iterable[int | str], means: list[int]) -> None:
+def test_sizes_are_parsed(sizes: int | str | Iterable[int | str], means: list[int]) -> None:
     assert sizes_of("sizes", sizes) == means
 
 
@@ -64,7 +64,7 @@ def test_what_sizes_mean(sizes: int | str | Iterable[int | str], means: list[int
         ("64KiX", "the size '64KiX' has the unknown unit"),
     ],
 )
-def test_what_is_no_size(sizes: Any, words: str) -> None:
+def test_invalid_sizes_are_refused(sizes: Any, words: str) -> None:
     with pytest.raises(UsageError) as caught:
         sizes_of("sizes", sizes)
     assert words in str(caught.value)

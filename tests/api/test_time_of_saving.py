@@ -1,4 +1,4 @@
-"""A limit of time holds with what saving takes at the end."""
+"""A time limit includes the time of saving at the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from syncoll.clock import counting, now
 def test_a_search_ends_in_time_to_be_saved(
     saved: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is kept free where nothing is saved."""
+    """Without saving no time is reserved."""
     monkeypatch.setattr(searches, "_SECONDS_AT_THE_END", 1.0)
     monkeypatch.setattr(searches, "_MOST_AT_THE_END", 0.5)
     output = tmp_path / "f.json" if saved else None

@@ -1,4 +1,4 @@
-"""Verbs and values of `syncoll` in a program's hands."""
+"""Verbs and values of `syncoll` in programs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def found() -> syncoll.FrontierResult:
     return syncoll.pareto("dgx1", "allgather", max_steps=4, progress="none")
 
 
-def test_every_public_name_is_there() -> None:
+def test_every_public_name_exists() -> None:
     import syncoll.api
 
     assert sorted(syncoll.api.__all__) == sorted(set(syncoll.__all__) - {"__version__"})
@@ -99,7 +99,7 @@ def test_plans(found: syncoll.FrontierResult, tmp_path: Path) -> None:
         found.plan(alpha="0.7us", beta="25GB/s", timing="sync")  # type: ignore[arg-type]
 
 
-def test_what_was_searched_is_checked_in_full(
+def test_a_searched_frontier_is_checked_in_full(
     found: syncoll.FrontierResult, tmp_path: Path
 ) -> None:
     assert not found.check().unchecked
@@ -157,7 +157,7 @@ def test_an_answer_is_true_where_there_is_an_algorithm(tmp_path: Path) -> None:
         yes.prove(tmp_path)
 
 
-def test_what_there_is_not_is_proved(tmp_path: Path) -> None:
+def test_an_impossible_problem_is_proved(tmp_path: Path) -> None:
     no = syncoll.solve("dgx1", "gather", chunks=6, steps=2, rounds=6)
     assert str(no.verdict) == "unsat"
     proof = no.prove(tmp_path / "proofs").file
@@ -207,7 +207,7 @@ def test_a_full_disk_does_not_cost_the_frontier(
 
 
 @pytest.mark.parametrize(("seconds_a_send", "least"), [(1e-9, 2), (1e9, 1)])
-def test_a_frontier_that_takes_long_to_save_is_saved_in_the_end_alone(
+def test_a_large_frontier_is_only_saved_at_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds_a_send: float, least: int
 ) -> None:
     saved: list[Path] = []
@@ -218,8 +218,8 @@ def test_a_frontier_that_takes_long_to_save_is_saved_in_the_end_alone(
     assert min(len(saved), 2) == least
 
 
-def test_relations_of_single_numbers_mean_what_they_say() -> None:
-    """Where `and` needs single numbers, `~` of a comparison is still its opposite."""
+def test_relations_of_single_numbers_negate_comparisons() -> None:
+    """With `and`, which needs single numbers, `~` still negates a comparison."""
 
     def relation(post: Callable[..., Any]) -> syncoll.Collective:
         return syncoll.Collective.from_relations(
@@ -281,7 +281,7 @@ def test_bounds_are_checked_as_their_file_is(tmp_path: Path) -> None:
         bounds.check(topology="ring(5)")
 
 
-def test_what_makes_no_claim_is_not_checked(tmp_path: Path) -> None:
+def test_values_without_claims_are_refused(tmp_path: Path) -> None:
     bounds = syncoll.bounds("ring(4)", "allgather", max_steps=2)
     for wrong in (None, 5, syncoll.forest("ring(4)")):
         with pytest.raises(UsageError, match=r"source is of type \w+; expected a frontier, bounds"):
@@ -318,7 +318,7 @@ def test_a_search_writes_its_proofs(tmp_path: Path) -> None:
     assert (proved.unsaved, proved.unproved) == ("", "")
 
 
-def test_what_is_wrong_is_told_from_what_could_not_be_checked(
+def test_errors_differ_from_unchecked_results(
     found: syncoll.FrontierResult, tmp_path: Path
 ) -> None:
     found.save(tmp_path / "f.json")
@@ -357,7 +357,7 @@ def test_checking_a_file_loads_nothing_that_searches(
 
 
 def test_objects_of_python() -> None:
-    """A topology with switches and a collective, both made here, get what files get."""
+    """A topology with switches and a collective, both objects, work like files."""
     fabric = syncoll.Fabric.from_links("star", 4, 1, [(n, 4, 1) for n in range(4)], both_ways=True)
     assert syncoll.topology(fabric).num_nodes == 4
     assert syncoll.forest(fabric).algbw == F(4, 3)
@@ -429,7 +429,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
 
 
 @pytest.mark.parametrize(("ask", "words"), MISTAKES, ids=[words for _, words in MISTAKES])
-def test_mistakes_are_told_in_words(
+def test_mistakes_are_explained(
     ask: Callable[[], object], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -439,7 +439,7 @@ def test_mistakes_are_told_in_words(
     assert not list(tmp_path.iterdir())
 
 
-def test_ctrl_c_keeps_what_was_found() -> None:
+def test_ctrl_c_keeps_found_points() -> None:
     class Impatient(syncoll.Observer):
         def found(self, points: tuple[syncoll.Point, ...]) -> None:
             raise KeyboardInterrupt
@@ -449,8 +449,8 @@ def test_ctrl_c_keeps_what_was_found() -> None:
     assert "interrupted" in repr(stopped)
 
 
-def test_a_script_without_a_guard_is_told_so(tmp_path: Path) -> None:
-    """Processes run it once more, and would ask for processes themselves, and so on."""
+def test_a_script_without_a_main_guard_is_an_error(tmp_path: Path) -> None:
+    """Worker processes run the script again, and would start workers themselves."""
     script = tmp_path / "script.py"
     script.write_text(
         "import syncoll\n"

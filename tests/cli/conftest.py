@@ -1,4 +1,4 @@
-"""The command line as its users meet it: in this process where that is enough, else in its own."""
+"""Runs of the command line, in this process if possible, otherwise in a process of its own."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ PATIENCE = 120.0
 
 
 class Background:
-    """A command that runs, in a process group of its own as a terminal would give it."""
+    """A running command, in a process group of its own as in a terminal."""
 
     def __init__(self, arguments: tuple[object, ...], folder: Path, environment: Any) -> None:
         self.process = subprocess.Popen(
@@ -98,7 +98,7 @@ class Background:
             time.sleep(0.02)
 
     def children(self) -> list[psutil.Process]:
-        """The processes that it has started, and theirs."""
+        """Its child processes, and their children."""
         return psutil.Process(self.process.pid).children(recursive=True)
 
     def result(self) -> Result:
@@ -119,7 +119,7 @@ class Background:
 
 @pytest.fixture
 def background(tmp_path: Path) -> Iterator[Callable[..., Background]]:
-    """Starts commands in an empty folder; ends what a failed test left behind."""
+    """Starts commands in an empty folder; ends processes that a failed test left."""
     started: list[Background] = []
 
     def begin(*arguments: object, **environment: str) -> Background:
@@ -138,7 +138,7 @@ def background(tmp_path: Path) -> Iterator[Callable[..., Background]]:
 
 @pytest.fixture(scope="session")
 def all_end() -> Callable[[list[psutil.Process]], None]:
-    """Waits until processes have ended; fails where one survives."""
+    """Waits until processes have ended; fails if one survives."""
 
     def wait(processes: list[psutil.Process]) -> None:
         end = time.monotonic() + PATIENCE
@@ -200,7 +200,7 @@ def syncoll_backends():
 
 @dataclass(frozen=True)
 class Counted:
-    """A backend ``counted``: a SAT solver that starts soon and takes a note of each question.
+    """A backend ``counted``: a SAT solver that starts quickly and records each question.
 
     Args:
         note: where.
@@ -209,7 +209,7 @@ class Counted:
     note: Path
 
     def questions(self) -> int:
-        """How many it was asked since the last time that somebody wanted to know."""
+        """The number of questions since the last call."""
         count = len(self.note.read_text().splitlines()) if self.note.exists() else 0
         self.note.unlink(missing_ok=True)
         return count
@@ -217,7 +217,7 @@ class Counted:
 
 @pytest.fixture
 def counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Counted:
-    """The backend, installed for this process and those that it starts."""
+    """The backend, installed for this process and its children."""
     folder = tmp_path / "plugin"
     info = folder / "counted-1.0.dist-info"
     info.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Whatever collective is asked for on a small machine, there is an answer or a refusal in words."""
+"""Any collective on a small machine gets an answer or a refusal with a reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.cli.conftest import Result, Run
 
 CASES = int(os.environ.get("SYNCOLL_COLLECTIVE_CASES", "6"))
-"""Of random collectives; five hundred take an hour of one core."""
+"""Number of random collectives; five hundred take an hour of one core."""
 
 SPEC = """
 topology one_way(n) { nodes n  link (i, (i + 1) mod n) for i in nodes if n > 1 bandwidth 1 }
@@ -112,7 +112,7 @@ def questions(draw: st.DrawFn) -> tuple[str, str, tuple[int, int, int], str]:
 @hypothesis.example(("line(2)", "3 * reduce within [[0, 1]]", (1, 1, 3), "goal"))
 @hypothesis.example(("own.syncoll:sink", "reduce(3) without node 1", (2, 2, 3), "mscclpp"))
 @hypothesis.example(("line(1)", "allreduce + 2 * reducescatter", (1, 0, 0), "chakra"))
-def test_an_answer_or_a_refusal_in_words(
+def test_an_answer_or_a_refusal_with_a_reason(
     run: Run, question: tuple[str, str, tuple[int, int, int], str]
 ) -> None:
     machine, collective, (chunks, steps, rounds), format_name = question

@@ -1,4 +1,4 @@
-"""Whatever a user gets wrong ends with exit code 2 and words that say what to do."""
+"""Wrong input ends with exit code 2 and a message with a remedy."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_spec_files(files: Path, run: Run) -> None:
     assert "node 9" in result.err
 
 
-def test_a_file_that_is_not_what_was_meant(files: Path, run: Run) -> None:
+def test_a_file_that_differs_from_the_named_machine(files: Path, run: Run) -> None:
     frontier, unsat = files / "frontier.json", files / "unsat.json"
     refused(run("verify", frontier, "--topology", "p3_16xlarge"), "is not p3_16xlarge")
     refused(run("verify", frontier, "--topology", "ring(8)"), "links or bandwidths differ")
@@ -141,9 +141,7 @@ def test_a_broken_file(command: str, files: Path, tmp_path: Path, run: Run) -> N
     refused(run(command, broken), "upgrade syncoll")
 
 
-def test_a_wrong_output_is_noticed_before_the_work(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_output_is_found_before_the_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from syncoll.solving import Solver
 
     def solve(*_: object, **__: object) -> None:
@@ -182,7 +180,7 @@ def test_a_bug_is_no_proof_of_impossibility(run: Run, monkeypatch: pytest.Monkey
     assert "please report" in result.err
 
 
-def test_too_little_memory_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_little_memory_is_reported(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> None:
         raise MemoryError
 

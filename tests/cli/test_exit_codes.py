@@ -1,4 +1,4 @@
-"""Exit codes tell programs what tables tell people."""
+"""Exit codes have the result for programs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_impossible(numbers: list[str], words: str, run: Run) -> None:
 
 @pytest.fixture
 def out_of_time(counted: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
-    """Options for a backend whose time is over at once."""
+    """Options for a backend that runs out of time at once."""
     monkeypatch.setenv("COUNTED_OUT_OF_TIME", "1")
     return ("--backend", "counted", "--time-limit", "1000")
 

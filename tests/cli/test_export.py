@@ -1,4 +1,4 @@
-"""``syncoll export``, and ``syncoll verify`` of what it wrote."""
+"""``syncoll export``, and ``syncoll verify`` of its files."""
 
 from __future__ import annotations
 
@@ -79,7 +79,9 @@ def test_one_point_becomes_a_file(run: Run, files: Path, tmp_path: Path, point: 
 def test_one_algorithm_becomes_the_same_kind_of_thing_as_two(
     run: Run, files: Path, tmp_path: Path
 ) -> None:
-    """A name without a suffix is a folder, one with a suffix a file; however many there are."""
+    """A name without a suffix is a folder, a name with a suffix a file, for any number of
+    algorithms.
+    """
     name = "dgx1-allgather-C1-S2-R2"
     for source, names in ((files / "sat.json", [f"{name}.xml"]), (files / "frontier.json", NAMES)):
         for i, out in enumerate(("exports", "exports/", "v1.0/")):
@@ -109,7 +111,7 @@ def test_an_outcome_goes_into_a_folder_that_is_there(run: Run, files: Path, tmp_
     assert [p.name for p in (tmp_path / "there").iterdir()] == ["dgx1-allgather-C1-S2-R2.xml"]
 
 
-def test_what_cannot_be_expressed_is_refused_and_the_rest_comes_out(
+def test_unsupported_points_are_refused_and_the_rest_exported(
     run: Run, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def only_short(request: ExportRequest, *how: Any) -> XmlProgram:
@@ -129,7 +131,7 @@ def test_what_cannot_be_expressed_is_refused_and_the_rest_comes_out(
     assert [p.name for p in (tmp_path / "out").iterdir()] == NAMES[:1]
 
 
-def test_what_does_not_pass_its_checker_is_a_bug(
+def test_an_export_that_fails_its_check_is_a_bug(
     run: Run, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("syncoll_msccl_xml.blocks._Blocks.choose", _always_another)
@@ -207,7 +209,7 @@ def test_a_file_without_algorithms(run: Run, files: Path) -> None:
     assert "no algorithm in it" in result.err
 
 
-def test_verify_finds_what_was_changed(run: Run, files: Path, tmp_path: Path) -> None:
+def test_verify_finds_changes(run: Run, files: Path, tmp_path: Path) -> None:
     to = ("--to", "msccl-xml", "--dialect", "rccl", "-o", "out")
     assert run("export", files / "frontier.json", *to).code == 0
     path = tmp_path / "out" / NAMES[0]
@@ -233,7 +235,7 @@ def test_verify_finds_what_was_changed(run: Run, files: Path, tmp_path: Path) ->
         (["text.txt", "--as", "msccl-xml"], "text.txt"),
     ],
 )
-def test_verify_says_what_it_does_not_understand(
+def test_verify_names_unknown_files_and_options(
     arguments: list[str], complaint: str, run: Run, files: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "empty").mkdir()
@@ -262,8 +264,8 @@ def test_a_folder_of_other_traces_is_left_alone(run: Run, files: Path, tmp_path:
     assert "traces has other files (other.0.et)" in refused.err
 
 
-def test_what_was_not_checked_is_not_said_to_be(run: Run, files: Path, tmp_path: Path) -> None:
-    """A table of sends does not say what they are for."""
+def test_an_unchecked_result_is_reported(run: Run, files: Path, tmp_path: Path) -> None:
+    """A table of sends has no instance."""
     to = ("--to", "csv", "--point", "0", "-o", "sends.csv")
     assert run("export", files / "frontier.json", *to).code == 0
     told = run("verify", "sends.csv")
@@ -285,7 +287,7 @@ def test_what_was_not_checked_is_not_said_to_be(run: Run, files: Path, tmp_path:
         ("chakra", "out", [f'["out/{name[:-4]}/{name[:-4]}"]' for name in NAMES]),
     ],
 )
-def test_notes_name_what_was_written(
+def test_notes_name_the_written_files(
     run: Run, files: Path, format_: str, out: str, named: list[str]
 ) -> None:
     point = ("--point", "0") if out.endswith(".txt") else ()
@@ -299,10 +301,10 @@ def test_notes_name_what_was_written(
 
 
 @pytest.mark.parametrize("format_", ["msccl-xml", "mscclpp", "chakra", "goal", "csv", "parquet"])
-def test_exports_are_compared_with_what_is_meant(
+def test_exports_are_compared_with_the_given_collective(
     format_: str, run: Run, files: Path, tmp_path: Path
 ) -> None:
-    """What a file says of itself is not all that it is compared with."""
+    """A file is not only compared with its own statements."""
     out = tmp_path / ("out" if format_ == "chakra" else f"out.{format_}")
     export = ("export", files / "frontier.json", "--to", format_, "--point", "0", "-o", out)
     assert run(*export).code == 0
@@ -313,7 +315,7 @@ def test_exports_are_compared_with_what_is_meant(
         assert "as allgather asks" in result.out
     for collective in ("alltoall", "broadcast", "allreduce", "gather(root=1)"):
         if format_ == "csv" and collective.startswith("gather"):
-            continue  # what everybody has the root has as well, and a table says no more
+            continue  # with an allgather the root has all data, too
         result = run("verify", out, "--collective", collective)
         assert result.code == 1, collective
         assert "Traceback" not in result.err
@@ -336,8 +338,8 @@ def test_a_rooted_collective_has_the_root_that_is_meant(run: Run, tmp_path: Path
         assert run("verify", out, "--collective", "broadcast").code == 1
 
 
-def test_what_cannot_be_judged_has_an_exit_code_of_its_own(run: Run, tmp_path: Path) -> None:
-    """A collective with a name of its own, and what nobody here follows; 1 is for what is wrong."""
+def test_unchecked_files_have_an_exit_code_of_their_own(run: Run, tmp_path: Path) -> None:
+    """Exit code 4 is for a custom collective that cannot be checked, 1 for errors."""
     assert run("pareto", "ring(3)", "allgather", "--backend", "ring", "-o", "a.json").code == 0
     export = ("export", "a.json", "--to", "mscclpp", "--point", "0", "-o", "a.json.json")
     assert run(*export).code == 0
@@ -355,7 +357,7 @@ def test_what_cannot_be_judged_has_an_exit_code_of_its_own(run: Run, tmp_path: P
     assert "not checked in full: collective 'mine' does not define the places" in compared.err
 
 
-def test_what_says_how_a_file_is_written_is_not_for_files_that_are(run: Run, files: Path) -> None:
+def test_options_of_the_writer_do_not_apply_to_verify(run: Run, files: Path) -> None:
     to = ("--to", "msccl-xml", "--point", "0", "-o", "one.xml")
     assert run("export", files / "frontier.json", *to).code == 0
     for given in (("--proto", "LL"), ("--option", "proto=LL")):
@@ -366,11 +368,11 @@ def test_what_says_how_a_file_is_written_is_not_for_files_that_are(run: Run, fil
 
 
 class TestFlagsOfExporters:
-    """They come from the tables of what is installed."""
+    """Flags come from the option tables of installed exporters."""
 
     @pytest.fixture
     def strange(self, monkeypatch: pytest.MonkeyPatch) -> list[object]:
-        """Installs an exporter with flags; what its exporter is told goes into the list."""
+        """Installs an exporter with flags; the list gets its options."""
         told: list[object] = []
 
         class Writer:

@@ -26,7 +26,7 @@ Run = Callable[..., Any]
 
 
 def _require_shape(document: dict[str, Any]) -> None:
-    """Its first trees stand for all, on which the validator would spend minutes."""
+    """Validates the first trees only: all of them would take minutes."""
     few = {**document, "trees": document["trees"][:3]}
     if "phases" in few:
         few["phases"] = [{**phase, "trees": phase["trees"][:3]} for phase in few["phases"]]
@@ -57,7 +57,7 @@ def _require_forest(document: dict[str, Any], fabric: Fabric, weights: list[int]
         tallest = max(tallest, *depth.values())
     assert rooted == [document["k"] * w for w in weights]
     assert tallest == document["max_height"]
-    # A unit of data in all: each tree carries 1/(k W) of it.
+    # A unit of data: each tree carries 1/(k W) of it.
     share = Fraction(1, document["k"] * sum(weights))
     assert all(trees * share / fabric.bandwidths[hop] <= 1 / algbw for hop, trees in load.items())
     cut = set(document["cut"])
@@ -82,7 +82,7 @@ def _require_forest(document: dict[str, Any], fabric: Fabric, weights: list[int]
 def test_figures_of_the_paper(
     fabric: Fabric, more: list[str], algbw: Fraction, k: int | None, run: Run
 ) -> None:
-    """Shipped topologies; what they print is checked against the networks of the testing kit."""
+    """Shipped topologies, checked against the networks of the testing kit."""
     result = run("forest", fabric.name, *more, "--format", "json")
     assert result.code == 0
     document = result.json
@@ -148,7 +148,7 @@ def test_allreduce_has_two_phases(run: Run) -> None:
 
 
 def test_an_allreduce_whose_halves_overlap(run: Run) -> None:
-    """Where the bottlenecks of the halves lie in opposite directions."""
+    """The bottlenecks of the halves are in opposite directions."""
     options = ("--collective", "allreduce", "--format", "json")
     document = run("forest", "mi250(boxes=2,gpus=8)", *options).json
     assert document["algbw"] == "104"
@@ -221,7 +221,7 @@ def test_the_collective_stands_behind_the_topology(
         (["dgx1", "-o", "no/such/folder/x.json"], ["no/such/folder"]),
     ],
 )
-def test_what_users_get_wrong(options: list[str], words: list[str], run: Run) -> None:
+def test_wrong_arguments_are_refused(options: list[str], words: list[str], run: Run) -> None:
     result = run("forest", *options)
     assert result.code == 2
     assert result.out == ""
@@ -239,7 +239,7 @@ def test_what_users_get_wrong(options: list[str], words: list[str], run: Run) ->
         ("link (0, 1) bandwidth 1  link (1, 2) bandwidth 1  link (2, 3) bandwidth 1", "no path"),
     ],
 )
-def test_networks_that_lead_nowhere(links: str, words: str, run: Run) -> None:
+def test_missing_paths_are_refused(links: str, words: str, run: Run) -> None:
     Path("apart.syncoll").write_text(f"topology apart {{ nodes 4  {links} }}\n")
     result = run("forest", "apart.syncoll:apart")
     assert result.code == 2
@@ -325,7 +325,7 @@ def test_forests_and_cuts_that_do_not_hold_are_found(
 
 
 def test_any_roots_that_contradict_the_halves(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What they reach cannot be too much; where the least is less, it is what they reach."""
+    """Their upper bound cannot be too small; a smaller lower bound is raised to the halves."""
     liar = _Liar(lambda one: one)
     manager = PluginManager.discover()
     manager.register(liar, "liar")

@@ -1,4 +1,4 @@
-"""Forests that are saved, read again and checked, and all that is refused of them."""
+"""Forests that are saved, read again and checked, and refused files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def edges_of(document: Document) -> list[list[Any]]:
     "name", ["dgx_h100(nvls=true)", TWO_BOXES, "copies.syncoll:copies", "dgx1"]
 )
 @pytest.mark.parametrize("collective", ["allgather", "broadcast", "reducescatter", "reduce"])
-def test_what_is_saved_is_read_again(name: str, collective: str, run: Run) -> None:
+def test_saved_forests_are_read_again(name: str, collective: str, run: Run) -> None:
     Path("copies.syncoll").write_text(COPIES)
     shown = run("forest", name, "--collective", collective, "-o", "forest.json")
     document = json.loads(Path("forest.json").read_text("utf-8"))
@@ -67,7 +67,7 @@ def test_what_is_saved_is_read_again(name: str, collective: str, run: Run) -> No
     junctions = {v for v in ends if v >= document["nodes"]}
     if able is None or (able and collective in ("allgather", "broadcast")):
         assert junctions
-    else:  # the switches of a spec that copy do not add up
+    else:  # the copying switches of this spec do not reduce
         assert not junctions
 
 
@@ -124,8 +124,8 @@ def test_old_files_are_read(run: Run) -> None:
     assert "--proofs is about refutations" in run("check", "forest.json", "--proofs", ".").err
 
 
-def test_what_a_file_says_of_any_roots_is_no_fact(run: Run) -> None:
-    """What its trees do not contradict may be wrong all the same."""
+def test_statements_about_any_roots_are_not_checked(run: Run) -> None:
+    """Statements that the trees do not contradict may still be wrong."""
     run("forest", "ring(4)", "--collective", "allreduce", "-o", "forest.json")
     document = json.loads(Path("forest.json").read_text("utf-8"))
     halves = document["algbw"]
@@ -148,8 +148,8 @@ def test_what_a_file_says_of_any_roots_is_no_fact(run: Run) -> None:
         assert f"at least {low} and at most {high}, and its two halves reach 4/3" in refused.err
 
 
-def test_a_number_of_trees_is_the_reason_only_where_it_was_given(run: Run) -> None:
-    """With 3 trees a broadcast that any number can do faster; from a file this is not known."""
+def test_a_given_number_of_trees_is_named_as_reason(run: Run) -> None:
+    """A broadcast on 3 trees that other numbers make faster; a file does not have this reason."""
     asked = ("forest", TWO_BOXES, "--collective", "broadcast", "--fixed-k", "3", "-o", "f.json")
     shown, stored = run(*asked).out, run("show", "f.json").out
     assert "With k = 3 that is 37.5% of what the network admits, 400 GB/s:" in shown
@@ -159,8 +159,8 @@ def test_a_number_of_trees_is_the_reason_only_where_it_was_given(run: Run) -> No
         assert "No algorithm is faster" not in out
 
 
-def test_less_than_the_bound_is_not_said_to_be_the_optimum(run: Run) -> None:
-    """Half of the data can reach the switch, which sends twice what it receives."""
+def test_a_forest_below_the_bound_is_not_called_optimal(run: Run) -> None:
+    """Half of the data can reach the switch, which sends twice as much as it receives."""
     Path("narrow.syncoll").write_text(
         "topology narrow { nodes 3  switches 1  link (0, 1) bandwidth 1  link (1, 2) bandwidth 1"
         "  link (0, switch(0)) bandwidth 1  link (switch(0), 1) bandwidth 1"
@@ -233,7 +233,7 @@ def _heavier(document: Document) -> None:
         (lambda d: d["network"]["links"].pop(), "no link"),
     ],
 )
-def test_what_does_not_hold_is_refused(
+def test_wrong_forests_are_refused(
     spoil: Callable[[Document], Any], words: str, saved: Document, tmp_path: Path
 ) -> None:
     document = copy.deepcopy(saved)
@@ -244,7 +244,7 @@ def test_what_does_not_hold_is_refused(
         syncoll.load_forest(path)
 
 
-def test_files_that_are_none(run: Run) -> None:
+def test_other_files_are_refused(run: Run) -> None:
     Path("torn.json").write_text('{"schema": "syncoll/forest/2", ')
     result = run("check", "torn.json")
     assert result.code == 2

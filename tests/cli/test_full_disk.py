@@ -1,4 +1,4 @@
-"""On a full disk results are printed, the trouble is told once, and nothing is left behind."""
+"""On a full disk results are printed, the error is reported once, and no file is left."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FULL = "No space left on device"
 
 @pytest.fixture
 def full(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Fills the disk: from now on nothing that is written reaches it."""
+    """Fills the disk: later writes fail."""
 
     def fail(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, FULL)
@@ -32,7 +32,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 
 def left(folder: Path) -> list[str]:
-    """What is in a folder and the folders in it."""
+    """The files in a folder and its subfolders."""
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 

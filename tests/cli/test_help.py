@@ -1,4 +1,4 @@
-"""The help teaches, and starting costs nothing."""
+"""The help has examples, and starts fast."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_help_has_an_example_and_explains_every_option(command: str, run: Run) -
 
 
 @pytest.mark.parametrize("command", ["pareto", "search", "solve", "explain"])
-def test_defaults_are_told(command: str, run: Run) -> None:
+def test_defaults_are_shown(command: str, run: Run) -> None:
     text = " ".join(run(command, "--help").out.split())
     for default in (
         "usual one (default: auto)",
@@ -61,7 +61,7 @@ def test_defaults_are_told(command: str, run: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ["pareto", "solve", "verify", "spec check"])
-def test_exit_codes_are_told_where_they_matter(command: str, run: Run) -> None:
+def test_exit_codes_are_in_the_help(command: str, run: Run) -> None:
     assert "xit code" in run(*command.split(), "--help").out
 
 
@@ -117,7 +117,7 @@ def test_commands_that_solve_nothing_import_no_solver(arguments: list[str]) -> N
     )
     solvers = {"ortools", "z3", "pysat"}
     solvers |= set() if arguments[0] == "bounds" else {"highspy"}  # its linear programs
-    solvers |= set() if arguments[0] == "plugins" else {"gurobipy"}  # its licence is asked for
+    solvers |= set() if arguments[0] == "plugins" else {"gurobipy"}  # its licence is queried
     assert not solvers & set(done.stderr.split())
 
 
@@ -154,7 +154,7 @@ def test_usage_errors_are_two_lines_that_help(
     assert "--help`" in result.err
 
 
-def test_without_a_command_those_that_there_are_are_shown(run: Run) -> None:
+def test_without_a_command_all_commands_are_listed(run: Run) -> None:
     for arguments in ([], ["spec"]):
         result = run(*arguments)
         assert (result.code, result.err) == (2, "")

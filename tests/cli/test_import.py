@@ -86,7 +86,7 @@ def test_from_standard_input_into_a_file(run: Run, monkeypatch: pytest.MonkeyPat
     ids=lambda command: str(command[0]),
 )
 def test_a_file_is_a_machine(command: list[str], run: Run) -> None:
-    """The same as the spec that was written; what is told about time differs."""
+    """The same output as for the written spec, except for times."""
     assert run("import", "nvidia-smi", "square.txt", "-o", "square.syncoll").code == 0
     results = [
         run(*(part.format(machine) for part in command), "--format", "json")
@@ -119,7 +119,7 @@ def test_stored_results_are_checked_against_it(run: Run) -> None:
     assert json.loads(Path("f.json").read_text())["topology"]
 
 
-def test_show_tells_what_was_assumed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_show_prints_the_assumptions(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = run("show", "nvidia-smi:square.txt").out
     assert "Each NVLink carries 25 GB/s in each direction" in shown
     assert "a chunk per round is 25 GB/s" in shown

@@ -1,4 +1,4 @@
-"""Limits that no algorithm can keep: said at once, with the least that one needs."""
+"""Impossible limits are reported at once, with the least possible ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLLECTIVES = [
 
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No solver may be asked."""
+    """Fails if a solver is called."""
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a solver was asked")
@@ -65,7 +65,7 @@ def test_a_single_question(steps: int, rounds: int, run: Run) -> None:
     assert f"No algorithm with C = 5 has fewer than 4 {noun}." in done.out
 
 
-def test_what_is_just_possible_is_searched(run: Run) -> None:
+def test_limits_that_are_just_possible_are_searched(run: Run) -> None:
     done = run("pareto", "line(3)", "allgather", "--max-steps", "2", "--max-rounds", "2")
     assert done.code == 0
     assert "1 verified point" in done.out

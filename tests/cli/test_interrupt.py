@@ -1,6 +1,6 @@
-"""Ctrl-C prints and saves what is known; whatever ends the command, no worker survives it.
+"""Ctrl-C prints and saves known points; no worker survives the end of the command.
 
-A backend that answers its first question and then sleeps stands in for a hard problem.
+A backend that answers its first question and then sleeps replaces a hard problem.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PATIENCE = 120.0
 
 
 class Running:
-    """A command that runs, in a process group of its own as a terminal would give it."""
+    """A running command, in a process group of its own as in a terminal."""
 
     def __init__(self, folder: Path, path: Path, arguments: tuple[object, ...]) -> None:
         self.folder = folder
@@ -115,7 +115,7 @@ def sleepy(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(tmp_path: Path, sleepy: Path) -> Iterator[Start]:
-    """Starts commands; ends what a failed test left behind."""
+    """Starts commands; ends processes that a failed test left."""
     started: list[Running] = []
 
     def begin(*arguments: object) -> Running:
@@ -132,7 +132,7 @@ def start(tmp_path: Path, sleepy: Path) -> Iterator[Start]:
 
 
 def assert_gone(worker: int) -> None:
-    """The process ends, at once or very soon."""
+    """Checks that the process ends, at once or very soon."""
     end = time.monotonic() + PATIENCE
     while psutil.pid_exists(worker) and psutil.Process(worker).status() != psutil.STATUS_ZOMBIE:
         assert time.monotonic() < end, "a worker survives"
@@ -147,7 +147,7 @@ SOLVE = ("solve", "dgx1", "allgather", "-C", "6", "-S", "3", "-R", "7", "--backe
 SAVED = "dgx1-allgather.frontier.json"
 
 
-def test_a_search_prints_and_saves_what_is_known(start: Start) -> None:
+def test_a_search_prints_and_saves_known_points(start: Start) -> None:
     running = start(*PARETO)
     worker = running.wait_for_sleep()
     code, out, err = running.signal(signal.SIGINT)
@@ -167,7 +167,7 @@ def test_a_search_prints_and_saves_what_is_known(start: Start) -> None:
 def test_json_is_still_one_object_and_o_is_honoured(start: Start) -> None:
     running = start(*PARETO, "--format", "json", "-o", "mine.json", "--progress", "plain")
     worker = running.wait_for_sleep()
-    # What was found is saved while the search still runs.
+    # Points are saved while the search still runs.
     assert len(read_file(running.folder / "mine.json").algorithms) == 1
     code, out, _ = running.signal(signal.SIGINT)
     assert_gone(worker)
@@ -275,7 +275,7 @@ def test_during_the_imports(
 
 
 def test_as_the_interpreter_ends() -> None:
-    """The answer is there, and nothing else is printed."""
+    """The answer is printed, and nothing else."""
     program = (
         "import atexit, signal, sys",
         "atexit.register(signal.raise_signal, signal.SIGINT)",

@@ -1,4 +1,4 @@
-"""Several solvers at once, wherever they run, find the same frontier and leave nothing behind.
+"""Several solvers at once, on any executor, find the same frontier and leave no process.
 
 Each search runs on several solvers, and each executor runs a search; not each search on each.
 """
@@ -30,11 +30,11 @@ SEARCHES = {
 }
 LONG = (*SEARCHES["refuting"], "--backend", "counted")
 ONE = ("--backend", "pysat")
-"""The solver that starts soonest, where it does not matter which."""
+"""The solver with the fastest start, if the choice does not matter."""
 
 
 def costs(document: dict[str, Any]) -> list[object]:
-    """What a frontier says about costs, without who found out what, or when."""
+    """The costs of a frontier, without engines and times."""
     points = [
         (p["steps"], p["bandwidth"], p["proof"]["scope"], p["proof"]["bound"])
         for p in document["points"]
@@ -49,7 +49,7 @@ def alone() -> dict[str, list[object]]:
 
 
 def require_the_same(name: str, run: Run, alone: dict[str, list[object]], *how: object) -> None:
-    one = () if name == "allgather" else ONE  # which would need long
+    one = () if name == "allgather" else ONE  # it would take long
     if name not in alone:
         alone[name] = costs(run(*SEARCHES[name], *one, "--format", "json").json)
         assert len(alone[name]) > 2
@@ -98,13 +98,13 @@ def test_several_are_asked_at_once(background: Run, counted: Any, all_end: Any) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [("--jobs", "2"), ("--executor", "processes:2")])
-def test_ctrl_c_saves_what_is_known(
+def test_ctrl_c_saves_known_points(
     how: tuple[str, ...], background: Run, counted: Any, all_end: Any, tmp_path: Any
 ) -> None:
     running = background(*LONG, *how, "-o", "saved.json", COUNTED_SLEEPS="0.4")
     running.wait_until((tmp_path / "saved.json").exists)
     children = running.children()
-    assert children  # of two at once, one may have been ended where its answer was of no use
+    assert children  # of two at once, one may have been ended if its answer was not needed
     result = running.interrupt()
     all_end(children)
     assert result.code == 130, result.err
@@ -152,7 +152,7 @@ def test_no_worker_survives(
         ("http://127.0.0.1:80", ["dask://HOST:PORT"]),
     ],
 )
-def test_nonsense_for_an_executor(where: str, words: list[str], run: Run) -> None:
+def test_invalid_executors(where: str, words: list[str], run: Run) -> None:
     result = run(*SEARCHES["broadcast"], "--executor", where)
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("syncoll")
@@ -161,12 +161,12 @@ def test_nonsense_for_an_executor(where: str, words: list[str], run: Run) -> Non
 
 
 @pytest.mark.parametrize("jobs", ["0", "-1", "two", "5000"])
-def test_nonsense_for_jobs(jobs: str, run: Run) -> None:
+def test_invalid_jobs(jobs: str, run: Run) -> None:
     result = run(*SEARCHES["broadcast"], "--jobs", jobs)
     assert (result.code, result.out) == (2, "")
 
 
-def test_the_number_is_said_once(run: Run) -> None:
+def test_the_number_of_jobs_is_given_once(run: Run) -> None:
     result = run(*SEARCHES["broadcast"], "--jobs", "2", "--executor", "processes:3")
     assert (result.code, result.out) == (2, "")
     assert "--jobs 2" in result.err
@@ -188,7 +188,7 @@ def test_the_number_is_said_once(run: Run) -> None:
 def test_solvers_share_the_cores(
     how: tuple[str, ...], jobs: int, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each gets its part of them, and no more."""
+    """Each solver gets its share of cores."""
     import syncoll.solving
 
     given: list[tuple[int, int]] = []
@@ -237,8 +237,8 @@ def test_a_cluster_from_a_process_of_its_own(cluster: str, process: Run) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("answers", [False, True])
-def test_nobody_at_the_address(answers: bool, process: Run) -> None:
-    """Nothing listens there, or something that is no scheduler and keeps silent."""
+def test_no_scheduler_at_the_address(answers: bool, process: Run) -> None:
+    """Nothing listens there, or a server that does not answer."""
     pytest.importorskip("distributed")
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""``--format json``: one object on standard output and nothing else, the shape that is promised."""
+"""``--format json``: exactly one object on standard output, as in its schema."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_messages_go_to_standard_error(run: Run) -> None:
     assert "saved in saved.json" in result.err
 
 
-def test_plugins_say_what_they_are(run: Run) -> None:
+def test_plugins_are_described(run: Run) -> None:
     entries = run("plugins", "--format", "json").json["plugins"]
     assert {e["point"] for e in entries} >= {"encoding", "backend", "specs"}
     for entry in entries:

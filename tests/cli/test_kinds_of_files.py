@@ -1,4 +1,4 @@
-"""A file of another kind than a command takes: the answer names both."""
+"""For a file of a wrong kind the error names both kinds."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_every_verb_names_both(files: dict[str, str], tmp_path: Path) -> None:
         syncoll.load_forest(tmp_path / "outcome.json")
 
 
-def test_what_is_not_ours_stays_unknown(tmp_path: Path, run: Run) -> None:
+def test_other_schemas_stay_unknown(tmp_path: Path, run: Run) -> None:
     for schema in ("syncoll/poem/1", "openapi/3", "syncoll/forest"):
         (tmp_path / "x.json").write_text(json.dumps({"schema": schema}), encoding="utf-8")
         result = run("report", "x.json")

@@ -1,4 +1,4 @@
-"""The log of a search: who found, proved and refuted what, as it comes and in the end."""
+"""The log of a search: results of each engine, live and at the end."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_each_event_has_a_line_and_each_engine_a_row(
     heads, _, *rows = table.splitlines()
     assert heads.split()[:4] == ["engine", "turns", "seconds", "found"]
     assert [row.split()[0] for row in rows if row] == [one.engine for one in found.engines]
-    assert result.out.startswith("broadcast on ring(4)\n")  # which stays the answer
+    assert result.out.startswith("broadcast on ring(4)\n")  # the answer is unchanged
     assert len(result.out.splitlines()) <= len(str(found.page()).splitlines())
 
 
@@ -48,7 +48,7 @@ def test_with_a_limit_of_work_only_seconds_differ(found: syncoll.FrontierResult)
     ]
 
 
-def test_what_is_found_and_proved_is_in_it(found: syncoll.FrontierResult) -> None:
+def test_points_and_bounds_are_in_the_log(found: syncoll.FrontierResult) -> None:
     costs = {(e.steps, e.bandwidth) for e in found.log if e.kind is Kind.FOUND}
     assert {(point.steps, point.bandwidth) for point in found} <= costs
     proved = {e.steps: e.bandwidth for e in found.log if e.kind is Kind.PROVED}

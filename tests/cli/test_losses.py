@@ -1,4 +1,4 @@
-"""A solver that dies, or has no memory left, is named, and why; its stacks are not shown."""
+"""A solver that dies or runs out of memory is named with the reason, without stack traces."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COUNTED = ("--backend", "counted", "--seeds", "none")
         ("allreduce", "no memory", NO_MEMORY),
     ],
 )
-def test_a_frontier_says_what_was_lost(
+def test_a_frontier_names_lost_solvers(
     collective: str,
     how: str,
     words: str,

@@ -1,4 +1,4 @@
-"""A command keeps to its share of the machine's memory, says what it left out, and goes on."""
+"""A command keeps to its share of memory, names the work it left out, and continues."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ sys.exit(main(sys.argv[2:]))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit that the system keeps")
-def test_what_does_not_fit_into_the_systems_limit_is_left_out(tmp_path: Path) -> None:
+def test_work_beyond_the_systems_limit_is_left_out(tmp_path: Path) -> None:
     limits = ("--strategy", "paper", "--k", "60", "--max-steps", "8", "--max-chunks", "4")
     arguments = ("pareto", "torus(8,8)", "allgather", *limits, "--seeds", "all_pairs")
     done = subprocess.run(
@@ -62,11 +62,11 @@ def test_a_worker_over_the_commands_limit_ends_undecided(process: Run) -> None:
     result = process("solve", *hard, "--memory-limit", "200MB", "--time-limit", "60")
     assert result.code == 3, result
     assert "memory limit" in result.out
-    # Its own limit is the command's; whichever is looked at first ends it.
+    # Its own limit is the command's; the first check ends it.
     assert "191 MiB" in result.out
 
 
-def test_a_limit_below_what_any_command_takes(run: Run) -> None:
+def test_a_limit_below_the_least_is_refused(run: Run) -> None:
     result = run("solve", "ring(4)", "allgather", "-C1", "-S2", "-R2", "--memory-limit", "20MB")
     assert result.code == 2
     assert "--memory-limit 19 MiB" in result.err
@@ -74,14 +74,14 @@ def test_a_limit_below_what_any_command_takes(run: Run) -> None:
 
 
 class TestBudget:
-    def test_the_default_is_half_of_what_is_free(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_default_is_half_of_free_memory(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(memory, "free_bytes", lambda: 4000 * MIB)
         budget = MemoryBudget.of_this_process()
         assert abs(budget.limit - budget.used() - 2000 * MIB) < 100 * MIB
         assert not budget.lacks(1000 * MIB, "it")
         assert "it would need about 2.9 GiB of memory" in budget.lacks(3000 * MIB, "it")
 
-    def test_what_others_took_meanwhile_counts(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_memory_of_other_processes_counts(self, monkeypatch: pytest.MonkeyPatch) -> None:
         budget = MemoryBudget.of_this_process(64 << 30)
         monkeypatch.setattr(memory, "free_bytes", lambda: 100 * MIB)
         assert budget.room() == 90 * MIB
@@ -94,10 +94,10 @@ class TestBudget:
         budget = MemoryBudget.of_this_process(1000 * MIB)
         assert not budget.must_go(-1)
         assert "killed at 600 MiB" in budget.must_go(-2)
-        assert not budget.exhausted()  # that is mended by the worker's end
+        assert not budget.exhausted()  # the end of a worker suffices
         assert budget.may_not_rest(-1)
         sizes[me], sizes[-1], sizes[-2] = 900 * MIB, 20 * MIB, 90 * MIB
-        memory._forget_samples()  # all are of middle size, and it helps to end one
+        memory._forget_samples()  # all are of middle size, and the end of one helps
         assert "killed at 90 MiB" in budget.must_go(-2)
         assert not budget.exhausted()
         assert "this command has 1010 MiB" in budget.exceeded()
@@ -120,7 +120,7 @@ class TestBudget:
         (tmp_path / "memory.max").write_text("max\n")
         assert memory._left_in_group(tmp_path, *names) is None
 
-    def test_told_once(self) -> None:
+    def test_a_refusal_is_reported_once(self) -> None:
         told: list[str] = []
         with memory.command(None, told.append):
             memory.on_refusal("too large")
@@ -132,12 +132,12 @@ class TestBudget:
 
 
 class TestGuard:
-    def test_the_main_thread_is_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_main_thread_is_interrupted(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(memory, "_GUARD_SECONDS", 0.02)
         monkeypatch.setattr(MemoryBudget, "exhausted", lambda _: "too much")
         waiting = threading.Event()
         with pytest.raises(MemoryError, match="too much"), memory.command():
-            waiting.wait(60)  # a lock that nobody opens
+            waiting.wait(60)  # a lock that is never released
 
     def test_where_the_end_of_workers_does_not_help(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(memory, "_GUARD_SECONDS", 0.02)
@@ -149,14 +149,14 @@ class TestGuard:
             waiting.wait(60)
 
     @pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="the system has no such signal")
-    def test_its_own_signal_is_nobody_elses(self) -> None:
-        """Whatever comes late, after the end too, is not taken for somebody else's."""
+    def test_a_late_signal_is_its_own(self) -> None:
+        """A signal that arrives late, even after the end, is not passed to other handlers."""
         others: list[int] = []
         before = signal.signal(signal.SIGUSR1, lambda number, _: others.append(number))
         try:
             guard = memory._Guard()
             guard._ended.set()
-            guard._sent = 1  # told at the last moment
+            guard._sent = 1  # a signal at the last moment
             late = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGUSR1))
             late.start()
             guard.end()
@@ -170,7 +170,7 @@ class TestGuard:
         finally:
             signal.signal(signal.SIGUSR1, before)
 
-    def test_what_was_found_is_saved_in_peace(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_guard_ends_before_saving(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(memory, "_GUARD_SECONDS", 0.02)
         monkeypatch.setattr(MemoryBudget, "exhausted", lambda _: "too much")
         with memory.command():

@@ -17,7 +17,7 @@ def late(*_: object, **__: object) -> None:
     raise OutOfTimeError("the time limit was reached")
 
 
-def test_points_stay_where_there_is_no_time_to_simulate(
+def test_points_stay_if_no_time_is_left_to_simulate(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(simulating, "by_urgency", late)

@@ -1,4 +1,4 @@
-"""Output that nothing can break: narrow encodings, closed pipes, full disks, hostile names."""
+"""Output with narrow encodings, closed pipes, full disks and hostile names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX pipes")
 
 
 class Narrow(io.StringIO):
-    """A stream that can say ASCII only."""
+    """A stream of ASCII only."""
 
     encoding = "ascii"
 
@@ -69,7 +69,7 @@ def test_numbers_with_nouns() -> None:
     assert [counted(n, "step") for n in (0, 1, 2)] == ["0 steps", "1 step", "2 steps"]
 
 
-def test_what_an_encoding_cannot_say_is_said_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_characters_outside_the_encoding_are_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = Narrow()
     monkeypatch.setattr(sys, "stdout", stream)
     print_text("… ─ ü 日")
@@ -101,7 +101,7 @@ def test_closed_streams_are_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     output.flush()
 
 
-def test_a_stream_that_fails_is_an_error_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_that_fails_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     class Full(io.StringIO):
         encoding = "utf-8"
 
@@ -167,7 +167,7 @@ def test_no_colours_when_it_is_no_terminal(process: Run) -> None:
         (["solve", "dgx1", "allgather", "-C", "1", "-S", "1", "-R", "1"], 1, 0),
     ],
 )
-def test_a_reader_that_goes_is_no_error(
+def test_a_closed_pipe_is_no_error(
     arguments: list[str], code: int, lines: int, tmp_path: Path
 ) -> None:
     running = subprocess.Popen(
@@ -188,7 +188,7 @@ def test_a_reader_that_goes_is_no_error(
 
 
 @posix
-def test_what_was_asked_for_is_saved_though_the_reader_goes(tmp_path: Path) -> None:
+def test_files_are_saved_if_the_reader_closes_the_pipe(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "syncoll", *QUICK, "-o", "f.json"]
     running = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=tmp_path
@@ -246,7 +246,7 @@ def test_saving_to_standard_output_does_not_replace_the_log(tmp_path: Path) -> N
 
 
 def test_a_dash_is_standard_output(run: Run, tmp_path: Path) -> None:
-    """One thing there, and nothing else; what cannot be one thing is refused."""
+    """Exactly one document on standard output; several are refused."""
     point = ("ring(4)", "allgather", "-C1", "-S2", "-R2")
     assert run("solve", *point, "-o", "-").json["schema"] == "syncoll/outcome/1"
     frontier = run("pareto", "ring(4)", "allgather", "-o", "-")

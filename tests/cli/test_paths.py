@@ -89,7 +89,7 @@ def test_a_name_goes_before_a_file_of_that_name(folder: Path) -> None:
     assert syncoll.collective("allgather + 2 * alltoall").name == "allgather + 2 * alltoall"
 
 
-def test_commands_say_it(folder: Path, run: Run) -> None:
+def test_commands_give_the_correct_form(folder: Path, run: Run) -> None:
     for arguments in (["bounds", "größe.txt", "allgather"], ["show", "pair"], ["forest", "pair"]):
         result = run(*arguments)
         assert result.code == 2
@@ -103,6 +103,6 @@ def test_another_process_recognises_nothing(folder: Path) -> None:
     assert list(pickle.loads(pickle.dumps(specs)).recognised("pair")) == []
 
 
-def test_what_is_too_long_for_a_path() -> None:
+def test_a_text_too_long_for_a_path() -> None:
     with pytest.raises(SpecError, match=r"there is no file \./x"):
         syncoll.topology("./" + "x" * 9000)

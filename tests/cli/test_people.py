@@ -1,4 +1,4 @@
-"""What people see: swapped and mistyped names, narrow terminals, numbers with their nouns."""
+"""Swapped and mistyped names, narrow terminals, numbers with their nouns."""
 
 from __future__ import annotations
 
@@ -42,9 +42,7 @@ def test_swapped_arguments_are_recognised(given: str, right: str, run: Run) -> N
         ("show dgx11", "did you mean dgx1?"),
     ],
 )
-def test_mistyped_names_are_found_before_anything_heavy_is_loaded(
-    command: str, message: str
-) -> None:
+def test_mistyped_names_are_found_before_heavy_imports(command: str, message: str) -> None:
     code = (
         "import sys\n"
         "from syncoll.cli.main import main\n"
@@ -97,7 +95,7 @@ def test_progress_fits(columns: int) -> None:
     assert len(lines) == (2 if columns == 200 else len(lines))
 
 
-def test_progress_shows_for_each_number_of_steps_what_is_known() -> None:
+def test_progress_shows_points_and_bounds_by_steps() -> None:
     known = _Known()
     for steps, bound in ((None, 1), (2, 3), (4, 2)):
         known.add(Entry(0.0, "bounds", "allreduce", Kind.PROVED, steps, Fraction(bound)))

@@ -26,7 +26,7 @@ Run = Callable[..., Any]
 
 MODEL = ("--alpha", "0.7us", "--beta", "25GB/s", "--timing", "lockstep")
 CROSSOVER = 52500
-"""Of the two points of allgather on dgx1, in bytes of one node: 0.7 us * 25 GB/s / (3/2 - 7/6)."""
+"""Between the two points of allgather on dgx1, in bytes a node: 0.7 us * 25 GB/s / (3/2 - 7/6)."""
 SIMULATED = MODEL[:4]
 
 COLLECTIVES = ["allgather", "gather", "scatter", "alltoall", "broadcast", "reduce"]
@@ -64,7 +64,7 @@ def test_a_table(run: Run, files: Path) -> None:
     assert "A message of 8 L bytes: the output of one node." in result.out
 
 
-def test_what_is_exact_is_exact_in_json(run: Run, files: Path) -> None:
+def test_json_has_exact_values(run: Run, files: Path) -> None:
     command = ("plan", files / "frontier.json", *MODEL, "--overhead", "5us", "--format", "json")
     document = valid(run(*command).json)
     assert Fraction(document["model"]["alpha"]) == Fraction(7, 10**7)
@@ -112,7 +112,7 @@ def test_simulated_ranges_meet_where_times_are_equal(run: Run, files: Path) -> N
     (size,) = {end["size"] for end in (first["ends"][1], last["ends"][0])}
     assert size == last["from"]
     assert first["ends"][1]["seconds"] == pytest.approx(last["ends"][0]["seconds"], rel=1e-4)
-    # 3 steps and 7/6 of L at 25 GB/s are its time in lockstep; overlap makes it shorter.
+    # In lockstep 3 steps and 7/6 of L at 25 GB/s; overlap makes it shorter.
     lockstep = 3 * 0.7e-6 + 7 / 6 * int(size) / 25e9
     assert last["ends"][0]["seconds"] <= lockstep
     assert last["ends"][1]["algbw"] >= 8 * 25e9 * 6 / 7 * (1 - 1e-6)
@@ -137,7 +137,7 @@ def test_progress(run: Run, files: Path) -> None:
     assert run("plan", files / "frontier.json", *MODEL, "--progress", "plain").err == ""
 
 
-def test_what_is_never_the_best_is_told(run: Run, files: Path) -> None:
+def test_points_that_are_never_best_are_listed(run: Run, files: Path) -> None:
     result = run("plan", files / "frontier.json", "--alpha", "0s", *MODEL[2:])
     text = "Never the best: points[0], S = 2, R/C = 3/2; nearest as L grows, where it takes 1.286"
     assert text in result.out
@@ -203,7 +203,7 @@ def test_a_picture(run: Run, files: Path, tmp_path: Path, name: str) -> None:
 
 
 def test_no_screen_and_no_window(process: Run, files: Path) -> None:
-    """Neither what a person has set nor a missing screen plays a part."""
+    """User settings and a missing screen have no effect."""
     command = ("plan", files / "frontier.json", *MODEL, "--plot", "plan.svg")
     result = process(*command, MPLBACKEND="TkAgg", DISPLAY="", WAYLAND_DISPLAY="")
     assert result.code == 0, result.err
@@ -242,7 +242,7 @@ def test_exports_of_other_collectives(run: Run, frontiers: Path, name: str) -> N
     assert {one["does"] for one in document["exports"]["algorithms"]} == {name}
 
 
-def test_what_cannot_be_expressed(
+def test_unsupported_points_are_refused_or_skipped(
     run: Run, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def only_short(request: ExportRequest, *how: Any) -> XmlProgram:
@@ -266,7 +266,7 @@ def test_what_cannot_be_expressed(
     assert len(list((tmp_path / "out" / "algorithms").iterdir())) == 1
 
 
-def test_what_does_not_pass_its_checker_is_a_bug(
+def test_an_export_that_fails_its_check_is_a_bug(
     run: Run, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def check(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""``--proofs`` writes what others can check, and ``check --proofs`` believes nothing else."""
+"""``--proofs`` writes files that others can check, and ``check --proofs`` only relies on them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CASES = {
     "gather": ("pareto", "dgx1", "gather", "--strategy", "paper", "--k", "2"),
     "reduce": ("pareto", "hub(4)", "reduce", "--max-chunks", "2", "--max-steps", "2"),
 }
-"""The claims of each rest on a refutation."""
+"""Searches whose claims need a refutation."""
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=CASES)
 def case(request: pytest.FixtureRequest, written: Path, tmp_path: Path) -> Path:
-    """A copy of one."""
+    """A copy of one case."""
     shutil.copytree(written / request.param, tmp_path / "case")
     return tmp_path / "case"
 
@@ -129,7 +129,7 @@ def test_a_proof_of_something_else_is_refused(key: str, case: Path, run: Run) ->
 
 
 def test_the_proof_of_another_machine_is_refused(written: Path, run: Run, tmp_path: Path) -> None:
-    """Each file is whole, but it is the other's."""
+    """Each file is complete, but belongs to the other machine."""
     case = tmp_path / "case"
     shutil.copytree(written / "gather", case)
     (other,) = refutations(written / "reduce")[:1]
@@ -139,7 +139,7 @@ def test_the_proof_of_another_machine_is_refused(written: Path, run: Run, tmp_pa
     refused(check(run, case), mine.name)
 
 
-def test_what_is_missing_is_named(case: Path, run: Run) -> None:
+def test_missing_files_are_named(case: Path, run: Run) -> None:
     document = refutations(case)[0]
     proof = proof_of(document)
     proof.rename(case / "proof")
@@ -153,7 +153,7 @@ def test_what_is_missing_is_named(case: Path, run: Run) -> None:
 
 
 def test_a_name_that_leads_elsewhere_is_refused(case: Path, run: Run) -> None:
-    """A frontier's file cannot have any file of the disk opened."""
+    """A frontier cannot name a file outside its folder."""
     from syncoll.documents.document import digest
 
     document = json.loads((case / "frontier.json").read_text())

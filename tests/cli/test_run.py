@@ -1,4 +1,4 @@
-"""``syncoll run`` on files of every kind, and on one that does not do what it says."""
+"""``syncoll run`` on files of every kind, and on a wrong algorithm."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_an_outcome_without_an_algorithm(run: Run, files: Path) -> None:
 def test_a_wrong_algorithm_ends_with_2_and_the_reason(
     run: Run, reduced: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the verifier out of the way, which would refuse the file before anything runs."""
+    """Without the verifier, which would refuse the file before the run."""
     document = json.loads(reduced.read_text("utf-8"))
     algorithm = document["points"][-1]["algorithm"]
     gone = algorithm["sends"].pop()
@@ -108,7 +108,7 @@ def test_a_wrong_algorithm_ends_with_2_and_the_reason(
         (["--size", "900TiB"], "use a smaller size"),
     ],
 )
-def test_requests_that_make_no_sense(
+def test_invalid_requests_are_refused(
     arguments: list[str], words: str, run: Run, files: Path
 ) -> None:
     result = run("run", files / "frontier.json", *arguments)

@@ -1,4 +1,4 @@
-"""What people read: machines, collectives, results, plugins, bounds, formulas."""
+"""Pages of machines, collectives, results, plugins, bounds and formulas."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_verify(files: Path, run: Run) -> None:
 
 
 def test_verify_needs_no_solver(files: Path, process: Run) -> None:
-    # Not even the library of specs is read when nobody names a machine.
+    # Without a named machine the library of specs is not read.
     result = process("verify", files / "frontier.json", PYTHONPROFILEIMPORTTIME="1")
     assert result.code == 0
     imported = {line.rpartition("|")[2].strip() for line in result.err.splitlines()}

@@ -51,7 +51,7 @@ def test_switches(run: Run) -> None:
     assert "all automorphisms of the network with its switches: 1,327,104; " in text
 
 
-def test_what_has_no_free_group(run: Run) -> None:
+def test_a_machine_without_free_group(run: Run) -> None:
     text = run("show", "--symmetry", "ring(6)", "broadcast").out
     assert "no free group of automorphisms was found but the identity" in text
     assert "nodes   6 of 6 stand for all: 0 1 2 3 4 5\n" in text
@@ -100,7 +100,7 @@ def test_json_has_everything(run: Run) -> None:
         (["--symmetry", "ring(4)", "--as", "ni-table"], "--as means nothing to --symmetry"),
     ],
 )
-def test_what_makes_no_sense(words: list[str], told: str, run: Run) -> None:
+def test_invalid_requests_are_refused(words: list[str], told: str, run: Run) -> None:
     result = run("show", *words)
     assert result.code == 2
     assert told in result.err

@@ -1,4 +1,4 @@
-"""``syncoll show FILE --as ni-table``: what each node's network interface has to do."""
+"""``syncoll show FILE --as ni-table``: the operations of each node's network interface."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def specs() -> SpecLibrary:
 
 @pytest.fixture
 def mesh(run: Run, tmp_path: Path) -> Path:
-    """An allreduce of MultiTree's on the 2x2 mesh of its paper."""
+    """MultiTree's allreduce on the 2x2 mesh of its paper."""
     file = tmp_path / "mesh.json"
     options = [part for o in ("pipelined=false", "trees=1") for part in ("--backend-option", o)]
     result = run("pareto", "mesh(2,2)", "allreduce", "--backend", "multitree", *options, "-o", file)
@@ -86,7 +86,7 @@ def test_the_tables_as_documents_and_as_printed(mesh: Path, run: Run) -> None:
 
 
 def test_any_algorithm_of_trees_has_tables(files: Path, run: Run) -> None:
-    """A solver's allgather: everything that is sent is in a table, and nothing else."""
+    """A solver's allgather: tables have exactly its sends."""
     document = run("show", files / "sat.json", "--as", "ni-table", "--format", "json").json
     (algorithm,) = document["algorithms"]
     entries = [entry for table in algorithm["tables"] for entry in table["entries"]]
@@ -100,7 +100,7 @@ def test_every_point_of_a_frontier_has_tables(files: Path, run: Run) -> None:
     assert text.count("\nnode 7\n") == 2
 
 
-def test_what_has_no_tables(files: Path, run: Run) -> None:
+def test_other_results_have_no_tables(files: Path, run: Run) -> None:
     for what, words in (
         ("dgx1", "--as ni-table shows stored algorithms, and dgx1 is a topology"),
         ("allgather", "allgather is a collective"),
@@ -122,7 +122,7 @@ def test_a_file_without_trees_is_refused(run: Run, tmp_path: Path) -> None:
     assert "each chunk goes up or down one tree; node 0 sends partial results" in result.err
     assert not result.out
     assert run("show", file).code == 0
-    # Beside an algorithm that has tables it is named in a note.
+    # Next to an algorithm with tables it is named in a note.
     assert run(*command).code == 0
     result = run("show", file, "--as", "ni-table", "--format", "json")
     assert result.code == 0
@@ -195,7 +195,7 @@ def test_two_sources_are_no_tree() -> None:
 
 @pytest.fixture
 def pair(specs: SpecLibrary) -> Callable[[list[tuple[int, ...]], list[set[int]]], str]:
-    """Why a valid allreduce of one chunk on four nodes that are all joined has no tables."""
+    """The reason why a valid allreduce of one chunk on four joined nodes has no tables."""
 
     def refused(sends: list[tuple[int, ...]], carried: list[set[int]]) -> str:
         steps = max(send[3] for send in sends) + 1
@@ -215,14 +215,14 @@ def test_an_exchange_of_partial_results_is_no_tree(pair: Callable[..., str]) -> 
     assert "sends partial results of chunk 0 twice" in pair(exchange, carried)
 
 
-def test_everybody_to_everybody_is_no_tree(pair: Callable[..., str]) -> None:
+def test_an_exchange_in_one_step_is_no_tree(pair: Callable[..., str]) -> None:
     pairs = [(a, b) for a in range(4) for b in range(4) if a != b]
     words = pair([(0, a, b, 0) for a, b in pairs], [{a} for a, _ in pairs])
     assert "sends partial results of chunk 0 twice, to nodes 1 and 2" in words
 
 
 def test_sums_that_end_at_two_nodes_are_no_tree(pair: Callable[..., str]) -> None:
-    """0 adds 1 to itself, 2 adds 3; they exchange, so that both are done without a root."""
+    """Node 0 adds 1, node 2 adds 3; they exchange, so both have the sum and no root exists."""
     sends = [(0, 1, 0, 0), (0, 3, 2, 0), (0, 0, 2, 1), (0, 2, 0, 1), (0, 0, 1, 2), (0, 2, 3, 2)]
     everybody = {0, 1, 2, 3}
     words = pair(sends, [{1}, {3}, {0, 1}, {2, 3}, everybody, everybody])

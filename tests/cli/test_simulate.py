@@ -39,9 +39,7 @@ def test_a_table_like_that_of_nccl_tests(run: Run, files: Path) -> None:
     assert any(row[:2] == ["8 MiB", "points[1]"] for row in rows)
 
 
-def test_json_is_what_the_schema_says_and_lockstep_what_the_plan_says(
-    run: Run, files: Path
-) -> None:
+def test_json_follows_the_schema_and_lockstep_the_plan(run: Run, files: Path) -> None:
     lockstep = ("--timing", "lockstep", "--classics", "none", "--overhead", "2us")
     document = run(*command(files, *lockstep, "--format", "json")).json
     jsonschema.Draft202012Validator(schema("simulation")).validate(document)
@@ -102,7 +100,7 @@ def test_members_of_families_and_a_machine_with_units(run: Run, tmp_path: Path) 
         (("--collective", "broadcast"), "broadcast is another collective"),
     ],
 )
-def test_what_makes_no_sense_is_said_in_a_line(
+def test_invalid_requests_are_refused_in_a_line(
     run: Run, files: Path, more: tuple[str, ...], says: str
 ) -> None:
     result = run(*command(files, *more))
@@ -112,7 +110,7 @@ def test_what_makes_no_sense_is_said_in_a_line(
     assert "Traceback" not in result.err
 
 
-def test_what_is_missing_is_asked_for(run: Run, files: Path) -> None:
+def test_missing_times_are_requested(run: Run, files: Path) -> None:
     path = files / "frontier.json"
     assert "--beta is missing: dgx1" in run("simulate", path, "--alpha", "1us").err
     assert "--alpha is missing: dgx1" in run("simulate", path, "--beta", "1GB/s").err

@@ -1,4 +1,4 @@
-"""What a search found out is there for the next one, however the search ended."""
+"""Answers of a search are stored for the next one, for any end of the search."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ Run = Callable[..., Any]
 SEARCH = ("--strategy", "paper", "--k", "2", "--max-chunks", "6", "--max-steps", "4")
 COUNTED = ("--backend", "counted", "--seeds", "none")
 BROADCAST = ("pareto", "dgx1", "broadcast", *SEARCH, *COUNTED)
-"""Needs eleven answers, of which most are refutations; each takes hundredths of a second."""
+"""Needs eleven answers, mostly refutations; each takes hundredths of a second."""
 
 
 def costs(document: dict[str, Any]) -> list[object]:
-    """What a frontier says about costs, without who found out what, or when."""
+    """The costs of a frontier, without engines and times."""
     points = [
         (p["steps"], p["rounds"], p["chunks"], p["bandwidth"], p["proof"]["scope"])
         for p in document["points"]
@@ -38,7 +38,7 @@ def costs(document: dict[str, Any]) -> list[object]:
 
 
 def told(store: Path) -> StoreDescription:
-    """What a store holds."""
+    """Describes the content of a store."""
     with Store.open(store) as opened:
         return opened.describe()
 
@@ -65,7 +65,7 @@ def test_asked_again_no_solver_is_asked(run: Run, counted: Any, tmp_path: Path) 
     assert counted.questions() == 0
     assert costs(again.json) == costs(first.json)
     assert again.json["points"] == first.json["points"]
-    # The numbers of the nodes are a matter of the file.
+    # The numbering of nodes does not matter.
     nodes = random.Random(3).sample(range(8), 8)
     dgx1 = classics.dgx1()
     assert {(nodes[a], nodes[b]) for a, b in dgx1.links} != set(dgx1.links)
@@ -91,7 +91,7 @@ def test_a_store_takes_no_point_from_the_seeds(run: Run, tmp_path: Path) -> None
     assert found == [found[0]] * 3
 
 
-def test_another_backend_does_not_take_its_word(run: Run, counted: Any, tmp_path: Path) -> None:
+def test_another_backend_does_not_trust_its_answers(run: Run, counted: Any, tmp_path: Path) -> None:
     store = tmp_path / "store"
     run(
         "pareto",
@@ -127,7 +127,7 @@ def test_a_killed_search_goes_on_where_it_was(
     saved = tmp_path / "saved.json"
     running.wait_until(lambda: saved.exists() and told(store).answers >= 5)
     children = running.children()
-    assert children  # of two at once, one may have been ended where its answer was of no use
+    assert children  # of two at once, one may have been ended if its answer was not needed
     running.kill()
     all_end(children)
     kept = told(store)
@@ -136,7 +136,7 @@ def test_a_killed_search_goes_on_where_it_was(
     counted.questions()
     resumed = run(*BROADCAST, "--store", store, "--format", "json")
     asked = counted.questions()
-    # Two at once may have looked into one that a single solver has no use for.
+    # Two at once may have stored answers that a single solver does not need.
     assert 11 - kept.answers <= asked <= (11 - kept.answers if not how else 9)
     assert costs(resumed.json) == costs(scratch.json)
     assert resumed.json["complete"]
@@ -164,7 +164,7 @@ def test_two_searches_share_a_store(
 
 
 class TestWhatIsNotKnown:
-    """Nothing is recorded as refuted that no solver refuted."""
+    """Only questions that a solver refuted are stored as refuted."""
 
     QUESTION = ("pareto", "dgx1", "broadcast", *COUNTED, "--strategy", "paper", "--k", "0")
     LIMITS = ("--max-steps", "2", "--max-chunks", "3")
@@ -203,7 +203,7 @@ class TestWhatIsNotKnown:
         assert high is None
         assert (told(store).unknown, told(store).answers) == (asked, asked)
         assert run("check", "unknown.json").code == 0
-        # The same time would not tell more; more time may.
+        # The same time would have the same result; more time may help.
         monkeypatch.delenv("COUNTED_OUT_OF_TIME")
         assert run(*limited, "--point-limit", "500").code == 3
         assert counted.questions() == 0
@@ -229,7 +229,7 @@ class TestWhatIsNotKnown:
 class TestWhichStore:
     @pytest.fixture
     def cache(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        """The user's cache folder, when nothing names another store."""
+        """The user's cache folder, if no other store is named."""
         monkeypatch.delenv("SYNCOLL_STORE")
         monkeypatch.setattr(
             "syncoll.store.store.platformdirs.user_cache_path",
@@ -240,7 +240,7 @@ class TestWhichStore:
     SMALL = ("pareto", "ring(4)", "allgather")
 
     def test_the_usual_one(self, cache: Path, run: Run) -> None:
-        # With nothing known that a cut may meet, bounds are computed, and kept.
+        # Without a known point that meets a cut, bounds are computed and stored.
         assert run(*self.SMALL, "--seeds", "none").code == 0
         assert told(cache / "store.sqlite").certificates > 0
         result = run("store", "--format", "json")
@@ -277,7 +277,7 @@ class TestWhichStore:
         assert (tmp_path / "d").exists()
 
     def spoil(self, path: Path, how: str) -> str:
-        """Makes a store that cannot be used; what must be said about it."""
+        """Makes a store unusable; returns the expected message."""
         path.parent.mkdir(parents=True, exist_ok=True)
         if how == "text":
             path.write_text("all that was ever known " * 1000)
@@ -389,7 +389,7 @@ def test_a_damaged_store_can_be_cleared(damage: str, run: Run, tmp_path: Path) -
     assert told(store).answers == 0
 
 
-def test_what_was_never_a_store_is_not_deleted(run: Run, tmp_path: Path) -> None:
+def test_other_files_are_not_deleted(run: Run, tmp_path: Path) -> None:
     notes, others = tmp_path / "notes.txt", tmp_path / "others.sqlite"
     notes.write_text("the work of years\n")
     with sqlite3.connect(others) as connection:

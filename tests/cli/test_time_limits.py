@@ -1,4 +1,4 @@
-"""Limits of time hold for whole commands, and what is said then is true."""
+"""Time limits hold for whole commands, and the output is true."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_claims_that_had_no_time_pass_the_check(run: Any, collective: str) -> No
     question = ("pareto", "ring(5)", collective, "--time-limit", "0.005", "-o", "late.json")
     for seeds, code in (("none", 3), ("multitree,all_pairs", 0)):
         result = run(*question, "--seeds", seeds)
-        assert result.code in (code, 3)  # what seeds have at once counts
+        assert result.code in (code, 3)  # immediate points of seeds count
         if "with nothing decided" in result.err:  # a busy machine needs longer to begin
             continue
         given = ("--topology", "ring(5)", "--collective", collective)
@@ -43,13 +43,13 @@ def test_nothing_is_decided_without_time(run: Any) -> None:
 
 
 def proving_with(monkeypatch: pytest.MonkeyPatch, prove: Any) -> None:
-    """From now on `bounds` proves bounds so."""
+    """Replaces the function by which `bounds` proves bounds."""
     usual = lower_bounds.lower_bounds
     monkeypatch.setattr(lower_bounds, "lower_bounds", partial(usual, prove=prove))
 
 
-def test_bounds_that_did_not_come_are_named(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What holds for any number of steps stands in."""
+def test_missing_bounds_are_named(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound for any number of steps replaces them."""
 
     def slow(topology: Any, needs: Any, steps: int | None, seconds: float, **_: Any) -> RoundsBound:
         if steps is None:
@@ -80,7 +80,7 @@ def test_the_limit_that_was_in_force_is_named(run: Any) -> None:
         (KeyboardInterrupt, 130, "it was interrupted", "3 to 6 steps"),
     ],
 )
-def test_what_was_proved_until_then_is_given(
+def test_bounds_proved_before_the_end_are_given(
     stopped_by: type[BaseException],
     code: int,
     why: str,
@@ -111,7 +111,7 @@ def test_what_was_proved_until_then_is_given(
 
 
 @pytest.mark.parametrize("option", [["--prices"], ["--format", "json"]])
-def test_what_is_saved_on_standard_output_is_not_the_table(option: list[str], run: Any) -> None:
+def test_saving_to_standard_output_excludes_table_options(option: list[str], run: Any) -> None:
     result = run("bounds", "ring(3)", "allgather", "-o", "-", *option)
     assert result.code == 2
     assert f"{option[0]} is about the table" in result.err
@@ -132,7 +132,7 @@ def test_a_limit_counts_from_the_start_of_the_command(run: Any, monkeypatch: Any
     first, second, third = seen
     assert first is not None
     assert first.ends is not None
-    # A little of it is kept for what comes after the search, and more where proofs come then.
+    # Some time is reserved for work after the search, and more for proofs.
     assert before + 990 < first.ends < before + 999
     assert second == NEVER
     assert third is not None
