@@ -1,4 +1,4 @@
-"""What one search knows: what was found, what is proved about it, and what is left to try.
+"""The state of one search: the algorithms found, the bounds proved and the candidates left to try.
 
 It imports no engine of the search and no plugin.
 """
@@ -12,5 +12,5 @@ if TYPE_CHECKING:
     from syncoll.ledger.bounds_table import BoundsTable as BoundsTable
     from syncoll.ledger.candidates import CandidateSource as CandidateSource
     from syncoll.ledger.request import *
-else:  # a single question needs a part of it
+else:  # a single question needs only a part of it
     __getattr__ = lazily(__name__)

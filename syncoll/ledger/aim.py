@@ -1,4 +1,4 @@
-"""Aim: the message sizes that a search is for, and which costs are of use there."""
+"""Aim: the message sizes that a search is for, and the costs that are useful for them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["Aim"]
 class Aim:
     """Sizes L of one node's data, and a model of time: S * alpha + (R/C) * L / bandwidth.
 
-    Where links have different latencies a step takes between the least and the greatest of them.
-    Of two algorithms the steps that one has more then count with the least, in its favour, and
-    those that it has fewer with the greatest.
+    Where links have different latencies, a step takes between the least and the greatest of them.
+    When two algorithms are compared, the extra steps of one count with the least latency, and the
+    steps that it saves with the greatest.
 
     Args:
         alpha: seconds of a step at most; at least 0.
         bandwidth: bytes per second of a link that carries one chunk per round; above 0.
         low: bytes, at least 0.
         high: bytes, not less.
-        cut: into how many parts L is divided for what is searched: P for an allgather that becomes
-            a reducescatter of L bytes a node.
+        cut: number of parts into which the searched collective divides L: P for an allgather that
+            becomes a reducescatter of L bytes a node.
         least: seconds of a step at least; None for `alpha`.
 
     Raises:
@@ -55,7 +55,7 @@ class Aim:
 
     @property
     def of_more(self) -> Fraction:
-        """Seconds that a step more takes at least."""
+        """Seconds that an extra step takes at least."""
         return self.alpha if self.least is None else self.least
 
     def __str__(self) -> str:
@@ -64,14 +64,14 @@ class Aim:
         return f"{sizes} (alpha {times}, {format_bandwidth(self.bandwidth)})"
 
     def for_dual(self, times: Fraction | int) -> Aim:
-        """The same for a dual of which a node has that part of the data."""
+        """The aim for a dual in which a node has this part of the data."""
         return replace(self, cut=self.cut * times)
 
-    def is_of_use(self, steps: int, cost: Fraction, points: Iterable[Point]) -> bool:
+    def is_useful(self, steps: int, cost: Fraction, points: Iterable[Point]) -> bool:
         """Whether an algorithm of these S and R/C would be the fastest for some size.
 
-        Against each point it is for all sizes on one side of a size, so that those where it is the
-        fastest lie between two.
+        It beats each point for all sizes on one side of a threshold, so it is the fastest in an
+        interval.
         """
         above, below = self.low / self.cut, self.high / self.cut
         open_above = open_below = False

@@ -1,6 +1,6 @@
 """BoundsTable: a collective's lower bounds on a topology, shared between values of C.
 
-A larger C cuts every chunk of the least one, so that one linear program serves every C.
+One linear program serves every C, because a larger C cuts every chunk of the least one.
 """
 
 from __future__ import annotations
@@ -36,37 +36,37 @@ LARGEST_LEAST_CHUNKS = 100_000
 """Where the search for the least C gives up."""
 
 THOROUGH_SECONDS, MORE = 20.0, 2
-"""For one bound, so that the others of a frontier come too; and one that was late has another try
-where it may take so many times as long as before."""
+"""Seconds for one bound, so that the others of a frontier get time too; and the factor by which
+more time must be available before a late bound is tried again."""
 
 _SHARE = 0.4
-"""The part of the time that is left which one bound may take; and of its time that goes to trees,
-which prove more than flows where few steps are left."""
+"""The share of the remaining time that one bound may take; and the share of a bound's time for
+trees, which prove more than flows where few steps are left."""
 
 _NEAR_STEPS, _NEAR_MULTIPLES = (64, 24), (3, 5)
-"""Each S has a bound of its own up to these limits, in steps and in multiples of the least S, for
-collectives that move data and for those that combine it: a matter of time and memory."""
+"""Each S has its own bound up to these limits, in steps and in multiples of the least S, to save
+time and memory.  The first number is for collectives that move data, the second for combining."""
 
 
 _FEWEST = 6
-"""The first S are bounded in their order; a frontier has its most useful points there."""
+"""The first S are bounded in ascending order; a frontier has its most useful points there."""
 
 
 class BoundsTable:
-    """Lower bounds on steps and rounds of a collective; those on R/C hold for every C.
+    """Lower bounds on steps and rounds of a collective; the bounds on R/C hold for every C.
 
     Args:
         prove: computes bounds, as `syncoll.bounding.rounds_bound` does.
         deadline: after it no linear program is started; quick bounds for any number of steps are
             used instead.
-        chunks: the C of whose chunks certificates speak; None for the least.
+        chunks: the C whose chunks certificates refer to; None for the least.
         further: looks for better bounds where a gap is left, as
-            `syncoll.plugins.plugin_bounds.PluginBounds` does; None where there are no others.
+            `syncoll.plugins.plugin_bounds.PluginBounds` does; None without plugins of bounds.
 
     Attributes:
-        left_out: C for which the collective is said to be defined but makes no sense.
+        left_out: each C for which the collective is defined but cannot be met, with the error.
         skipped: S (None: any) for whose bound there was no time.
-        late: S of which more may be proved in more time.
+        late: S for which more time may prove more.
     """
 
     def __init__(
@@ -87,11 +87,11 @@ class BoundsTable:
         self._admits: dict[int, bool] = {}
         self._bounds: dict[int | None, RoundsBound] = {}
         self._hurried: dict[int | None, float] = {}
-        """The seconds after which a quick bound, that proved nothing of its S, has another try."""
+        """Seconds after which a quick bound that proved nothing for its S is tried again."""
         self._late: dict[int | None, float] = {}
-        """The same of others, in a search that begins again."""
+        """Seconds after which other quick bounds are tried again, in a search that begins again."""
         self._thorough: dict[int | None, float] = {}
-        """The seconds after which a thorough one has another try with more."""
+        """Seconds after which a thorough bound is tried again with more time."""
         self._found: list[tuple[int, Fraction]] = []
         self._points: dict[int, Point] = {}
         self._memory = BoundsMemory()
@@ -99,8 +99,9 @@ class BoundsTable:
     def admits(self, chunks: int) -> bool:
         """Whether there are algorithms to look for with C = `chunks`.
 
-        The collective must be defined for it here, and make sense: its parts fit together, and
-        what must get somewhere can.  Where the second fails, `left_out` has the reason.
+        The collective must be defined for this C, and its demands must be possible: its parts fit
+        together, and paths exist for its chunks.  If they are impossible, `left_out` has the
+        reason.
         """
         if chunks not in self._admits:
             try:
@@ -116,14 +117,14 @@ class BoundsTable:
         """The least C, up to a limit.
 
         Raises:
-            UsageError: when the collective is defined for none.
-            ModelError: when it makes no sense on the topology.
+            UsageError: when the collective is defined for no C.
+            ModelError: when its demands are impossible on the topology.
         """
         most = most or LARGEST_LEAST_CHUNKS
         for chunks in range(1, most + 1):
             if self.admits(chunks):
                 return chunks
-            if self.left_out:  # it makes no sense for any C
+            if self.left_out:  # impossible for every C
                 raise next(iter(self.left_out.values()))
         name, needs = self.collective.name, self.collective.requirement
         raise UsageError(
@@ -140,23 +141,23 @@ class BoundsTable:
         return int(self.shape.classes.counts.sum()) * chunks // self.shape.chunks
 
     def num_sends(self, chunks: int, steps: int) -> int:
-        """About how many sends an algorithm chooses from: a formula's variables."""
+        """About the number of sends that an algorithm chooses from: a formula's variables."""
         return self.num_chunks(chunks) * len(self.topology.links) * steps
 
     def is_writable(self, chunks: int) -> bool:
-        """Whether the chunks are not too many for the tables of an instance."""
+        """Whether the chunks fit the tables of an instance."""
         return self.num_chunks(chunks) * self.topology.num_nodes <= MOST_DENSE_CELLS
 
     @cached_property
     def shape(self) -> ChunkClasses:
-        """The chunks by what is asked for them, of the C of which certificates speak."""
+        """The chunks by their demands, for the C that certificates refer to."""
         chunks = self._chunks or self.least_chunks()
         table = self.collective.tabulate(self.topology.num_nodes, chunks)
         return ChunkClasses.of(table, chunks, combining=self.collective.combining)
 
     @cached_property
     def reach(self) -> Reach:
-        """How far chunks must go."""
+        """The distances that chunks must travel."""
         table = self.collective.table_on(self.topology, self.shape.chunks)
         return Reach.of(self.topology, table, self.collective.combining)
 
@@ -166,16 +167,16 @@ class BoundsTable:
         return self.reach.least_steps
 
     def again(self, deadline: Deadline) -> None:
-        """Begins once more, with more time: what was late may prove more."""
+        """Begins again with a new deadline; late bounds may prove more."""
         self.deadline = deadline
         self._hurried |= self._late
         self._late.clear()
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """While it lasts, bounds are those that are known, or cuts: none is begun that takes long.
+        """Within this context only known bounds and cuts are used; no long computation begins.
 
-        What is left out so may still be proved later.
+        The omitted bounds may still be proved later.
         """
         usual, skipped = self.deadline, set(self.skipped)
         self.deadline = NEVER.sooner(0.0)
@@ -185,7 +186,7 @@ class BoundsTable:
             self.deadline, self.skipped = usual, skipped
 
     def found(self, steps: int, bandwidth: Fraction, point: Point | None = None) -> None:
-        """Enters an algorithm: no bound is above what it costs, and what meets it is enough.
+        """Enters an algorithm: no bound exceeds its cost, and a bound that meets it is sufficient.
 
         Args:
             point: the algorithm, whose trees are a warm start of bounds.
@@ -217,11 +218,11 @@ class BoundsTable:
         return self.certificate(steps).bandwidth
 
     def known(self, steps: int) -> Fraction:
-        """The same, without computing anything for this number of steps."""
+        """As `bandwidth`, without computing anything for this number of steps."""
         return self.bandwidth(steps) if steps in self._bounds else self._best(steps).bandwidth
 
     def certificate(self, steps: int | None = None) -> Certificate:
-        """The best one known for at most `steps` steps; the more general of equals."""
+        """The best certificate known for at most `steps` steps; the more general of equals."""
         if steps is None:
             return self._best(None)
         if steps in self._bounds or not self.deadline.passed:
@@ -230,10 +231,10 @@ class BoundsTable:
         return self._best(steps)
 
     def _best(self, steps: int | None, *own: RoundsBound) -> Certificate:
-        """That of what is known for any number of steps, for more steps, and of its own."""
+        """The best of the bounds for any number of steps, for more steps, and the given ones."""
         bounds = [self._cut, self._bound(None)]
         if steps is not None:
-            # What holds for more steps holds for these; with little time more may prove more.
+            # A bound for more steps holds for these too; under a short deadline it may prove more.
             more = (s for s in self._bounds if s is not None and s > steps)
             bounds += [self._bounds[s] for s in sorted(more, reverse=True)]
         return Certificate(self.shape, max([*bounds, *own], key=lambda bound: bound.rounds))
@@ -247,8 +248,8 @@ class BoundsTable:
         return self.bandwidth(steps)
 
     def is_far(self, steps: int) -> bool:
-        """Whether an S has no bound of its own, which would hardly exceed that for any number of
-        steps, and whose linear program grows with S."""
+        """Whether S has no bound of its own: it would hardly exceed the bound for any number of
+        steps, and its linear program grows with S."""
         near, times = (of[self.collective.combining] for of in (_NEAR_STEPS, _NEAR_MULTIPLES))
         return steps > max(near, times * self.least_steps)
 
@@ -280,9 +281,8 @@ class BoundsTable:
         return bound_at_once(self.topology, self.shape)
 
     def _rounds(self, steps: int | None, seconds: float, *, thorough: bool) -> RoundsBound:
-        """A bound within a time limit, which is kept unless a better one is known; its S is late
-        where more time may prove more.
-        """
+        """A bound within a time limit, kept unless a better one is known.  Its S is late if more
+        time may prove more."""
         began = now()
         self.late.discard(steps)
         own = seconds if self._further is None else seconds * (1 - _SHARE)
@@ -311,8 +311,8 @@ class BoundsTable:
                 where, demands, steps, thorough=thorough, seconds=seconds, memory=self._memory
             )
         else:
-            # Two linear programs for every node; the larger relaxation is for one of them alone,
-            # and dividing cases for where an algorithm is known.
+            # Two linear programs for every node.  The larger relaxation is only for a single node,
+            # and case splits are only for an S for which an algorithm is known.
             bound = combining_rounds_bound(
                 where,
                 shape,
@@ -340,10 +340,10 @@ class BoundsTable:
 
 
 def in_turn(steps: Iterable[int]) -> list[int]:
-    """Numbers of steps in the order in which they are bounded where there may not be time for all.
+    """Numbers of steps in the order in which they are bounded when there may not be time for all.
 
-    The fewest come first, which take the least time.  A bound holds for fewer steps too, so then
-    those that have some below them, from far apart to near.
+    The fewest steps come first, because they take the least time.  A bound also holds for fewer
+    steps, so the others follow from widely spaced to dense.
     """
     every = sorted(steps)
     found, parts = every[:_FEWEST], [every[_FEWEST:]]

@@ -1,11 +1,11 @@
 """Candidates: which (R, C) a strategy tries for a given number of steps, cheapest first.
 
 * paper: Algorithm 1 of the SCCL paper, ``S <= R <= S + k`` and ``R/C >= b_l``.
-* certified: every C up to a limit, with R from the proved bound for S steps and this C upwards;
-  no k.  The first candidate usually meets the bound, and then nothing is left to refute.  Where no
-  C up to the limit can meet it, the least C that can is tried too, if it is not much larger.
+* certified: every C up to a limit, with R from the proved bound for S steps and this C upwards; no
+  k.  The first candidate usually meets the bound, and then nothing is left to refute.  If no C up
+  to the limit can meet it, the least C that can is tried too, unless it is much larger.
 
-Both leave out what would cost no less than a point with fewer steps.
+Both leave out candidates that cost at least as much as a point with fewer steps.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from syncoll.wording import argument, counted
 __all__ = ["STEPS_BEYOND", "CandidateSource"]
 
 STEPS_BEYOND = 3
-"""How many steps beyond the distance bound a search goes when no limit is given."""
+"""Number of steps beyond the distance bound to which a search goes without a given limit."""
 
 _DEFAULT_MULTIPLES = 24
-"""The default limit on C, in multiples of the least C: as many as solvers look through soon."""
+"""The default limit on C, in multiples of the least C; solvers decide this number quickly."""
 
 _MOST_MULTIPLES = 4 * _DEFAULT_MULTIPLES
-"""The limit on a C that is tried because the bound's denominator asks for it."""
+"""The limit on a C that is tried only because of the bound's denominator."""
 
 
 class CandidateSource:
     """Resolves a request's limits and lists its candidates.
 
     Raises:
-        UsageError: when no C within the limits is defined for the collective.
-        ModelError: when the collective makes no sense on the topology.
+        UsageError: when the collective is defined for no C within the limits.
+        ModelError: when the demands of the collective are impossible on the topology.
     """
 
     def __init__(self, request: SearchRequest, bounds: BoundsTable) -> None:
@@ -59,26 +59,25 @@ class CandidateSource:
 
     @property
     def least_bandwidth(self) -> Fraction:
-        """The proved bound on R/C for any number of steps and whatever C, as far as it is known."""
+        """The proved bound on R/C for any number of steps and any C, as far as it is known."""
         return self.bounds.bandwidth()
 
     @property
     def scope(self) -> str:
-        """Among which algorithms the search finds the best, in words."""
+        """The algorithms among which the search finds the best, in words."""
         limits = [] if self.k is None else [f"k = {self.k}"]
         if self.limits_chunks:
             limits.append(f"C <= {self.max_chunks}")
         if self.request.max_rounds is not None:
             limits.append(f"R <= {self.request.max_rounds}")
         kind = "algorithms" if self.k is None else "k-synchronous algorithms"
-        aim = "" if self.request.aim is None else f", of use for {self.request.aim}"
+        aim = "" if self.request.aim is None else f", fastest for sizes of {self.request.aim}"
         return f"{kind} with {' and '.join(limits)}{aim}"
 
     @property
     def impossible(self) -> str:
         """A sentence that no algorithm keeps the limits on S and R, if distances and cuts prove it;
-        empty otherwise.
-        """
+        empty otherwise."""
         steps, rounds = self.request.max_steps, self.request.max_rounds
         if steps is not None and steps < self.least_steps:
             return (
@@ -115,7 +114,7 @@ class CandidateSource:
         """The candidates for S = `steps` with R/C less than `below`, in ascending order.
 
         Args:
-            below: leave out what costs as much or more; None for no such limit.
+            below: leaves out candidates that cost as much or more; None for no such limit.
             multiples: only C up to this multiple of the least; None for no such limit.
         """
         queue: list[tuple[Fraction, int, int]] = []
@@ -129,7 +128,7 @@ class CandidateSource:
         bound = self.bounds.bandwidth(None if paper else steps)
         for chunks in range(self.least_chunks, last + 1):
             if self.bounds.admits(chunks) and self.least_steps <= steps:
-                # With fewer rounds than steps some step would be idle: a matter of fewer steps.
+                # With fewer rounds than steps a step is idle: that belongs to fewer steps.
                 rounds = max(steps, ceil(bound * chunks))
                 queue.append((Fraction(rounds, chunks), chunks, rounds))
         beyond = self._meeting(steps) if multiples is None else None
@@ -163,7 +162,7 @@ class CandidateSource:
     def _least_k(self) -> int:
         """The least k with a bandwidth-optimal candidate at the least number of steps.
 
-        Without a k the set A of Algorithm 1 would have no end.  The C of such a candidate is a
+        Without a k, the set A of Algorithm 1 would be infinite.  The C of such a candidate is a
         multiple of the denominator of b_l.
         """
         bound, steps = self.least_bandwidth, self.least_steps
@@ -175,5 +174,5 @@ class CandidateSource:
             if rounds >= steps and self.bounds.admits(chunks):
                 return rounds - steps
         raise UsageError(
-            f"no C up to {most} admits the bandwidth bound {bound}; say how far to search with --k"
+            f"no C up to {most} meets the bandwidth bound {bound}; set a limit with --k"
         )

@@ -1,9 +1,9 @@
-"""The five kinds of event of a search, and the log in which each is entered with its engine.
+"""The five kinds of events of a search, and the log that records each with its engine.
 
 * `Point`: a verified algorithm; `Family`: verified algorithms for every m.
 * `Bound`: no algorithm of at most S steps costs less.
 * `Refuted`: a solver proved that a candidate has no algorithm.
-* `Undecided`: a solver gave a candidate up.
+* `Undecided`: a solver did not decide a candidate.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Undecided:
-    """A candidate that a solver gave up, and why, in words."""
+    """A candidate that a solver did not decide, and why, in words."""
 
     candidate: Candidate
     why: str
@@ -52,7 +52,7 @@ Event = Point | Family | Bound | Refuted | Undecided
 
 
 class Kind(StrEnum):
-    """What happened."""
+    """The kind of an event."""
 
     FOUND = "found"
     FAMILY = "family"
@@ -70,14 +70,14 @@ class Entry:
 
     Args:
         seconds: since the search began.
-        engine: found or proved it: a seed, a solver, or a part of the search.
-        collective: the one that was searched: that asked for, or a part of it.
-        steps: S; for a family that of its first member; None for any number.
-        bandwidth: R/C; for a family what its members come near to.
+        engine: the seed, solver or other part of the search that found or proved it.
+        collective: the searched collective: the requested one or a part of it.
+        steps: S; for a family the S of its first member; None for any number.
+        bandwidth: R/C; for a family the limit of its members.
         rounds: R, as C where the event is about one.
         chunks: C.
-        gap: the least R/C found with at most S steps over the largest lower bound; 1 for what is
-            optimal, None where either is missing.
+        gap: the least R/C found with at most S steps over the largest lower bound; 1 for an optimal
+            point, None where either is missing.
         why: the reason, of an undecided candidate.
     """
 
@@ -110,16 +110,16 @@ class Entry:
 
 @dataclass(frozen=True)
 class EngineRecord:
-    """What one engine did in a search.
+    """Statistics of one engine in a search.
 
     Args:
-        turns: how often it was at work.
-        seconds: in all of them.
+        turns: number of turns.
+        seconds: in all turns together.
         found: points that were new when it found them.
-        kept: those of them that are on the frontier in the end.
-        proved: bounds.
-        refuted: candidates.
-        undecided: candidates.
+        kept: the part of `found` that is on the frontier in the end.
+        proved: number of bounds.
+        refuted: number of candidates.
+        undecided: number of candidates.
     """
 
     engine: str
@@ -134,7 +134,7 @@ class EngineRecord:
 
 @dataclass(eq=False)
 class Log:
-    """The events of a whole search, as they come, with those of its parts.
+    """The events of a whole search and of its parts, in order of time.
 
     It passes each event on to an observer, as `Observer.logged`.
 
@@ -163,9 +163,9 @@ class Log:
 
     @contextmanager
     def turn(self, engine: str) -> Iterator[None]:
-        """A turn of an engine: its time is counted, and events are its own unless they say whose.
+        """A turn of an engine: its time is counted, and events without an engine are its own.
 
-        Turns may be nested; the time of the inner one is not that of the outer one.
+        Turns may be nested; the time of the inner one does not count for the outer one.
         """
         before, self._engine = self._engine, engine
         self._turns[engine] += engine != before
@@ -188,7 +188,7 @@ class Log:
         """Enters an event.
 
         Args:
-            engine: empty for the one whose turn it is; bounds have an engine of their own.
+            engine: empty for the engine whose turn it is; bounds have an engine of their own.
             points: the frontier with it.
             gap: see `Entry`.
         """
@@ -228,15 +228,15 @@ class Log:
                 self.observer.bounded(steps, bandwidth)
 
     def end(self, frontier: Frontier) -> tuple[EngineRecord, ...]:
-        """Ends the search: what each engine did, in the order in which they began.
+        """Ends the search and returns the records of the engines, in the order in which they began.
 
         Args:
-            frontier: of the search; its points are counted for those that found them first.
+            frontier: of the search; each of its points counts for the engine that found it first.
         """
         names = dict.fromkeys([*self._turns, *(entry.engine for entry in self.entries)])
         count = Counter((entry.engine, entry.kind) for entry in self.entries)
         ends = {(point.steps, point.bandwidth): point.backend for point in frontier.points}
-        for entry in reversed(self.entries):  # whoever found a point first has the last word
+        for entry in reversed(self.entries):  # the first finder of a point has the last word
             costs = entry.steps or 0, entry.bandwidth
             found = entry.kind is Kind.FOUND and entry.collective == frontier.collective
             if found and costs in ends:
@@ -257,6 +257,6 @@ class Log:
         return engines
 
     def began(self, collective: str) -> None:
-        """The search for this collective begins, see `Observer.began`."""
+        """Records that the search for this collective begins, see `Observer.began`."""
         self.collective = collective.removesuffix(", directly")
         self.tell(Observer.began, collective)

@@ -1,4 +1,4 @@
-"""What belongs on a frontier, points and families that nothing beats, and what is known with it."""
+"""Which points and families belong on a frontier: the ones that no other dominates."""
 
 from __future__ import annotations
 
@@ -24,21 +24,20 @@ __all__ = [
 ]
 
 FEW_STEPS, MOST_LISTED = 12, 128
-"""Members of up to 12 steps are points, and each of these S has a proof; of a search with limits,
-which shows no families, members of up to 128 steps.  Families are compared member by member up to
-that; beyond it the limit of R/C counts."""
+"""Members of up to 12 steps are points, and each of these S has a proof.  A search with limits
+shows no families, and lists members of up to 128 steps.  Families are compared member by member up
+to 128 steps; beyond them only the limit of R/C counts."""
 
 MOST_SENDS = 1 << 20
-"""Sends of an algorithm that is listed although others would do: a file of more has tens of
-megabytes."""
+"""The limit on the sends of the largest listed algorithms; a file of more has tens of megabytes."""
 
 
 def belonging(
     families: Sequence[Family], request: SearchRequest, points: Sequence[Point]
 ) -> tuple[Family, ...]:
-    """The families of which a member is not beaten by those of the others, nor matched by points.
+    """The families with a member that neither other families nor points match.
 
-    A search that is limited in S, R or C has no families, which go beyond any limit.
+    A search with limits on S, R or C has no families, because they exceed any limit.
     """
     if not shows_families(request):
         return ()
@@ -52,7 +51,7 @@ def belonging(
 
 
 class Limits(Protocol):
-    """The limits on S, R and C of a search, or of what a seed is asked for; None for none."""
+    """The limits on S, R and C of a search or of a call of a seed; None for no limit."""
 
     @property
     def max_steps(self) -> int | None: ...
@@ -99,7 +98,7 @@ def _is_new(family: Family, steps: int, others: Sequence[Family]) -> bool:
 
 
 def _in_the_end(family: Family) -> tuple[Fraction, Fraction]:
-    """What R/C comes near to, and S times what it is then above that."""
+    """The limit of R/C, and the product of S and the distance from it."""
     limit, chunks = family.limit, family.chunks
     above = family.rounds_needed.base - limit * chunks.base
     return limit, above * family.interval / chunks.each
@@ -115,11 +114,11 @@ def unbeaten(points: Sequence[Point], families: Sequence[Family]) -> tuple[Point
 
 
 def few_steps(families: Sequence[Family], request: SearchRequest) -> Iterator[Point]:
-    """The members of few steps, or those within the limits of a search that has some; where it has
-    none the first of a family that has none so short.
+    """The members of few steps, or within the limits of the search.  A family without a member of
+    few steps gives its first one.
 
-    Of members with more than `MOST_SENDS` sends together only the first ones come, and the last;
-    none with more by itself, or with more chunks than an algorithm may have.
+    If members have more than `MOST_SENDS` sends together, only the first ones and the last come.
+    Members that exceed the limits of an algorithm alone do not come.
     """
     limits = request.max_steps, request.max_rounds, request.max_chunks
     limited = any(most is not None for most in (*limits, request.k))
@@ -153,7 +152,7 @@ def _keeps(family: Family, m: int, limits: Sequence[int | None]) -> bool:
 
 
 def merged(points: list[Point], point: Point) -> list[Point]:
-    """The points with one more, without what is dominated; the same list where that is the one.
+    """The undominated points with one more; the same list if the new point is dominated.
 
     Of points of the same cost the one with fewer chunks stays.
     """

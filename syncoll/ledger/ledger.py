@@ -1,4 +1,4 @@
-"""The ledger of a search: points and families, what is proved of them, and what is still open."""
+"""The ledger of a search: its points and families, their proofs, and the open regions."""
 
 from __future__ import annotations
 
@@ -32,9 +32,7 @@ from syncoll.wording import counted
 __all__ = ["INTERRUPTED", "Ledger", "OnPoints", "StepState"]
 
 INTERRUPTED = "interrupted"
-"""Why a search ended before its time, in an open claim."""
-
-_NOT_SEARCHED = "not every algorithm was searched, see the scope"
+"""The reason in an open claim if the search was interrupted."""
 
 OnPoints = Callable[[Frontier], None]
 
@@ -43,13 +41,13 @@ _NUMBER = re.compile(r"\b[0-9]+\b")
 
 @dataclass
 class StepState:
-    """What solvers were asked about one number of steps.
+    """The questions to solvers about one number of steps.
 
     Args:
         best: the least R/C known with at most S steps.
         cheapest: the candidate that was tried first.
         tried: the candidates that a solver was asked about.
-        undecided: those that it gave up, and why.
+        undecided: the candidates that it did not decide, and why.
     """
 
     steps: int
@@ -59,7 +57,7 @@ class StepState:
     undecided: dict[Candidate, str] = field(default_factory=dict)
 
     def is_larger(self, candidate: Candidate) -> bool:
-        """Whether several copies of an undecided candidate would do: most often that is harder."""
+        """Whether the candidate is several copies of an undecided one, which is mostly harder."""
         return any(
             other.bandwidth == candidate.bandwidth and candidate.chunks % other.chunks == 0
             for other in self.undecided
@@ -68,30 +66,28 @@ class StepState:
 
 
 class Ledger:
-    """Everything that one search of a collective's frontier knows.
+    """The complete state of one search of a collective's frontier.
 
     Args:
-        asked: the encoding and the backend that are asked, for the record; no encoding where seeds
-            alone are.
-        on_points: is given the frontier whenever it is reported.
+        asked: the encoding and the backend in use, for the record; no encoding for seeds alone.
+        on_points: is called with the frontier whenever it is reported.
         points: known before.
-        composed: whether what is found is composed of parts: then only limits that a user set
-            are limits.
+        composed: whether points are composed of parts: then only limits that a user set are limits.
 
     Attributes:
         source: the candidates within the limits.
         warm_starts: algorithms near which a solver may find better ones.
         refuted: candidates by solvers.
         steps: the S that solvers were asked about, in order.
-        current: the one that they are being asked about.
-        stopped: why the search ended before its time, in words; empty when it did not.
+        current: the S that solvers are being asked about.
+        stopped: why the search ended early, in words; empty for a complete search.
         complete: whether nothing else was left out for want of time.
-        scope: among what was searched, in words; empty for the candidates.
-        late: what is said of that for which there was no time.
+        scope: the set that was searched, in words; empty for the candidates.
+        late: the reason that claims give if the time was over.
 
     Raises:
-        UsageError: when no C within the limits is defined for the collective.
-        ModelError: when the collective makes no sense on the topology.
+        UsageError: when the collective is defined for no C within the limits.
+        ModelError: when the demands of the collective are impossible on the topology.
     """
 
     def __init__(
@@ -120,7 +116,7 @@ class Ledger:
         self.begin_again()
 
     def begin_again(self) -> None:
-        """Begins a search that knows what is known so far."""
+        """Begins a search that keeps the results so far."""
         self.began = time.perf_counter()
         self.steps: list[StepState] = []
         self.current: StepState | None = None
@@ -129,15 +125,15 @@ class Ledger:
 
     @property
     def families(self) -> tuple[Family, ...]:
-        """Those that belong on the frontier."""
+        """The families that belong on the frontier."""
         return belonging(self._families, self.request, self.points)
 
     def record(self, event: Event, engine: str = "", *, limited: bool = False) -> bool:
-        """Enters what an engine found or proved; whether that is new and of use.
+        """Enters a result of an engine; returns whether it is new and improves the state.
 
         Args:
-            engine: empty for the one whose turn it is, or that the event names.
-            limited: whether a point beyond the limits of the search is a warm start alone.
+            engine: empty for the engine whose turn it is, or that the event names.
+            limited: whether a point beyond the limits of the search is only a warm start.
         """
         new, steps = True, None
         match event:
@@ -179,7 +175,7 @@ class Ledger:
         return max(holding, default=Fraction(-1))
 
     def cheapest(self) -> Fraction | None:
-        """The least R/C found, or that members of a family come near to."""
+        """The least R/C found, or the least limit of a family."""
         ends = [p.bandwidth for p in self.points] + [f.limit for f in self.families]
         return min(ends, default=None)
 
@@ -191,9 +187,9 @@ class Ledger:
         return found / proved if found is not None and proved > 0 else None
 
     def list_members(self) -> bool:
-        """Enters members of few steps of families that are new; whether one belongs.
+        """Enters members of few steps of new families; returns whether one is new.
 
-        Of the members that seeds propose it depends on the time how many come.
+        The number of members that seeds propose depends on the time.
         """
         grown, self._listed = self._families[self._listed :], len(self._families)
         members = few_steps(grown, self.request)
@@ -201,7 +197,7 @@ class Ledger:
         return any(new)
 
     def keeps(self, point: Point) -> bool:
-        """Whether a point that no solver was asked for keeps the limits."""
+        """Whether a point from outside the candidates keeps the limits."""
         synchronous = self.k is None or point.rounds <= point.steps + self.k
         return within(point, self.request) and synchronous
 
@@ -209,19 +205,18 @@ class Ledger:
         """The least R/C found with at most `steps` steps."""
         return min((p.bandwidth for p in self.points if p.steps <= steps), default=None)
 
-    def is_of_use(self, steps: int, bandwidth: Fraction) -> bool:
-        """Whether an algorithm of these costs would be better than what is known, and the fastest
-        for some of the sizes asked for.
-        """
+    def is_useful(self, steps: int, bandwidth: Fraction) -> bool:
+        """Whether an algorithm of these costs would improve the frontier, and would be the fastest
+        for some requested size."""
         best, aim = self.best(steps), self.request.aim
         if best is not None and bandwidth >= best:
             return False
-        return aim is None or aim.is_of_use(steps, bandwidth, self.points)
+        return aim is None or aim.is_useful(steps, bandwidth, self.points)
 
     def may_serve(self, steps: int) -> bool:
-        """Whether the least cost that is possible for S would be of use."""
-        paper = self.request.strategy is Strategy.PAPER  # it has one bound for every S
-        return self.is_of_use(steps, self.bounds.bandwidth(None if paper else steps))
+        """Whether the least cost that is possible for S would improve the frontier."""
+        paper = self.request.strategy is Strategy.PAPER  # one bound for every S
+        return self.is_useful(steps, self.bounds.bandwidth(None if paper else steps))
 
     def tighten(self, steps: int, seconds: float) -> Fraction:
         """As `bound`, for up to about `seconds` and with relaxations that take long."""
@@ -231,10 +226,10 @@ class Ledger:
         return bandwidth
 
     def gaps_are_open(self, source: CandidateSource | None = None) -> bool:
-        """Whether a point of any S, within the limits, may be better than what is known.
+        """Whether a better point of any S, within the limits, may exist.
 
-        Where a family comes as near as one likes to what is proved for any number of steps, that of
-        the S beyond the last point does not count.
+        If the limit of a family meets the bound for any number of steps, the S beyond the last
+        point do not count.
         """
         source, families = source or self.source, self.families
         points = unbeaten(self.points, families)
@@ -252,7 +247,7 @@ class Ledger:
             if best > source.bounds.bandwidth(steps):
                 return True
             if best <= low:
-                break  # nor has any S after it
+                break  # as has every S after it
         return False
 
     def bound(self, steps: int | None) -> Bound:
@@ -261,20 +256,20 @@ class Ledger:
             return Bound(steps, self.bounds.bandwidth(steps))
 
     def report(self) -> Frontier:
-        """Shows and saves what is known so far."""
+        """Reports and saves the frontier found so far."""
         frontier = self.frontier()
         if self.on_points is not None:
             self.on_points(frontier)
         return frontier
 
     def frontier(self) -> Frontier:
-        """Everything known so far, with what is proved about it and what is left open."""
+        """The frontier found so far, with its proofs and open regions."""
         source, request, families = self.source, self.request, self.families
         points = unbeaten(self.points, families)
         steps = self._steps_of(points, families)
         scope = self.scope or source.scope
         if self._is_for_seeds and not self.scope:
-            scope = f"nothing, only what {self.asked['backend']} constructs"
+            scope = f"only the points that {self.asked['backend']} constructs"
         limit = source.max_chunks if source.limits_chunks else None
         found = Frontier(
             request.topology,
@@ -303,7 +298,8 @@ class Ledger:
         with self.log.turn(BOUNDS):
             reason = ""
             if self.composed:
-                why = self.late if self.bounds.deadline.passed else _NOT_SEARCHED
+                only = f"only these were searched: {scope}"
+                why = self.late if self.bounds.deadline.passed else only
                 if self.stopped != limit_in_words():
                     why = self.stopped or why
                 for one in () if self.bounds.deadline.is_never else in_turn(steps):
@@ -314,15 +310,14 @@ class Ledger:
             found = with_claims(found, source, steps, why_open)
         proofs = () if found.evidence is None else found.evidence.proofs
         bounds = [(None, found.least_bandwidth), *((one.steps, one.bound) for one in proofs)]
-        for s, bandwidth in bounds:  # those that say more than the ones before
+        for s, bandwidth in bounds:  # only bounds that exceed the earlier ones
             if bandwidth > self.proved(s):
                 self.record(Bound(s, bandwidth))
         return found
 
     def ruled_out(self) -> Frontier | None:
-        """A frontier without points, where distances and cuts prove that no algorithm keeps the
-        limits on S and R.
-        """
+        """A frontier without points, if distances and cuts prove that no algorithm keeps the limits
+        on S and R; None otherwise."""
         why = self.source.impossible
         if not why:
             return None
@@ -332,11 +327,10 @@ class Ledger:
         return replace(found, open=(claim,), impossible=why)
 
     def _steps_of(self, points: Sequence[Point], families: Sequence[Family]) -> list[int]:
-        """The S of which something is said: all that were searched, or that compositions may
-        have and that are near enough for a bound of their own.
-        """
+        """The S with a proof: all that were searched; for compositions all that may occur and that
+        are near enough for a bound of their own."""
         found, least = {point.steps for point in points}, self.source.least_steps
-        if self.composed and self._is_for_seeds:  # what was not searched needs no proofs in between
+        if self.composed and self._is_for_seeds:  # unsearched S need no proofs in between
             return sorted({least, *found})
         if self.composed:
             every = range(least, max(found, default=least) + 1)
@@ -362,18 +356,18 @@ class Ledger:
                 return f"members of pipelines are listed up to {MOST_LISTED} steps"
             if limited:
                 return f"the search goes to {counted(self.source.max_steps, 'step')} (--max-steps)"
-            return "solvers were asked about fewer steps; --max-steps has them asked about more"
+            return "solvers were only asked about fewer steps; raise --max-steps"
         whys = joined(part for why in step.undecided.values() for part in why.split("; "))
         if step is self.current:
             return "; ".join([stopped, *(w for w in whys if not w.startswith(limit))])
         if not whys and not self.may_serve(step.steps):
-            return "of no use for the sizes asked for"
-        return "; ".join(whys) or "too many candidates were not decided at once"
+            return "not the fastest for any of the sizes"
+        return "; ".join(whys) or "too many candidates were left undecided"
 
 
 def joined(texts: Iterable[str]) -> list[str]:
-    """Texts in alphabetical order, each once; of those that differ in numbers alone the first, with
-    how many there are.
+    """Texts in alphabetical order without duplicates.  Texts that differ only in numbers become the
+    first of them and the count of the others.
 
     >>> joined(["time limit of z3", "C = 10 is too much", "C = 9 is too much", "C = 9 is too much"])
     ['C = 9 is too much (and 1 more with other numbers)', 'time limit of z3']

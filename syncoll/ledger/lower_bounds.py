@@ -1,4 +1,4 @@
-"""Lower bounds of a collective on a topology without any search: the whole table of bounds."""
+"""The table of lower bounds of a collective on a topology, computed without a search."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from syncoll.wording import argument, counted
 __all__ = ["lower_bounds"]
 
 _MOST_NODES_AT_LENGTH, _SECONDS_BEYOND = 128, 5.0
-"""For one bound on machines with more nodes, of collectives that combine: relaxations of one node's
-data are far from symmetric, and prove something for the least steps only."""
+"""Seconds for one bound on machines with more nodes, for combining collectives.  Relaxations of one
+node's data are far from symmetric, and improve the bound for the least steps only."""
 
 
 def lower_bounds(
@@ -38,6 +38,9 @@ def lower_bounds(
 ) -> LowerBounds:
     """Proves lower bounds on S, on R/C with any number of steps, and on R/C for each S.
 
+    Ctrl-C (`KeyboardInterrupt`) ends it as the deadline does, and the result is marked as
+    interrupted.
+
     Args:
         chunks: C; None for the least for which the collective is defined.
         max_steps: bounds for S up to this; None for 3 beyond the least.
@@ -47,16 +50,14 @@ def lower_bounds(
         prove: see `BoundsTable`.
         further: see `BoundsTable`.
 
-    Ctrl-C (`KeyboardInterrupt`) ends it likewise, marked as interrupted.
-
     Raises:
         UsageError: for an irregular collective, or one that is not defined for this C.
-        ModelError: when the collective makes no sense there.
-        OutOfTimeError: when the time was over before it was known how far chunks must go.
+        ModelError: when the demands of the collective are impossible there.
+        OutOfTimeError: when the time was over before the distances were known.
     """
     collective.require_regular()
     table = BoundsTable(topology, collective, prove, until, chunks, further)
-    chunks, least = table.shape.chunks, table.least_steps  # whatever the time
+    chunks, least = table.shape.chunks, table.least_steps  # even if time is over
     last = least + STEPS_BEYOND if max_steps is None else max_steps
     if num_steps is not None:
         last = least + num_steps - 1
@@ -65,7 +66,7 @@ def lower_bounds(
     if collective.combining and topology.num_nodes > _MOST_NODES_AT_LENGTH:
         most = _SECONDS_BEYOND
     late, interrupted = _prove(table, asked, most)
-    table.deadline = NEVER.sooner(0.0)  # from now on as far as it is known
+    table.deadline = NEVER.sooner(0.0)  # from now on only known bounds
     source = CandidateSource(SearchRequest(topology, collective, max_chunks=chunks), table)
     steps = [s for s in asked if s is not None]
     nothing = Frontier(topology, collective.name, (), (), BOUNDS_ALONE)
@@ -89,14 +90,14 @@ def lower_bounds(
 def _prove(
     table: BoundsTable, asked: list[int | None], most: float
 ) -> tuple[set[int | None], bool]:
-    """Bounds each S; those that were late have another try in the time that is left.
+    """Bounds each S, and tries late ones again in the remaining time.
 
     Args:
         asked: any number of steps (None) first, then ascending.
         most: seconds for one bound.
 
     Returns:
-        The S of which more might be proved in more time, and whether a person stopped it.
+        The S for which more time might prove more, and whether the user interrupted it.
     """
     until, waiting, late = table.deadline, list(asked), set[int | None]()
     had: dict[int | None, float] = {}
@@ -112,7 +113,7 @@ def _prove(
                 late.add(steps)
             elif steps is not None and found == table.bandwidth():
                 late -= set(waiting)
-                waiting.clear()  # what so few steps reach, more do
+                waiting.clear()  # a bound that few steps reach, more steps reach too
             waiting = waiting[1:]
             if not (waiting or until.is_never or until.passed):
                 each = min(most, until.left() / max(1, len(late)))
@@ -123,7 +124,7 @@ def _prove(
 
 
 def _in_words(late: set[int | None]) -> tuple[str, ...]:
-    """Which numbers of steps were late, runs of them as one."""
+    """The numbers of steps that were late; a run of them is one text."""
     numbers = sorted(s for s in late if s is not None)
     firsts = [s for s in numbers if s - 1 not in late]
     lasts = [s for s in numbers if s + 1 not in late]

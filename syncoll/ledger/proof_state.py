@@ -1,4 +1,4 @@
-"""What follows from bounds and answers: the strongest proof for each S, and what is left open."""
+"""Derives claims from bounds and answers: the strongest proof for each S, and the open regions."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def with_claims(
     steps: Iterable[int],
     why_open: Callable[[int | None], str],
 ) -> Frontier:
-    """The same with everything that is proved about it, and what is left open.
+    """The frontier with its proofs and its open regions.
 
     Args:
-        frontier: points and families, and what a solver ruled out.
-        why_open: why an S was not settled (None: those beyond all others), in words.
+        frontier: points and families, and the candidates that a solver ruled out.
+        why_open: the reason why an S is open (None: the S beyond all others), in words.
     """
     evidence = evidence_of(source, frontier, steps)
     least, low = source.least_steps, source.least_bandwidth
@@ -48,7 +48,7 @@ def with_claims(
         if s in source.bounds.skipped:
             why = f"{why}; {_ONLY_CUTS if s is None else _NO_BOUND}"
         claims.append(OpenClaim(*region, why))
-    # C for which the collective is said to be defined but makes no sense.
+    # Each C for which the collective is defined, but impossible to meet.
     left_out = sorted(source.bounds.left_out.items())
     bounds = {proof.steps: proof.bound for proof in evidence.proofs}
     return replace(
@@ -69,7 +69,7 @@ def evidence_of(
     frontier: Frontier,
     steps: Iterable[int],
 ) -> Evidence:
-    """Everything that is proved about points and families."""
+    """The proofs for points and families."""
     bounds, points = source.bounds, frontier.points
     admitted = list(source.admitted())
     answers = sorted(frontier.refuted, key=lambda one: (-one.steps, one.chunks, -one.rounds))
@@ -91,7 +91,7 @@ def evidence_of(
 
 
 class _Proving:
-    """What rules out single candidates for one S, and which of it was used."""
+    """The bounds and answers that rule out single candidates for one S, and the ones in use."""
 
     def __init__(self, source: CandidateSource, steps: int, refuted: Sequence[Refuted]) -> None:
         self.source, self.bounds, self.steps, self.refuted = source, source.bounds, steps, refuted
@@ -102,10 +102,10 @@ class _Proving:
         self.used: dict[Refuted, None] = {}
 
     def proof(self, best: Fraction | None) -> Proof:
-        """The strongest one about algorithms of at most S steps.
+        """The strongest proof about algorithms of at most S steps.
 
         Args:
-            best: the least R/C found with at most S steps; None when nothing was found.
+            best: the least R/C found with at most S steps; None without any.
         """
         max_chunks = self.source.max_chunks
         bound = min((one.bandwidth for one in self.needed), default=Fraction(0))
@@ -115,7 +115,7 @@ class _Proving:
         most_rounds = self.source.most_rounds(self.steps)
         if best is None and most_rounds is None:
             return replace(proof, low=bound)
-        # Nothing that is said depends on a larger C than one with which the bound is left.
+        # Claims depend only on C for which the bound leaves a candidate.
         low, closed, is_closed = better_left(
             self.source.admitted(), best, most_rounds, self._least, bound
         )
@@ -131,17 +131,17 @@ class _Proving:
         most_chunks: int | None = max_chunks if is_closed else closed
         limited = best is not None and most_rounds is not None and bound > 0
         if is_closed and limited and Fraction(most_rounds or 0) / bound <= max_chunks:
-            most_chunks = None  # a larger C would cost less than the bound allows
+            most_chunks = None  # a larger C would cost less than the bound
         return replace(proof, scope=Scope.CHUNKS, max_chunks=most_chunks)
 
     def _least(self, chunks: int, limit: int) -> int | None:
         """The least R up to the limit that nothing rules out; None when all are ruled out.
 
-        What is ruled out with R rounds is ruled out with fewer, so the largest R that something
-        rules out settles it.
+        An argument against R rounds holds for fewer rounds too, so the largest R that is ruled out
+        decides.
         """
         if limit < 0 or self.bounds.least_steps > self.steps:
-            return None  # nothing is cheaper than nothing, or comes sooner than it can
+            return None  # no cost is negative, and no chunk arrives before its distance
         asked = None if self.any_steps else self.steps
         # From S rounds on one bound and the same answers hold, and there may be thousands of R.
         most = ceil(self.bounds.bandwidth(asked) * chunks) - 1
@@ -157,8 +157,8 @@ class _Proving:
         steps = min(self.steps, rounds)  # a step without rounds does nothing
         if self.bounds.least_steps > steps:
             return True
-        # With fewer rounds than steps a bound for fewer steps would say more; on a large machine it
-        # takes long, and there are better uses for the time.
+        # With fewer rounds than steps a bound for fewer steps would say more.  On a large machine
+        # it takes long, and the time is better spent elsewhere.
         soon = steps < self.steps and not is_small(self.source.request.topology)
         with self.bounds.at_once() if soon else nullcontext():
             certificate = self.bounds.certificate(None if self.any_steps else steps)

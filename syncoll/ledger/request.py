@@ -1,4 +1,4 @@
-"""SearchRequest: what to search, by which strategy, and how far; and what a search reports."""
+"""SearchRequest: the topology, collective, strategy and limits of a search; and Observer."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Size(IntEnum):
     * `TINY`: a solver is as fast as seeds with warm starts, or in the background (ring(8)).
     * `SMALL`: a solver is often as fast as a seed (torus(4,4)).
     * `MEDIUM`: seeds construct for as long as a solver would take (mesh(6,6)).
-    * `WIDE`: seeds of a composition have a first look only.
-    * `LARGE`: a solver seldom finds what seeds do not (torus(8,8)).
+    * `WIDE`: seeds of a composition have only a short first turn.
+    * `LARGE`: a solver seldom finds points that seeds do not find (torus(8,8)).
     """
 
     TINY, SMALL, MEDIUM, WIDE, LARGE = range(5)
@@ -67,18 +67,18 @@ class SearchRequest:
         max_steps: S at most; None for 3 more than the least possible.
         max_rounds: R at most; None for no limit.
         max_chunks: C at most; None for a default.
-        time_limit: seconds for the whole search; None for none.
-        point_limit: seconds for each candidate; None for none.
-        symmetric: whether symmetric algorithms, and shorter ones near known algorithms, are looked
-            for where solvers are not quick with all; the certified strategy does, see `symmetric`
-            and `large_neighbourhood`.
-        aim: the message sizes that it is for: what would be the fastest for none of them is not
-            looked for.  None for all sizes.
-        is_part: whether what is found becomes a part of other algorithms.
+        time_limit: seconds for the whole search; None for no limit.
+        point_limit: seconds for each candidate; None for no limit.
+        symmetric: whether the certified strategy also looks for symmetric algorithms, and for
+            shorter ones near known algorithms, where solvers are slow; see `symmetric` and
+            `large_neighbourhood`.
+        aim: the message sizes that the search is for; algorithms that are not the fastest for any
+            of them are not looked for.  None for all sizes.
+        is_part: whether the points become parts of other algorithms.
         work: units of work for the whole search, in place of `time_limit`; see `syncoll.clock`.
 
     Raises:
-        UsageError: on a limit that cannot be, and for an irregular collective.
+        UsageError: on an invalid limit, and for an irregular collective.
     """
 
     topology: Topology
@@ -96,9 +96,9 @@ class SearchRequest:
     work: float | None = None
 
     def __post_init__(self) -> None:
-        for what, kind in ((self.topology, Topology), (self.collective, Collective)):
-            if not isinstance(what, kind):
-                raise UsageError(f"{what!r} is not a {kind.__name__}")
+        for given, kind in ((self.topology, Topology), (self.collective, Collective)):
+            if not isinstance(given, kind):
+                raise UsageError(f"{given!r} is not a {kind.__name__}")
         self.collective.require_regular()
         if not isinstance(self.symmetric, bool):
             raise UsageError(f"symmetric is {self.symmetric!r}; it must be True or False")
@@ -133,19 +133,19 @@ class Candidate:
 
 
 class Observer:
-    """Sees every step of a search; this one ignores everything.  Override what you need."""
+    """Receives every step of a search; this one ignores everything.  Override methods as needed."""
 
     def logged(self, entry: Entry) -> None:
         """An event of the search, see `syncoll.ledger.events`."""
 
     def ended(self, engines: Sequence[EngineRecord]) -> None:
-        """The search is over, in which these engines were at work."""
+        """The search is over; records of the engines that had turns."""
 
     def began(self, collective: str) -> None:
         """The search for this collective, perhaps a part of the one asked for, begins."""
 
     def seeding(self, seeds: tuple[str, ...]) -> None:
-        """It is the turn of these seeds."""
+        """The turn of these seeds begins."""
 
     def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
         """No algorithm of `steps` steps (None: of any number) costs less than `bandwidth`."""

@@ -1,8 +1,8 @@
-"""The known algorithm that is nearest to the one a solver is asked for.
+"""Finds the known algorithm that is nearest to the one a solver is asked for.
 
 A solver that starts near an algorithm with a few rounds too many often needs few changes to find
-one without them.  An algorithm for fewer chunks serves in copies, where the chunks of the copies
-start and end as those of the question do.
+one without them.  Copies of an algorithm for fewer chunks serve too, if their chunks start and end
+as the chunks of the question do.
 """
 
 from __future__ import annotations
@@ -18,24 +18,25 @@ __all__ = ["WarmStarts"]
 
 @dataclass(eq=False)
 class WarmStarts:
-    """Algorithms for one collective on one topology, also those that others dominate.
+    """Algorithms for one collective on one topology, including dominated ones.
 
     Attributes:
-        points: for each S and C that of the fewest rounds.
+        points: for each S and C the point of the fewest rounds.
     """
 
     points: dict[tuple[int, int], Point] = field(default_factory=dict)
 
     def add(self, point: Point) -> None:
-        """From now on this point's algorithm is known too."""
+        """Adds the algorithm of a point."""
         known = self.points.get((point.steps, point.chunks))
         if known is None or point.rounds < known.rounds:
             self.points[point.steps, point.chunks] = point
 
     def nearest(self, instance: Instance) -> Algorithm | None:
-        """The one of the least R/C that has no more steps and can be cut into as many chunks.
+        """The algorithm of the least R/C with no more steps that can be cut into this number of
+        chunks.
 
-        None where there is none; and for combining instances, whose encoding takes no hints.
+        None without one, and for combining instances, whose encoding takes no hints.
         """
         if instance.combining:
             return None
