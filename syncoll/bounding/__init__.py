@@ -1,4 +1,4 @@
-"""Lower bounds on rounds, exact, with certificates that need no solver to check."""
+"""Exact lower bounds on rounds, with certificates that are checked without a solver."""
 
 from syncoll.bounding.at_once import bound_at_once as bound_at_once
 from syncoll.bounding.combining import combining_rounds_bound as combining_rounds_bound

@@ -1,7 +1,7 @@
-"""Quick bounds, proved before any linear program and whatever the time limit.
+"""Quick bounds, proved before any linear program and for any time limit.
 
 The cuts are around each node, around each box, and around the nodes on either side of a shared
-bound; with switches these nodes are behind a switch or a cable.  Combining collectives add the
+bound; with switches, around the nodes behind a switch or a cable.  Combining collectives add the
 sends between all nodes and between boxes.  The work for each set is linear in the links.
 """
 
@@ -29,14 +29,14 @@ from syncoll.model.width_clusters import boxes_by_width
 __all__ = ["bound_at_once", "least_cut"]
 
 _MOST_WIDTHS = 3
-"""Limit on the link widths from which boxes are made."""
+"""Limit on the link widths by which nodes are grouped into boxes."""
 
 
 def bound_at_once(topology: Topology, shape: ChunkClasses) -> RoundsBound:
     """The best bound on R for any number of steps that takes no search.
 
-    In a combining collective the contribution of one node must enter every other node, and theirs
-    must leave them.  So the readings of one node cover all nodes.
+    In a combining collective the contribution of one node must enter every other node, and their
+    contributions must leave them.  So the readings of one node cover all nodes.
     """
     known = _node_sets(topology)
     if not shape.combining:
@@ -65,7 +65,7 @@ def _node_sets(topology: Topology) -> _NodeSets:
 
 
 class _NodeSets:
-    """The sets of nodes of a topology around which there may be a narrow cut."""
+    """The sets of nodes of a topology around which a cut may be narrow."""
 
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
@@ -94,7 +94,7 @@ class _NodeSets:
             np.unique(np.packbits(sides, axis=1), axis=0), axis=1, count=nodes
         ).astype(bool)
         sides = sides[np.argsort(sides.sum(axis=1), kind="stable")]
-        return sides[: max(1, 128 * CELLS // (1 + len(self.ends)))]  # those of few nodes first
+        return sides[: max(1, 128 * CELLS // (1 + len(self.ends)))]  # the ones with few nodes first
 
     @cached_property
     def _boxes(self) -> list[IntArray]:
@@ -112,7 +112,7 @@ class _NodeSets:
         return [np.array(nodes, dtype=np.int64) for nodes in at.values()]
 
     def cut(self, demands: Sequence[Demand], *, against: bool = False) -> RoundsBound:
-        """The bound of the best cut around one of these sets, or all nodes but these.
+        """The bound of the best cut around one of these sets or its complement.
 
         Args:
             against: whether the demands are of the topology with every link reversed.
@@ -150,7 +150,8 @@ class _NodeSets:
         return best
 
     def _inside(self, number: int) -> BoolArray:
-        """``[P]``, the set of a cut: each node, all but each, each side, all but each."""
+        """``[P]``, the set of a cut by its number: nodes, their complements, sides, their
+        complements."""
         nodes, sides = self.topology.num_nodes, self.sides
         if number < 2 * nodes:
             kept, number = divmod(number, nodes)
@@ -180,7 +181,7 @@ class _NodeSets:
         return best
 
     def _partitions(self) -> Iterator[IntArray]:
-        """``[P]``: for each node a number of its part."""
+        """``[P]``: for each node the number of its part."""
         nodes = self.topology.num_nodes
         yield np.arange(nodes)
         yield from self._boxes
@@ -195,7 +196,8 @@ class _NodeSets:
 
 
 def _around(demands: DemandList, nodes: int) -> FloatArray:
-    """``[2 P]``: how many chunks must leave each node, and then how many must get into each."""
+    """``[2 P]``: the number of chunks that must leave each node, then the number that must enter
+    each."""
     counts = demands.counts.astype(np.float64)
     own = demands.first_node
     leaving = np.bincount(own[own >= 0], counts[own >= 0], minlength=nodes)

@@ -1,8 +1,9 @@
-"""Dividing cases of who knows a sum first by whether some send is made (branch and bound).
+"""Branch and bound on the cases by the node that completes a sum first: whether a send is made.
 
-The prices stay those of a certificate for whole cases.  Under these each case is a linear program
-of its own; the cheapest is divided by a send of which its solution makes a part, the one that makes
-both parts dearest of a few that are tried, until every case costs what an algorithm has.
+The prices remain the prices of a certificate for whole cases.  Under these each case is a linear
+program of its own.  The cheapest case is divided by a send that its solution makes in part: by the
+one, of a few tried, that raises both parts most.  This ends when every case costs as much as an
+algorithm.
 """
 
 from __future__ import annotations
@@ -44,13 +45,12 @@ def divided(
     deadline: Deadline,
     enough: Fraction,
 ) -> tuple[Fraction, Priced] | None:
-    """A better bound from the same prices, with its certificate; None where nothing better is
-    proved.
+    """A better bound from the same prices, with its certificate; None without a better one.
 
     Args:
         certificate: of whole cases, all of one class of chunks.
-        deadline: when to be content with what is divided by then.
-        enough: what is above this is of no use.
+        deadline: until which cases are divided.
+        enough: the cost of an algorithm, which no bound needs to exceed.
     """
     classes = list(shape.classes)
     whole = certificate.argument
@@ -91,9 +91,9 @@ class _Part:
     """A part of a case.
 
     Args:
-        value: what a chunk costs in it, by the linear program.
+        value: the cost of a chunk in it, by the linear program.
         number: decides between equal ones.
-        sends: by which it is divided from the others.
+        sends: the sends that divide it from the others.
         sent: ``[S, L]`` of the solution.
     """
 
@@ -109,7 +109,7 @@ class _Divisible:
     """The linear program of one case under fixed prices.
 
     Args:
-        numbers: of the parts that are solved.
+        numbers: of the solved parts.
     """
 
     def __init__(
@@ -143,8 +143,8 @@ class _Divisible:
         return _Part(optimum.value, number, sends, sent, optimum.row_duals, self)
 
     def case(self, part: _Part, on_links: Prices) -> CompletionCase:
-        """With the shares of the dual solution."""
-        if part.value >= inf:  # no way leads to some node, with or without shares
+        """The part as a case with the shares of the dual solution."""
+        if part.value >= inf:  # some node cannot be reached, with or without shares
             k, node, after = self._at
             one = self._model.classes[k]
             ways = tuple(Way(u, d, {}) for u in one.pre for d in one.post if u != d)
@@ -153,7 +153,7 @@ class _Divisible:
 
 
 def _halves(part: _Part, deadline: Deadline) -> Sequence[_Part]:
-    """Two parts of a part; none where the time is over, or no send is made in part."""
+    """Two halves of a part; none if the time is over, or no send is made in part."""
     sent = part.sent.copy()
     for link, step, _ in part.sends:
         sent[step, link] = 0.0

@@ -1,15 +1,15 @@
 """Lower bounds on the rounds of combining collectives.
 
-Where every chunk has one root, the bounds of the dual on the reversed topology hold: an algorithm
-run backwards distributes.  Otherwise three arguments count, each valid whatever an algorithm adds
-up where:
+If every chunk has one root, the bounds of the dual on the reversed topology hold: an algorithm run
+backwards distributes.  Otherwise three arguments count, each valid wherever an algorithm adds up:
 
-* what a node contributes to a chunk must reach each node that needs the result, like a broadcast;
+* the contribution of a node to a chunk must reach each node that needs the result, like a
+  broadcast;
 * every contribution must reach one of these, like a broadcast of it on the reversed topology;
-* what many contribute to and many need takes many sends between them, see `partition`.
+* between many contributors and many receivers there are many sends, see `partition`.
 
-For a number of steps two more join the three, see `gossip` and `completions`.  Where switches copy
-or add up what is sent, only the first three count, and one for a number of steps, see `switches`.
+For a number of steps there are two more, see `gossip` and `completions`. Where switches copy or add
+up, only the first three count, and one for a number of steps, see `switches`.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ __all__ = ["Distribution", "combining_rounds_bound", "distributions"]
 _Found = tuple[Fraction, Priced] | None
 
 _SHARES = (0.5, 0.25, 0.7, 0.25, 0.5, 1.0)
-"""The parts of the time that is left for partitions, orbits of nodes, the larger relaxation of one
-node, gossip, completions and dividing their cases."""
+"""Shares of the remaining time for partitions, orbits of nodes, the larger relaxation of one node,
+gossip, completions and dividing their cases."""
 
 _LITTLE, _FALLS = 0.02, 3
-"""The larger relaxation is left out where, by what it proved for fewer steps, it would prove not
-even this part more than the smaller one, if its gain falls with this power of S."""
+"""The larger relaxation is left out if its expected gain over the smaller one is below this share.
+The expected gain is the gain for fewer steps, divided by this power of the ratio of S."""
 
 
 def combining_rounds_bound(
@@ -65,14 +65,14 @@ def combining_rounds_bound(
     """The best of these bounds on R.
 
     Args:
-        table: pre says who contributes, post who needs the result.
+        table: pre has the contributors, post the nodes that need the result.
         steps: S, or None for any number of steps.
-        seconds: time limit of all of it; None for none.  What is proved by then counts.
+        seconds: time limit of all of it; None for no limit.  Bounds proved by then count.
         prove: computes bounds, as `rounds_bound` does.
         known: the bound already proved for any number of steps, if any.
-        enough: R of an algorithm of S steps; where the bound is below that, cases are
-            divided, which takes long.
-        memory: what bounds for other S found; it is added to.
+        enough: R of an algorithm of S steps; if the bound is lower, cases are divided, which takes
+            long.
+        memory: results of bounds for other S; it is added to.
     """
     deadline, memory = Deadline.after(seconds), memory or BoundsMemory()
     shape = table if isinstance(table, ChunkClasses) else ChunkClasses.of(table, 1, combining=True)
@@ -85,7 +85,7 @@ def combining_rounds_bound(
     leader: Distribution | None = None
 
     def ask(question: Distribution, larger: bool, until: Deadline) -> bool:
-        """Whether it proves more than what is known."""
+        """Returns whether it proves more than the best bound so far."""
         nonlocal best
         bound = prove(
             question.where,
@@ -110,7 +110,7 @@ def combining_rounds_bound(
         if ask(question, thorough, deadline):
             leader = question
     if leader is not None and steps is not None and not (thorough or deadline.passed):
-        # Of the others it proves less as a rule, and takes as long for each.
+        # Others mostly prove less, and each takes as long.
         until = deadline.share(_SHARES[2])
         fewer = memory.flows(leader.where, leader.demands).copies_prove(steps)
         if fewer is None or (fewer[1] - 1) * (fewer[0] / steps) ** _FALLS > _LITTLE:
@@ -128,7 +128,7 @@ class Distribution:
     """Demands whose bound on R is one on the whole collective.
 
     Args:
-        reading: the part of what is asked that they are.
+        reading: the part of the collective that they are.
         node: for a reading that is about one node.
         where: the topology, or the reversed one.
     """
@@ -150,15 +150,15 @@ def distributions(
     deadline: Deadline,
     ratings: Mapping[tuple[DemandView, int | None], float] = MappingProxyType({}),
 ) -> Sequence[Distribution]:
-    """All demands of a collective that moves data; of others one for each orbit of nodes, as far as
-    there is time, in descending order of ratings."""
+    """All demands of a collective that moves data; for others one for each orbit of nodes, as far
+    as there is time, in descending order of ratings."""
     if not shape.combining:
         moving = DemandView.MOVING
         return [Distribution(moving, None, topology, shape.demands(moving))]
     found: dict[tuple[bool, DemandList], Distribution] = {}
     with suppress(OutOfTimeError), interrupted_at(deadline):
         turned = topology.reversed()
-        is_alike = turned.same_as(topology)  # then trees into a node are as dear as those out of it
+        is_alike = turned.same_as(topology)  # then trees into and out of a node cost the same
         readings: list[tuple[DemandView, int | None]] = [(DemandView.INVERSE, None)]
         if not shape.ends_alone:
             nodes = _representatives(topology, shape, deadline)
@@ -172,7 +172,7 @@ def distributions(
 
 
 def _representatives(topology: Topology, shape: ChunkClasses, deadline: Deadline) -> list[int]:
-    """The least node of each orbit under the automorphisms that are found in the time."""
+    """The least node of each orbit under the automorphisms found in time."""
 
     def find() -> list[int]:
         structure = Structure(topology)

@@ -1,8 +1,8 @@
-"""Least covers: bounds that together contain some links, with as little bandwidth as possible.
+"""Least covers: bounds that together contain given links, with the least bandwidth.
 
-Bounds are taken in ascending order of cost per contained link (greedy set cover, Chvátal 1979).
-The same prices are a dual solution.  On most machines it proves that no cover costs less; otherwise
-an integer program finds covers of few links.
+Bounds are taken in ascending order of cost per contained link (greedy set cover, Chvátal 1979). The
+same prices are a dual solution.  On most machines it proves that no cover costs less; otherwise an
+integer program finds covers of few links.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_EXACT = 1_000
 """Covers of more links are greedy only."""
 
 _SECONDS = 2.0
-"""Time limit of an integer program; the greedy cover stands in."""
+"""Time limit of an integer program; then the greedy cover is used."""
 
 
 class Covers:

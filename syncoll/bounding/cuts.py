@@ -1,8 +1,8 @@
-"""Finding cuts (`syncoll.certificates.cut`): the bounds that a person can check by counting.
+"""Finds cuts (`syncoll.certificates.cut`), the bounds that are checked by counting.
 
-Prices that are equal on a cut and 0 elsewhere prove the same, but
-not every bound is that of a cut: none speaks of S, and flows between many pairs of nodes may need
-more than every cut says (Leighton & Rao 1999).
+Prices that are equal on a cut and 0 elsewhere prove the same, but not every bound is that of a cut.
+No cut depends on S, and flows between many pairs of nodes may need more than every cut proves
+(Leighton & Rao 1999).
 """
 
 from __future__ import annotations
@@ -34,15 +34,16 @@ def find_cut(
     at_least: Fraction,
     prices: Priced | None = None,
 ) -> Priced | None:
-    """A cut that proves `at_least`, around as few nodes as possible; None when none of these cuts
-    proves as much.
+    """A cut that proves `at_least`, around as few nodes as possible; None when no candidate proves
+    as much.
 
-    With up to 12 nodes every cut is tried; with more, single nodes, balls around some, halves (what
-    is nearer to one node than to another), what free links connect, and all their complements.
+    With up to 12 nodes every cut is tried.  With more the candidates are single nodes, balls,
+    halves (nodes nearer to one node than to another), components of free links, and all their
+    complements.
 
     Args:
-        at_least: the bound to prove, above 0; what prices prove for any number of steps is a bound
-            to try.
+        at_least: the bound to prove, above 0; a bound of prices for any number of steps, for
+            instance.
         prices: links without a price connect nodes on one side of a cut.
     """
     if at_least <= 0 or not demands or topology.num_nodes < 2:
@@ -59,7 +60,7 @@ def find_cut(
     for i in np.flatnonzero(promising)[:_MOST_COVERS].tolist():
         crossing = np.flatnonzero(sides[i, ends[:, 0]] & ~sides[i, ends[:, 1]])
         if not len(crossing):
-            continue  # nothing gets out: no algorithm exists, and there is no bound to prove
+            continue  # no link leaves it: no algorithm exists, and there is no bound to prove
         cover = covers.least(crossing)
         assert cover is not None
         cut = Cut.covered(np.flatnonzero(sides[i]).tolist(), cover)
@@ -113,11 +114,11 @@ def _free_reach(topology: Topology, prices: Priced) -> BoolArray:
 
 
 def amounts_across(sides: BoolArray, demands: Sequence[Demand]) -> npt.NDArray[np.float64]:
-    """For each set how many chunks must cross from it."""
+    """For each set the number of chunks that must leave it."""
     demands, nodes = DemandList.of(demands), sides.shape[1]
     counts = demands.counts.astype(np.float64)
     if demands.plain:
-        # Exact below 2^24, and else close enough to see which sets are promising.
+        # Exact below 2^24, and above close enough to find promising sets.
         between = np.zeros((nodes, nodes), dtype=np.float32)
         between[demands.first_node, demands.second_node] = counts
         return _across(sides, between)

@@ -1,11 +1,11 @@
-"""Finding prices for the case distinction by who knows a sum first (`certificates.completions`).
+"""Finds prices for the cases by the node that completes a sum first (`certificates.completions`).
 
-One linear program: the rounds of each step, and for each case its weight, the sends of the tree,
-the completing sends and any others, and flows below them: from each contributor to the node of the
-case, and from each contributor to each node that needs the sum.  One node of each orbit is looked
-at, and one row stands for an orbit of bounds: the average of a solution over all automorphisms
-costs no more.  It has about ``3 P^2 L S^2 / 4`` variables for each orbit of nodes: 8 nodes take
-tenths of a second, 16 seconds.
+One linear program: the rounds of each step; for each case its weight, the sends of the tree, the
+completing sends and any others; and flows below them, from each contributor to the node of the case
+and to each node that needs the sum.  Only one node of each orbit is considered, and one row
+represents an orbit of bounds: the average of a solution over all automorphisms costs no more.  It
+has about ``3 P^2 L S^2 / 4`` variables for each orbit of nodes: 8 nodes take tenths of a second, 16
+seconds.
 """
 
 from __future__ import annotations
@@ -52,13 +52,12 @@ def find_completions(
     more_than: Fraction = Fraction(0),
     thorough: bool = False,
 ) -> tuple[Fraction, Priced] | None:
-    """The best bound of this kind for at most S steps, with its certificate; None where nothing is
-    combined, the linear program is too large or took too long, or nothing above `more_than` is
-    proved.
+    """The best bound of this kind for at most S steps, with its certificate; None if no chunk is
+    combined, the linear program is too large or took too long, or proves no more than `more_than`.
 
     Args:
-        shape: what has to be combined.
-        deadline: when the solver has to be done.
+        shape: the combined chunks.
+        deadline: of the solver.
         more_than: a bound up to this is not returned.
         thorough: whether the program may take ten seconds.
     """
@@ -99,7 +98,7 @@ def _cases(model: OrbitModel) -> list[CaseAt]:
 
 
 def _about_columns(model: OrbitModel, cases: Sequence[CaseAt]) -> int:
-    """About how many variables the program has; less where distances leave out some."""
+    """An upper estimate of the program's variables; distances leave out some."""
     links = len(model.topology.links) * model.steps
     flows = (len(model.classes[k].pre) * len(model.classes[k].post) for k, _, _ in cases)
     return links * sum(flows) // 2
@@ -119,7 +118,7 @@ class CaseProgram:
     """Assembles the linear program of some cases, and reads its dual.
 
     Args:
-        prices: ``[S, L]`` of sends; None where they are to be found, too.
+        prices: ``[S, L]`` of sends; None to find them too.
 
     Attributes:
         rows: the program.
@@ -139,7 +138,7 @@ class CaseProgram:
         self._sent: list[IntArray] = []
         self._networks: dict[int, TimeExpandedNetwork] = {}
         orbits = len(model.rates)
-        if prices is None:  # the rounds of each step, and the room that they have
+        if prices is None:  # the rounds of each step, and their capacities
             rounds = self.rows.columns(model.steps, 1.0)
             capacity = self.rows.rows(model.steps * orbits, -np.inf, 0.0)
             self._capacity = capacity.reshape(model.steps, orbits)
@@ -156,7 +155,7 @@ class CaseProgram:
             self._cases.append((case, *self._case(case, weights[case[0]])))
 
     def _case(self, case: CaseAt, weights: IntArray) -> tuple[list[_WayRows], list[_WayRows]]:
-        """Rows of a case: its ways, and those to its node."""
+        """Rows of a case: its ways, and the ways to its node."""
         rows, model, step = self.rows, self.model, self._step
         k, v, after = case
         one, target = model.classes[k], self._ends[:, 1]
@@ -193,7 +192,7 @@ class CaseProgram:
     def _flow(
         self, steps: int, weight: IntArray, source: int, goal: int, sends: list[IntArray]
     ) -> _WayRows:
-        """A flow in some steps as large as the case weighs, below some sends."""
+        """A flow within given steps that equals the weight of the case, bounded by some sends."""
         if steps not in self._networks:
             self._networks[steps] = TimeExpandedNetwork.of(self.model.topology, steps)
         network = self._networks[steps]
@@ -231,7 +230,7 @@ class CaseProgram:
         return CompletionCase(*at, ways, collects, sends)
 
     def divisible(self) -> IntArray:
-        """``[S, L]``: rows that count each send of the only case, to say that it is made or not."""
+        """``[S, L]``: rows that count each send of the only case, to force or to exclude it."""
         shape = self._sent[0].shape
         rows = self.rows.rows(self._sent[0].size, 0.0, np.inf).reshape(shape)
         for columns in self._sent:
@@ -240,7 +239,7 @@ class CaseProgram:
         return rows
 
     def sent(self, columns: FloatArray) -> FloatArray:
-        """``[S, L]``: how much of each send of the only case there is in a solution."""
+        """``[S, L]``: the amount of each send of the only case in a solution."""
         return sum(
             (np.where(one >= 0, columns[one], 0.0) for one in self._sent),
             np.zeros(self._sent[0].shape),
@@ -250,7 +249,7 @@ class CaseProgram:
 def _cut(
     ways: Sequence[_WayRows], duals: FloatArray, rounding: Rounding, rest: dict[Place, Fraction]
 ) -> tuple[Way, ...]:
-    """Shares cut where they add up to more than there is; takes them from it."""
+    """Shares, cut where they exceed the remaining prices, which are reduced by them."""
     shares = [
         {
             (int(one.link[i]), int(one.step[i])): part

@@ -1,4 +1,4 @@
-"""The network through which the relaxations' flows run: the topology, or its time-expansion."""
+"""The network of the relaxations' flows: the topology, or its time-expansion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SMALL = 12
 """Up to this number of nodes every set of nodes is examined; below it programs need no symmetry."""
 
 CELLS = 1 << 20
-"""Cells of arrays that are looked at together, in some 25 MB; other limits are multiples of it."""
+"""Cells of arrays that are processed together, in some 25 MB; other limits are multiples of it."""
 
 QUICK = (60_000, 3_000)
 """A relaxation takes tenths of a second with at most this number of variables when it is built, and
@@ -37,7 +37,7 @@ class TimeExpandedNetwork:
         tail: ``[A]``, the place that each arc leaves.
         head: ``[A]``, the place that each arc enters.
         link: ``[A]``, the position of the arc's link; -1 for waiting at a node, which is free.
-        step: ``[A]``, the arc's step; 0 where there is no time.
+        step: ``[A]``, the arc's step; 0 without time.
     """
 
     topology: Topology
@@ -75,12 +75,12 @@ class TimeExpandedNetwork:
 
     @property
     def layers(self) -> int:
-        """How many steps have capacities of their own."""
+        """Number of steps with capacities of their own."""
         return 1 if self.steps is None else self.steps
 
     @property
     def num_places(self) -> int:
-        """How many places there are."""
+        """Number of places."""
         return self.topology.num_nodes * (1 if self.steps is None else self.steps + 1)
 
     def goal(self, node: int) -> int:
@@ -91,11 +91,11 @@ class TimeExpandedNetwork:
         self, program: ProgramRows, arcs: IntArray, goal: int, supply: Mapping[int, float]
     ) -> tuple[IntArray, IntArray]:
         """Variables of a flow over some arcs, and for each place the row that conserves it; -1 for
-        the goal, and where nothing comes by.
+        the goal, and for places outside the flow.
 
         Args:
-            goal: the node to which it flows.
-            supply: for places what begins there; more may be added to their rows.
+            goal: the destination of the flow.
+            supply: the amount that begins at each place; more may be added to their rows.
         """
         columns, end = program.columns(len(arcs)), self.goal(goal)
         tail, head = self.tail[arcs], self.head[arcs]
@@ -109,7 +109,7 @@ class TimeExpandedNetwork:
         return columns, row
 
     def useful(self, sources: tuple[int, ...], destination: int) -> IntArray:
-        """The arcs on some way from the sources to the destination, by distances."""
+        """The arcs on some path from the sources to the destination, by distances."""
         from_sources = self.topology.distances[list(sources)].min(axis=0)
         to_destination = self.topology.distances[:, destination]
         nodes = self.topology.num_nodes
@@ -126,11 +126,11 @@ class TimeExpandedNetwork:
         return np.array(self.topology.links, dtype=np.int64).reshape(-1, 2)
 
     def useful_counts(self, sources: tuple[int, ...]) -> IntArray:
-        """``[P]``: how many arcs `useful` has for each destination, without a list of them."""
+        """``[P]``: the number of arcs from `useful` for each destination, without their list."""
         from_sources = self.topology.distances[list(sources)].min(axis=0)
         nodes, (u, v) = self.topology.num_nodes, self._ends.T
         result = np.zeros(nodes, dtype=np.int64)
-        # Links into one node from nodes that are equally far have the same steps to choose from.
+        # Links into one node from nodes at equal distances have the same steps to choose from.
         for level in range(1 if self.steps is None else self.steps):
             if self.steps is None:
                 links = np.bincount(v[from_sources[u] < nodes], minlength=nodes)

@@ -1,6 +1,6 @@
 """A topology and S, modulo automorphisms over which prices are averaged.
 
-Averages of prices over a group make no cheapest tree or way cheaper, so one price is enough for
+An average of prices over a group makes no cheapest tree or way cheaper, so one price suffices for
 each orbit of bounds.
 """
 
@@ -63,7 +63,7 @@ class OrbitModel:
 
     @classmethod
     def of(cls, topology: Topology, shape: ChunkClasses, steps: int) -> OrbitModel:
-        """Modulo the automorphisms that keep each class of chunks."""
+        """The model modulo the automorphisms that keep each class of chunks."""
         structure, sets = Structure(topology), [list(some) for some in shape.classes.sets]
         automorphisms = [
             images
@@ -78,12 +78,12 @@ class OrbitModel:
         return tuple(tuple(images.tolist()) for images in self.automorphisms)
 
     def even_prices(self) -> FloatArray:
-        """``[orbits, S]``, prices of which all orbits have equal parts of a round."""
+        """``[orbits, S]``, prices that divide a round equally among all orbits."""
         rates = np.array([float(rate) for rate in self.rates])
         return np.repeat((1 / (rates * len(rates)))[:, None], self.steps, axis=1)
 
     def priced(self, prices: FloatArray, rounding: Rounding) -> dict[Place, Fraction]:
-        """Exact prices of bounds, of which a round costs 1 or a little less.
+        """Exact prices of bounds, under which a round costs 1 or a little less.
 
         Args:
             prices: ``[orbits, S]``, of a bound of each orbit.
@@ -98,7 +98,7 @@ class OrbitModel:
         }
 
     def alike_besides(self, node: int) -> list[list[int]]:
-        """Sets of nodes that chunks do not distinguish, the node's a set of its own."""
+        """Sets of nodes that chunks do not distinguish, with the node in a set of its own."""
         sets: dict[tuple[bool, ...], list[int]] = {}
         for other in range(self.topology.num_nodes):
             some = [other in part for one in self.classes for part in (one.pre, one.post)]

@@ -1,10 +1,10 @@
-"""Finding partitions (`syncoll.certificates.parts`) that prove much, and prices for them.
+"""Finds partitions (`syncoll.certificates.parts`) with good bounds, and prices for them.
 
-Every node a part of its own counts all sends; coarser parts count those over slow links alone, and
-where switches copy or add up what is sent within parts, those between them.  In a sum of what is
-added up and what is moved, prices are found that both pay the most at together: a linear program
-whose variables are the prices, the least of them between parts, and what a way costs from each node
-that something is moved from.
+With every node a part of its own, all sends count.  Coarser parts count only sends over slow links,
+or, where switches copy or add up within parts, sends between them.  For a sum of combining and
+moving terms, prices are found at which both pay the most together.  The variables of this linear
+program are the prices, the least price between parts, and the cost of a way from each source of
+moved chunks.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def find_partition(
     topology: Topology, classes: Sequence[ChunkClass], deadline: Deadline = NEVER
 ) -> tuple[Fraction, Priced] | None:
     """The best bound of this kind that a search over partitions finds, with its certificate; None
-    when no partition proves more than 0.
+    if no partition proves more than 0.
 
-    Candidates: every node alone; what links of more than some bandwidth connect; and what comes
-    when the two parts are joined, again and again, that leave the best bound.
+    Candidates: every node alone; components of links above some bandwidth; and successive joins of
+    the two parts that leave the best bound.
 
     Args:
-        deadline: when it is half over no further partitions are looked at.
+        deadline: after half of it no further partitions are considered.
     """
     if not topology.links:
         return None
@@ -60,13 +60,13 @@ def find_partition(
                 best = proved, certificate
 
     try:
-        if search.moved:  # which proves most as a rule, and holds where there is no time for others
+        if search.moved:  # mostly the best bound, and valid even without time for others
             alone = search.price(tuple(range(topology.num_nodes)), deadline.seconds)
             keep(alone and _moving(alone))
         rated = {parts: search.rating(parts) for parts in search.candidates(deadline.share(0.5))}
         for parts in sorted(rated, key=lambda p: (-rated[p], p))[:_MOST_PROGRAMS]:
             if best is not None and not search.moved and rated[parts] <= float(best[0]):
-                break  # the rating is never below what prices prove
+                break  # the rating is never below the bound of prices
             if best is not None and deadline.passed:
                 break
             plain = search.price(parts, deadline.seconds)
@@ -82,7 +82,7 @@ def find_partition(
 
 
 def _moving(proof: Priced) -> Priced:
-    """The same, where chunks with one contributor pay for their ways."""
+    """The same, but chunks with one contributor pay for their ways."""
     assert isinstance(proof.argument, Parts)
     return replace(proof, argument=replace(proof.argument, moved=True))
 
@@ -91,8 +91,8 @@ class _Search:
     """Partitions of the nodes, and prices for them.
 
     Attributes:
-        moved: the chunks that are moved from one node to another, besides others that are added up;
-            empty where there are no such, or too many for their ways to be looked at.
+        moved: the chunks that are moved from one node to another, in a sum with combining terms;
+            empty without them, or if there are too many for their ways to be considered.
     """
 
     def __init__(self, topology: Topology, classes: ClassList) -> None:
@@ -114,13 +114,14 @@ class _Search:
             self.moved = dict(zip(ends, classes.counts[moving].tolist(), strict=True))
 
     def rating(self, parts: Sequence[int]) -> float:
-        """At least what parts prove; exactly that where bounds do not overlap or straddle."""
+        """An upper estimate of the bound by parts; exact if bounds neither overlap nor straddle
+        them."""
         room = self._share[self._between(parts)].sum()
         sends = sends_between(parts, self.classes)
         return float(sends / room) if sends and room else 0.0
 
     def candidates(self, deadline: Deadline) -> Iterator[tuple[int, ...]]:
-        """Partitions that may prove much, all on 64 nodes, some 4,096 on 1024."""
+        """Promising partitions: all on 64 nodes, some 4,096 on 1024."""
         nodes, share, left = self.topology.num_nodes, self._share, 4 * CELLS
         wide = [share == np.inf, *(share > width for width in np.unique(share[share < np.inf]))]
         for links in wide:
@@ -152,16 +153,15 @@ class _Search:
         seconds: float | None,
         moved: Mapping[tuple[int, int], int] = MappingProxyType({}),
     ) -> Priced | None:
-        """The prices for these parts at which what is added up and what is moved pay the most
-        together.
+        """The prices for these parts at which combined and moved chunks pay the most together.
 
-        Columns are the prices, the least price of a link between parts, and for each node that
-        something is moved from what the cheapest way costs to each node.  All of it together pays
-        at least 1, and what a round has room for is to be as little as possible.
+        Columns are the prices, the least price of a link between parts, and for each source of
+        moved chunks the cost of the cheapest way to each node.  All of it together pays at least 1,
+        and the cost of a round is minimal.
 
         Args:
-            moved: counts by source and destination of what pays for its ways; all else, and
-                everything where that is empty, pays for sends between parts.
+            moved: counts by source and destination of the chunks that pay for their ways.  All
+                others, and without `moved` all chunks, pay for sends between parts.
         """
         program, nodes = ProgramRows(), self.topology.num_nodes
         prices = program.columns(len(self._rates), [float(rate) for rate in self._rates])
@@ -187,7 +187,7 @@ class _Search:
         return None if one <= TOLERANCE * found.max() else self._rounded(parts, found / one)
 
     def _link_rows(self, program: ProgramRows, links: IntArray, prices: IntArray) -> IntArray:
-        """Rows of what these links cost, by the variables of prices, ``[B]``."""
+        """Rows for the costs of these links, by the variables of prices, ``[B]``."""
         rows = program.rows(len(links), 0.0, np.inf)
         place = np.full(len(self._ends), -1)
         place[links] = rows
@@ -208,7 +208,7 @@ class _Search:
             return Parts.priced(tuple(parts), by_bound) if by_bound else None
 
         def shortness(proof: Priced) -> Fraction:
-            """The inverse of what a round has room for."""
+            """The inverse of the cost of a round."""
             room = (self._rates[i] * price for (i, _), price in proof.prices.items())
             return 1 / sum(room, Fraction(0))
 

@@ -1,10 +1,10 @@
-"""What symmetry leaves of a flow relaxation.
+"""The quotient of a flow relaxation by symmetry.
 
-A group that acts freely on the nodes and keeps the topology and the demands takes each flow to
-others.  The average of a solution over the group costs no more than the solution and is invariant,
-so one flow of each orbit says all, and one bound of each orbit: a send over one link, and all its
-images, load a bound as often as it has links of that orbit.  The duals come back as prices of every
-bound, each an equal part of its orbit's.
+A group that acts freely on the nodes and keeps the topology and the demands maps flows to flows.
+The average of a solution over the group costs no more than the solution and is invariant, so one
+flow of each orbit suffices, and one bound of each orbit: a send over one link, and all its images,
+load a bound as often as it has links of that orbit.  The duals become prices of every bound, each
+an equal part of its orbit's.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Quotient:
     def of(
         cls, topology: Topology, demands: Sequence[Demand], until: Deadline = NEVER
     ) -> Quotient | None:
-        """The largest that is found soon; None where nothing but the identity is."""
+        """The quotient by the largest group found soon; None if only the identity is found."""
         if topology.num_nodes < SMALL or not topology.links or not demands:
             return None
         demands = DemandList.of(demands)
@@ -65,7 +65,7 @@ class Quotient:
 
     @cached_property
     def link_images(self) -> IntArray:
-        """``[H, L]``: for each element the link that each link goes to."""
+        """``[H, L]``: for each element the image of each link."""
         structure = Structure(self.topology)
         maps = [structure.link_map(images) for images in self.group.elements]
         assert all(one is not None for one in maps)
@@ -73,11 +73,11 @@ class Quotient:
 
     @cached_property
     def positions(self) -> dict[tuple[tuple[int, ...], tuple[int, ...]], int]:
-        """Where each demand stands."""
+        """The position of each demand."""
         return {(one.sources, one.destinations): k for k, one in enumerate(self.demands)}
 
     def stands_for(self, node: int) -> bool:
-        """Whether a node is the one of its orbit that is looked at."""
+        """Whether a node represents its orbit."""
         return node in self._representatives
 
     @cached_property
@@ -85,7 +85,7 @@ class Quotient:
         return frozenset(self.group.representatives.tolist())
 
     def image(self, demand: Demand, element: int) -> int:
-        """The position of the demand that one goes to."""
+        """The position of a demand's image."""
         images = self.group.elements[element]
         where = tuple(images[list(demand.sources)].tolist())
         to = tuple(np.sort(images[list(demand.destinations)]).tolist())
@@ -93,7 +93,7 @@ class Quotient:
 
 
 class Capacities:
-    """What sends load bounds with: all bounds, or one of each orbit.
+    """The loads of sends on bounds: all bounds, or one of each orbit.
 
     Attributes:
         rates: ``[B]``, chunks per round.
@@ -139,7 +139,7 @@ class Capacities:
 
 
 def keeps_records(images: IntArray, demands: DemandList | ClassList) -> bool:
-    """Whether a permutation of the nodes takes demands, or classes, to such with equal counts."""
+    """Whether a permutation of the nodes maps demands, or classes, to ones with equal counts."""
     places = {nodes: i for i, nodes in enumerate(demands.sets)}
     moved = [
         places.get(tuple(np.sort(images[np.array(nodes, dtype=np.int64)]).tolist()), -1)
@@ -162,14 +162,14 @@ def eager_rounds(
     quotient: Quotient | None,
     seconds: float | None = None,
 ) -> tuple[int, float] | None:
-    """The steps and rounds of the best eager schedule: above it no bound needs to be looked for;
-    None where no schedule was found.
+    """The steps and rounds of the best eager schedule, which no bound needs to exceed; None without
+    one.
 
     In a breadth-first broadcast (Zhao et al., NSDI 2025, arXiv 2202.03356) every node receives all
-    of what node v has in step dist(v, u), from in-neighbours that had it a step before.  It sends
-    nothing twice, so its R, with parts of rounds, is at least the optimum of every flow relaxation,
-    for every number of steps from the diameter on.  One linear program over the receivers' orbits;
-    a large one takes as long as the relaxation that it would spare.
+    data of node v in step dist(v, u), from in-neighbours that had it a step before.  It sends
+    nothing twice, so its R, with fractional rounds, is at least the optimum of every flow
+    relaxation, for every number of steps from the diameter on.  One linear program over the
+    receivers' orbits; a large one takes as long as the relaxation that it would save.
 
     Args:
         demands: of one source each.

@@ -1,7 +1,7 @@
-"""From prices in floating point to exact ones that keep the rules whatever the rounding did.
+"""Exact prices from floating-point ones, which keep the rules under any rounding.
 
-Prices of a vertex are rationals with small denominators, up to the tolerance of the solver.  Ways
-to round them are tried in turn, from those that give readable prices; the best proof counts.
+Prices of a vertex are rationals with small denominators, up to the tolerance of the solver.
+Several roundings are tried, beginning with readable prices; the best proof counts.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _Proof = TypeVar("_Proof")
 _At = TypeVar("_At", bound=Hashable)
 
 NEAR, TOLERANCE = 1e-9, 1e-7
-"""Values that differ by the first part are equal: rounding prices of a vertex loses less.  The
-second is the tolerance of HiGHS for rows."""
+"""Values within the first relative difference are equal: rounding prices of a vertex loses less.
+The second is the tolerance of HiGHS for rows."""
 
 WHOLE_SENDS = 0.1
-"""Whole sends seldom prove more than a linear program by a larger part (ring(7) allreduce, S = 4:
-3/2 instead of 31/21)."""
+"""Whole sends seldom improve the bound of a linear program by a larger share (ring(7) allreduce, S
+= 4: 3/2 instead of 31/21)."""
 
 _DENOMINATORS = (12, 840, 27720, 10**6, 10**9)
-"""Largest denominators tried in turn: highly composite numbers, then what floats can tell apart."""
+"""Largest denominators tried in turn: highly composite numbers, then the precision of floats."""
 
 _MOST_DUALS = 200
-"""Different duals that show which denominator they have, evenly chosen; limits work."""
+"""Number of different duals, evenly chosen, from which denominators are derived; limits work."""
 
 _GRIDS = (720_720, 720_720_000)
 """Divisible by every number up to 16: sums of multiples often have small denominators.  The first
@@ -56,11 +56,11 @@ denominator would make bounds of hundreds of digits."""
 
 @dataclass(frozen=True)
 class Rounding:
-    """A way to round prices.
+    """A rounding of prices.
 
     Args:
-        denominator: of each price, at most; None: prices are multiples of one small unit, a little
-            lower than they are.
+        denominator: of each price, at most; None: prices are rounded down to multiples of one small
+            unit.
     """
 
     denominator: int | None
@@ -75,7 +75,7 @@ class Rounding:
         )
 
     def lower(self, price: Fraction) -> Fraction:
-        """A price itself, or a little less where its denominator is too long."""
+        """The price, or a little less if its denominator is too long."""
         if self.denominator is None:
             return Fraction(int(price * _GRIDS[1]), _GRIDS[1])
         if price.denominator <= _LONGEST[0]:
@@ -110,13 +110,13 @@ def rationalise(
     until: Deadline = NEVER,
     more_than: Fraction | None = None,
 ) -> tuple[Fraction, _Proof] | None:
-    """The best proof of some roundings, and what it proves.
+    """The best proof of several roundings, and its bound.
 
     Args:
-        prices: in floating point, which tell denominators worth trying.
-        value: what they prove.
-        proof: the exact proof by a rounding; None where it has none.
-        check: what a proof proves.
+        prices: in floating point, from which denominators are derived.
+        value: their bound.
+        proof: the exact proof by a rounding; None without one.
+        check: the bound of a proof.
         until: after it the first proof counts.
         more_than: proofs of no more than this are not returned.
     """
@@ -133,7 +133,7 @@ def rationalise(
 
 
 def _roundings(prices: FloatArray) -> Iterator[Rounding]:
-    """From the first under which no price moves; last the grid."""
+    """The roundings, from the first that changes no price to the grid."""
     sizes = np.unique(np.round(np.abs(prices), 8))
     sizes = sizes[:: len(sizes) // _MOST_DUALS + 1]
     first = 0
@@ -146,10 +146,10 @@ def _roundings(prices: FloatArray) -> Iterator[Rounding]:
 
 
 def first_rounding(prices: FloatArray) -> Rounding:
-    """The first that is worth trying."""
+    """The first rounding worth trying."""
     return next(_roundings(prices))
 
 
 def excess(sums: Mapping[_At, Fraction], room: Callable[[_At], Fraction]) -> dict[_At, Fraction]:
-    """By what shares that add up to more than there is room for have to be multiplied."""
+    """Factors for shares whose sums exceed the room for them."""
     return {at: most / total for at, total in sums.items() if total > (most := room(at))}

@@ -1,19 +1,19 @@
-"""Flow relaxations: linear programs whose optimum no algorithm's rounds can go below.
+"""Flow relaxations: linear programs whose optimum is a lower bound on rounds.
 
-Count for each link and step how many chunks an algorithm sends there: chunks that a node d needs
-flow through the (time-expanded) network to d.  Two relaxations of that, both in the rounds rho_t of
-each step and with link set L of step t carrying at most ``b_L * rho_t``:
+The variables count for each link and step the chunks that an algorithm sends there.  Chunks that a
+node d needs flow through the (time-expanded) network to d.  There are two relaxations, both in the
+rounds rho_t of each step and with link set L of step t carrying at most ``b_L * rho_t``:
 
-* together: for each destination one flow of everything that it needs, each destination under the
+* together: for each destination one flow of all chunks that it needs, each destination under the
   full capacities, as if all sends could be shared.  Small: |destinations| flows.
 * copies: a chunk with several destinations has a flow to each of them, and a send of it counts once
-  however many of these flows use it; chunks with one destination flow together with the others of
-  that destination.  At least as large as the first, up to |classes| * |destinations| flows.
+  for all of these flows.  Chunks with one destination flow together with the others of that
+  destination.  At least as large as the first, up to |classes| * |destinations| flows.
 
 Without time (one layer) the optimum bounds R for algorithms of any number of steps, and takes the
 place of the inverse bisection bandwidth in Algorithm 1 of the SCCL paper; no cut proves more, see
-`cuts`.  The dual prices are rounded to rationals and become a `Priced`, whose exact check
-says what is really proved.
+`cuts`. The dual prices are rounded to rationals and become a `Priced`, whose exact check determines
+the bound.
 
 Copies of allgather on a 6 x 6 torus in 8 steps have 500,000 variables; the orbits of one source
 leave 14,000 of them, and colour refinement 2,000.
@@ -49,13 +49,13 @@ __all__ = [
 ]
 
 _BYTES_PER_COLUMN = 1_000
-"""Measured as the growth of the process, for allgather on tori of 36 to 256 nodes, two DGX A100
-and random graphs: the rows, their reduction by symmetry and the rationals of the certificate take
-640 to 770 bytes for each flow variable; and a third more."""
+"""Bytes for each flow variable, a third above the measured 640 to 770: rows, their reduction by
+symmetry and the certificate's rationals.  Measured as the growth of the process for allgather on
+tori of 36 to 256 nodes, two DGX A100 and random graphs."""
 
 
 class RelaxationKind(StrEnum):
-    """Which of the two relaxations."""
+    """The kind of a relaxation."""
 
     TOGETHER = "together"
     COPIES = "copies"
@@ -63,7 +63,7 @@ class RelaxationKind(StrEnum):
 
 @dataclass(frozen=True)
 class Commodity:
-    """One flow: everything that some demands send to one destination."""
+    """One flow: all chunks of some demands to one destination."""
 
     destination: int
     demands: tuple[int, ...]
@@ -74,11 +74,11 @@ class Relaxation:
 
     Args:
         quotient: only one flow of each orbit, with the same optimum.
-        destinations: of the flows together only those to these nodes; None for all.
+        destinations: of the flows together, only flows to these nodes; None for all.
 
     Attributes:
         capacity_rows: of `program`: destination, or None for all together, to the rows ``[S, B]``.
-        copy_rows: of `program`: flows of copies, with their arcs and the rows of these.
+        copy_rows: of `program`: flows of copies, with their arcs and their rows.
     """
 
     rows: ProgramRows
@@ -110,14 +110,14 @@ class Relaxation:
 
     @cached_property
     def num_columns(self) -> int:
-        """About how many variables the linear program has; counted before anything is built."""
+        """About the number of variables of the linear program; counted before anything is built."""
         return sum(self._counted())
 
     @property
     def needed_bytes(self) -> int:
-        """About how much memory it takes to build this, and to read prices out of it.
+        """About the memory for building it and reading its prices.
 
-        The solver's share is added where what the reduction leaves is known, see `syncoll.linear`.
+        The solver's share is added after the reduction, see `syncoll.linear`.
         """
         return _BYTES_PER_COLUMN * self.num_columns
 
@@ -126,8 +126,8 @@ class Relaxation:
         return [self._useful(commodity) for commodity in self.commodities]
 
     def fits(self, most_columns: float, deadline: Deadline = NEVER) -> bool:
-        """Whether the linear program has about this number of variables at most; nothing is
-        built.  Raises `OutOfTimeError` at the deadline."""
+        """Whether the linear program has about this number of variables at most; builds nothing.
+        Raises `OutOfTimeError` at the deadline."""
         total = 0
         for count in self._counted():
             deadline.check()
@@ -137,7 +137,7 @@ class Relaxation:
         return True
 
     def _counted(self) -> Iterator[int]:
-        """How many variables each flow has."""
+        """Number of variables of each flow."""
         of_sources: dict[tuple[int, ...], IntArray] = {}
         for commodity in self._split():
             sources = self._sources(commodity)
@@ -158,13 +158,13 @@ class Relaxation:
         ends, first = np.unique(demands.second[order], return_index=True)
         for j, members in zip(ends.tolist(), np.split(order, first[1:]), strict=True):
             if not copied or len(demands.sets[j]) == 1:
-                for d in filter(self._is_looked_at, demands.sets[j]):
+                for d in filter(self._is_included, demands.sets[j]):
                     together[d].append(members)
         for d, parts in sorted(together.items()):
             yield Commodity(d, tuple(np.sort(np.concatenate(parts)).tolist()))
 
-    def _is_looked_at(self, destination: int) -> bool:
-        """Whether flows that go together to this node are."""
+    def _is_included(self, destination: int) -> bool:
+        """Whether flows that go together to this node are included."""
         among, quotient = self._destinations, self.quotient
         return (among is None or destination in among) and (
             quotient is None or quotient.stands_for(destination)
@@ -178,8 +178,8 @@ class Relaxation:
         return tuple(sorted({n for i in first.tolist() for n in self.demands.sets[i]}))
 
     def program(self, deadline: Deadline = NEVER) -> LinearProgram:
-        """Assembles the linear program; `capacity_rows` and `copy_rows` say which rows are
-        what.  Raises `OutOfTimeError` at the deadline."""
+        """Assembles the linear program, and fills `capacity_rows` and `copy_rows`. Raises
+        `OutOfTimeError` at the deadline."""
         self.rows, self.capacity_rows, self.copy_rows = ProgramRows(), {}, []
         rounds = self.rows.columns(self.network.layers, 1.0)  # the rho_t come first
         copies: dict[int, IntArray] = {}
@@ -207,7 +207,7 @@ class Relaxation:
         self.capacities.load(self.rows, capacities, columns, link, step)
 
     def _flow(self, commodity: Commodity, arcs: IntArray) -> IntArray:
-        """Columns of a flow over the arcs, with the rows that conserve it; the columns."""
+        """Adds a flow over the arcs, with the rows that conserve it; returns its columns."""
         demands = [self.demands[k] for k in commodity.demands]
         supply: dict[int, float] = defaultdict(float)
         for demand in demands:
@@ -216,7 +216,7 @@ class Relaxation:
         rows = self.rows
         columns, row = self.network.flow(rows, arcs, commodity.destination, supply)
         for demand in demands:
-            if len(demand.sources) > 1:  # the flow chooses where it starts
+            if len(demand.sources) > 1:  # the flow chooses its start
                 choice = rows.columns(len(demand.sources))
                 rows.add(row[list(demand.sources)], choice, -1.0)
                 rows.add(rows.rows(1, demand.count, demand.count), choice)
@@ -245,13 +245,13 @@ class Relaxation:
         most_columns: int | None = None,
         at_least: float = -1.0,
     ) -> SolvedRelaxation | None:
-        """The optimum in floating point, and prices that prove about that much; None when it was
-        given up, or no optimum was found within the time.
+        """The optimum in floating point, and prices for about that bound; None if it was given up,
+        or no optimum was found in time.
 
         Args:
             seconds: time limit of all of it; only the first check of the prices may take longer.
-            most_columns: give up where more variables are left after the reduction.
-            at_least: where the optimum is not above this, prices that prove nothing will do.
+            most_columns: gives up if more variables are left after the reduction.
+            at_least: for an optimum up to this, empty prices are returned.
 
         Raises:
             OutOfTimeError: when the time was over before the solver had it.
@@ -276,12 +276,12 @@ class Relaxation:
 
 @dataclass(frozen=True)
 class SolvedRelaxation:
-    """What a relaxation proves.
+    """The bound of a relaxation.
 
     Args:
         value: the optimum of the linear program, a float.
         certificate: prices.
-        proved: what the exact check of the certificate says; this alone counts.
+        proved: the bound by the exact check of the certificate; only this counts.
     """
 
     value: float

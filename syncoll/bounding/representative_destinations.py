@@ -1,8 +1,8 @@
-"""One node for each demand: what bounds speak of where switches copy or add up.
+"""One destination for each demand, for bounds on machines whose switches copy or add up.
 
-There the sends of a chunk to several nodes may count as one, so that a bound may count those on its
-way to one of them only (`certificates.ways`).  Different chunks count apart: each demand may have
-another node that it pays for.
+There the sends of a chunk to several nodes may count as one, so a bound may count only sends on the
+way to one of them (`certificates.ways`). Different chunks count separately: each demand may pay for
+a different node.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ class Payers:
     """Demands of one node each.
 
     Args:
-        demands: with the node that is paid for as the only destination.
-        numbers: for each of them those of the demands that it stands for.
+        demands: with the paid node as the only destination.
+        numbers: for each of them the positions of the demands that it represents.
     """
 
     demands: DemandList
     numbers: tuple[tuple[int, ...], ...]
 
     def of_all(self, found: Priced) -> Priced:
-        """A certificate by ways of these demands as one about those that they stand for."""
+        """A certificate by ways of these demands as one about the original demands."""
         assert isinstance(found.argument, Ways)
         shares = tuple(
             Share(
@@ -48,8 +48,8 @@ class Payers:
 
 
 def payers(topology: Topology, demands: DemandList) -> Iterator[Payers]:
-    """For each destination the demands of it, and each other one at the node that is farthest
-    from where it starts; what comes to the same only once."""
+    """For each destination the demands of it, and all other demands at their farthest destination;
+    without duplicates."""
     needs = np.zeros((len(demands.sets), topology.num_nodes), dtype=bool)
     for row, nodes in zip(needs, demands.sets, strict=True):
         row[list(nodes)] = True

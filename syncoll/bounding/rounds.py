@@ -1,4 +1,4 @@
-"""Lower bounds on rounds: the best that the affordable relaxations prove."""
+"""Lower bounds on rounds: the best of the affordable relaxations."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ __all__ = ["BoundsMemory", "in_time", "rounds_bound", "with_cut", "with_trees"]
 _Found = TypeVar("_Found")
 
 _FEW_FLOWS = (2_000, 20_000)
-"""With more variables than this cuts take the place of flows to each destination: for one demand,
-where cuts are fast, and for several."""
+"""With more variables than this, cuts replace flows to each destination: for one demand, where cuts
+are fast, and for several."""
 
 _BUILT_PER_SECOND = 100_000
 """The number of variables that are built and reduced in a second."""
@@ -41,10 +41,10 @@ _BUILT_PER_SECOND = 100_000
 
 @dataclass(eq=False)
 class BoundsMemory:
-    """What the bounds of one search tell those for other S: where nothing more can be proved.
+    """Results of a search's bounds that serve bounds for other S: where nothing more can be proved.
 
     Attributes:
-        ratings: the part of the best bound that a reading of a node could prove last.
+        ratings: the share of the best bound that a reading of a node proved last.
         late_gossip: the least S for which gossip had no time, and the seconds of a turn.
     """
 
@@ -53,7 +53,7 @@ class BoundsMemory:
     _flows: dict[tuple[int, DemandList], FlowBounds] = field(default_factory=dict)
 
     def flows(self, topology: Topology, demands: Sequence[Demand]) -> FlowBounds:
-        """The bounds of some demands, with what was found for other S."""
+        """The bounds of some demands, with results for other S."""
         key = id(topology), DemandList.of(demands)  # the bounds keep the topology alive
         if key not in self._flows:
             self._flows[key] = FlowBounds(topology, key[1])
@@ -76,15 +76,15 @@ def rounds_bound(
     """The best bound on R that cuts and relaxations prove in the time, exact and certified.
 
     Args:
-        demands: what must get where; every destination must be within reach.
+        demands: sources and destinations of chunks; every destination must be within reach.
         steps: S, or None for any number of steps.  The bound may hold for more steps than that.
         thorough: whether to solve the larger relaxation also where it may take many seconds.
-        seconds: time limit of all of it; None for none.  What is proved by then counts.
-        reading: what the demands are, for the record.
-        node: what the demands are about, for the record.
+        seconds: time limit of all of it; None for no limit.  Bounds proved by then count.
+        reading: the kind of the demands, for the record.
+        node: the node of the reading, for the record.
         more_than: bounds up to this are not looked for.
         left_out: called when a program is skipped that more time would solve.
-        memory: what bounds for other S found; it is added to.
+        memory: results of bounds for other S; it is added to.
     """
     if not demands:
         return RoundsBound(Fraction(0), steps, None, reading, node)
@@ -95,7 +95,7 @@ def rounds_bound(
 
 
 class FlowBounds:
-    """Bounds for some demands, each step with what is known from those before.
+    """Bounds for some demands; each S uses the results of others.
 
     Attributes:
         any_steps: the best bound for any number of steps so far.
@@ -113,11 +113,11 @@ class FlowBounds:
         self._ceilings: list[tuple[int, float]] = []
         """(S, R): from S steps on no relaxation proves more than R."""
         self._together: dict[int, float] = {}
-        """For each S what flows together need."""
+        """For each S the optimum of flows together."""
         self._copied: dict[int, float] = {}
-        """For each S what they need where copies are counted."""
+        """For each S the optimum of copies."""
         self._cuts: dict[int, tuple[TimedCut, ...]] = {}
-        """For each S what its bound rests on, where that was found by cuts."""
+        """For each S the tight cuts of its bound, if cuts proved it."""
         self._given_up: list[tuple[int, float, float]] = []
         """S for which copies took longer than these seconds, or left more than these variables."""
 
@@ -141,19 +141,19 @@ class FlowBounds:
             self.left_out()  # bounds proved so far hold
         except MemoryError:
             on_refusal(
-                f"no memory was left for the bound on R for {_of(steps)}: a weaker one stands in"
+                f"no memory was left for the bound on R for {_of(steps)}: a weaker one is used"
             )
         if best.steps is None and best.rounds > self.any_steps.rounds:
             self.any_steps = best
         return best
 
     def _begin(self, deadline: Deadline) -> None:
-        """What costs next to nothing: symmetry, cuts around nodes, what eager sends reach."""
+        """Prepares quick results: symmetry, cuts around nodes and the eager schedule."""
         if self._began:
             return
-        if self.any_steps.certificate is None:  # a call that ran out of time may have found it
+        if self.any_steps.certificate is None:  # a call that ran out of time may have it
             self.any_steps = least_cut(self.topology, self.demands)
-        if not self.topology.counts_copies:  # where they do, one node pays for each demand
+        if not self.topology.counts_copies:  # otherwise one node pays for each demand
             self._quotient = Quotient.of(self.topology, self.demands, deadline.share(0.3))
             if self.several and self.single:
                 seconds = deadline.share(0.3).seconds
@@ -162,13 +162,13 @@ class FlowBounds:
         self._began = True
 
     def ceiling(self, steps: int | None) -> float:
-        """Above this no relaxation proves anything for S steps."""
+        """The most that relaxations can prove for S steps."""
         reached = [value for s, value in self._ceilings if steps is None or s <= steps]
         return min(reached, default=inf)
 
     def copies_prove(self, steps: int) -> tuple[int, float] | None:
-        """How many times as much the larger relaxation proved as the smaller one, after the S of
-        which that is said: the largest below `steps` for which both were solved."""
+        """The ratio of the larger relaxation to the smaller one, and its S: the largest below
+        `steps` for which both were solved."""
         both = [s for s in self._copied if s < steps and self._together.get(s)]
         last = max(both, default=None)
         return None if last is None else (last, self._copied[last] / self._together[last])
@@ -275,7 +275,7 @@ class FlowBounds:
         best: RoundsBound,
         deadline: Deadline,
     ) -> Iterator[RoundsBound]:
-        """By cuts instead of flows; the tight ones of fewer steps are a warm start."""
+        """Bounds by cuts instead of flows; the tight ones of fewer steps are a warm start."""
         steps = network.steps
         fewer = [s for s in self._cuts if steps is not None and s <= steps]
         known = self._cuts[max(fewer)] if fewer else ()
@@ -295,13 +295,13 @@ class FlowBounds:
         best: RoundsBound,
         deadline: Deadline,
     ) -> tuple[float, RoundsBound] | None:
-        """The value of a relaxation, and the bound that it proves; None where it is left out.
+        """The value of a relaxation, and its bound; None where it is left out.
 
         Args:
             limits: variables when it is built, and after the reduction.
         """
         steps, (built, columns) = relaxation.network.steps, limits
-        # Skip a program that cannot even be built in the time.
+        # Skips a program that cannot even be built in the time.
         seconds = deadline.seconds
         in_time = built if seconds is None else min(built, seconds * _BUILT_PER_SECOND)
         if not relaxation.fits(in_time, deadline):
@@ -339,7 +339,8 @@ def with_cut(
     bound: RoundsBound,
     seconds: float | None = None,
 ) -> RoundsBound:
-    """A bound for any number of steps as a cut, where one proves as much: it is easier to read."""
+    """Replaces a bound for any number of steps by an equal cut, if there is one: it is easier to
+    read."""
     if bound.method != "prices" or bound.steps is not None:
         return bound
     until = Deadline.after(seconds)
@@ -360,8 +361,8 @@ def with_trees(
     """A bound, or a better one for S steps that trees prove within the time.
 
     Args:
-        known: algorithms of at most S steps, and where their chunks start and must end; their
-            trees are a warm start.
+        known: algorithms of at most S steps, with the demands of their chunks; their trees are a
+            warm start.
     """
     if steps is None or topology.counts_copies:
         return bound
@@ -382,7 +383,7 @@ def with_trees(
 
 
 def in_time(until: Deadline, find: Callable[[], _Found | None]) -> _Found | None:
-    """What is found by then; None if it takes longer."""
+    """The result of a function; None if it takes longer."""
     with suppress(OutOfTimeError), interrupted_at(until):
         return find()
     return None

@@ -1,8 +1,8 @@
-"""Finding prices for trees that share sends (`certificates.trees.Gossip`).
+"""Finds prices for trees that share sends (`certificates.trees.Gossip`).
 
-The master program has the prices of bounds, and of each kind of trees the shares of links; rules
-say that the shares are no more than the prices.  Prices are the same for bounds that automorphisms
-exchange, and shares for links that those exchange which keep the node of the tree.
+The master program has the prices of bounds, and for each kind of trees the shares of links; rules
+keep the shares below the prices.  Prices are equal on orbits of bounds under automorphisms, and
+shares on orbits of links under the automorphisms that keep the node of the tree.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LEAST_TURNS = 15
 """Bounds of fewer turns seldom prove more than flows: without time for them none is begun."""
 
 _BEGUN_WITH = 60
-"""Random trees of each kind in the first program: without any its prices are of no use."""
+"""Random trees of each kind in the first program: without any its prices are useless."""
 
 
 def find_gossip(
@@ -45,11 +45,11 @@ def find_gossip(
     more_than: Fraction = Fraction(0),
     memory: BoundsMemory | None = None,
 ) -> tuple[Fraction, Priced] | None:
-    """The best bound of this kind found in the time, with its certificate; None where no tree is
-    affordable, or has as few steps, or nothing above `more_than` is proved.
+    """The best bound of this kind found in the time, with its certificate; None if no tree is
+    affordable, or has as few steps, or the bound is at most `more_than`.
 
     Args:
-        shape: what has to be combined.
+        shape: the combined chunks.
         more_than: a bound up to this is not returned.
         memory: keeps the least S for which there was no time.
     """
@@ -92,7 +92,7 @@ def find_gossip(
 
 @dataclass(frozen=True, eq=False)
 class _Kind:
-    """The trees of one node, which stand for those of all nodes like it.
+    """The trees of one node, which represent the trees of all nodes like it.
 
     Args:
         chunks: position of the class of chunks.
@@ -113,11 +113,11 @@ class _Kind:
         return int(self.oracle.where.distances[self.node, ends].max())
 
     def any(self, steps: int, random: np.random.Generator) -> Sends:
-        """Some tree of shortest ways out of the node, with any steps that do."""
+        """A random tree of shortest paths out of the node, in any valid steps."""
         topology = self.oracle.where
         far = topology.distances[self.node]
         wanted, above = set(self.oracle.demand.destinations), dict[int, int]()
-        below = np.zeros(topology.num_nodes, dtype=np.int64)  # links of the longest way onward
+        below = np.zeros(topology.num_nodes, dtype=np.int64)  # links of the longest path onward
         for node in np.argsort(-far, kind="stable").tolist():
             if node == self.node or node not in wanted:
                 continue
@@ -164,7 +164,7 @@ def _kinds(model: OrbitModel) -> list[_Kind]:
 
 
 def _master(model: OrbitModel, kinds: list[_Kind]) -> Master:
-    """The program without trees: no link's shares for a class of chunks are more than its price."""
+    """The program without trees: no link's shares for a class of chunks exceed its price."""
     rates = [float(rate) for rate in model.rates]
     shares = sum(kind.oracle.members.shape[1] for kind in kinds)
     master = Master([*rates, *[0.0] * shares], [kind.oracle.weight for kind in kinds], model.steps)
@@ -202,7 +202,7 @@ def _first_prices(model: OrbitModel, kinds: list[_Kind]) -> FloatArray:
 def _rational(
     model: OrbitModel, kinds: list[_Kind], prices: FloatArray, rounding: Rounding
 ) -> Priced:
-    """The proof by exact prices, whose shares are cut where they add up to more than there is."""
+    """The proof by exact prices, whose shares are cut where their sum exceeds the price."""
     topology = model.topology
     totals = model.priced(prices[: len(model.rates)], rounding)
     priced = LinkPrices.of(topology, model.steps, totals)
@@ -236,6 +236,6 @@ def _rational(
             },
         )
         for kind, own in zip(kinds, shares, strict=True)
-        if own  # what pays nothing proves nothing
+        if own  # without payments it proves nothing
     )
     return Priced(model.steps, totals, Gossip(model.generators, trees))

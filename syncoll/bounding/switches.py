@@ -1,8 +1,9 @@
-"""Finding prices for sums in switches that copy and add up (`certificates.switches`).
+"""Finds prices for sums in switches that copy and add up (`certificates.switches`).
 
-What leaves a node has one price for all nodes in each step, and so has what enters one: a linear
-program of 2 S + 1 variables, whose rows are added one by one: of the ways to form a sum the
-cheapest under the prices so far.  A box of 8 nodes takes hundredths of a second, of 72 some tenths.
+In each step, all data that leave a node have one price, the same for all nodes, and all data that
+enter one have another.  This is a linear program of 2 S + 1 variables, whose rows are added one by
+one: the cheapest way to form a sum under the prices so far.  A box of 8 nodes takes hundredths of a
+second, of 72 some tenths.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ def find_switch_prices(
     deadline: Deadline = NEVER,
     more_than: Fraction = Fraction(0),
 ) -> tuple[Fraction, Priced] | None:
-    """The best bound of this kind for at most S steps, with its certificate; None where no nodes
-    contribute to what they need together, or no switch copies for all of the machine, or nothing
-    above `more_than` is proved.
+    """The best bound of this kind for at most S steps, with its certificate.  None if no sum is
+    needed by its own contributors, or no switch copies for all of the machine, or the bound is at
+    most `more_than`.
 
     Args:
-        shape: what has to be combined.
-        deadline: when the prices found so far have to do.
+        shape: the combined chunks.
+        deadline: at which the prices found so far are used.
         more_than: a bound up to this is not returned.
     """
     sizes = summed(shape.classes)
@@ -80,21 +81,21 @@ def _sides(topology: Topology) -> Iterator[list[int | None]]:
 def _best_prices(
     sizes: Mapping[int, int], steps: int, rooms: list[Fraction], deadline: Deadline
 ) -> tuple[FloatArray, float]:
-    """``[2, S]``, of what leaves and what enters a node: those under which sums cost most, and what
-    they cost together.
+    """``[2, S]``, the prices of leaving and entering a node under which sums cost most, and their
+    cost.
 
     Args:
         sizes: number of contributors to the number of sums.
     """
     counts = list(sizes.values())
     master = Master([float(room) for room in rooms], counts, steps)
-    # Where sums are formed by one node and copied in the next step these are the best ones.
+    # If sums are formed by one node and copied in the next step, these are the best ones.
     first = 1 / (max(sizes) * (steps - 1) + 1)
     entering = first + (1 - first) * np.arange(steps) / max(1, steps - 1)
     tried = np.stack([1 - entering, entering]) / [[float(room)] for room in rooms]
     best, most = tried, 0.0
     while True:
-        # Prices before how often each is paid.
+        # Prices precede the number of times that each is paid.
         each = list(np.concatenate([tried.reshape(-1, 1), np.eye(2 * steps)], axis=1))
         cost = 0.0
         for i, (nodes, count) in enumerate(sizes.items()):

@@ -1,16 +1,17 @@
-"""Flows together, by cuts instead of flows: for machines whose links share nothing.
+"""Flows together, by cuts instead of flows: for machines whose links share no bounds.
 
-Whether rounds rho_t suffice for everything that one destination needs is a question of maximum
-flow in the time-expanded network.  Where they do not, the least cut says what they lack: the sum
-over its links of b * rho_t is at least the number of chunks that start on its side.  So the
-relaxation has one variable a step, and a row for each cut that was found (Benders 1962): the least
-rounds against the cuts so far, the cuts that these violate, again.  The optimum's duals are weights
-of cuts, and each cut's weight on its links is a part of the price that its destination pays.
+Whether rounds rho_t suffice for all chunks that one destination needs is a question of maximum flow
+in the time-expanded network.  If they do not, the least cut is a violated row: the sum over its
+links of b * rho_t is at least the number of chunks that start on its side.  So the relaxation has
+one variable a step, and a row for each cut that was found (Benders 1962).  The least rounds against
+the cuts so far and the cuts that they violate are computed in turn.  The optimum's duals are
+weights of cuts, and each cut's weight on its links is a part of the price that its destination
+pays.
 
-A cut for fewer steps is one for more, if what is on its side in some layer is so for longer.  So
-the search begins with those that bound the rounds for fewer steps, lengthened at every layer.
+A cut for fewer steps becomes one for more if some layer is repeated.  So the search begins with the
+tight cuts for fewer steps, lengthened at every layer.
 
-Whatever cuts there are, they prove a bound, so that the search may end at any time.
+Any set of cuts proves a bound, so the search may end at any time.
 """
 
 from __future__ import annotations
@@ -35,24 +36,23 @@ from syncoll.linear import GrowingProgram, ProgramRows
 __all__ = ["TimedCut", "TimedCuts"]
 
 _CUTS_AT_ONCE = 8
-"""Cuts after which the rounds are asked for anew."""
+"""Cuts after which the rounds are computed anew."""
 
 
 @dataclass(frozen=True, eq=False)
 class TimedCut:
-    """Nodes that everything from some of them to a destination has to leave in some step.
+    """A set of nodes that all chunks from some sources to a destination have to leave in some step.
 
     Args:
-        inside: ``[S + 1, P]``, the nodes on the side of where it starts, after each number of
-            steps; once there a node stays there, for waiting costs nothing.  One layer where there
-            is no time.
+        inside: ``[S + 1, P]``, the nodes on the source's side after each number of steps; a node
+            stays there, because waiting costs nothing.  One layer without time.
     """
 
     destination: int
     inside: BoolArray
 
     def lengthened(self, layer: int, times: int) -> TimedCut:
-        """The cut for more steps that is the same in the new ones as after this one."""
+        """The cut for more steps, with the layer repeated in the new ones."""
         return TimedCut(
             self.destination,
             np.insert(self.inside, [layer] * times, self.inside[layer], axis=0),
@@ -63,11 +63,11 @@ class TimedCuts:
     """The relaxation of flows together on a network each of whose links has a bound of its own.
 
     Args:
-        destinations: those that are looked at.
+        destinations: the ones that are considered.
         known: cuts for S steps, or for fewer.
 
     Attributes:
-        tight: the cuts that the last bound rests on.
+        tight: the cuts on which the last bound depends.
     """
 
     def __init__(
@@ -103,25 +103,25 @@ class TimedCuts:
             self._begin_with(cut)
 
     def solve(self, deadline: Deadline, start: float) -> tuple[Priced | None, float | None]:
-        """Prices that prove about the least rounds, and these if they were found.
+        """Prices for about the least rounds, and these rounds if they were found.
 
-        There are no prices where no more rounds are needed than are known to be.
+        There are no prices if the known rounds suffice.
 
         Args:
-            start: rounds that are known to be needed, spread evenly over the steps at first.
+            start: a known lower bound on rounds, spread evenly over the steps at first.
         """
         import igraph
 
         network = self.network
         places, steps = network.num_places, network.layers
-        first = places  # what supplies every source
+        first = places  # the source of all supplies
         tail, head = network.tail.tolist(), network.head.tolist()
         on_link = network.link >= 0
         base = np.full(len(tail), 1e15)
         weights = np.zeros(0)
         rounds = np.full(steps, start / steps)
         prices, value, done = None, start, False
-        # The farthest first; later those that were short of something a moment ago.
+        # The farthest first; later the ones that were violated last.
         far = network.topology.distances
         active = sorted(
             (d for d, needs in self._needs.items() if needs),
@@ -196,9 +196,9 @@ class TimedCuts:
     def _least_rounds(
         self, least: float, deadline: Deadline
     ) -> tuple[float, FloatArray, FloatArray] | None:
-        """The least sum, rounds of each step in the middle of those with that sum, and weights.
+        """The least sum, rounds of each step in the middle of the optimal face, and weights.
 
-        From a corner of them the next cuts would cut off next to nothing.
+        From a vertex of the face the next cuts would remove almost nothing.
         """
         rooms = np.array([*self._rooms, np.ones(self.network.layers)])
         program = ProgramRows()
@@ -217,7 +217,7 @@ class TimedCuts:
         return found[0].value, np.maximum(found[-1].columns, 0.0), weights
 
     def _prices(self, weights: FloatArray) -> Priced:
-        """Weights of cuts as prices, whatever the rounding did."""
+        """Weights of cuts as prices, valid under any rounding."""
         network, topology = self.network, self.network.topology
         used = np.flatnonzero(weights > NEAR).tolist()
         crossing = {i: np.argwhere(self._crossing(self._cuts[i])).tolist() for i in used}
@@ -247,7 +247,7 @@ class TimedCuts:
                 prices[link, step] += part
         for prices in of_destination.values():
             for link, step in prices:
-                # Demands differ in whose share they pay; a price is enough for each alone.
+                # Demands differ in the destination that pays; for each alone one price is enough.
                 totals[int(self._bound[link]), step] += prices[link, step]
         shares = tuple(
             Share(d, tuple(self._needs[d]), dict(prices))

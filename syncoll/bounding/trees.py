@@ -1,12 +1,12 @@
 """Prices under which the cheapest trees cost most: column generation with an exact oracle.
 
 The packing's master program has the best prices against the trees so far; the cheapest trees under
-them are found by dynamic programming, and added.  What they cost is a bound under any prices, and
-the master's value is what no prices exceed.
+them are found by dynamic programming, and added.  Their cost is a bound under any prices, and no
+prices exceed the master's value.
 
-`find_tree_prices` proves the strongest bound for S steps (`syncoll.certificates.trees`).  Prices of
-a single demand are the same on all bounds that symmetry exchanges, which leaves few of them.  The
-trees of known algorithms are a warm start.
+`find_tree_prices` proves the strongest bound for S steps (`syncoll.certificates.trees`). Prices of
+a single demand are equal on orbits of bounds under symmetry, which leaves few of them.  The trees
+of known algorithms are a warm start.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ __all__ = [
 ]
 
 Sends = Counter[tuple[int, int]]
-"""How often each (link, step) occurs in a tree."""
+"""Number of occurrences of each (link, step) in a tree."""
 
 _SHARE = 0.8
-"""The part of the time for generating trees: the rest is for the exact check."""
+"""The share of the time for generating trees: the rest is for the exact check."""
 
 _UNITS_PER_SUM = 2e-8
 """Work units for a sum of the dynamic programming: 1e-8 s by sets of destinations, 4e-8 s by sets
 of informed nodes."""
 
 _AFRESH = 3
-"""In every third turn trees are priced under the master's prices, otherwise half way to them: these
-jump about, and nearer to the last ones cheaper trees are found that last.  (dgx1 broadcast, S = 3:
-13 turns instead of 17; hypercube(4), S = 5: 16 instead of 18.)"""
+"""Interval of turns that price trees under the master's prices.  Other turns take prices half way
+to them: the master's prices oscillate, and trees that are cheap near earlier ones last longer.
+(dgx1 broadcast, S = 3: 13 turns instead of 17; hypercube(4), S = 5: 16 instead of 18.)"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +62,9 @@ class TreeOracle:
     """Finds the cheapest tree of one demand.
 
     Args:
-        demand: on the reversed topology where trees lead into its source.
+        demand: on the reversed topology for trees that lead into its source.
         weight: the number of chunks that take such trees.
-        members: ``[L, b]``, how often a price counts for a send over a link.
+        members: ``[L, b]``, number of times that a price counts for a send over a link.
         first: the first of these b among all prices.
         into: whether trees lead into the source.
         sets: orbits of sets of informed nodes, see `InformedSets`.
@@ -84,10 +84,10 @@ class TreeOracle:
         return self.topology.reversed() if self.into else self.topology
 
     def cheapest(self, prices: FloatArray, below: float) -> tuple[float, FloatArray | None]:
-        """What the cheapest tree costs under prices ``[B, S]``, and its load ``[b, S]``.
+        """The cost of the cheapest tree under prices ``[B, S]``, and its load ``[b, S]``.
 
         Args:
-            below: the cost of a known tree; where none is cheaper there is no load.
+            below: the cost of a known tree; without a cheaper one there is no load.
         """
         on_links = (self.members @ self.own(prices)).T
         if self.into:
@@ -102,7 +102,7 @@ class TreeOracle:
         return prices[self.first : self.first + self.members.shape[1]]
 
     def load(self, sends: Sends, steps: int) -> FloatArray:
-        """``[b, S]``, how often the sends of a tree pay each price."""
+        """``[b, S]``, the number of times that the sends of a tree pay each price."""
         links = np.zeros((self.members.shape[0], steps))
         for (link, step), times in sends.items():
             links[link, step] += times
@@ -114,7 +114,7 @@ class TreeOracle:
 
 def orbits_of_sets(where: Topology, demand: Demand, images: Sequence[IntArray]) -> IntArray | None:
     """The orbits of sets of informed nodes under automorphisms that keep a demand and its prices;
-    None where trees are not found by such sets."""
+    None if trees are not found by such sets."""
     if not images or not is_of_sets(where, demand):
         return None
     return set_orbits(uninformed(where, demand), images)
@@ -131,20 +131,20 @@ def find_prices(
     hopeless: Fraction | float | None = None,
     is_late: Callable[[int], bool] = lambda _: False,
 ) -> tuple[Fraction, Priced] | None:
-    """The best bound by columns of some oracles, and its proof; None where it was given up, or
-    nothing above `more_than` is proved.
+    """The best bound by columns of some oracles, and its proof; None if it was given up, or is at
+    most `more_than`.
 
     Args:
         master: with the columns that are known.
         oracles: one for each demand of the master.
         prices: ``[B, S]``, to begin with.
         proof: the exact proof by rounded prices ``[B, S]``.
-        check: the bound that a proof proves.
-        until: what is proved by then counts.
+        check: the bound of a proof.
+        until: deadline; bounds proved by then count.
         more_than: a bound up to this is not returned.
-        hopeless: give up where no prices prove more than this.
+        hopeless: gives up where no prices prove more than this.
         is_late: whether to give up; asked in the first turn after each oracle, with the number of
-            those asked.
+            oracles so far.
     """
     found = _best_prices(master, oracles, prices, until.share(_SHARE), hopeless, is_late)
     if found is None:
@@ -161,7 +161,7 @@ def _best_prices(
     hopeless: Fraction | float | None,
     is_late: Callable[[int], bool],
 ) -> tuple[float, FloatArray] | None:
-    """The best prices found, ``[B, S]``, and about the bound that they prove."""
+    """The best prices found, ``[B, S]``, and about their bound."""
     best_value, best, turn = 0.0, prices, 0
     while True:
         loads = []
@@ -198,14 +198,14 @@ def find_tree_prices(
     more_than: Fraction | None = None,
     known: Iterable[tuple[int, Sends]] = (),
 ) -> tuple[Fraction, Priced] | None:
-    """The best bound of this kind found in the time, with its certificate; None when a chunk starts
-    nowhere or has too many destinations, or nothing above `more_than` is proved.
+    """The best bound of this kind found in the time, with its certificate; None when a chunk has no
+    source or too many destinations, or the bound is at most `more_than`.
 
     Args:
-        demands: what must get where, within reach in S steps.
-        until: what is proved by then counts.
-        more_than: a bound up to this, which flows prove for instance, is not returned; end early
-            when no prices can prove more.
+        demands: sources and destinations, within reach in S steps.
+        until: deadline; bounds proved by then count.
+        more_than: a bound up to this, of flows for instance, is not returned; ends early when no
+            prices can prove more.
         known: trees to begin with, each with the position of its demand.
     """
     if not demands or not all(affordable(topology, demand) for demand in demands):
@@ -244,10 +244,10 @@ def find_tree_prices(
 def trees_of(
     algorithm: Algorithm, table: RelationTable, topology: Topology, demands: Sequence[Demand]
 ) -> Iterator[tuple[int, Sends]]:
-    """The different trees that chunks of an algorithm take, each with the position of its demand.
+    """The different trees of an algorithm's chunks, each with the position of its demand.
 
     Args:
-        table: where the chunks of the algorithm start and must end.
+        table: sources and destinations of the algorithm's chunks.
     """
     number = {(one.sources, one.destinations): k for k, one in enumerate(demands)}
     trees: dict[int, Sends] = {}

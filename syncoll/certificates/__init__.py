@@ -1,6 +1,6 @@
-"""Certificates of lower bounds on R: prices and an argument, which check themselves by counting.
+"""Certificates of lower bounds on R: prices and an argument, checked by counting.
 
-Nothing here searches or solves; what finds them is in `syncoll.bounding`.
+Nothing here searches or solves; `syncoll.bounding` finds certificates.
 """
 
 from syncoll.certificates.certificate import *

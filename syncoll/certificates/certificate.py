@@ -14,7 +14,7 @@ from syncoll.model import Topology
 __all__ = ["Certificate", "RoundsBound"]
 
 _MOST_STEPS = 1 << 16
-"""What a proof about more steps takes to check has no limit that a reader can see in the file."""
+"""Limit on S, because a file of any size may name any S, and the check takes time for each step."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class RoundsBound:
         rounds: the bound.
         steps: it holds for algorithms of at most S steps; None: for any number of steps.
         certificate: the proof; None for the bound 0, which needs none.
-        reading: the demands of which the certificate speaks, and their topology.
+        reading: the demands of the certificate, and their topology.
         node: for a reading that is about one node.
     """
 
@@ -49,24 +49,24 @@ class RoundsBound:
         if self.certificate.argument.of_sums:
             return words
         whose = {
-            DemandView.SPREAD: f"what one node contributes (node {self.node} where it does) must "
-            "reach every node that needs it: ",
-            DemandView.COLLECT: f"one node (node {self.node} where it needs it) must get every "
+            DemandView.SPREAD: f"the contribution of one node (node {self.node} if it contributes) "
+            "must reach every node that needs it: ",
+            DemandView.COLLECT: f"one node (node {self.node} if it needs the sum) must get every "
             "contribution: ",
         }
         return whose.get(self.reading, "") + words
 
     @property
     def mirrored(self) -> bool:
-        """Whether the certificate speaks of the reversed topology, backwards in time."""
+        """Whether the certificate is about the reversed topology, backwards in time."""
         of_sums = self.certificate is not None and self.certificate.argument.of_sums
         return self.reading.mirrored and not of_sums
 
     def renumbered(self, bounds: Sequence[int]) -> RoundsBound:
-        """The same on a topology that differs in the positions of its bounds only.
+        """The same on a topology that differs only in the positions of its bounds.
 
         Args:
-            bounds: for each of them the position there.
+            bounds: for each bound its position there.
         """
         proof = self.certificate
         return self if proof is None else replace(self, certificate=proof.renumbered(bounds))
@@ -77,7 +77,7 @@ class Certificate:
     """Proves that R/C is at least `bandwidth` for every C whose chunks are of this shape.
 
     Args:
-        shape: what is asked, for one C.
+        shape: the demands for one C.
         bound: a bound on R for that C, with its proof.
     """
 
@@ -95,8 +95,8 @@ class Certificate:
         return self.bound.steps
 
     def check(self, topology: Topology) -> None:
-        """Passes when the proof proves exactly the stated bound.  Raises `VerificationError`
-        when it breaks a rule, or proves another number."""
+        """Passes when the proof proves exactly the stated bound.  Raises `VerificationError` when
+        it breaks a rule, or proves another number."""
         try:
             proved = self._proved(topology)
         except ModelError as error:
@@ -117,17 +117,17 @@ class Certificate:
                 f"{_counted(self.steps)}"
             )
         if self.steps is not None and self.steps > _MOST_STEPS:
-            raise VerificationError(f"it is about {self.steps} steps, more than {_MOST_STEPS}")
+            raise VerificationError(f"a proof about {self.steps} steps, more than {_MOST_STEPS}")
         if not proof.argument.of_sums:
             where = topology.reversed() if reading.mirrored else topology
             return proof.check(where, self.shape.demands(reading, self.bound.node))
         if not self.shape.combining:
-            raise VerificationError("a proof about sums, where nothing is combined")
+            raise VerificationError("a proof about sums, but the collective combines nothing")
         return proof.check(topology, self.shape.classes)
 
     def inverse(self, chunks: int) -> Certificate:
-        """The same about the inverse collective on the reversed topology, whose C is
-        `chunks`.  Raises `ModelError` when chunks of it have several roots."""
+        """The same about the inverse collective with C = `chunks` on the reversed topology.  Raises
+        `ModelError` when chunks of it have several roots."""
         turned = {DemandView.MOVING: DemandView.INVERSE, DemandView.INVERSE: DemandView.MOVING}
         proof, reading = self.bound.certificate, self.bound.reading
         if proof is not None and (proof.argument.of_sums or reading not in turned):

@@ -1,8 +1,8 @@
-"""What a collective asks for: classes of chunks with their counts, and the demands that these make.
+"""The demands of a collective: classes of chunks with their counts.
 
-A bound speaks of such classes.  It holds for every C whose classes are these in proportion, so one
-certificate serves all of them.  For combining collectives a bound may speak of a part of what is
-asked only, see `DemandView`.
+A bound is about such classes.  It holds for every C whose classes are these in proportion, so one
+certificate serves all of them.  For combining collectives a bound may be about a part of the
+demands only, see `DemandView`.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ __all__ = [
 ]
 
 NodeNumber = Annotated[int, "node"]
-"""Whole numbers in certificates are positions, or steps, where they are not these."""
+"""Whole numbers in certificates that are no nodes are positions or steps."""
 
 
 @dataclass(frozen=True, order=True)
 class Demand:
-    """Chunks that start at the same nodes and are needed at the same nodes.
+    """Chunks with the same sources and the same destinations.
 
     Args:
         sources: the nodes of pre.
@@ -65,7 +65,7 @@ def demands(table: RelationTable | Instance) -> DemandList:
 
 
 def _missing(classes: ClassList, *, turned: bool = False) -> DemandList:
-    """What some classes demand; from where chunks must end to where they start where `turned`."""
+    """The demands of some classes; with `turned` from the ends of chunks to their starts."""
     sets, first, second, count = classes.sets, classes.first, classes.second, classes.counts
     if turned:
         first, second = second, first
@@ -82,29 +82,29 @@ def _missing(classes: ClassList, *, turned: bool = False) -> DemandList:
 
 
 class DemandView(StrEnum):
-    """Which demands of a shape a bound speaks of, and on which topology.
+    """The demands of a shape that a bound is about, and their topology.
 
-    An algorithm run backwards turns what is gathered into what is distributed, so the last ones
-    speak of the topology with every link reversed.
+    An algorithm run backwards turns a gathering into a distribution, so the last two are about the
+    topology with every link reversed.
     """
 
     MOVING = "moving"
     """All of them; chunks are copied, and nothing is combined."""
 
     SPREAD = "spread"
-    """What one contributor to each chunk contributes must reach every node that needs a result with
-    it: of one node, and of the least where that one does not contribute."""
+    """The contribution of one node to each chunk must reach every node that needs the result; where
+    the given node does not contribute, the least contributor is taken."""
 
     COLLECT = "collect"
-    """One of the nodes that need a chunk must get every contribution to it: one node, and the least
-    where that one does not need it (reversed topology)."""
+    """One node that needs a chunk must get every contribution to it; where the given node does not
+    need it, the least one that does is taken (reversed topology)."""
 
     INVERSE = "inverse"
     """Each chunk is needed at one node at most, which gets every contribution (reversed)."""
 
     @property
     def mirrored(self) -> bool:
-        """Whether it speaks of the reversed topology."""
+        """Whether it is about the reversed topology."""
         return self in (DemandView.COLLECT, DemandView.INVERSE)
 
 
@@ -135,7 +135,7 @@ class ChunkClasses:
 
     Args:
         classes: in ascending order, no pre and post twice; a list of them becomes a `ClassList`.
-        combining: whether pre says who contributes.
+        combining: whether the nodes of pre contribute to the chunk.
     """
 
     chunks: int
@@ -173,7 +173,7 @@ class ChunkClasses:
         return gcd(*np.unique(self.classes.counts).tolist())
 
     def _times(self, factor: int) -> npt.NDArray[np.object_]:
-        """The counts times a number, of whatever size."""
+        """The counts times a number of any size."""
         result: npt.NDArray[np.object_] = self.classes.counts.astype(object) * factor
         return result
 
@@ -188,8 +188,8 @@ class ChunkClasses:
         return self._common * chunks % self.chunks == 0
 
     def scaled(self, chunks: int) -> ChunkClasses:
-        """The classes in proportion to another C.  Raises `ModelError` when that leaves parts of
-        chunks."""
+        """The classes in proportion to another C. Raises `ModelError` when counts would not be
+        whole."""
         if not self.allows(chunks):
             raise ModelError(f"C = {chunks} cannot have the shape of C = {self.chunks}")
         own = self.classes
@@ -205,17 +205,18 @@ class ChunkClasses:
         return ChunkClasses(chunks, classes, not self.combining)
 
     def demands(self, reading: DemandView, node: int | None = None) -> DemandList:
-        """The demands that a bound speaks of, in a fixed order.
+        """The demands that a bound is about, in a fixed order.
 
         Args:
             reading: see `DemandView`.
             node: for `DemandView.SPREAD` and `DemandView.COLLECT`.
 
         Raises:
-            ModelError: when the shape cannot be read so.
+            ModelError: when the shape has no such reading.
         """
         if (reading is DemandView.MOVING) == self.combining:
-            raise ModelError(f"a bound by {reading} about a collective of the other kind")
+            kind = "combines" if self.combining else "combines nothing"
+            raise ModelError(f"a bound by {reading}, but the collective {kind}")
         if (node is None) == (reading in (DemandView.SPREAD, DemandView.COLLECT)):
             named = "no node" if node is None else f"node {node}"
             raise ModelError(f"a bound by {reading} that names {named}")

@@ -1,14 +1,15 @@
-"""Completions: who knows a sum first, and what a chunk pays in each case.
+"""Completions: the cases of the node that completes a sum first, and the cost of a chunk in each.
 
 Let node v be the first to hold all contributions to a chunk, after t steps.  Up to then they come
-to v in a tree; from step t on each other node that needs the sum is sent what completes it, which
-no send of the tree does; and a way leads from each contributor to each node that needs the sum.
-Each send divides its price among the ways that use it, and with the rest it pays for being a send
-of the tree, or for completing a node.  A chunk pays what its cheapest case costs.
+to v in a tree.  From step t on each other node that needs the sum is sent the rest of it, by a send
+outside the tree.  A way leads from each contributor to each node that needs the sum.  Each send
+divides its price among the ways that use it.  With the rest it pays for being a send of the tree,
+or for completing a node.  A chunk pays the cost of its cheapest case.
 
-A case may be divided by whether some send is made: a made one pays all of the rest, and completes
-its node for no more; one that is not made is of no way.  Without steps the tree and what completes
-are the 2 (P - 1) sends of `parts`.  docs/certificates.md has the rules and their proof.
+A case may be divided by whether a given send is made: a made one pays all of the rest, and
+completes its node for no more; a send that is not made is on no way.  Without steps the tree and
+the completing sends are the 2 (P - 1) sends of `parts`. docs/certificates.md has the rules and
+their proof.
 """
 
 from __future__ import annotations
@@ -49,12 +50,12 @@ class Way:
 
 @dataclass(frozen=True)
 class CompletionCase:
-    """How prices are shared where a node knows everything first.
+    """The shares of prices in the case that a given node completes the sum first.
 
     Args:
         chunks: position in the classes of the shape.
-        node: v, which knows everything first.
-        after: t, the number of steps after which it knows everything.
+        node: v, which holds all contributions first.
+        after: t, the number of steps after which it holds them.
         ways: shares of the ways from contributors to nodes that need the sum.
         collects: shares of the ways from contributors to v in t steps.
         sends: for each send by which cases of the same class, node and steps are divided, in this
@@ -71,7 +72,7 @@ class CompletionCase:
 
 @dataclass(frozen=True)
 class Completions(SumsArgument):
-    """Cases of which node knows a sum first, in at most S steps.
+    """Cases of the node that completes a sum first, in at most S steps.
 
     Args:
         cases: one for each orbit of cases under the automorphisms.
@@ -80,17 +81,17 @@ class Completions(SumsArgument):
     cases: tuple[CompletionCase, ...]
 
     method = "completions"
-    words = "prices on the links, whichever node knows a sum first"
+    words = "prices on the links, for any node that completes a sum first"
 
     def costs(self, prices: LinkPrices, classes: Sequence[ChunkClass]) -> dict[int, Fraction]:
-        """What a chunk costs in its cheapest case."""
+        """The cost of a chunk in its cheapest case."""
         topology, steps = prices.topology, len(prices.wholes)
         orbit, _ = prices.orbits(classes, self.automorphisms)
         least: dict[int, Fraction] = {}
         covered: dict[tuple[int, int, int], dict[int, list[tuple[Send, ...]]]] = {}
         for case in self.cases:
             if not 0 <= case.chunks < len(classes):
-                raise VerificationError(f"a case of chunks {case.chunks}: there are none")
+                raise VerificationError(f"a case of chunks {case.chunks}, which do not exist")
             if not 0 <= case.node < topology.num_nodes or not 1 <= case.after <= steps:
                 raise VerificationError(
                     f"no case of node {case.node} after {case.after} steps is possible"
@@ -106,14 +107,14 @@ class Completions(SumsArgument):
                     alike = covered.get((k, orbit[node], after), {})
                     if not any(_is_all(divided) for divided in alike.values()):
                         raise VerificationError(
-                            f"node {node} may know the sum of chunks {k} first, after {after} "
-                            "steps, and no case says what that costs"
+                            f"node {node} may complete the sum of chunks {k} first, after {after} "
+                            "steps, and no case has the cost of that"
                         )
         return least
 
 
 def _cost(prices: LinkPrices, chunks: ChunkClass, case: CompletionCase) -> Fraction | None:
-    """What such a chunk costs at least in a case; None where there is no such chunk."""
+    """The least cost of such a chunk in a case; None if the case has no chunks."""
     topology, (steps, links) = prices.topology, prices.wholes.shape
     _require_ends(chunks, case)
     shares = [one.prices for one in (*case.ways, *case.collects)]
@@ -121,7 +122,7 @@ def _cost(prices: LinkPrices, chunks: ChunkClass, case: CompletionCase) -> Fract
         prices.require_parts(share)
     units, rest = prices.finer(part for share in shares for part in share.values())
     never = sum(max(row, default=0) for row in rest.tolist()) * topology.num_nodes + 1
-    # Sums of a cost of a way for each pair of nodes fit machine words, or Python's integers do.
+    # Sums of a way's cost for each pair of nodes fit machine words, or use Python's integers.
     rest = in_words(rest, never * topology.num_nodes**2)
     tables: Table = np.zeros((len(shares), steps, links), dtype=rest.dtype)
     for table, share in zip(tables, shares, strict=True):
@@ -134,7 +135,7 @@ def _cost(prices: LinkPrices, chunks: ChunkClass, case: CompletionCase) -> Fract
     never_made = made.copy()
     for link, step, is_made in case.sends:
         if not 0 <= link < links or not 0 <= step < steps:
-            raise VerificationError(f"a send over link {link} in step {step}: there is none")
+            raise VerificationError(f"a send over link {link} in step {step}, which does not exist")
         (made if is_made else never_made)[step, link] = True
     rest = rest - tables[: len(case.ways)].sum(axis=0)
     left: Table = rest - tables[len(case.ways) :].sum(axis=0)
@@ -144,7 +145,7 @@ def _cost(prices: LinkPrices, chunks: ChunkClass, case: CompletionCase) -> Fract
     paid = _paid(topology, case.ways, tables[: len(case.ways)], never)
     paid += _paid(topology, case.collects, tables[len(case.ways) :, : case.after], never)
     if not case.sends and any(cost >= never for cost in paid):
-        raise VerificationError(f"node {case.node} cannot know all after {case.after} steps")
+        raise VerificationError(f"node {case.node} cannot hold all after {case.after} steps")
     for d in sorted({*chunks.post} - {case.node}):
         into = list(topology.in_links[d])
         if not into:
@@ -159,7 +160,7 @@ def _cost(prices: LinkPrices, chunks: ChunkClass, case: CompletionCase) -> Fract
 
 
 def _paid(topology: Topology, ways: Sequence[Way], tables: Table, never: int) -> list[Any]:
-    """The cost of each way under its prices ``[K, S, L]``; `never` or more where there is none."""
+    """The cost of each way under its prices ``[K, S, L]``; `never` or more if it does not exist."""
     if not ways:
         return []
     ends = [one.destination for one in ways]
@@ -169,10 +170,10 @@ def _paid(topology: Topology, ways: Sequence[Way], tables: Table, never: int) ->
 
 
 def _require_ends(chunks: ChunkClass, case: CompletionCase) -> None:
-    """Each way is one that a contribution takes, none twice."""
+    """Checks that each way is one that a contribution takes, and none occurs twice."""
     if len(chunks.pre) < 2 or not chunks.post:
-        raise VerificationError(f"nothing is combined of chunks {case.chunks}")
-    for what, ways, ends in (
+        raise VerificationError(f"chunks {case.chunks} are not combined")
+    for verb, ways, ends in (
         ("has to get", case.ways, {*chunks.post}),
         ("has to be collected", case.collects, {case.node}),
     ):
@@ -181,11 +182,11 @@ def _require_ends(chunks: ChunkClass, case: CompletionCase) -> None:
             raise VerificationError("a case has two shares for one way")
         for u, d in seen:
             if u not in chunks.pre or d not in ends or u == d:
-                raise VerificationError(f"no contribution {what} from node {u} to node {d}")
+                raise VerificationError(f"no contribution {verb} from node {u} to node {d}")
 
 
 def _is_all(divided: Sequence[tuple[Send, ...]]) -> bool:
-    """Whether these are all ways to make some sends or not."""
+    """Whether these are all combinations of making some sends or not."""
     left = [(divided, 0)]  # sends that agree up to a depth
     while left:
         alike, depth = left.pop()

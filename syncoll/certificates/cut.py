@@ -1,7 +1,7 @@
-"""Cut: a bound that a person can check by counting; `syncoll.bounding.cuts` finds it.
+"""Cut: a bound that is checked by counting chunks; `syncoll.bounding.cuts` finds it.
 
-Chunks that start only inside a set X of nodes and are needed outside it must leave it.  Where every
-link that does so costs at least 1, each of them pays at least 1.  In a file each bound of a *cover*
+Chunks that start only inside a set X of nodes and are needed outside it must leave it.  If every
+link that leaves X costs at least 1, each chunk pays at least 1. In a file each bound of a *cover*
 of these links costs 1: R >= chunks that must leave X / chunks per round of the cover.
 """
 
@@ -23,7 +23,7 @@ __all__ = ["Cut"]
 
 @dataclass(frozen=True)
 class Cut(Argument):
-    """What leaves some nodes pays 1.
+    """Chunks that leave a set of nodes pay 1.
 
     Args:
         nodes: X, one side of the cut, ascending.
@@ -32,7 +32,7 @@ class Cut(Argument):
     nodes: tuple[NodeNumber, ...]
 
     method = "cut"
-    words = "what must cross a cut"
+    words = "the chunks that must cross a cut"
     timed = False
     every_send = False
 
@@ -46,7 +46,7 @@ class Cut(Argument):
         inside = frozenset(self.nodes)
         for i in inside:
             if not 0 <= i < prices.topology.num_nodes:
-                raise VerificationError(f"a cut with node {i}: there is none")
+                raise VerificationError(f"a cut with node {i}, which does not exist")
         if len(inside) < len(self.nodes):
             raise VerificationError("a cut that names a node twice")
         for link, price in zip(prices.topology.links, prices.wholes[0].tolist(), strict=True):

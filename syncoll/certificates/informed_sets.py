@@ -1,17 +1,16 @@
 """The cheapest tree that informs many nodes, by dynamic programming over sets of informed nodes.
 
 Let cost(t, A) be the least price of sends before step t after which the nodes of A have the chunk,
-besides the nodes where it starts.  Sends of a step come from nodes that have the chunk before it,
-so that
+in addition to its sources.  Sends of a step come from nodes that have the chunk before it, so that
 
     cost(t + 1, B) = least, over A within B, of cost(t, A) + sum over v in B - A of p(t, A, v)
 
 with p(t, A, v) the price of the cheapest link to v from a node that has the chunk.  For n nodes
-that lack it at first these are 3^n sums for each step, whatever the number of destinations; trees
-by sets of destinations (`trees`) take P * 3^k for k of them.
+that lack it at first these are 3^n sums for each step, for any number of destinations; trees by
+sets of destinations (`trees`) take P * 3^k for k of them.
 
-Where only trees below some cost count, a set is kept no further when its cost, and the least
-that each missing destination will cost, make up as much.
+If only trees below some cost count, a set is dropped when its cost, and the least cost of each
+missing destination, add up to it.
 """
 
 from __future__ import annotations
@@ -31,15 +30,15 @@ from syncoll.model import Topology
 __all__ = ["MOST_UNINFORMED", "InformedSets", "set_orbits", "uninformed"]
 
 MOST_UNINFORMED = 15
-"""With more nodes that lack a chunk at first trees are not looked for: each one
-more takes three times as long."""
+"""With more nodes that lack a chunk at first, no trees are computed: each additional node takes
+three times as long."""
 
 _MOST_CELLS = 1 << 20
-"""Sums that are made together."""
+"""Sums that are computed together."""
 
 
 def uninformed(topology: Topology, demand: Demand) -> tuple[int, ...]:
-    """The nodes that lack a chunk at first; bit i of a set stands for the i-th of them."""
+    """The nodes that lack a chunk at first; bit i of a set is the i-th of them."""
     return tuple(node for node in range(topology.num_nodes) if node not in set(demand.sources))
 
 
@@ -47,14 +46,14 @@ class InformedSets:
     """The cheapest tree for one demand; ``prices[step, link]`` of any number type.
 
     Args:
-        never: the cost of what cannot be reached.
+        never: the cost of unreachable sets.
         below: a cost; trees that cost as much or more need not be found.
         orbit: `set_orbits` under permutations that keep demand, links and prices: sets of an orbit
-            cost the same, and one of each is looked at.
+            cost the same, and only one of each is computed.
 
     Attributes:
         cost: of a cheapest tree; `never` where no tree costs less than `below`.
-        sums: the number of sums that were made.
+        sums: the number of computed sums.
     """
 
     def __init__(
@@ -86,7 +85,7 @@ class InformedSets:
         self.cost, self._last = self._ended()
 
     def _least_onward(self) -> Table:
-        """``[S + 1, n]``: what each destination costs at least from a step on."""
+        """``[S + 1, n]``: the least cost of each destination from a step on."""
         links = np.array([self._goal >> i & 1 for i in range(len(self._others))], dtype=bool)
         found = np.zeros((len(self.prices) + 1, len(links)), dtype=self.prices.dtype)
         found[-1, links] = self.never
@@ -108,12 +107,12 @@ class InformedSets:
         return fresh
 
     def _extend(self, step: int, begun: IntArray, costs: Table, fresh: Table) -> None:
-        """Lowers the costs of what sets can become in a step."""
+        """Lowers the costs of the sets that can arise in a step."""
         bounded = self._below < self.never
         into = self._prices_into(step, begun)
         least, missing = self._onward[step], np.zeros(0)
         sums, ends, rows = costs, begun, np.arange(len(begun))
-        if bounded:  # what is missing costs at least so much; sums with it only grow
+        if bounded:  # each missing destination costs at least this; sums with it only grow
             missing = _sums(least)[::-1]
             sums = sums + missing[begun]
         for i in range(len(self._others)):
@@ -122,9 +121,9 @@ class InformedSets:
             if bounded:
                 more = more - least[i]
             grown = sums[lacking] + more
-            of_use = grown < self._below
-            lacking = lacking[of_use]
-            sums = np.concatenate([sums, grown[of_use]])
+            useful = grown < self._below
+            lacking = lacking[useful]
+            sums = np.concatenate([sums, grown[useful]])
             ends = np.concatenate([ends, ends[lacking] | 1 << i])
             rows = np.concatenate([rows, rows[lacking]])
         if bounded:
@@ -141,7 +140,7 @@ class InformedSets:
         return (cost if cost < self._below else self.never), last
 
     def _set_before(self, step: int, after: int, sets: IntArray) -> tuple[Any, int]:
-        """The least cost at which a step goes on to a set from one of some, and that one."""
+        """The least cost of reaching a set by a step from one of some sets, and that one."""
         total = self._costs[step][self._orbit[sets]]
         live = total < self._below
         sets, total = sets[live], total[live]
@@ -154,7 +153,7 @@ class InformedSets:
         return total[best], int(sets[best])
 
     def _prices_into(self, step: int, sets: IntArray) -> Table:
-        """``[sets, n]``: the cheapest link to each node from those that have the chunk."""
+        """``[sets, n]``: the price of the cheapest link to each node from an informed one."""
         into = np.full((len(self._others), len(sets)), self.never, dtype=self.prices.dtype)
         for i, links in enumerate(self._into):
             for link, source in links:
@@ -187,7 +186,7 @@ def set_orbits(others: Sequence[int], images: Iterable[IntArray]) -> IntArray:
     """For each set of nodes the least one of its orbit.
 
     Args:
-        others: the nodes that bits stand for.
+        others: the nodes of the bits.
         images: permutations of all nodes that keep these together.
     """
     bit = {node: 1 << i for i, node in enumerate(others)}
@@ -212,5 +211,5 @@ def _sums(weights: Table) -> Table:
 
 @lru_cache(maxsize=4)
 def _sizes(count: int) -> IntArray:
-    """How many members each set has."""
+    """Number of members of each set."""
     return _sums(np.ones(count, dtype=np.int64))

@@ -1,8 +1,8 @@
-"""Prices of links in steps, as they follow from prices of bounds; in whole units, exact.
+"""Prices of links in steps, derived from prices of bounds; in whole units, exact.
 
-A round of a step costs the sum of all prices of that step times what their bounds carry in a round.
-A send over a link costs the prices of all bounds with that link together.  Automorphisms that keep
-the prices of bounds keep those of links, and what a chunk pays.
+The cost of a round in a step is the sum, over bounds, of price times chunks per round.  The cost of
+a send over a link is the sum of the prices of all bounds with that link.  Automorphisms that keep
+the prices of bounds keep the prices of links, and the payments of chunks.
 """
 
 from __future__ import annotations
@@ -44,16 +44,15 @@ Table = npt.NDArray[Any]
 """Whole numbers of units."""
 
 _MOST_BITS = 256
-"""A common denominator with more bits than this is slower than fractions, and takes memory."""
+"""With more bits, a common denominator is slower than fractions, and takes memory."""
 
 LARGEST = 1 << 62
-"""Sums below this are exact in machine words; larger ones are added up as Python's integers."""
+"""Sums below this are exact in machine words; larger ones are Python's integers."""
 
 
 def in_units(values: Iterable[Fraction]) -> tuple[int, list[Any]]:
-    """The number of units that make 1, and values in units: whole numbers, or, where the common
-    denominator is too long, fractions with 1 for the unit.
-    """
+    """The number of units in 1, and values in units: whole numbers, or, where the common
+    denominator is too long, fractions with 1 for the unit."""
     listed = list(values)
     one = lcm(*{value.denominator for value in listed})
     if one.bit_length() > _MOST_BITS:
@@ -62,7 +61,7 @@ def in_units(values: Iterable[Fraction]) -> tuple[int, list[Any]]:
 
 
 def in_words(table: Table, most: Any) -> Table:
-    """The table, of Python's numbers where sums up to this size do not fit machine words."""
+    """The table, as Python's numbers if sums up to this size do not fit machine words."""
     return table if table.dtype == np.int64 and most < LARGEST else table.astype(object)
 
 
@@ -78,14 +77,14 @@ def total(amounts: Iterable[Any]) -> int | Fraction:
 
 @dataclass(frozen=True, eq=False)
 class LinkPrices:
-    """What a send costs.
+    """The costs of sends.
 
     Args:
         steps: S; None where prices are the same in all steps.
-        units: this number of units makes 1.
+        units: the number of units in 1.
         wholes: ``[S, L]``, or ``[1, L]`` without steps: prices of links, in units.
-        bounds: the prices of bounds from which they follow.
-        rooms: for each step what a round costs.
+        bounds: the prices of bounds, from which they are derived.
+        rooms: the cost of a round in each step.
     """
 
     topology: Topology
@@ -103,12 +102,12 @@ class LinkPrices:
             prices: of bounds.
 
         Raises:
-            VerificationError: when a price is of no bound and step, or negative.
+            VerificationError: when a price has no bound or step, or is negative.
         """
         rooms = [Fraction(0)] * (1 if steps is None else steps)
         for (i, step), price in prices.items():
             if not 0 <= i < len(topology.bounds) or not 0 <= step < len(rooms):
-                raise VerificationError(f"a price for bound {i}, step {step}: there is none")
+                raise VerificationError(f"a price for bound {i}, step {step}, which does not exist")
             if price < 0:
                 raise VerificationError(f"bound {i} has the negative price {price}")
             rooms[step] += topology.bounds[i].chunks_per_round * price
@@ -119,7 +118,7 @@ class LinkPrices:
         return cls(topology, steps, units, wholes, prices, rooms)
 
     def floats(self) -> FloatArray:
-        """``[S, L]``, about what sends cost."""
+        """``[S, L]``, the costs of sends in floating point."""
         return np.array(self.wholes / self.units, dtype=np.float64)
 
     def by_place(self) -> dict[Place, Fraction]:
@@ -131,27 +130,27 @@ class LinkPrices:
         return {at: known[value] for at, value in zip(places, values, strict=True)}
 
     def finer(self, parts: Iterable[Fraction]) -> tuple[int, Table]:
-        """Units of which these parts are multiples, too, and the prices in them."""
+        """Units in which these parts are whole, too, and the prices in them."""
         units = lcm(self.units, *{part.denominator for part in parts})
         times = units // self.units
         most = max(1, *self.wholes.ravel().tolist(), 0) * times
         return units, in_words(self.wholes, most) * times
 
     def price(self, link: int, step: int) -> Fraction:
-        """What a send costs."""
+        """The cost of a send."""
         return Fraction(self.wholes[step : step + 1, link].tolist()[0]) / self.units
 
     def require_parts(self, parts: Prices) -> None:
-        """Raises `VerificationError` unless parts of prices are at least 0, and of links and
-        steps that exist."""
+        """Raises `VerificationError` unless parts of prices are at least 0, and of links and steps
+        that exist."""
         steps, links = self.wholes.shape
         for (link, step), part in parts.items():
             if not 0 <= link < links or not 0 <= step < steps or part < 0:
                 raise VerificationError(f"a share of {part} of link {link}, step {step}")
 
     def parts(self, parts: Prices) -> LinkPrices:
-        """Parts of these prices of links as prices.  Raises `VerificationError` when one is
-        below 0, or of a link or step that does not exist."""
+        """Parts of these prices of links as prices.  Raises `VerificationError` when one is below
+        0, or of a link or step that does not exist."""
         self.require_parts(parts)
         units, amounts = in_units(parts.values())
         wholes: Table = np.zeros(self.wholes.shape, dtype=_kind(sum(amounts)))
@@ -160,29 +159,29 @@ class LinkPrices:
         return replace(self, units=units, wholes=wholes)
 
     @cached_property
-    def _unit_of_sends(self) -> Fraction:
-        """What all prices are multiples of; 0 without prices."""
+    def _common_unit(self) -> Fraction:
+        """The largest common divisor of all prices; 0 without prices."""
         different = [Fraction(price) / self.units for price in {*self.wholes.ravel().tolist()}]
         scale = lcm(*(price.denominator for price in different))
         return Fraction(gcd(*(int(price * scale) for price in different)), scale)
 
     def whole_sends(self, cost: Fraction) -> Fraction:
-        """The least multiple of what all prices are multiples of that is no less than a cost."""
-        unit = self._unit_of_sends
+        """The least multiple of the common divisor of all prices that is no less than a cost."""
+        unit = self._common_unit
         return ceil(cost / unit) * unit if unit else cost
 
     def orbits(
         self, classes: Sequence[ChunkClass], automorphisms: Sequence[Sequence[int]]
     ) -> tuple[list[int], list[int]]:
-        """For each node the least of its orbit, and for each link the position of the first of
-        its orbit, under permutations of the nodes that keep the prices of bounds, and the chunks.
+        """The least node of each node's orbit, and the position of the first link of each link's
+        orbit.  The permutations of the nodes keep the prices of bounds, and the chunks.
 
         Args:
-            automorphisms: for each of some the node to which each node goes.
+            automorphisms: for each permutation the image of each node.
 
         Raises:
-            VerificationError: when one is no automorphism that keeps the bounds with their
-                prices, and the chunks.
+            VerificationError: when one is no automorphism that keeps the bounds with their prices,
+                and the chunks.
         """
         topology = self.topology
         priced: dict[int, list[tuple[int, Fraction]]] = {}
@@ -201,7 +200,7 @@ class LinkPrices:
                 raise VerificationError(f"{images} is no permutation of the nodes")
             goes = [topology.link_index.get((images[a], images[b]), -1) for a, b in topology.links]
             if -1 in goes:
-                raise VerificationError(f"{images} takes a link to a pair of nodes without one")
+                raise VerificationError(f"{images} maps a link to a pair of nodes without one")
             moved = Counter(
                 (frozenset(goes[i] for i in some), kind) for some, kind in bounds.elements()
             )

@@ -1,14 +1,14 @@
-"""Counting sends between parts of the machine, for collectives that combine.
+"""Counts sends between parts of the machine, for collectives that combine.
 
-Shrink each part of a partition of the nodes to a single node.  A chunk with contributors in a of
-the parts that is needed in b of them takes a + b - 2 sends between parts: before any part knows the
-sum all contributing parts but one have sent something, and afterwards each part that needs it gets
-something, but for the one that knew first.  Where no part has both it is a + b - 1.  With every
+Contract each part of a partition of the nodes to a single node.  A chunk with contributors in a of
+the parts that is needed in b of them takes a + b - 2 sends between parts.  Before any part knows
+the sum, all contributing parts but one have sent something.  Afterwards each part that needs it
+gets something, except for the one that knew first.  If no part has both it is a + b - 1. With every
 node a part of its own an allreduce takes 2 (P - 1) sends a chunk (Harary & Schwenk 1974); with
 coarser parts only the slow links count.  Every link between parts must cost at least 1.
 
-In a sum of what is added up and what is moved the two share these links: with `moved` a chunk with
-one contributor pays the cheapest way to the farthest node that needs it, if that is more.
+In a sum of combining and moving terms the two share these links: with `moved` a chunk with one
+contributor pays the cheapest way to the farthest node that needs it, if that is more.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Parts(Argument):
     moved: bool = False
 
     method = "sends"
-    words = "the sends between parts of the machine, for which a round has only so much room"
+    words = "the sends between parts of the machine, whose links limit the sends of a round"
     of_sums = True
     timed = False
 
@@ -57,7 +57,7 @@ class Parts(Argument):
         return Priced(None, {(i, 0): price for i, price in prices.items()}, cls(parts, moved))
 
     def pays(self, prices: LinkPrices, asked: Sequence[ChunkClass]) -> Fraction:
-        """What all chunks pay together."""
+        """The payment of all chunks together."""
         topology, parts = prices.topology, self.parts
         if len(parts) != topology.num_nodes:
             raise VerificationError(
@@ -92,7 +92,7 @@ class Parts(Argument):
 
 
 def sends_between(parts: Sequence[int], classes: Sequence[ChunkClass]) -> int:
-    """How many sends between the parts these chunks need at least."""
+    """The least number of sends between the parts that these chunks need."""
     classes = ClassList.of(classes)
     touched = np.array([len({parts[n] for n in nodes}) for nodes in classes.sets], dtype=object)
     given, needed = touched[classes.first], touched[classes.second]

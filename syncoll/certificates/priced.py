@@ -1,11 +1,10 @@
-"""Priced: prices on bounds in steps, and an argument for what chunks pay at these prices.
+"""Priced: prices on bounds in steps, and an argument for the payments of chunks at these prices.
 
-Put a price on each bound and step.  A send over a link costs the prices of all bounds with that
-link together, so all sends of an algorithm cost at most R times what a round costs.  An argument
-says what the sends of a chunk cost at least, whatever the algorithm.  Distinct chunks use distinct
-sends, hence
+Put a price on each bound and step.  The price of a send is the sum of the prices of all bounds with
+its link.  So all sends of an algorithm cost at most R times the cost of a round.  An argument gives
+the least cost of a chunk's sends, for any algorithm.  Distinct chunks use distinct sends, hence
 
-    R  >=  sum over all chunks of what each pays  /  what a round costs in the dearest step.
+    R  >=  sum of the payments of all chunks  /  cost of a round in the dearest step.
 
 With prices for S steps, and for flows, a round must cost at most 1, and R >= the sum.
 """
@@ -27,15 +26,14 @@ __all__ = ["Argument", "Priced", "SumsArgument"]
 
 
 class Argument:
-    """What chunks pay at some prices, with its witnesses.
+    """The payments of chunks at some prices, with witnesses.
 
     Attributes:
         method: its word in files.
-        words: why chunks pay, for people.
-        of_sums: whether it speaks of classes of chunks that are combined, as they are; else it
-            speaks of demands.
-        timed: whether it needs prices for S steps (True), or one price for all steps (False: then
-            a round may cost any amount, and what chunks pay is divided by it), or has either.
+        words: why chunks pay, for users.
+        of_sums: whether it is about classes of combined chunks; otherwise it is about demands.
+        timed: whether it needs prices for S steps (True), or one price for all steps (False: then a
+            round may cost any amount, by which the payment is divided), or has either.
         every_send: whether it charges a chunk for several sends that a switch may carry as one;
             then no price may be of a bound for which switches copy or add up
             (`syncoll.model.counting`).
@@ -49,7 +47,7 @@ class Argument:
 
     @abstractmethod
     def pays(self, prices: LinkPrices, asked: Sequence[Any]) -> Fraction:
-        """What all chunks pay together.
+        """The payment of all chunks together.
 
         Args:
             asked: demands, or classes of chunks, see `of_sums`.
@@ -64,8 +62,8 @@ class SumsArgument(Argument):
     """An argument about chunks that are combined; a chunk of a class pays whole sends.
 
     Args:
-        automorphisms: for each of some the node to which each node goes; they keep the links, the
-            bounds with their prices, and the chunks.  One witness serves all that these exchange.
+        automorphisms: for each automorphism the image of each node; they keep the links, the bounds
+            with their prices, and the chunks.  One witness serves a whole orbit.
     """
 
     automorphisms: tuple[tuple[NodeNumber, ...], ...]
@@ -73,13 +71,13 @@ class SumsArgument(Argument):
     of_sums = True
 
     def pays(self, prices: LinkPrices, asked: Sequence[ChunkClass]) -> Fraction:
-        """What all chunks pay; a sum of prices, so a multiple of what all of these are."""
+        """The payment of all chunks; a sum of prices, so a multiple of their common divisor."""
         costs = self.costs(prices, asked).items()
         return sum((prices.whole_sends(cost) * asked[k].count for k, cost in costs), Fraction(0))
 
     @abstractmethod
     def costs(self, prices: LinkPrices, classes: Sequence[ChunkClass]) -> dict[int, Fraction]:
-        """Position of a class to what a chunk of it pays at least; others pay nothing.  Raises
+        """The least payment of a chunk, by the position of its class; others pay nothing.  Raises
         `VerificationError` when a witness breaks a rule."""
 
 
@@ -90,7 +88,7 @@ class Priced:
     Args:
         steps: S, for algorithms of at most S steps; None for any number, and every step is 0.
         prices: (position of the bound in the topology, step) to its price above 0.
-        argument: what chunks pay.
+        argument: the payments of chunks.
     """
 
     steps: int | None
@@ -98,10 +96,10 @@ class Priced:
     argument: Argument
 
     def check(self, topology: Topology, asked: Sequence[Any]) -> Fraction:
-        """The bound on R that is proved.
+        """The proved bound on R.
 
         Args:
-            asked: demands, or classes of chunks, as the argument speaks of them.
+            asked: the demands, or the classes of chunks, that the argument is about.
 
         Raises:
             VerificationError: when a price or the argument breaks a rule.
@@ -115,8 +113,8 @@ class Priced:
             for i, _ in self.prices:
                 if topology.bounds[i].counts is not Counting.SENDS:
                     raise VerificationError(
-                        f"a proof that counts every send, and a price for bound {i}, for which a "
-                        "switch copies or adds up"
+                        f"bound {i} has a price in a proof that counts every send, but its switch "
+                        "copies or adds up"
                     )
         if argument.timed is not False:
             for step, cost in enumerate(prices.rooms):
@@ -129,10 +127,10 @@ class Priced:
         return paid / room if paid else Fraction(0)
 
     def renumbered(self, bounds: Sequence[int]) -> Priced:
-        """The same on a topology that differs in the positions of its bounds only.
+        """The same on a topology that differs only in the positions of its bounds.
 
         Args:
-            bounds: for each of them the position there.
+            bounds: for each bound its position there.
         """
         moved = {(bounds[i], step): price for (i, step), price in self.prices.items()}
         return replace(self, prices=moved)

@@ -1,4 +1,4 @@
-"""Pairs of sets of nodes with counts: what an alltoall has a million of, as arrays."""
+"""Pairs of sets of nodes with counts, as arrays; an alltoall has a million of them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _LARGEST_COUNT = 1 << 32
 class NodeSetPairs(Sequence[_Record], Generic[_Record]):
     """Records of two sets of nodes and a count, ascending by their sets, no two sets twice.
 
-    A sequence of the records, which are made when they are asked for.
+    A sequence of the records, which are created on access.
 
     Args:
-        sets: the sets that are named, ascending, each with its nodes ascending.
+        sets: the sets in use, ascending, each with its nodes ascending.
         first: ``[K]``, the position of each record's first set.
         second: ``[K]``, the position of its second set.
         counts: ``[K]``.
@@ -48,14 +48,14 @@ class NodeSetPairs(Sequence[_Record], Generic[_Record]):
 
     @classmethod
     def of(cls, records: Iterable[_Record]) -> Self:
-        """Some records; those with the same sets become one."""
+        """Creates records; records with the same sets become one."""
         if isinstance(records, cls):
             return records
         return cls.of_parts(map(attrgetter(*cls.names), records))
 
     @classmethod
     def of_parts(cls, parts: Iterable[tuple[NodeSet, NodeSet, int]]) -> Self:
-        """Records from what they are made of; those with the same sets become one."""
+        """Creates records from their sets and counts; records with the same sets become one."""
         numbers: dict[NodeSet, int] = {}
         rows = [
             (numbers.setdefault(a, len(numbers)), numbers.setdefault(b, len(numbers)), count)
@@ -127,7 +127,7 @@ class NodeSetPairs(Sequence[_Record], Generic[_Record]):
             yield self.record(a, b, count)
 
     def triples(self) -> Iterator[tuple[NodeSet, NodeSet, int]]:
-        """What all of them are made of."""
+        """The two sets and the count of all records."""
         sets = self.sets
         parts = self.first.tolist(), self.second.tolist(), self.counts.tolist()
         for i, j, count in zip(*parts, strict=True):
@@ -142,7 +142,7 @@ class NodeSetPairs(Sequence[_Record], Generic[_Record]):
         return self.same_pairs(other) and np.array_equal(self.counts, other.counts)
 
     def same_pairs(self, other: NodeSetPairs[_Record]) -> bool:
-        """Whether these are the same records but for the counts."""
+        """Whether these are the same records except for the counts."""
         return (
             self.sets == other.sets
             and np.array_equal(self.first, other.first)
@@ -150,7 +150,7 @@ class NodeSetPairs(Sequence[_Record], Generic[_Record]):
         )
 
     def __hash__(self) -> int:
-        """Equal for equal records."""
+        """The hash; equal for equal records."""
         return self._hash
 
     @cached_property

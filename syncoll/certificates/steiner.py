@@ -1,8 +1,8 @@
 """The cheapest tree of sends: an exact oracle for Steiner trees in the time-expanded network.
 
-By dynamic programming over sets of destinations (Dreyfus & Wagner 1971), ``O(P * S * 3^k)`` for k
-destinations, so only small k are affordable; or over sets of informed nodes (`informed_sets`), for
-a chunk that almost every node of a small machine needs.
+Dynamic programming over sets of destinations (Dreyfus & Wagner 1971) takes ``O(P * S * 3^k)`` for k
+destinations, so only small k are affordable.  The alternative is dynamic programming over sets of
+informed nodes (`informed_sets`), for a chunk that almost every node of a small machine needs.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ __all__ = [
 ]
 
 MOST_DESTINATIONS = 10
-"""Chunks with more destinations are refused, unless few nodes are without them: each one more
-takes three times as long."""
+"""Chunks with more destinations are refused, unless few nodes lack them: each additional one takes
+three times as long."""
 
 NO_TREE = 1 << 60
-"""The cost of what cannot be reached; larger than any sum of prices."""
+"""The cost of unreachable sets; larger than any sum of prices."""
 
 
 def tree_cost(prices: LinkPrices, demand: Demand, *, into: bool = False) -> Fraction:
-    """What the cheapest tree of a demand costs.
+    """The cost of a demand's cheapest tree.
 
     Args:
         into: whether the tree leads from the destinations to the source: the demand is one on the
@@ -61,14 +61,14 @@ def tree_cost(prices: LinkPrices, demand: Demand, *, into: bool = False) -> Frac
     if demand.sources:
         if not affordable(topology, demand):
             raise VerificationError(
-                f"a chunk with {len(demand.destinations)} destinations; trees are looked at for "
-                f"{MOST_DESTINATIONS} at most, or {MOST_UNINFORMED} nodes without it"
+                f"a chunk with {len(demand.destinations)} destinations; trees have at most "
+                f"{MOST_DESTINATIONS}, or {MOST_UNINFORMED} nodes without the chunk"
             )
         cost = cheapest_tree(topology, demand, exact, never).cost
     if cost >= never:
         ends = [demand.sources, demand.destinations]
         raise VerificationError(
-            f"no way leads from nodes {ends[into]} to nodes {ends[not into]} within "
+            f"no path leads from nodes {ends[into]} to nodes {ends[not into]} within "
             f"{len(wholes)} steps"
         )
     return Fraction(int(cost) if exact.dtype == np.int64 else cost) / prices.units
@@ -81,7 +81,7 @@ def backwards(topology: Topology, prices: Table) -> Table:
 
 
 def affordable(topology: Topology, demand: Demand) -> bool:
-    """Whether the cheapest tree of a demand can be found soon."""
+    """Whether a demand's cheapest tree can be found quickly."""
     few = len(demand.destinations) <= MOST_DESTINATIONS
     return bool(demand.sources) and (few or _lacking(topology, demand) <= MOST_UNINFORMED)
 
@@ -105,12 +105,12 @@ def cheapest_tree(
     below: Any = None,
     orbit: IntArray | None = None,
 ) -> CheapestTrees | InformedSets:
-    """The cheapest tree for one demand, by the sets of which there are fewer.
+    """The cheapest tree for one demand, by the fewer of sets of destinations or informed nodes.
 
     Args:
         prices: ``[step, link]``, of any number type.
-        never: the cost of what cannot be reached.
-        below: a cost; where no tree costs less, `never` may stand for the least cost.
+        never: the cost of unreachable sets.
+        below: a cost; if no tree costs less, the result may be `never`.
         orbit: see `InformedSets`.
     """
     if is_of_sets(topology, demand):
@@ -128,7 +128,7 @@ class CheapestTrees:
         last[:, 0] = 0
         for i, d in enumerate(demand.destinations):
             last[d, 1 << i] = 0
-        # costs[t][v, D]: to get a chunk that is at node v before step t to the destinations D.
+        # costs[t][v, D]: the cost of a chunk's way from node v before step t to the destinations D.
         self.costs = [last]
         ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
         for t in range(len(prices) - 1, -1, -1):
@@ -177,7 +177,7 @@ class CheapestTrees:
         return sends
 
     def _parts(self, single: Table, joined: Table, wanted: int) -> list[int]:
-        """The sets that a split of the wanted ones ends in."""
+        """The sets in which a split of the wanted ones ends."""
         parts, todo = [], [wanted]
         while todo:
             whole = todo.pop()
@@ -213,7 +213,7 @@ def _subsets(bits: int) -> tuple[IntArray, ...]:
 
 @lru_cache(maxsize=4)
 def _splits(bits: int) -> tuple[tuple[IntArray, IntArray], ...]:
-    """All sets of one size and, a row each, these subsets of theirs; size by size from two on."""
+    """All sets of one size and, a row each, their `_subsets`; size by size from two on."""
     subsets = _subsets(bits)
     return tuple(
         (np.array(wholes), np.stack([subsets[whole] for whole in wholes]))

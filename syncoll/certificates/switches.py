@@ -1,11 +1,11 @@
-"""Switches: what any way to form a sum pays where switches copy and add up.
+"""Switches: the least payment for a sum where switches copy and add up.
 
-There (`syncoll.model.counting`) what leaves a node and what enters one are priced apart: what
-leaves different nodes counts apart on cables towards switches, and what enters different nodes on
-those behind.  Take a chunk to which P nodes contribute and whose sum they need, and say that k
-nodes know it after t steps, and nobody before.  For t > 1 and k > 1, what n of the nodes contribute
-leaves them in step t at first, as one of v values each, all but v - 1 of which are copies.  A chunk
-pays no less than the cheapest of these cases.  docs/certificates.md has the rules and their proof.
+There (`syncoll.model.counting`) leaving a node and entering one have separate prices.  Data that
+leave different nodes count separately on cables towards switches, and data that enter different
+nodes on cables behind them.  Take a chunk to which P nodes contribute and whose sum they need, and
+let k nodes know it after t steps, and none before.  For t > 1 and k > 1, the contributions of n of
+the nodes first leave them in step t, as one of v values each; all but v - 1 are copies.  A chunk
+pays at least the cheapest of these cases.  docs/certificates.md has the rules and their proof.
 """
 
 from __future__ import annotations
@@ -32,19 +32,21 @@ class Switches(Argument):
     """The cheapest way to form each sum in switches that copy and add up; there is no witness."""
 
     method = "switches"
-    words = "prices on what leaves and enters nodes, however switches copy and add up"
+    words = "prices on leaving and entering nodes, for any use of switches that copy and add up"
     of_sums = True
     every_send = False
 
     def pays(self, prices: LinkPrices, asked: Sequence[ChunkClass]) -> Fraction:
-        """What all sums that their contributors need cost together."""
+        """The cost of all sums that their contributors need."""
         sizes, topology = summed(asked), prices.topology
         if not sizes:
-            raise VerificationError("no two nodes contribute to what the same ones need")
+            raise VerificationError("no two nodes need a sum to which both contribute")
         if not prices.steps:
-            raise VerificationError("it is about no step")
+            raise VerificationError("the proof is about no step")
         if None in (out := leaving(topology)):
-            raise VerificationError(f"copies over all links of node {out.index(None)} count apart")
+            raise VerificationError(
+                f"no bound counts copies over all links of node {out.index(None)} as one"
+            )
         sides = [
             {at: price for at, price in prices.bounds.items() if _side(topology, at[0]) == side}
             for side in (0, 1)
@@ -80,7 +82,7 @@ def leaving(topology: Topology) -> list[int | None]:
 
 
 def _side(topology: Topology, number: int) -> int | None:
-    """0 where a bound prices what leaves a node, 1 for what enters one; None for neither."""
+    """0 if a bound has a price for leaving a node, 1 for entering one; None for neither."""
     bound = topology.bounds[number]
     if bound.counts is not Counting.SENDS:
         return int(bound.counts is Counting.DESTINATIONS)
@@ -90,18 +92,18 @@ def _side(topology: Topology, number: int) -> int | None:
 def doubled_costs(
     nodes: int, leave: Sequence[Any], enter: Sequence[Any], key: Callable[[Any], Any] | None = None
 ) -> Iterator[Any]:
-    """For each t twice the least that a chunk costs.
+    """For each t twice the least cost of a chunk.
 
-    In n, v and k costs are linear, or concave, between the values that are looked at.
+    Between the computed values costs are linear, or concave, in n, v and k.
 
     Args:
         nodes: P of the group.
-        leave: for each step the price of what leaves a node, a number or a vector.
-        enter: of what enters one.
+        leave: for each step the price of leaving a node, a number or a vector.
+        enter: the price of entering one.
         key: by which prices are compared.
     """
     steps, values = len(leave), {nodes - 1, nodes - 2, nodes - 3}
-    for d in range((nodes - 2).bit_length() + 1):  # those with as many doublings, first and last
+    for d in range((nodes - 2).bit_length() + 1):  # both ends of each number of doublings
         values |= {(1 << d >> 1) + 1, min(1 << d, nodes - 1)}
     cheapest = partial(min, key=key)
     out, into = (list(accumulate(side, cheapest)) for side in (leave, enter))
@@ -133,7 +135,7 @@ def doubled_costs(
 def _least_later(
     numbers: Iterable[int], leave: Sequence[Any], enter: Sequence[Any], cheapest: Callable[..., Any]
 ) -> dict[int, list[Any]]:
-    """For each of these numbers of nodes twice what entering them costs from a step on."""
+    """For each of these numbers of nodes twice the cost of entering them from a step on."""
     entering = list(accumulate(reversed(enter), cheapest))[::-1]
     found = {}
     for left in numbers:

@@ -1,19 +1,19 @@
 """Trees: a chunk pays for a cheapest tree of sends, the strongest bound for S steps.
 
-The sends of one chunk that matter form a tree in the time-expanded network, from where the chunk
-starts to every node that needs it, so they cost at least as much as the cheapest such tree.  The
-flow relaxations allow a chunk to be split over many ways; a tree does not.  Broadcast on a 3-cube
-in 3 steps: flows prove 5/6, trees 1, and 1 can be had.  With best prices no bound on R/C that holds
+The useful sends of one chunk form a tree in the time-expanded network, from its source to every
+node that needs it.  So they cost at least as much as the cheapest such tree.  The flow relaxations
+allow a chunk to be split over many paths; a tree does not.  For broadcast on a 3-cube in 3 steps
+flows prove 5/6, trees 1, and an algorithm has 1. With the best prices no bound on R/C that holds
 for every C is stronger: the dual is a fractional packing of trees, which is an algorithm once C and
 R clear its denominators.
 
-*Gossip*: the sends of a chunk that is combined hold a tree from each contributor to every node that
+*Gossip*: the sends of a combined chunk contain a tree from each contributor to every node that
 needs the sum, and a tree into each of these from every contributor.  A send may be in all of them,
-since it carries a partial sum; so it divides its price among them, and a chunk pays the cheapest
+because it carries a partial sum.  It divides its price among them, and a chunk pays the cheapest
 trees under their shares.  On a hypercube in as many steps as it has dimensions flows prove 5/6 (3
 dimensions) and 15/22 (4 dimensions) for an allreduce, these trees 1, and recursive doubling has 1.
-Of trees that automorphisms exchange one stands for all: of each node the average of its images'
-shares counts, under which a cheapest tree costs no less.
+One tree represents an orbit under automorphisms: for each node the average of its images' shares
+counts, under which a cheapest tree costs no less.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["Gossip", "GossipTree", "Trees"]
 
 @dataclass(frozen=True)
 class Trees(Argument):
-    """Cheapest trees, found anew by dynamic programming; there is no witness."""
+    """Cheapest trees, computed by dynamic programming; there is no witness."""
 
     method = "trees"
     words = "prices on the links, paid by trees"
@@ -46,7 +46,7 @@ class Trees(Argument):
 
 @dataclass(frozen=True)
 class GossipTree:
-    """What the trees of one node pay.
+    """The payment of the trees of one node.
 
     Args:
         chunks: position in the classes of the shape.
@@ -62,10 +62,10 @@ class GossipTree:
     prices: Prices
 
     def demand(self, classes: Sequence[ChunkClass]) -> Demand:
-        """What its trees connect; on the reversed topology where they end at the node.  Raises
+        """The demand of its trees; on the reversed topology where they end at the node.  Raises
         `VerificationError` when the node has nothing to send or to get."""
         if not 0 <= self.chunks < len(classes):
-            raise VerificationError(f"a tree of chunks {self.chunks}: there are none")
+            raise VerificationError(f"a tree of chunks {self.chunks}, which do not exist")
         one = classes[self.chunks]
         here, there = (one.post, one.pre) if self.into else (one.pre, one.post)
         others = tuple(node for node in there if node != self.node)
@@ -89,7 +89,7 @@ class Gossip(SumsArgument):
     words = "prices on the links, paid by trees that share sends"
 
     def costs(self, prices: LinkPrices, classes: Sequence[ChunkClass]) -> dict[int, Fraction]:
-        """What a chunk of each class costs."""
+        """The cost of a chunk of each class."""
         nodes, links = prices.orbits(classes, self.automorphisms)
         seen: set[tuple[int, int, bool]] = set()
         cost: dict[int, Fraction] = {}
@@ -98,7 +98,7 @@ class Gossip(SumsArgument):
             demand, prices_of_tree = tree.demand(classes), prices.parts(tree.prices)
             key = tree.chunks, nodes[tree.node], tree.into
             if key in seen:
-                raise VerificationError(f"trees of node {tree.node} or of one like it twice")
+                raise VerificationError(f"two trees of node {tree.node} or its orbit")
             seen.add(key)
             alike = nodes.count(nodes[tree.node])
             paid = alike * tree_cost(prices_of_tree, demand, into=tree.into)
@@ -110,6 +110,6 @@ class Gossip(SumsArgument):
             # The automorphisms keep the prices: all links of an orbit have the same.
             if total > links.count(link) * prices.price(link, step):
                 raise VerificationError(
-                    f"shares exceed the price of link {link}, or of those like it, in step {step}"
+                    f"shares exceed the price of link {link}, or of its orbit, in step {step}"
                 )
         return cost

@@ -1,14 +1,14 @@
 """Ways: a chunk pays for a cheapest way to each of its destinations, under shares of the price.
 
-Each send divides its price among the destinations of its chunk; so a chunk pays no less than the
-cheapest way to each destination under that one's share.  With prices per step the ways run through
-the time-expanded network of S steps.  This is the dual of the flow relaxation in
+Each send divides its price among the destinations of its chunk, so a chunk pays at least the
+cheapest way to each destination under the destination's share.  With prices per step the ways run
+through the time-expanded network of S steps.  This is the dual of the flow relaxation in
 `syncoll.bounding.relaxation`, but the check only adds prices and computes shortest paths, with
 whole numbers.
 
-Where switches copy or add up, sends of a chunk that leave one node in a step, or enter one, may
-count as one (`syncoll.model.counting`).  A single way takes no two such sends; so there each demand
-has one destination that pays.
+If switches copy or add up, sends of a chunk that leave one node in a step, or enter one, may count
+as one (`syncoll.model.counting`). A single way takes no two such sends, so each demand then has one
+destination that pays.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Ways(Argument):
     """Cheapest ways under shares of the prices.
 
     Args:
-        shares: those with the same `prices` object are computed together.
+        shares: shares with the same `prices` object are computed together.
     """
 
     shares: tuple[Share, ...]
@@ -94,7 +94,7 @@ class Ways(Argument):
                 if lost is not None:
                     within = "" if prices.steps is None else f" within {prices.steps} steps"
                     raise VerificationError(
-                        f"no way leads from nodes {demands[lost].sources} to node "
+                        f"no path leads from nodes {demands[lost].sources} to node "
                         f"{share.destination}{within}"
                     )
                 paid += Fraction(cost) / tables[id(share.prices)].units
@@ -118,14 +118,16 @@ class Ways(Argument):
             yield from (shares[low : low + size] for low in range(0, len(shares), size))
 
     def _require_owners(self, topology: Topology, demands: DemandList) -> None:
-        """Each share is of a destination and of demands that need it."""
+        """Checks that each share has a destination, and demands that need it."""
         members = [frozenset(nodes) for nodes in demands.sets]
         for share in self.shares:
             if not 0 <= share.destination < topology.num_nodes:
-                raise VerificationError(f"a share for node {share.destination}: there is none")
+                raise VerificationError(
+                    f"a share for node {share.destination}, which does not exist"
+                )
             ks = np.array(share.demands, dtype=np.int64)
             for k in ks[(ks < 0) | (ks >= len(demands))][:1].tolist():
-                raise VerificationError(f"a share for demand {k}: there is none")
+                raise VerificationError(f"a share for demand {k}, which does not exist")
             needed, first = np.unique(demands.second[ks], return_index=True)
             for j, i in zip(needed.tolist(), first.tolist(), strict=True):
                 if share.destination not in members[j]:
@@ -136,7 +138,8 @@ class Ways(Argument):
     def _require_shares(
         self, prices: LinkPrices, demands: DemandList, tables: dict[int, _Table]
     ) -> None:
-        """No demand has two shares for one destination, nor shares above the price together."""
+        """Checks that no demand has two shares for one destination, or shares above the price
+        together."""
         if not self.shares:
             return
         nodes, names = prices.topology.num_nodes, {name: i for i, name in enumerate(tables)}
@@ -153,8 +156,8 @@ class Ways(Argument):
         if prices.topology.counts_copies:
             for k in owner[1:][owner[1:] == owner[:-1]][:1].tolist():
                 raise VerificationError(
-                    f"demand {k} pays for the ways to several nodes, where switches copy or add "
-                    "up what is sent"
+                    f"demand {k} pays for the ways to several nodes, but a switch copies or adds "
+                    "up its sends"
                 )
         # Demands with the same shares, as in an alltoall, are compared with the prices once.
         alike: dict[tuple[int, ...], int] = {}
@@ -168,7 +171,7 @@ class Ways(Argument):
             alike[tuple(table_of[low : low + count].tolist())] = k
         own = list(tables.values())
         units, wholes = prices.finer(Fraction(1, table.units) for table in own)
-        # No price, and no sum of shares, is above this.
+        # No price, and no sum of shares, exceeds this.
         most = max(table.most * (units // table.units) for table in own) * max(map(len, alike))
         price = in_words(wholes.ravel(), most)
         for together, k in alike.items():
@@ -188,7 +191,7 @@ class _Table:
 
     Args:
         places: step * number of links + link.
-        units: this number of units makes 1.
+        units: the number of units in 1.
         wholes: the prices in units.
     """
 
@@ -237,8 +240,8 @@ def cheapest_ways(
         destinations: ``[K]``.
 
     Returns:
-        ``[P, K]``, of the ways from each node to each destination; and the least cost of those
-        that do not exist.
+        ``[P, K]``, of the ways from each node to each destination; and the cost from which on a way
+        does not exist.
     """
     nodes, (layers, links, _) = topology.num_nodes, prices.shape
     ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
@@ -248,7 +251,7 @@ def cheapest_ways(
     unreached = most * (max(nodes, layers) + 1) + 1
     kind: type = object
     if unreached + most < _LARGEST_OF_HALF_WORDS:
-        kind = np.int32  # half the memory to go through
+        kind = np.int32  # half the memory to traverse
     elif unreached + most < LARGEST:
         kind = np.int64
     prices = prices[:, order].astype(kind, copy=False)
@@ -256,7 +259,7 @@ def cheapest_ways(
     cost[list(destinations), np.arange(len(destinations))] = 0
 
     def extend(step: int) -> bool:
-        """One link more in front of every way, or a wait; whether anything became cheaper."""
+        """Prepends a link or a wait to every way; returns whether any became cheaper."""
         over = np.minimum.reduceat(cost[heads] + prices[step], starts, axis=0)
         before = cost[tails]
         np.minimum(over, before, out=over)
@@ -273,7 +276,7 @@ def cheapest_ways(
 def _paid(
     demands: DemandList, which: Sequence[int], cost: Table, unreached: Any
 ) -> tuple[Any, int | None]:
-    """What some demands pay together; and one for which there is no way."""
+    """The payment of several demands together; and a demand without a way."""
     ks = np.array(which, dtype=np.int64)
     single = demands.first_node[ks]
     ways = cost[single].astype(np.int64 if cost.dtype == np.int32 else cost.dtype)

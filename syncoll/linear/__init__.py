@@ -1,4 +1,4 @@
-"""Linear programs: flat arrays in, flat arrays out, with HiGHS in between."""
+"""Linear programs as flat arrays, solved by HiGHS."""
 
 from syncoll.linear.exact_solution import solve_exactly as solve_exactly
 from syncoll.linear.program import *

@@ -1,16 +1,16 @@
-"""Colour refinement: which vertices of a graph see the same.
+"""Colour refinement: which vertices of a graph have the same neighbourhoods.
 
-Refinement (Weisfeiler & Leman 1968; the first step of every canonical labelling, see McKay &
-Piperno 2014) gives a vertex a new colour by its own and the colours of its neighbours, until no
-more vertices come apart: the colouring is equitable then.  Here colours are hashes of 64 bits, and
-a set of neighbours is the sum of theirs, O(edges) a round; so they mean the same in every graph.
-A collision could only merge too much, which `is_equitable` finds out without hashes.
+Refinement (Weisfeiler & Leman 1968) is the first step of every canonical labelling, see McKay &
+Piperno 2014. It gives a vertex a new colour by its own and the colours of its neighbours, until no
+more vertices are distinguished: the colouring is equitable then.  Here colours are hashes of 64
+bits, and a set of neighbours is the sum of their hashes, O(edges) a round; so they mean the same in
+every graph.  A collision could only merge too much, which `is_equitable` detects without hashes.
 
 The rows and columns of a linear program are such vertices.  Making all variables of a colour equal
-loses nothing: averaging a solution over the colours keeps it feasible and its cost.  Whatever the
-automorphisms of the program exchange has one colour, but they need not be known (Grohe, Kersting,
-Mladenov, Selman: Dimension reduction via colour refinement, ESA 2014).  The paper asks for equal
-sums where this asks for equal multisets, which compares floats exactly.
+loses nothing: averaging a solution over the colours keeps it feasible and its cost.  Variables that
+automorphisms of the program exchange have one colour, but the automorphisms need not be known
+(Grohe, Kersting, Mladenov, Selman: Dimension reduction via colour refinement, ESA 2014).  The paper
+requires equal sums where this requires equal multisets, which compares floats exactly.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Graph:
     """A graph without directions, as each vertex sees it.
 
     Args:
-        neighbours: those of all vertices, one vertex after another.
-        starts: ``[V + 1]``, where each vertex's begin.
+        neighbours: of all vertices, one vertex after another.
+        starts: ``[V + 1]``, where the neighbours of each vertex begin.
         labels: of the edges to these neighbours; None where all edges are alike.
     """
 
@@ -59,12 +59,13 @@ class Graph:
 
 
 def refine(graph: Graph, colours: WordArray, turns: Sequence[int] = ()) -> Iterator[WordArray]:
-    """The colours after every round, those given first; the last ones are equitable.
+    """The colours after every round, the given ones first; the last ones are equitable.
 
     Args:
-        colours: to begin with, `hashes` of what tells vertices apart.
-        turns: vertices before the first of these numbers are recoloured first in a round, then
-            those before the second, and so on; what sees only others then needs fewer rounds.
+        colours: to begin with, `hashes` of the vertices' kinds.
+        turns: vertices before the first of these numbers are recoloured first in a round, then the
+            ones before the second, and so on.  Vertices with neighbours in other parts then need
+            fewer rounds.
     """
     classes = 0
     words = None if graph.labels is None else graph.labels.astype(np.uint64)
@@ -87,7 +88,7 @@ def refine(graph: Graph, colours: WordArray, turns: Sequence[int] = ()) -> Itera
 
 
 def is_equitable(graph: Graph, numbers: IntArray) -> bool:
-    """Whether vertices of one colour see the same, compared edge by edge; exact.
+    """Whether vertices of one colour have equal neighbourhoods, compared edge by edge; exact.
 
     Args:
         numbers: of the colours, from 0 without gaps.
@@ -115,7 +116,7 @@ def mix(words: WordArray) -> WordArray:
 
 
 def hashes(kinds: Sequence[object]) -> WordArray:
-    """For each vertex a word that stands for its kind: the `repr` is the same where the kind is."""
+    """A word for each vertex's kind; kinds with the same `repr` have the same word."""
     words = {
         kind: int.from_bytes(hashlib.sha256(repr(kind).encode()).digest()[:8], "big")
         for kind in set(kinds)

@@ -1,9 +1,9 @@
 """Exact solutions of square systems of integers, with the help of floating point.
 
-The inverse in floating point gives some twenty bits of the solution; the residual is computed in
+The inverse in floating point gives about twenty bits of the solution.  The residual is computed in
 integers and scaled up by as many bits, and the same inverse gives the next twenty (numeric
-refinement, Wan 2006).  When enough bits are there, continued fractions recover the rationals, and
-the system itself decides whether they are right: nothing rests on rounding.
+refinement, Wan 2006).  With enough bits, continued fractions recover the rationals, and the system
+itself decides whether they are right: nothing depends on rounding.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ __all__ = ["solve_exactly"]
 
 
 _BITS, _MOST_DIGITS = 20, 1024
-"""Bits of a digit, which floating point surely has, and digits of a solution; limits work."""
+"""Bits of a digit, which floating point computes reliably, and digits of a solution; limits work.
+"""
 
 
 def solve_exactly(
     matrix: npt.NDArray[np.int64 | np.object_], right: Sequence[int]
 ) -> list[Fraction] | None:
-    """The solution of ``matrix @ x == right``; None when the matrix is singular, so near to it that
-    floating point does not see a difference, or the solution has more than about ten thousand bits.
+    """The solution of ``matrix @ x == right``; None when the matrix is singular, or nearly singular
+    in floating point, or the solution has more than about ten thousand bits.
 
     Args:
         matrix: ``[n, n]``, of integers.
         right: n integers.
     """
     try:
-        with np.errstate(over="ignore"):  # it diverges to infinity, which is no digit
+        with np.errstate(over="ignore"):  # a diverging value becomes infinity, not a digit
             return _solved(matrix.astype(object), np.array(right, dtype=object))
     except (ValueError, OverflowError):  # numpy's error for a singular matrix is a ValueError
         return None
@@ -66,10 +67,10 @@ def _recovered(values: Sequence[int], bits: int) -> tuple[list[int], int]:
     for value in values:
         scaled = value * denominator
         near = (2 * scaled + scale) // (2 * scale)
-        # What is left of a right multiple is the rounding error: at most a few units a digit.
+        # The rest of a correct multiple is the rounding error: at most a few units a digit.
         if abs(scaled - near * scale) * most > scale * denominator:
             part = Fraction(value, scale).limit_denominator(most).denominator
             denominator = lcm(denominator, part)
             if denominator > most:
-                break  # it takes more digits
+                break  # more digits are needed
     return [(2 * value * denominator + scale) // (2 * scale) for value in values], denominator

@@ -1,9 +1,9 @@
 """Linear programs from flat arrays to flat arrays; HiGHS minimises them.
 
-Large ones go first through `colour_refinement`, which merges what the symmetries of the program
-exchange.  The interior point method (with crossover, so that duals are those of a vertex) solves
-the degenerate flow programs of the bounds many times faster than the simplex method, except for
-small ones.  `GrowingProgram` is the one place that speaks to HiGHS about linear programs.
+Large ones go first through `colour_refinement`, which merges variables and rows that symmetries of
+the program exchange.  The interior point method solves the degenerate flow programs of the bounds
+many times faster than the simplex method, except for small ones; crossover makes its duals belong
+to a vertex.  Only `GrowingProgram` calls HiGHS for linear programs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from syncoll.memory import budget, on_refusal
 __all__ = ["GrowingProgram", "LinearProgram", "Optimum", "ProgramRows"]
 
 Entries = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
-"""How many entries each new column (or row) has, in which rows (or columns), and their values."""
+"""Number of entries of each new column (or row), their rows (or columns), and their values."""
 
 _UNITS_PER_ENTRY = 2e-7
 """Work units for adding an entry to a program, and for reading it in a round."""
@@ -32,7 +32,7 @@ _UNITS_PER_ENTRY = 2e-7
 _NO_ENTRIES: Entries = ((), (), ())
 
 WORTHWHILE = 0.7
-"""A reduction that leaves more than this part of the columns is not worth its time."""
+"""A reduction that leaves more than this share of the columns is not worth its time."""
 
 REDUCE_ENTRIES = 2_000
 """Programs with fewer entries are solved faster than reduced (a few milliseconds)."""
@@ -41,7 +41,7 @@ SIMPLEX_COLUMNS = 1_000
 """Up to this number of variables the dual simplex method is no slower than interior points."""
 
 SOLVER_BYTES_PER_ENTRY = 800
-"""HiGHS took 250 to 450 for irreducible programs, and takes more where its factors fill in."""
+"""HiGHS took 250 to 450 for irreducible programs, and takes more if its factors fill in."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Optimum:
 
     Args:
         row_duals: for each row the rate at which the optimum grows with the row's bound.
-        solved_columns: how many variables were left to the solver after the reduction.
+        solved_columns: number of variables left to the solver after the reduction.
     """
 
     value: float
@@ -60,7 +60,7 @@ class Optimum:
 
 
 class GrowingProgram:
-    """Minimise ``costs @ x`` with rows and columns that are added, each run from the one before.
+    """Minimises ``costs @ x`` with rows and columns that are added, each run from the one before.
 
     Args:
         costs: one for each of the first variables, which are at least 0.
@@ -79,7 +79,7 @@ class GrowingProgram:
 
     @classmethod
     def of(cls, program: LinearProgram, **options: bool | float | str) -> GrowingProgram:
-        """A linear program to begin with."""
+        """Starts from a linear program."""
         made = cls(**options)
         made.add_rows(program.row_low, program.row_high)
         order = np.lexsort((program.rows, program.columns))
@@ -112,7 +112,7 @@ class GrowingProgram:
     def add_rows(
         self, low: npt.ArrayLike, high: npt.ArrayLike, entries: Entries = _NO_ENTRIES
     ) -> None:
-        """Adds rows, of as many as there are low and high bounds."""
+        """Adds rows, one for each pair of low and high bounds."""
         count = len(np.atleast_1d(low))
         self._solver.addRows(
             count, _filled(low, count), _filled(high, count), *_sparse(entries, count)
@@ -123,16 +123,16 @@ class GrowingProgram:
         self.add_rows([low], [high], ([len(row)], list(row), list(row.values())))
 
     def change_row(self, row: int, low: float, high: float) -> None:
-        """Gives a row other bounds."""
+        """Changes the bounds of a row."""
         self._solver.changeRowBounds(row, low, high)
 
     def run(self, seconds: float | None = None) -> bool:
-        """Whether an optimum was found within this time."""
+        """Runs HiGHS; returns whether it found an optimum within this time."""
         if is_counted():
             units, self._stopped = run_counted(self._solver, seconds, integer=self._integer)
             took(units)
             return bool(self._solver.getModelStatus() == self._highs.HighsModelStatus.kOptimal)
-        if seconds is not None:  # its clock goes on from one run to the next
+        if seconds is not None:  # HiGHS's clock continues from one run to the next
             self._solver.setOptionValue("time_limit", self._solver.getRunTime() + seconds)
         self._solver.run()
         self._stopped = self._solver.getModelStatus() == self._highs.HighsModelStatus.kTimeLimit
@@ -144,27 +144,27 @@ class GrowingProgram:
         return self._stopped
 
     def begin_anew(self, solver: str) -> None:
-        """Forgets what runs have found, and leaves the next ones to another method of HiGHS."""
+        """Forgets the results of earlier runs, and chooses another method of HiGHS for the next."""
         self._solver.clearSolver()
         self._solver.setOptionValue("solver", solver)
 
     @property
     def columns(self) -> FloatArray | None:
-        """The variables of the best solution of the last run; None where it found none."""
+        """The variables of the best solution of the last run; None without a solution."""
         feasible = self._highs.SolutionStatus.kSolutionStatusFeasible
         if int(self._solver.getInfo().primal_solution_status) != int(feasible):
             return None
         return np.array(self._solver.getSolution().col_value)
 
     def optimum(self) -> Optimum:
-        """What the last run found, where it found an optimum."""
+        """The optimum of the last run, which must have found one."""
         solution = self._solver.getSolution()
         columns = np.array(solution.col_value)
         value = float(self._solver.getInfo().objective_function_value)
         return Optimum(value, columns, np.array(solution.row_dual), len(columns))
 
     def basis(self) -> tuple[list[int], list[int]]:
-        """Of the last run: the columns that are basic, and the rows that are not, so tight."""
+        """The basis of the last run: the basic columns, and the tight (not basic) rows."""
         found, basic = self._solver.getBasis(), self._highs.HighsBasisStatus.kBasic
         columns = [i for i, status in enumerate(found.col_status) if status == basic]
         return columns, [i for i, status in enumerate(found.row_status) if status != basic]
@@ -186,7 +186,7 @@ def _filled(values: npt.ArrayLike, count: int) -> FloatArray:
 def _sparse(
     entries: Entries, count: int
 ) -> tuple[int, npt.NDArray[np.int32], npt.NDArray[np.int32], FloatArray]:
-    """Entries as HiGHS takes them: how many, starts, indices and values."""
+    """Entries in the form of HiGHS: their number, starts, indices and values."""
     sizes, indices, values = (np.asarray(part) for part in entries)
     starts = np.cumsum(sizes) - sizes if len(sizes) else np.zeros(count)
     return (
@@ -218,12 +218,13 @@ class LinearProgram:
     def minimise(
         self, seconds: float | None = None, most_columns: int | None = None
     ) -> Optimum | None:
-        """An optimum, from the reduced program where that is worth while; None when there is no
+        """An optimum, from the reduced program where that is worthwhile; None when there is no
         optimum, or it was not found within these limits.
 
         Args:
             seconds: time limit, of the reduction and the solver together.
-            most_columns: do not even start where more variables than this are left to the solver.
+            most_columns: limit on the variables left to the solver; larger programs are not
+                started.
 
         Raises:
             OutOfTimeError: when even the reduction took longer.
@@ -271,7 +272,7 @@ class LinearProgram:
         return Reduction(program, row_of, column_of, row_size)
 
     def graph(self) -> Graph:
-        """Rows, then columns, joined by entries of which equal ones are alike."""
+        """Rows, then columns, joined by entries; equal entries have equal labels."""
         ends = np.stack([self.rows, len(self.row_low) + self.columns], axis=1)
         size = len(self.row_low) + len(self.costs)
         return Graph.of(size, ends, np.unique(self.values, return_inverse=True)[1])
@@ -283,8 +284,8 @@ class LinearProgram:
         None when it was given up.
 
         Args:
-            worthwhile: give up where more than this part of the columns is left.
-            deadline: looked at in every round.
+            worthwhile: gives up where more than this share of the columns is left.
+            deadline: checked in every round.
 
         Raises:
             OutOfTimeError: at the deadline.
@@ -305,7 +306,7 @@ class LinearProgram:
             first = np.unique(numbers, return_index=True)[1]
             if (kinds[first[numbers]] == kinds).all() and is_equitable(graph, numbers):
                 return rows, columns
-            # a collision of hashes: once more, with another salt
+            # a collision of hashes: again with another salt
 
     def minimise_unreduced(self, seconds: float | None = None) -> Optimum | None:
         """An optimum of the program as it is; see `minimise`."""
@@ -314,7 +315,7 @@ class LinearProgram:
         program = GrowingProgram.of(self, solver="ipm" if large else "choose")
         optimum = program.minimise(seconds)
         if optimum is None and large and not program.was_stopped:
-            # Interior points have called programs infeasible that are not, for want of precision.
+            # Interior points have called feasible programs infeasible, for want of precision.
             program.begin_anew("simplex")
             optimum = program.minimise(until.seconds)
         return optimum
@@ -326,9 +327,9 @@ class Reduction:
 
     Args:
         program: the reduced program.
-        row_of: for each row of the original the row that stands for it.
-        column_of: for each column of the original the column that stands for it.
-        row_size: for how many rows each reduced row stands.
+        row_of: for each row of the original its reduced row.
+        column_of: for each column of the original its reduced column.
+        row_size: the number of rows that each reduced row represents.
     """
 
     program: LinearProgram

@@ -7,10 +7,10 @@ loads bounds in steps.  The packing is
     subject to  sum over columns x of load(x; b, t) share(x) <= rate(b) r(t)   for every b and t
                 sum over the columns of a demand of share(x) = its chunks
 
-It is solved as its dual: prices of bounds in steps, of which a round of any step costs at most 1,
-that make the cheapest columns as dear as possible.  An oracle is asked for cheap columns under
-these prices, again and again.  With a heuristic oracle the shares are an algorithm; with an exact
-one the prices are a proof.
+It is solved as its dual: prices of bounds in steps, with a cost of at most 1 for a round of any
+step, that maximise the cost of the cheapest columns.  An oracle is asked repeatedly for cheap
+columns under these prices.  With a heuristic oracle the shares are an algorithm; with an exact one
+the prices are a proof.
 
 * `network`: a topology modulo a group of automorphisms: loads of columns, prices of links;
 * `master`: the linear program, with columns that are added; bounds use it with exact oracles;
@@ -20,5 +20,5 @@ one the prices are a proof.
   known ones;
 * `whole_chunks`: from shares to whole chunks, by `remainders` and `local_search`;
 * `expand_orbits`: from whole chunks to an algorithm of all nodes;
-* `step_order`: which S comes next.
+* `step_order`: the order in which S are tried.
 """

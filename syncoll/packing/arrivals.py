@@ -1,10 +1,10 @@
-"""Cheaper timed trees from given ones: by when a node has the chunk is what is changed.
+"""Cheaper timed trees from given ones, by changing the steps by which nodes have the chunk.
 
-Where it is known by when each node has to have a chunk, each takes the cheapest send that comes in
-time from a node that has it by then: what a tree costs is a function of the arrivals alone.  They
-are improved one at a time, always the one that saves most, for many trees at once in flat arrays
-(a local search; a turn takes links times steps for each tree).  And where it is known who sends to
-whom, the steps that cost least follow exactly, from the last step backwards.
+If the arrival of the chunk at each node is fixed, each node takes the cheapest send that comes in
+time from a node that has it by then: the cost of a tree is a function of the arrivals alone.  They
+are improved one at a time, always the one that saves most, for many trees at once in flat arrays (a
+local search; a turn takes links times steps for each tree).  If the sender of each node is fixed,
+the cheapest steps follow exactly, from the last step backwards.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from syncoll.packing.network import Links
 __all__ = ["MOST_CELLS", "ArrivalSearch"]
 
 _IMPOSSIBLE = 1e5
-"""An impossible send costs so many times more than any tree; being finite, fewer of them are better
-for a descent that begins with some."""
+"""An impossible send costs more than any tree by this factor.  It is finite, so a descent that
+begins with some can remove them."""
 
 MOST_CELLS = 1 << 21
-"""Trees times links times steps that are looked at together; limits memory, and is the unit of all
-such limits of packings.  Half of it is worth while in one turn of column generation."""
+"""Limit on trees times links times steps in one array; limits memory, and is the unit of all such
+limits of packings.  Half of it is worthwhile in one turn of column generation."""
 
 _MOST_TURNS = 10
 """Arrivals that may change in one descent, for each node; limits work."""
@@ -34,7 +34,7 @@ class ArrivalSearch:
     """Looks for cheap timed trees of S steps near given ones.
 
     A batch of K trees is an array ``into``, ``[K, P]``: the link by which each node gets the chunk,
-    as its position in the given ones, and -1 where it does not get it, or has it.
+    as its position in the given ones, and -1 if the node has it already or does not get it.
 
     Args:
         links: sorted by target.
@@ -53,18 +53,18 @@ class ArrivalSearch:
 
     @property
     def batch(self) -> int:
-        """How many trees are improved at once at little cost."""
+        """Number of trees that are improved at once at little cost."""
         return max(1, MOST_CELLS // 2 // max(1, len(self._links) * (self.steps + 2)))
 
     def timed(self, into: IntArray, prices: FloatArray) -> tuple[FloatArray, IntArray]:
-        """The cheapest steps for trees: what they cost, ``[K]``, and the step of each node's send.
+        """The cheapest steps for trees: their costs, ``[K]``, and the step of each node's send.
 
         Args:
             into: ``[K, P]``.
             prices: ``[S, L]``, above 0.
 
         Returns:
-            An infinite cost where S steps are too few; steps ``[K, P]``, -1 where nothing is sent.
+            An infinite cost where S steps are too few; steps ``[K, P]``, -1 without a send.
         """
         count, nodes = into.shape
         used = into >= 0
@@ -72,7 +72,7 @@ class ArrivalSearch:
         link = into[used]
         sender = place // nodes * nodes + self._source[link]
         price = prices[:, link]
-        # What the part of a tree costs that hangs from a node, if it gets the chunk by a step.
+        # The cost of the subtree below a node, if it gets the chunk by a step.
         below = np.zeros(count * nodes)
         below[sender] = np.inf
         least = np.full(len(place), np.inf)
@@ -85,7 +85,7 @@ class ArrivalSearch:
         chosen = np.full(len(place), -1)
         has = ~used.ravel()
         for step in range(self.steps):
-            # The first step from which on all later ones are dearer.
+            # The first step after which all later ones cost more.
             sent = is_best[step] & has[sender] & (chosen < 0)
             chosen[sent] = step
             has[place[sent]] = True
@@ -103,15 +103,15 @@ class ArrivalSearch:
         prices: FloatArray,
         until: Deadline,
     ) -> IntArray:
-        """Trees that no other arrival at one node makes cheaper.
+        """Trees that no change of a single arrival makes cheaper.
 
         Args:
-            arrivals: ``[K, P]``, how many steps are over when a node has the chunk; 0 where it
-                starts, ``S + 1`` where it does not come.
+            arrivals: ``[K, P]``, number of steps after which a node has the chunk; 0 at its
+                sources, ``S + 1`` if it does not arrive.
             has: ``[K, P]``, where it starts.
-            needs: ``[K, P]``, where it has to come.
+            needs: ``[K, P]``, where it has to arrive.
             prices: ``[S, L]``, above 0.
-            until: when to be content with what they are then.
+            until: deadline, at which the trees are returned as they are.
 
         Returns:
             The trees, ``[K, P]``.
@@ -147,10 +147,10 @@ class ArrivalSearch:
     def _gains(
         self, arrivals: IntArray, has: BoolArray, needs: BoolArray, tables: _Tables
     ) -> FloatArray:
-        """``[K, P, S + 2]``: what a tree saves when the chunk comes to one node by another step."""
+        """``[K, P, S + 2]``: the saving of a tree if the chunk comes to a node by another step."""
         count, nodes = arrivals.shape
         rows = np.arange(count)[:, None]
-        # What a node pays itself, by when it gets the chunk.
+        # The cost of a node's own send, by arrival.
         pays = np.full((count, nodes, self.steps + 2), tables.impossible)
         pays[:, self._heads] = np.minimum.reduceat(
             tables.by_sender[self._links, arrivals[:, self._source]], self._first, axis=1
@@ -159,7 +159,7 @@ class ArrivalSearch:
         pays[:, :, self._never] = np.where(needs, tables.forbidden, 0.0)
         pays[has] = np.where(np.arange(self.steps + 2) == 0, 0.0, tables.forbidden)
         now = np.take_along_axis(pays, arrivals[:, :, None], 2)[:, :, 0]
-        # What the others would pay without it: the second best where it is their best.
+        # The costs of the others without it: the second best link where it is their best.
         each = tables.by_sender[self._links, arrivals[:, self._source], arrivals[:, self._target]]
         best = self._best(each)
         others = np.minimum.reduceat(each, self._first, axis=1)[:, self._head_of]
@@ -195,12 +195,12 @@ class _Tables:
     """The cheapest send over each link between two arrivals.
 
     Attributes:
-        by_sender: ``[L, S + 2, S + 2]``, for each link, by when its source has the chunk and by
-            when its target has it.
+        by_sender: ``[L, S + 2, S + 2]``, for each link, by the arrivals at its source and its
+            target.
         by_receiver: the same with arrivals exchanged, for links by source.
-        impossible: what a send costs for which there is no step.
-        forbidden: what is never chosen.
-        tiny: less is not worth while.
+        impossible: the cost of a send for which there is no step.
+        forbidden: the cost of choices that are never made.
+        tiny: savings below this are ignored.
     """
 
     def __init__(self, search: ArrivalSearch, prices: FloatArray) -> None:

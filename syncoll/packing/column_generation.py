@@ -1,7 +1,7 @@
 """Column generation: an oracle looks for cheap columns, again and again, until none is left.
 
-Prices of a vertex jump to and fro, and columns that are cheap under them are of no use for the
-next: prices are mixed with those before (smoothing; Pessoa, Sadykov, Uchoa & Vanderbeck 2018,
+Prices of a vertex oscillate, and columns that are cheap under them seldom help the next ones, so
+prices are mixed with the ones before (smoothing; Pessoa, Sadykov, Uchoa & Vanderbeck 2018,
 "Automation and combination of linear-programming based stabilization techniques").
 """
 
@@ -27,7 +27,7 @@ TINY = 1e-9
 
 
 class Column(Protocol):
-    """What one chunk does."""
+    """The sends of one chunk."""
 
     @property
     def links(self) -> IntArray:
@@ -42,14 +42,14 @@ C = TypeVar("C", bound=Column)
 
 
 class Loads(Protocol):
-    """A network modulo a group, as far as columns load it."""
+    """The loads of columns on a network modulo a group."""
 
     @property
     def rate(self) -> FloatArray:
         """``[B]``, chunks per round of one bound of each orbit."""
 
     def load(self, links: IntArray, steps: IntArray, count: int) -> IntArray:
-        """``[B, count]``: what sends, with all their images, load bounds with in each step."""
+        """``[B, count]``: loads of sends with all their images on bounds in each step."""
 
 
 class Oracle(Protocol[C]):
@@ -68,16 +68,16 @@ class Oracle(Protocol[C]):
             prices: ``[B, S]``.
             pays: ``[D]``; only cheaper columns improve the packing.
             shared: for each demand the columns that are in use now.
-            until: deadline; what is found by then is returned.
+            until: deadline; the columns found by then are returned.
         """
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """How prices move, and when a packing is at rest.
+    """Rules for the movement of prices and for the end of a packing.
 
     Args:
-        kept: the part of the prices before that is kept.
+        kept: the share of the earlier prices that is kept.
         gain, patience: at rest after `patience` turns in which the value falls by less than `gain`.
         complete: whether the oracle looks at all kinds of columns in a turn; then the least costs
             estimate the optimum, and a turn without new columns is the last one.
@@ -95,21 +95,21 @@ class Packing(Generic[C]):
     """Fractional packings of columns in S steps.
 
     Args:
-        network: what they load.
+        network: computes the loads of columns.
         counts: ``[D]``, chunks of each demand.
         steps: S.
         oracle: finds columns.
         tuning: how prices move.
-        chunks: what all demands together have; `value` is for each of them.
+        chunks: of all demands together; `value` is for each of them.
         rounds: see `Master`.
-        timeless: whether a load counts alike in any step: the packings then take the time that
-            many chunks in a row take, and oracles see a single step.
-        prices: ``[B]``, prices of a bound in any step to begin with.
+        timeless: whether a load counts alike in any step: the packings then take the time of many
+            chunks in a row, and oracles see a single step.
+        prices: ``[B]``, initial prices of a bound in any step.
 
     Attributes:
-        estimate: about what it can fall to, or less.
+        estimate: an approximate lower bound on the value.
         columns: all that are known.
-        rested: whether nothing cheaper is found any more.
+        rested: whether no cheaper column is found any more.
         feasible: whether every demand has a column.
     """
 
@@ -137,7 +137,7 @@ class Packing(Generic[C]):
         self._prices = np.repeat(start[:, None], self.master.steps, axis=1)
         self._at_estimate = self._prices
         self._turn, self._last_fall = 0, (0, self.value)
-        self._is_smoothed = True  # the first prices are not those of the program
+        self._is_smoothed = True  # the first prices are not optimal
 
     @property
     def value(self) -> float:
@@ -146,7 +146,7 @@ class Packing(Generic[C]):
 
     @property
     def prices(self) -> FloatArray:
-        """``[B]``, the prices that estimate what the value can fall to, over all steps."""
+        """``[B]``, the prices of the best estimate, over all steps."""
         return np.asarray(self._at_estimate.mean(axis=1))
 
     @property
@@ -155,7 +155,7 @@ class Packing(Generic[C]):
         return self.master.rounds / self._chunks
 
     def add(self, demand: int, column: C) -> bool:
-        """Adds a column; whether it is new: columns of a demand that load alike are one."""
+        """Adds a column, unless the demand has one with the same load; returns whether it did."""
         steps = np.zeros_like(column.steps) if self._timeless else column.steps
         load = self.network.load(column.links, steps, self.master.steps)
         if load.tobytes() in self._known[demand]:
@@ -166,7 +166,7 @@ class Packing(Generic[C]):
         return True
 
     def cost_of(self, column: C) -> float:
-        """The cost of a column besides its prices; the oracle has to count it, too."""
+        """The cost of a column in addition to its prices; the oracle has to count it, too."""
         return 0.0
 
     def improve(self, until: Deadline) -> None:

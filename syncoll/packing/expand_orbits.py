@@ -16,7 +16,7 @@ __all__ = ["algorithm_of"]
 
 
 def algorithm_of(problem: PackingProblem, dealt: DealtChunks[TimedTree]) -> Algorithm:
-    """The algorithm in which every image of a demand does what the demand does."""
+    """The algorithm in which every image of a demand moves as the demand does."""
     table = problem.collective.tabulate(problem.num_nodes, dealt.chunks)
     kinds = _Kinds(table)
     parts = []
@@ -44,7 +44,7 @@ def algorithm_of(problem: PackingProblem, dealt: DealtChunks[TimedTree]) -> Algo
 
 
 class _Kinds:
-    """Chunks by where they start, and which other nodes need them.
+    """Chunks by their sources and their other destinations.
 
     Args:
         table: pre and post.
@@ -62,12 +62,12 @@ class _Kinds:
         """The chunks of a kind, in order.
 
         Args:
-            ends: ``[2, P]``, where they start and where they are needed.
+            ends: ``[2, P]``, their sources and their destinations.
         """
         return self._members[int(self._place(ends[None])[0])]
 
     def carriers(self, group: Group) -> Carriers:
-        """How a group moves nodes and chunks: those of a kind, in order, to those of its image."""
+        """A group's action on nodes and chunks: chunks of a kind, in order, map to its image."""
         ends = self._ends[self._first]
         maps = np.empty((len(group.generators), len(self._ends)), dtype=np.int64)
         for images, chunks in zip(group.generators, maps, strict=True):
@@ -82,6 +82,6 @@ class _Kinds:
 
     @staticmethod
     def _packed(ends: BoolArray) -> npt.NDArray[np.bytes_]:
-        """One value for each row ``[2, P]``, the same for the same rows alone."""
+        """One value for each row ``[2, P]``; only equal rows have equal values."""
         bits = np.packbits(ends.reshape(len(ends), -1), axis=1)
         return np.ascontiguousarray(bits).view(f"S{bits.shape[1]}").ravel()

@@ -1,11 +1,10 @@
-"""Whole numbers of chunks that fit into whole rounds, by moving chunks from tree to tree.
+"""Fits whole numbers of chunks into whole rounds, by moving chunks from tree to tree.
 
 Shares that are rounded one by one overload some bound in nearly every step, by a chunk or two; each
-of these costs a round.  Here every step has a number of rounds that it should do with.  As long as
-some bound is overloaded, a chunk leaves a tree that has to do with it for the tree that leaves the
-least overload; where no such move helps, the step that suffers most gets one more round.  A packing
-knows many trees that cost next to nothing more than those it uses, so that few rounds are given:
-about half a round a step, whatever C is.
+of these costs a round.  Here every step has a target number of rounds.  As long as some bound is
+overloaded, a chunk moves from a tree that loads it to the tree with the least remaining overload.
+Where no such move helps, the most overloaded step gets one more round.  A packing knows many trees
+of almost optimal cost: few rounds are added, about half a round a step, for any C.
 """
 
 from __future__ import annotations
@@ -23,18 +22,17 @@ __all__ = ["ChunkMoves"]
 NarrowArray = npt.NDArray[np.float32]
 
 _TINY = 1e-3
-"""Less of a round is no overload, which 32 bits tell from noise; all is counted anew in whole
-numbers."""
+"""Smaller overloads of a round are noise of 32-bit floats; the result is counted in whole numbers.
+"""
 
 _TIGHT = 0.8
-"""Cells that are loaded by less than this part of their rounds are not watched; limits memory."""
+"""Cells loaded by less than this share of their rounds are not watched; limits memory."""
 
 _FRUITLESS = 20
-"""After so many trees in a row that nothing can be taken from, a step gets a round more; limits
-work."""
+"""After this number of trees without a useful move a step gets another round; limits work."""
 
 _RESTS = 3
-"""So many moves a chunk stays where it was put, against cycles; row torus(8,8) allgather of
+"""Number of moves during which a moved chunk stays, against cycles; row torus(8,8) allgather of
 benchmarks/results/scale.md."""
 
 _MOST_LOOKED_AT = 600
@@ -45,9 +43,9 @@ class ChunkMoves:
     """Moves chunks between the trees of the same demand.
 
     Args:
-        loads: ``[T, B, S]``, what one chunk on each tree loads one bound of each orbit with.
+        loads: ``[T, B, S]``, the load of one chunk on each tree on one bound of each orbit.
         rate: ``[B]``, chunks per round.
-        sizes: how many trees each demand has, which follow one another.
+        sizes: number of trees of each demand, which follow one another.
     """
 
     def __init__(self, loads: IntArray, rate: FloatArray, sizes: Sequence[int]) -> None:
@@ -62,8 +60,8 @@ class ChunkMoves:
 
         Args:
             numbers: ``[T]``, to begin with.
-            rounds: ``[S]``, that each step should do with.
-            until: when to be content with what there is.
+            rounds: ``[S]``, target of each step.
+            until: deadline, at which the numbers are returned as they are.
 
         Returns:
             ``[T]``, with the same sums for every demand.

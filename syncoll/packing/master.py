@@ -1,10 +1,10 @@
-"""The linear program that packs columns against prices, made column by column.
+"""The linear program that packs columns against prices, built column by column.
 
-Find rounds r_t >= 0 of each step and shares x >= 0 of columns that minimise sum r_t, where the
-shares of each demand's columns add up to its chunks, and where what they load a bound with in step
-t is at most b r_t.  Solved is the dual: prices y for each bound and step, of which a round costs at
-most 1 in every step, that make the cheapest columns as dear as possible.  Every column is a row
-there.
+The variables are rounds r_t >= 0 of each step and shares x >= 0 of columns; the sum of r_t is
+minimal.  The shares of each demand's columns add up to its chunks, and the load on a bound b in
+step t is at most b r_t.  The program solved is the dual: prices y for each bound and step, with a
+cost of at most 1 for a round of every step, that maximise the cost of the cheapest columns.  Every
+column is a row there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from syncoll.linear import GrowingProgram, solve_exactly
 __all__ = ["Master"]
 
 _LEAST_SECONDS = 0.05
-"""HiGHS is given this much even after the deadline: a program without an answer is of no use."""
+"""HiGHS has this much even after the deadline: a program without an answer is useless."""
 
 
 class Master:
@@ -32,13 +32,13 @@ class Master:
         rates: ``[B]``, chunks per round of each bound.
         counts: ``[D]``, chunks of each demand.
         steps: S.
-        rounds: for each step r_t, if only packings that keep to these proportions are wanted.
+        rounds: for each step r_t, to restrict packings to these proportions.
 
     Attributes:
         value: the least sum of rounds so far; infinity before there is one.
         rounds: ``[S]``, r_t of that packing; one for all steps where proportions are given.
-        shares: of each column, in the order of addition; of those added since it was solved none.
-        pays: ``[D]``, what each demand pays for a chunk.
+        shares: of each column solved so far, in the order of addition.
+        pays: ``[D]``, the price that each demand pays for a chunk.
         demands: of each column.
         loads: of each column, see `add`.
     """
@@ -91,8 +91,8 @@ class Master:
 
         Args:
             demand: its position in `counts`.
-            load: ``[b, S]``, what a chunk on it loads these bounds with; others it does not load.
-            cost: what it costs besides.
+            load: ``[b, S]``, the load of a chunk on these bounds; it does not load others.
+            cost: its cost in addition to prices.
             first: the first of these bounds.
         """
         flat = load.ravel()
@@ -122,10 +122,10 @@ class Master:
     def vertex(
         self, rates: Sequence[Fraction], counts: Sequence[Fraction]
     ) -> tuple[list[Fraction], list[Fraction]] | None:
-        """The last solution in rationals, as its basis says: prices and shares.
+        """The last solution in rationals, computed from its basis: prices and shares.
 
-        The prices, ``[B S]``, neglect costs besides.  A share may be below 0, and a column may
-        be cheaper than what is paid, where the basis is not quite the optimal one.
+        The prices, ``[B S]``, neglect additional costs.  A share may be below 0, and a column may
+        be cheaper than its demand pays, where the basis is not quite the optimal one.
 
         Args:
             rates: ``[B]``, in any unit.
@@ -162,7 +162,7 @@ class Master:
         return prices, [share.get(i, Fraction(0)) / common for i in every]
 
     def cheapest(self, demand: int, prices: FloatArray) -> float:
-        """What the cheapest column of a demand costs under prices ``[B, S]``, without `cost`."""
+        """The cost of a demand's cheapest column under prices ``[B, S]``, without `cost`."""
         costs = (
             float((load * prices[first : first + len(load)]).sum())
             for load, first, d in zip(self.loads, self._firsts, self.demands, strict=True)

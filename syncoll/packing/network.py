@@ -1,7 +1,6 @@
-"""A topology modulo a group of its automorphisms: what columns load, and what they pay.
+"""A topology modulo a group of its automorphisms: the loads and the costs of columns.
 
-What is done with one chunk is done with its image under every element too, so that one bound of
-each orbit has to be looked at.
+An algorithm treats the images of a chunk alike, so only one bound of each orbit has to be counted.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ __all__ = ["Links", "OrbitNetwork"]
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """Links in the order of the nodes that they lead into.
+    """Links in the order of their target nodes.
 
     Args:
         num_nodes: P.
@@ -42,7 +41,7 @@ class Links:
 
     @classmethod
     def of(cls, num_nodes: int, source: IntArray, target: IntArray) -> Links:
-        """Links in any order, numbered in it."""
+        """Links in any order, and their numbers in it."""
         order = np.lexsort((source, target))
         return cls(num_nodes, source[order], target[order], order)
 
@@ -53,7 +52,7 @@ class OrbitNetwork:
     Args:
         topology: the links and the bandwidth relation.
         group: of automorphisms of these.
-        order: ``[L]``, the topology's position of each link as columns number them; None where they
+        order: ``[L]``, the topology's position of each link as columns number them; None if they
             use these positions.
 
     Attributes:
@@ -76,7 +75,7 @@ class OrbitNetwork:
         return self.topology.num_nodes
 
     def load(self, links: IntArray, steps: IntArray, count: int) -> IntArray:
-        """``[B, count]``: what sends, with all their images, load one bound of each orbit with.
+        """``[B, count]``: the load of sends, with all their images, on one bound of each orbit.
 
         Args:
             links: ``[K]``, of the sends.
@@ -88,5 +87,5 @@ class OrbitNetwork:
         return np.asarray((sends @ self._members).T, dtype=np.int64)
 
     def on_links(self, prices: FloatArray) -> FloatArray:
-        """``[S, L]``: what a send over each link costs, with its images, of prices ``[B, S]``."""
+        """``[S, L]``: the cost of a send over each link, with its images, at prices ``[B, S]``."""
         return np.asarray((self._members @ prices)[self._orbit].T)

@@ -1,8 +1,8 @@
-"""Cheap timed trees under prices of bounds and steps: from trees that are known, or from nothing.
+"""Cheap timed trees under prices of bounds and steps: from known trees, or from nothing.
 
-From trees that a packing uses now a local search goes on (`arrivals`), every tree that is known
-gets the steps that cost least, and now and then some are made from nothing (`trees`).  The first
-two look at many trees of all demands at once.
+A local search starts from trees that a packing uses now (`arrivals`), every known tree gets its
+cheapest steps, and at intervals some are constructed from nothing (`trees`). The first two look at
+many trees of all demands at once.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Found = list[tuple[int, TimedTree]]
 """Trees, each with its demand's position."""
 
 _BATCH = 4
-"""Trees from which a local search goes on in a turn, at least one of each demand; in each turn of
-so many trees are made from nothing.  Row torus(8,8) allgather of benchmarks/results/scale.md."""
+"""Trees from which a local search starts in a turn, at least one of each demand; and the interval
+in turns between trees from nothing.  Row torus(8,8) allgather of benchmarks/results/scale.md."""
 
 _CHANGED = (0.0, 0.1, 0.2)
-"""Which part of their arrivals is changed at random before, in turn.  Row torus(8,8) allgather of
-benchmarks/results/scale.md."""
+"""The share of their arrivals that is changed at random before, in turn.  Row torus(8,8) allgather
+of benchmarks/results/scale.md."""
 
 _RETIMED = 48
 """Known trees that get new steps in a turn, at least two of each demand; a third as many demands
@@ -40,7 +40,7 @@ class TreePricing:
     """Looks for trees of S steps that cost less than demands pay.
 
     Args:
-        problem: whose demands.
+        problem: with the demands.
         steps: S.
         random: breaks ties, and changes trees.
     """
@@ -57,7 +57,7 @@ class TreePricing:
         self._shapes: dict[tuple[int, bytes], IntArray] = {}
 
     def know(self, demand: int, tree: TimedTree) -> None:
-        """Remembers who sends to whom in a tree, which may have any number of steps."""
+        """Remembers the sender of each node in a tree, which may have any number of steps."""
         if not self._single:
             into = self._rows(tree)[0]
             self._shapes.setdefault((demand, into.tobytes()), into)
@@ -69,13 +69,13 @@ class TreePricing:
         shared: Sequence[Sequence[TimedTree]],
         until: Deadline,
     ) -> tuple[Found, FloatArray]:
-        """Cheap trees, and what the cheapest that was found costs for each demand.
+        """Cheap trees, and the cost of the cheapest one found for each demand.
 
         Args:
             prices: ``[B, S]``, or ``[B, 1]`` where they are the same in all steps.
-            pays: what each demand pays; dearer trees are of no use.
+            pays: the price that each demand pays; trees that cost more are omitted.
             shared: for each demand the trees that are in use now.
-            until: when to be content with what is found.
+            until: deadline; the trees found by then are returned.
         """
         steps = self.steps // prices.shape[1]
         on_links = self._finder.untied(self.problem.on_links(np.repeat(prices, steps, axis=1)))
@@ -97,7 +97,7 @@ class TreePricing:
         return found, costs
 
     def _ways(self, prices: FloatArray, costs: FloatArray) -> Found:
-        """The cheapest ways to a single destination each."""
+        """The cheapest path for each demand with a single destination."""
         by_sources: dict[tuple[int, ...], list[int]] = {}
         for i, demand in enumerate(self.problem.demands):
             by_sources.setdefault(demand.sources, []).append(i)
@@ -111,7 +111,7 @@ class TreePricing:
         return found
 
     def _retimed(self, prices: FloatArray, pays: FloatArray, costs: FloatArray) -> Found:
-        """Known trees with the steps that cost least."""
+        """Known trees with their cheapest steps."""
         into = np.stack(list(self._shapes.values()))
         demands = np.array([demand for demand, _ in self._shapes])
         cost, steps = self._arrivals.timed(into, prices)
@@ -120,7 +120,7 @@ class TreePricing:
         order = np.lexsort((cost, demands))
         place = np.arange(len(order)) - np.searchsorted(demands[order], demands[order])
         kept = order[place < most]
-        return self._of_use(demands[kept], into[kept], steps[kept], cost[kept], pays)
+        return self._improving(demands[kept], into[kept], steps[kept], cost[kept], pays)
 
     def _descended(
         self,
@@ -130,7 +130,7 @@ class TreePricing:
         costs: FloatArray,
         until: Deadline,
     ) -> Found:
-        """What a local search makes of some trees that are in use."""
+        """Trees from a local search that starts from some trees in use."""
         each = max(1, min(_BATCH, self._arrivals.batch) // len(costs))
         demands, arrivals = [], []
         for demand, trees in enumerate(shared):
@@ -149,7 +149,7 @@ class TreePricing:
         into = self._arrivals.descended(arrival, has, needs, prices, until)
         cost, timed = self._arrivals.timed(into, prices)
         np.minimum.at(costs, demand_of, cost)
-        return self._of_use(demand_of, into, timed, cost, pays)
+        return self._improving(demand_of, into, timed, cost, pays)
 
     def _constructed(
         self, prices: FloatArray, which: IntArray, costs: FloatArray, until: Deadline
@@ -157,7 +157,7 @@ class TreePricing:
         """Trees from nothing."""
         found: Found = []
         demands = [self.problem.demands[i] for i in which.tolist()]
-        # Fewer come out when time is over.
+        # Fewer come out after the deadline.
         made = self._finder.trees(demands, prices, until)
         for i, trees in zip(which.tolist(), made, strict=False):
             for tree in trees:
@@ -165,12 +165,12 @@ class TreePricing:
                 found.append((i, tree))
         return found
 
-    def _of_use(
+    def _improving(
         self, demands: IntArray, into: IntArray, steps: IntArray, cost: FloatArray, pays: FloatArray
     ) -> Found:
-        of_use = np.isfinite(cost) & (cost < pays[demands] - TINY)
+        improves = np.isfinite(cost) & (cost < pays[demands] - TINY)
         found: Found = []
-        for i in np.flatnonzero(of_use).tolist():
+        for i in np.flatnonzero(improves).tolist():
             heads = np.flatnonzero(into[i] >= 0)
             sends = zip(into[i, heads].tolist(), steps[i, heads].tolist(), strict=True)
             found.append((int(demands[i]), TimedTree(tuple(sorted(sends)))))

@@ -1,4 +1,4 @@
-"""What is packed for a collective: its demands modulo a free group of automorphisms."""
+"""PackingProblem: the demands of a collective modulo a free group of automorphisms."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["PackingProblem", "TreeDemand"]
 
 @dataclass(frozen=True)
 class TreeDemand:
-    """Chunks that have to get from the same nodes to the same nodes.
+    """Chunks with the same sources and the same destinations.
 
     Args:
-        sources: where they start, any of them.
-        destinations: which other nodes need them.
+        sources: each has the chunks at the start.
+        destinations: the other nodes that need them.
         count: chunks, for the least C.
     """
 
@@ -35,19 +35,17 @@ class TreeDemand:
 class PackingProblem(OrbitNetwork):
     """A non-combining collective on a topology, up to a group of automorphisms of both.
 
-    Algorithms are sought that the group maps to themselves: what one demand of each orbit does,
-    the others do alike.  Columns number links as `links` does.
+    The group maps the algorithms to themselves: the demands of one orbit have the same trees, up to
+    the group.  Columns number links as `links` does.
 
     Args:
-        topology: where.
-        collective: what.
-        until: when to be content with the symmetry found.
+        until: deadline of the search for symmetry.
 
     Raises:
         ModelError: when no C is admitted.
 
     Attributes:
-        into_nodes: R/C that the links into each node need to bring what it needs.
+        into_nodes: R/C that the links into each node need for its demands.
         demands: one of each orbit.
     """
 
@@ -55,11 +53,11 @@ class PackingProblem(OrbitNetwork):
         self.collective = collective
         least = collective.least_chunks(topology.num_nodes)
         if least is None:
-            raise ModelError(f"{collective.name} admits no C that is tried")
+            raise ModelError(f"no tried C is valid for {collective.name}")
         self.least_chunks = least
         table = collective.tabulate(topology.num_nodes, self.least_chunks)
         group: Group = FreeGroup.trivial(topology.num_nodes)
-        if (table.pre.sum(axis=1) == 1).all():  # where a chunk is, its image is not
+        if (table.pre.sum(axis=1) == 1).all():  # then the images of a chunk start elsewhere
             group = free_symmetry(topology, table, until)
         self.links = Links.into(topology)
         super().__init__(topology, group, self.links.number)
@@ -89,7 +87,7 @@ class PackingProblem(OrbitNetwork):
         return float((needed / np.maximum(np.minimum(room, whole), 1e-12)).max())
 
     def _demands(self, table: RelationTable) -> Iterator[TreeDemand]:
-        """One demand of each orbit: its chunks start at nodes that stand for theirs."""
+        """One demand of each orbit: the one whose chunks start at representatives of nodes."""
         needs = RelationTable(table.pre, table.post & ~table.pre)
         standing = np.ones(self.num_nodes, dtype=bool)
         if self.group.order > 1:

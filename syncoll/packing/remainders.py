@@ -29,7 +29,7 @@ def grouped_remainders(
         shares: ``[T]``, from 0, of about these sums.
         group: ``[T]``, from 0.
         whole: ``[groups]``.
-        ties: ``[T]``, added to remainders to decide between equal ones; None for the order given.
+        ties: ``[T]``, added to remainders to decide between equal ones; None for the given order.
     """
     numbers = np.floor(shares + TINY).astype(np.int64)
     rest = shares - numbers

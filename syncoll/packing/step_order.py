@@ -1,4 +1,4 @@
-"""Which S comes next: from few to many in growing strides, then where most is left."""
+"""StepOrder: tries S from few to many in growing strides, then where most is left to gain."""
 
 from __future__ import annotations
 
@@ -12,52 +12,51 @@ from syncoll.packing.timed_packing import TimedPacking
 __all__ = ["NEARLY_THERE", "NEAR_LEAST", "STRIDES", "StepOrder"]
 
 STRIDES = 4
-"""S that are tried with one stride before it is doubled, half as many where trees are known before:
-each is packed soon then.  Row mesh(8,8) of benchmarks/results/scale.md."""
+"""Number of S that are tried with one stride before it is doubled; half of it with known trees,
+which make packings fast.  Row mesh(8,8) of benchmarks/results/scale.md."""
 
 _WIDEST = 3
-"""A stride is at most this part of S, or 2.  These and all below: rows torus(8,8) and mesh(8,8) of
+"""A stride is at most S divided by this, or 2. This and all below: rows torus(8,8) and mesh(8,8) of
 benchmarks/results/scale.md."""
 
 _CLOSE = 0.0025
-"""When R/C is this near to its least, relatively, or two S in a row within four times as much, more
-steps are tried only after it is at rest.  Row torus(8,8) allgather of
-benchmarks/results/scale.md."""
+"""Relative distance of R/C from its least, or four times that for two S in a row, within which more
+steps wait until it is at rest.  Row torus(8,8) allgather of benchmarks/results/scale.md."""
 
 NEAR_LEAST = 1 + 2 * _CLOSE
-"""When R/C is this near to its least, more steps come after everything that is better to do."""
+"""When R/C is this near to its least, more steps come after everything else that improves more."""
 
 NEARLY_THERE = 1 + 20 * _CLOSE
-"""Until a packing is this near to what it may fall to, more steps wait ..."""
+"""Until a packing is this near to its estimate, more steps wait ..."""
 
 _FIRST_TURNS = 5
-"""... up to so many times."""
+"""... up to this number of turns."""
 
 _WORTH = 1 - 0.8 * _CLOSE
-"""More steps are of use when they lower R/C to this part."""
+"""More steps are worthwhile when they lower R/C to this share."""
 
-_STEPS_OF_NO_USE = 2
-"""After so many S that are of no use no larger one is tried."""
+_USELESS_STEPS = 2
+"""After this number of S without such a gain no larger one is tried."""
 
 _LEFT = 1e-5
-"""Less is not worth while."""
+"""Smaller gains are ignored."""
 
 _BETWEEN = 0.2
-"""An S between others, which has points on both sides, is worth less by this factor, but comes
-before larger ones where R/C falls by half of it from the one to the other."""
+"""An S between others, which has points on both sides, is worth less by this factor.  It comes
+before larger ones if R/C falls by half of it between its neighbours."""
 
 _DEALS = 3
-"""So often a packing at rest is dealt."""
+"""Number of times that a packing at rest is dealt."""
 
 
 class StepOrder:
-    """What was tried, and what comes next.
+    """The packings tried so far, and the next S.
 
     Args:
         first: the fewest steps.
         most: the most steps.
-        least: what R/C comes down to with many steps, or less.
-        strides: so many S are tried with one stride.
+        least: a lower bound on R/C for any number of steps.
+        strides: number of S that are tried with one stride.
 
     Attributes:
         packings: for each S that was tried.
@@ -71,7 +70,7 @@ class StepOrder:
         self._at_rest: dict[int, int] = {}
 
     def tried(self, steps: int) -> None:
-        """Says that a packing had its turn, and was dealt."""
+        """Records that a packing had its turn, and was dealt."""
         self._tries[steps] = self._tries.get(steps, 0) + 1
         if self.packings[steps].rested:
             self._at_rest[steps] = self._at_rest.get(steps, 0) + 1
@@ -108,7 +107,7 @@ class StepOrder:
         return None if most is None or left[most] <= _LEFT else most
 
     def _skipped(self, best: Mapping[int, Fraction]) -> int | None:
-        """An S between two that were tried, of which the larger costs much less."""
+        """An S between two tried ones, if the larger costs much less."""
         for fewer, more in pairwise(sorted(self.packings)):
             known = min((float(cost) for s, cost in best.items() if s <= fewer), default=inf)
             if more > fewer + 1 and known > self.packings[more].value * (1 + _BETWEEN / 2):
@@ -116,14 +115,14 @@ class StepOrder:
         return None
 
     def _needs_more(self, steps: int) -> bool:
-        """Whether a packing is still far from what it may fall to."""
+        """Whether a packing is still far from its estimate."""
         packing = self.packings[steps]
         if packing.rested or self._tries.get(steps, 0) >= _FIRST_TURNS:
             return False
         return packing.value > max(packing.estimate, self.least) * NEARLY_THERE
 
     def _further(self) -> int | None:
-        """The next S after all that were tried, if more steps seem to be of use."""
+        """The next S after all that were tried, if more steps seem worthwhile."""
         tried = sorted(self.packings)
         if not tried:
             return self.first if self.first <= self.most else None
@@ -134,21 +133,21 @@ class StepOrder:
             1 + 4 * _CLOSE
         )
         if close and not self.packings[tried[-1]].rested:
-            return None  # it has more to give than more steps
+            return None  # it can improve more than more steps
         gains = [after < before * _WORTH for before, after in pairwise(values)]
-        if len(gains) > _STEPS_OF_NO_USE and not any(gains[-_STEPS_OF_NO_USE:]):
+        if len(gains) > _USELESS_STEPS and not any(gains[-_USELESS_STEPS:]):
             return None
         if not gains[-1] and not self.packings[tried[-1]].rested:
-            return None  # that may change
+            return None  # it may still improve
         stride = min(1 << (len(tried) // self._strides), max(2, tried[-1] // _WIDEST))
         if values[-1] <= self.least * NEARLY_THERE:  # the end is soon reached
             stride = max(stride, tried[-1] // 2)
         return min(tried[-1] + stride, self.most)
 
     def _left(self, steps: int, best: Mapping[int, Fraction]) -> float:
-        """By what part R/C may fall for so many steps, the less the more often it was tried."""
+        """The relative amount by which R/C may fall for S, divided by the number of tries."""
         packing = self.packings.get(steps)
-        # With fewer steps hardly anything falls below what more have reached.
+        # With fewer steps R/C seldom falls below the value of more.
         larger = [s for s in self.packings if s > steps]
         least = max(self.least, self.packings[min(larger)].value) if larger else self.least
         if packing is None:

@@ -1,7 +1,7 @@
 """Packings of timed trees: column generation with the oracle of `pricing`.
 
-What demands pay for the cheapest trees that are found estimates the optimum from below; a proof it
-is not, for there may be cheaper ones.
+The prices that demands pay for the cheapest trees found estimate the optimum from below.  The
+estimate is no proof, because cheaper trees may exist.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _TUNING = Tuning(kept=0.7, gain=5e-4, patience=40)
 """Chosen by row torus(8,8) allgather of benchmarks/results/scale.md."""
 
 _NOISE = 0.5
-"""Prices are raised at random by this part at most, to find trees that are cheap nearby.
-Row mesh(8,8) of benchmarks/results/scale.md."""
+"""Prices are raised at random by this share at most, to find trees that are cheap nearby.  Row
+mesh(8,8) of benchmarks/results/scale.md."""
 
 
 class TimedPacking(Packing[TimedTree]):
     """Fractional packings of timed trees in S steps.
 
     Args:
-        problem: what to pack, on orbits.
+        problem: the demands, on orbits.
         steps: S.
-        trees: for each demand timed trees to begin with; of those with more steps only who sends
-            to whom is used.
+        trees: for each demand timed trees to begin with; of trees with more steps only the links
+            are used.
         rounds: see `Master`.
-        timeless: see `Packing`: trees have at most S links from end to end then.
+        timeless: see `Packing`: trees then have at most S links from end to end.
         prices: see `Packing`.
     """
 
@@ -72,7 +72,7 @@ class TimedPacking(Packing[TimedTree]):
                     self.add(demand, tree)
 
     def enrich(self, times: int, until: Deadline) -> None:
-        """Adds trees that are cheap under prices near the last ones, to round to whole chunks."""
+        """Adds trees that are cheap under prices near the last ones, for rounding."""
         for _ in range(times):
             if until.passed:
                 break
@@ -87,12 +87,12 @@ class TimedPacking(Packing[TimedTree]):
         """For each demand trees with their shares, the largest first, and a few without a share.
 
         Args:
-            most: trees for all demands together, beyond those with a share.
+            most: trees for all demands together, beyond the ones with a share.
         """
-        # Trees that were added since the program was solved have no share yet.
+        # Trees added after the last solution have no share yet.
         shares = np.zeros(len(self.columns))
         shares[: len(self.master.shares)] = self.master.shares
-        # Of those without a share the last ones come first: prices have changed little since then.
+        # Of trees without a share the last ones come first: prices have changed little since then.
         demands, last = np.array(self.master.demands, dtype=np.int64), -np.arange(len(shares))
         order = np.lexsort((last, -shares, demands))
         sizes = np.bincount(demands, minlength=len(self.problem.demands))

@@ -1,11 +1,11 @@
-"""Cheap timed trees: who sends a chunk to whom in which step, under a price for each link and step.
+"""Cheap timed trees: the sends of a chunk by link and step, under a price for each link and step.
 
 A timed tree starts at the nodes that have a chunk, and reaches each node that needs it within S
-steps; what a node has it keeps.  With one destination the cheapest is a shortest way through the
-network of links and steps.  With more it is a Steiner arborescence in that network, for which this
-has heuristics: nodes are reached one after the other, each by the cheapest way from those that are
-reached; or first those from which others become cheaper to reach than they cost themselves (as in
-the facility location problem).
+steps; nodes keep the chunk.  With one destination the cheapest is a shortest path through the
+network of links and steps.  With more it is a Steiner arborescence in that network.  Two heuristics
+construct one: nodes are reached one after the other, each by the cheapest path from the reached
+nodes; or first the nodes that save more for others than they cost themselves (as in the facility
+location problem).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class TimedTree:
 
     @property
     def length(self) -> int:
-        """So many steps it needs."""
+        """Number of steps."""
         return 1 + max((step for _, step in self.sends), default=-1)
 
 
@@ -77,11 +77,12 @@ class TreeFinder:
         self._tails, self._tail_first = np.unique(self._source[self._by_source], return_index=True)
 
     def cost(self, tree: TimedTree, prices: FloatArray) -> float:
-        """What a tree costs under prices ``[S, L]``."""
+        """The cost of a tree under prices ``[S, L]``."""
         return float(prices[tree.steps, tree.links].sum()) if tree.sends else 0.0
 
     def ways(self, demands: Sequence[TreeDemand], prices: FloatArray) -> list[TimedTree | None]:
-        """For demands of the same sources and one destination each the cheapest way."""
+        """The cheapest path for each of several demands with the same sources and one destination
+        each."""
         reached = self._reached(demands[0].sources)
         costs = self._costs(reached, prices)
         return [
@@ -96,12 +97,12 @@ class TreeFinder:
     def trees(
         self, demands: Sequence[TreeDemand], prices: FloatArray, until: Deadline
     ) -> Iterator[list[TimedTree]]:
-        """For each demand two cheap trees; none where it cannot be met in S steps.
+        """Two cheap trees for each demand; none if it cannot be met in S steps.
 
         Args:
-            demands: where from, where to.
+            demands: their sources and destinations.
             prices: ``[S, L]``, above 0.
-            until: when no further demand is begun with.
+            until: deadline, after which no further demand is begun.
         """
         onward = self._onward(prices)
         for demand in demands:
@@ -111,18 +112,18 @@ class TreeFinder:
             yield [tree for tree in two if tree is not None]
 
     def untied(self, prices: FloatArray) -> FloatArray:
-        """Prices 0 or above that are above 0, no two the same."""
+        """Prices from 0 on, raised above 0 so that no two are equal."""
         scale = float(prices.max(initial=0.0)) or 1.0
         return prices + _TIES * scale * (1 + self.random.random(prices.shape))
 
     def _reached(self, sources: Sequence[int]) -> IntArray:
-        """The step from which each node has the chunk; beyond the last where it has not."""
+        """The step from which each node has the chunk; beyond the last if it has not."""
         reached = np.full(self.num_nodes, self.steps + 1)
         reached[list(sources)] = 0
         return reached
 
     def _costs(self, reached: IntArray, prices: FloatArray) -> FloatArray:
-        """``[S + 1, P]``: the cost of the cheapest way to have the chunk at a node by a step."""
+        """``[S + 1, P]``: the cost of the cheapest path by which a node has the chunk by a step."""
         now = np.where(reached <= 0, 0.0, np.inf)
         costs = np.empty((self.steps + 1, len(now)))
         costs[0] = now
@@ -135,7 +136,7 @@ class TreeFinder:
         return costs
 
     def _onward(self, prices: FloatArray) -> FloatArray:
-        """``[S + 1, P, P]``: the cost of the cheapest way from a node in a step to another by S."""
+        """``[S + 1, P, P]``: the cost of the cheapest path from a node in a step to others by S."""
         nodes = self.num_nodes
         onward = np.full((self.steps + 1, nodes, nodes), np.inf)
         onward[self.steps][np.diag_indices(nodes)] = 0.0
@@ -154,7 +155,7 @@ class TreeFinder:
     def _way(
         self, costs: FloatArray, prices: FloatArray, node: int, step: int, reached: IntArray
     ) -> list[Send]:
-        """The sends of the cheapest way to a node by a step, as early as that goes."""
+        """The sends of the cheapest path to a node by a step, as early as possible."""
         way: list[Send] = []
         while reached[node] > step:
             before = costs[step - 1, node]
@@ -170,7 +171,7 @@ class TreeFinder:
         return way[::-1]
 
     def arrivals(self, sources: Sequence[int], wanted: BoolArray, prices: FloatArray) -> IntArray:
-        """``[P]``: after how many steps nodes have the chunk, the nearest being reached first.
+        """``[P]``: the step after which each node has the chunk, the nearest being reached first.
 
         It is S + 1 where S steps do not suffice.
         """
@@ -187,7 +188,7 @@ class TreeFinder:
         *,
         shuffled: bool = False,
     ) -> TimedTree | None:
-        """A tree that begins with some sends, as far as they follow; None if steps do not suffice.
+        """A tree that begins with given sends, as far as they follow; None if steps do not suffice.
 
         Args:
             prices: ``[S, L]``, above 0; `taken` may change them.
@@ -213,7 +214,7 @@ class TreeFinder:
         *,
         shuffled: bool = False,
     ) -> TimedTree | None:
-        """A tree that also reaches the destinations that are missing."""
+        """A tree that also reaches the missing destinations."""
         wanted = np.zeros(self.num_nodes, dtype=bool)
         wanted[list(demand.destinations)] = True
         missing = wanted & (reached > self.steps)
@@ -230,7 +231,8 @@ class TreeFinder:
         *,
         shuffled: bool = False,
     ) -> bool:
-        """Adds the cheapest way to the nearest missing node, again and again; whether all are."""
+        """Adds the cheapest path to the nearest missing node repeatedly; returns whether all are
+        reached."""
         while missing.any():
             costs = self._costs(reached, prices)
             left = np.where(missing, costs[self.steps], np.inf)
@@ -255,7 +257,7 @@ class TreeFinder:
     def _central_first(
         self, demand: TreeDemand, prices: FloatArray, onward: FloatArray
     ) -> TimedTree | None:
-        """A tree that grows by what saves most, each destination being thought to pay its way."""
+        """A tree that grows by the node that saves most, if destinations paid for their paths."""
         reached = self._reached(demand.sources)
         sends: list[Send] = []
         wanted = list(demand.destinations)
@@ -280,7 +282,7 @@ class TreeFinder:
         return self._completed(demand, prices, sends, reached)
 
     def _tree(self, demand: TreeDemand, sends: list[Send]) -> TimedTree:
-        """The first of the sends to each node, as far as they are of use."""
+        """The first of the sends to each node, as far as destinations need it."""
         first: dict[int, Send] = {}
         for link, step in sends:
             head = int(self._target[link])
@@ -292,7 +294,7 @@ class TreeFinder:
 def of_use(
     demand: TreeDemand, first: Mapping[int, Send], source: Sequence[int] | IntArray
 ) -> TimedTree:
-    """The sends of use: those to nodes that need the chunk, or send it on to one.
+    """The sends to nodes that need the chunk, or pass it on to one.
 
     Args:
         first: the send to each node.

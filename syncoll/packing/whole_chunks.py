@@ -1,10 +1,10 @@
-"""From shares of columns to whole chunks: which columns, how often, for which C.
+"""From shares of columns to whole chunks: the number of chunks on each column, for which C.
 
-For a C and the columns of a packing, the numbers of chunks that take each column are whole, and so
-are the rounds of each step: an integer program of few variables.  Shares are rounded by largest
-remainders, improved by moving chunks between columns (`local_search`), and by CP-SAT where there is
-little to decide or much time.  C is chosen by what the optimum of the fractional packing promises
-for it, ``max(S, ceil(C value)) / C``, or by what rounding loses for it.
+For a C and the columns of a packing, the numbers of chunks on each column are whole, and so are the
+rounds of each step: an integer program of few variables.  Shares are rounded by largest remainders,
+improved by moving chunks between columns (`local_search`), and by CP-SAT where there is little to
+decide or much time.  C is chosen by the promise of the fractional optimum, ``max(S, ceil(C value))
+/ C``, or by the loss of rounding for it.
 """
 
 from __future__ import annotations
@@ -48,36 +48,35 @@ __all__ = [
 ]
 
 _MOST_TREES = 2400
-"""Trees to choose from, beyond those with a share; limits memory.  A fourth begins a packing with
-fixed rounds."""
+"""Trees to choose from, beyond the ones with a share; limits memory.  A fourth begins a packing
+with fixed rounds."""
 
 NEAR_PROMISE, _NEXT = Fraction(1004, 1000), Fraction(10005, 10000)
-"""How near a small and a large C come to the best promise: rows a100(boxes=4) allgather and
-torus(8,8) allgather of benchmarks/results/scale.md."""
+"""Ratio of a small and a large C to the best promise: rows a100(boxes=4) allgather and torus(8,8)
+allgather of benchmarks/results/scale.md."""
 
 _SMALL = 8
 ROUNDS_OF_STEP = 100
-"""C is small, or has at most so many rounds for each of S + 4 steps: one more does not matter then.
-Row torus(8,8) allgather of benchmarks/results/scale.md."""
+"""C is small, or has at most this number of rounds for each of S + 4 steps, where one more does not
+matter.  Row torus(8,8) allgather of benchmarks/results/scale.md."""
 
 FINE = 4
-"""C may be so many times as large where every bit counts; half of it for parts of others, which
-have twice its sends and more.  Row torus(8,8) allgather of benchmarks/results/scale.md."""
+"""Factor by which C may grow where R/C matters most; half of it for parts of compositions, which
+have at least twice its sends.  Row torus(8,8) allgather of benchmarks/results/scale.md."""
 
 _MANY_ROUNDS = 20
-"""Average rounds of a step from which on each step needs about half a round more.  This, the sums
-that are tried and how near is near enough: row torus(8,8) allgather of benchmarks/results/scale.md.
-"""
+"""Average rounds of a step above which each step needs about half a round more.  This, the tried
+sums and the accepted distance: row torus(8,8) allgather of benchmarks/results/scale.md."""
 
 KIND, KINDEST = 64, 6
-"""Large C that are tried for what rounding loses, and how many are dealt: row mi250(boxes=2)
-allgather of benchmarks/results/scale.md."""
+"""Large C that are tried for their loss by rounding, and the number that are dealt: row
+mi250(boxes=2) allgather of benchmarks/results/scale.md."""
 
 _TOTALS = 2
 """Sums of whole rounds that are tried; limits work."""
 
 _GOOD = 1.003
-"""A result this near to the promise is not improved."""
+"""A result within this factor of the promise is not improved."""
 
 _ENRICHED = 20
 """Turns that look for trees near the last prices: row mesh(8,8) of benchmarks/results/scale.md."""
@@ -86,15 +85,15 @@ WHOLE = 1e-6
 """Tolerance of whole numbers; noise of the linear program is smaller."""
 
 _FEW_ROUNDS, _FEW_ENTRIES = 200, MOST_CELLS >> 6
-"""Where there are more rounds, or columns load more bounds in steps together, CP-SAT finds nothing
-better at once; limits work."""
+"""With more rounds, or more loads of columns on bounds in steps, CP-SAT finds nothing better
+quickly; limits work."""
 
 _NEARLY = 0.01
-"""A packing may overload its rounds by this part: whole numbers of chunks may fit all the same."""
+"""A packing may overload its rounds by this share: whole numbers of chunks may fit all the same."""
 
 
 def rounds_per_step(rates: Sequence[Fraction], load: IntArray) -> IntArray:
-    """``[S]``: rounds that loads ``[B, S]`` take on bounds of these chunks per round."""
+    """``[S]``: rounds of loads ``[B, S]`` on bounds of these chunks per round."""
     over = np.array([rate.denominator for rate in rates])[:, None]
     rate = np.array([rate.numerator for rate in rates])[:, None]
     return np.asarray((-(-load * over // rate)).max(axis=0))
@@ -132,10 +131,10 @@ class ColumnChoice(Generic[C]):
     Args:
         rates: ``[B]``, chunks per round.
         counts: ``[D]``, chunks of each demand for one unit of C.
-        sizes: ``[D]``, how many columns each demand has, which follow one another.
+        sizes: ``[D]``, number of columns of each demand, which follow one another.
         columns: ``[T]``.
         shares: ``[T]``, in any scale.
-        loads: ``[T, B, S]``, what one chunk on each column loads bounds with.
+        loads: ``[T, B, S]``, the load of one chunk on each column.
     """
 
     rates: Sequence[Fraction]
@@ -153,7 +152,7 @@ class ColumnChoice(Generic[C]):
         columns: Sequence[Sequence[tuple[C, float]]],
         load: Callable[[C], npt.NDArray[np.float64] | IntArray],
     ) -> ColumnChoice[C]:
-        """For each demand columns with shares."""
+        """Columns with shares for each demand."""
         flat = [column for some in columns for column, _ in some]
         return cls(
             rates,
@@ -171,19 +170,19 @@ class ColumnChoice(Generic[C]):
         return np.concatenate([largest_remainders(part, units * own) for part, own in parts])
 
     def rounds(self, numbers: IntArray) -> int:
-        """R of so many chunks on each column."""
+        """R of these numbers of chunks on each column."""
         return rounds_of(self.rates, np.tensordot(numbers, self.loads, axes=1))
 
     def losses(self, units: Iterable[int]) -> dict[int, Fraction]:
-        """For each number of units the rounds for one of them, where shares are just rounded."""
+        """Rounds per unit for each number of units, with simple rounding of the shares."""
         return {one: Fraction(self.rounds(self.rounded(one)), one) for one in units}
 
     def least_lost(self, units: Iterable[int], slack: Fraction = Fraction(0)) -> int | None:
-        """The number of units with the least loss; None where there are none.
+        """The number of units with the least loss; None for no units.
 
         Args:
             units: ascending.
-            slack: a larger number must lose less by this part.
+            slack: a larger number must lose less by this share.
         """
         best: tuple[Fraction, int] | None = None
         for one, cost in self.losses(units).items():
@@ -203,14 +202,14 @@ class ColumnChoice(Generic[C]):
         )
 
     def dealt(self, numbers: IntArray, chunks: int) -> DealtChunks[C]:
-        """Chunks on columns, as many times as numbers say."""
+        """The columns with these numbers of chunks."""
         pairs = iter(zip(self.columns, numbers.tolist(), strict=True))
         columns = [[next(pairs) for _ in range(size)] for size in self.sizes]
         used = tuple(tuple(pair for pair in some if pair[1]) for some in columns)
         return DealtChunks(chunks, self.rounds(numbers), used)
 
     def coarsened(self, numbers: IntArray, units: int) -> tuple[IntArray, int]:
-        """The same with as few units as cost no more: where all numbers have a common factor."""
+        """The same with fewer units at no higher cost, if all numbers have a common factor."""
         common, rounds = gcd(units, *numbers.tolist()), self.rounds(numbers)
         for factor in range(common, 1, -1):
             if common % factor == 0 and self.rounds(numbers // factor) * factor <= rounds:
@@ -220,13 +219,13 @@ class ColumnChoice(Generic[C]):
     def solved(
         self, numbers: IntArray, seconds: float, costs: Sequence[int] | None = None
     ) -> IntArray:
-        """Numbers with the same sums by CP-SAT; the given ones where it finds none better in time.
+        """Numbers with the same sums by CP-SAT; the given ones if it finds none better in time.
 
         Args:
             numbers: a hint.
             seconds: time limit.
-            costs: ``[T]``, of a chunk on each column, for numbers of equally many rounds; None
-                where these count alone, and a little more of them does not matter.
+            costs: ``[T]``, of a chunk on each column, to choose between numbers of equal rounds;
+                None if only rounds count, and a slight excess does not matter.
         """
         from ortools.sat.python import cp_model
 
@@ -272,12 +271,12 @@ def promising(
     Args:
         packing: an optimum.
         most_chunks: C at most.
-        below: only what promises a R/C less than this.
-        finer: C may be so many times as large as elsewhere.
+        below: only C that promise a R/C less than this.
+        finer: factor by which C may exceed the usual limit.
     """
     least = packing.problem.least_chunks
-    rounds_of_use = finer * ROUNDS_OF_STEP * (4 + packing.steps)
-    most = min(most_chunks, max(_SMALL * least, ceil(rounds_of_use / packing.value)))
+    most_rounds = finer * ROUNDS_OF_STEP * (4 + packing.steps)
+    most = min(most_chunks, max(_SMALL * least, ceil(most_rounds / packing.value)))
     promise: dict[int, Fraction] = {}
     for chunks in range(least, most + 1, least):
         rounds = max(packing.steps, ceil(packing.value * chunks - WHOLE))
@@ -293,7 +292,7 @@ def promising(
 
 
 def kindest(packing: TimedPacking, most_chunks: int) -> list[int]:
-    """Large C for which little is lost when the shares are rounded, the least loss first."""
+    """Large C with little loss from rounding the shares, the least loss first."""
     least, largest = packing.problem.least_chunks, most_chunks // packing.problem.least_chunks
     losses = _choice(packing, 0).losses(range(max(1, largest - KIND + 1), largest + 1))
     return [units * least for units in sorted(losses, key=lambda one: losses[one])[:KINDEST]]
@@ -325,13 +324,13 @@ class ChunkRounding:
     def deal(
         self, chunks: int, until: Deadline, *, thorough: bool = True
     ) -> DealtChunks[TimedTree]:
-        """The best way that is found soon to deal C chunks, with as few chunks as cost no more.
+        """The best deal of C chunks found by the deadline, with fewer chunks at no higher cost.
 
         Args:
             chunks: C, a multiple of the least.
-            until: when to be done.
-            thorough: whether CP-SAT is asked where there is much to decide, too, and trees are made
-                for whole rounds.
+            until: deadline.
+            thorough: whether CP-SAT also decides large cases, and trees are constructed for whole
+                rounds.
         """
         packing = self._packing
         promised = max(packing.steps, ceil(packing.value * chunks - WHOLE))
@@ -344,7 +343,7 @@ class ChunkRounding:
         for total in range(promised, promised + _TOTALS):
             if until.passed or best.bandwidth * chunks <= max(promised * _GOOD, total):
                 break
-            # The same with whole rounds in every step, and trees made for these.
+            # Tries whole rounds in every step, and trees constructed for these.
             rounds = largest_remainders(packing.rounds * chunks, total)
             trees = [[tree for tree, _ in some] for some in packing.of_use(_MOST_TREES // 4)]
             proportions = [Fraction(int(r), chunks) for r in rounds]

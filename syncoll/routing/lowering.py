@@ -1,23 +1,23 @@
 """From a fabric to a topology: each physical link bounds the sends whose route uses it.
 
 Sends go from compute node to compute node.  Between two of them data takes the shortest route
-through switches, among routes of at least half the greatest width; each physical link becomes one
-element of the relation B (SCCL paper, section 3.2.1) over all pairs whose route uses it, and
-whatever a step sends within these bounds its routes carry.  Several routes are made one:
+through switches, among routes of at least half the greatest width.  Each physical link becomes one
+element of the relation B (SCCL paper, section 3.2.1) over all pairs whose route uses it.  The
+routes carry all sends of a step within these bounds.  Several routes are made one:
 
 1. Parallel switches are merged, which loses nothing (see `merging`).
 2. A switch without nodes of its own where shortest routes part is removed exactly (ForestColl
-   paper, section 4.2): its bandwidth is dealt out to direct links between its neighbours, such
-   that no broadcast from all nodes becomes slower.
-3. Where routes part in a switch that has nodes, only what passes through it from switch to switch
-   is dealt out like that, and nothing more passes; where that cannot be, it is removed as well.
-4. When a broadcast from all nodes needs longer or narrower routes too (see `retention`), more
-   switches are removed, those first that the shortest routes leave idle, until it is as fast over
-   the routes as it is on the fabric.
+   paper, section 4.2): its bandwidth is dealt out to direct links between its neighbours, such that
+   no broadcast from all nodes becomes slower.
+3. Where routes part in a switch that has nodes, only its traffic from switch to switch is dealt out
+   like that, and no other passes; if that is impossible, it is removed as well.
+4. A broadcast from all nodes may need longer or narrower routes too (see `retention`). Then more
+   switches are removed, first the ones that the shortest routes leave idle, until it is as fast
+   over the routes as on the fabric.
 
-What is dealt out to one pair of neighbours cannot help another pair any more, so a step in which
-few pairs send much could take fewer rounds on the fabric itself.  Bounds that others imply are left
-out.
+Bandwidth dealt out to one pair of neighbours cannot help another pair any more.  A step in which
+few pairs send much could thus take fewer rounds on the fabric itself.  Bounds that others imply are
+left out.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ MOST_SHARED = 1 << 22
 """Links of all routes together."""
 
 _PARTS = 12
-"""Bandwidth is dealt out in so many parts of a tree, to keep usual shares whole."""
+"""Number of parts of a tree into which bandwidth is dealt out, to keep usual shares whole."""
 
 _Capacities = dict[tuple[int, int], Fraction]
 
 
 @dataclass(frozen=True, eq=False)
 class Routing:
-    """How the sends of a topology travel on the fabric that it was made from.
+    """The routes of a topology's sends on the fabric from which it was made.
 
     Args:
         topology: its links are the pairs of compute nodes with a route.
         removed: the switches that were removed because routes parted there, in this order.
-        bypassed: those that only nodes of their own still use, for the same reason.
+        bypassed: the switches that only nodes of their own still use, for the same reason.
         keeps_rate: whether a broadcast from all nodes is as fast over the routes as on the fabric;
             None if unknown: the fabric has too many nodes, is not connected or has an unbalanced
             switch.
@@ -90,8 +90,7 @@ class Routing:
 
     def shares(self, link: Link) -> Iterator[tuple[Path, Fraction]]:
         """Yields paths in the fabric, in order, each with its share; every part divides a send
-        anew.
-        """
+        anew."""
         for parts in self.pieces_of(link):
             yield from parts
 
@@ -146,7 +145,7 @@ def route(
             closed.discard(switch)
         removed += going
         capacities, pieces = dealer.capacities(), dealer.network.pieces
-        # A dealt-out link is as wide as what it was dealt out from, so that it is preferred.
+        # A dealt-out link is as wide as the links that it replaces, so that it is preferred.
         widths = {
             ends: max(min(own[x] for x in pairwise(path)) for path, _ in parts)
             for ends, parts in pieces.items()
@@ -211,7 +210,7 @@ class _Dealer:
 
     @cached_property
     def network(self) -> Network:
-        """What is left."""
+        """The network with the switches removed so far."""
         demand = [self.optimum.k * _PARTS] * self.fabric.num_nodes
         return network_of(self.fabric, demand, lambda b: int(b * self.scale))
 
@@ -231,7 +230,7 @@ class _Dealer:
             ) from None
 
     def keeps_rate(self, capacities: _Capacities, routes: ShortestRoutes) -> bool | None:
-        """Whether the throughput is kept; None when that is not looked into."""
+        """Whether the throughput is kept; None if unknown."""
         fabric = self.fabric
         if max((max(ends) for ends in capacities), default=0) < fabric.num_nodes:
             return True  # no switch is left, and removing them costs nothing
@@ -265,7 +264,7 @@ class _Dealer:
         return max(network.switches(), key=rank)
 
     def bypass(self, switch: int) -> bool:
-        """Deals out what passes from switch to switch through a switch with nodes of its own."""
+        """Deals out the traffic from switch to switch through a switch with nodes of its own."""
         network = self.network
         ends = {*network.into[switch], *network.out[switch]}
         return any(network.is_terminal[v] for v in ends) and bypass_transit(network, switch)
@@ -275,7 +274,7 @@ class _Dealer:
         remove_switch(self.network, switch)
 
     def capacities(self) -> _Capacities:
-        """What is left, in the fabric's measure."""
+        """The remaining bandwidths, in the fabric's measure."""
         return {(u, v): units / self.scale for u, v, units in self.network.links()}
 
 
@@ -292,7 +291,7 @@ def _topology(
         for ends in pairwise(path):
             users[ends].add(link)
     labels = {(x.source, x.destination): x.label for x in merged.fabric.links}
-    # What was dealt out to direct links takes some way through other switches: every send counts.
+    # Dealt-out bandwidth takes some way through other switches: every send counts.
     counts = {
         ends: Counting.SENDS if ends in dealt else merged.fabric.counting(ends) for ends in users
     }
@@ -304,7 +303,7 @@ def _topology(
         rate = capacities[ends] / fabric.chunk_bandwidth
         counting = counts[ends] if len(users[ends]) > 1 else Counting.SENDS
         bounds.append(BandwidthBound(tuple(sorted(users[ends])), rate, label, counting))
-    # Bounds over single links first, as if they were written so.
+    # Bounds over single links come first, as in a spec.
     bounds.sort(
         key=lambda bound: (len(bound.links) > 1, bound.links if len(bound.links) == 1 else ())
     )
@@ -332,7 +331,7 @@ def _needed(
     users: Mapping[tuple[int, int], set[Link]],
     counts: Mapping[tuple[int, int], Counting],
 ) -> list[tuple[int, int]]:
-    """The physical links whose bounds do not follow from those of the others.
+    """The physical links whose bounds do not follow from other bounds.
 
     Each bound that is left out follows from the ones that are kept at that moment, so in the end
     all follow from the rest.  Two reasons are tried: a bound over more links that is no larger, and
@@ -368,7 +367,7 @@ def _needed(
 
 
 def _is_within(parts: Iterable[Fraction], most: Fraction) -> bool:
-    """Whether these, none of them below 0, add up to no more; most are soon above it."""
+    """Whether these numbers, all at least 0, add up to no more; most sums soon exceed it."""
     total = Fraction(0)
     for part in parts:
         total += part

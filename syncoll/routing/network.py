@@ -142,7 +142,7 @@ class Network:
         mine.extend(pieces)
 
     def take(self, u: int, v: int, amount: int) -> Pieces:
-        """Removes so many units of capacity from u to v and returns their paths."""
+        """Removes units of capacity from u to v and returns their paths."""
         left = self.out[u][v] - amount
         if left < 0:
             raise ValueError(f"{amount} units of a link that has {left + amount}")
@@ -203,7 +203,7 @@ class Network:
         capacities = [c for _, _, c in links] + [self.demand[v] for v in roots]
         tails = [u for u, _, _ in links] + [source] * len(roots)
         heads = [v for _, v, _ in links] + roots
-        # More than all trees need is of no use.
+        # No more than all trees need.
         least = [min(c, self.total) for c in capacities]
         return FlowNetwork(source + 1, tails, heads, least), capacities
 

@@ -32,7 +32,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """How fast a collective can be, and why not faster.
+    """The throughput of a collective, and the cut that limits it.
 
     Args:
         weights: data that starts at each compute node, coprime integers.
@@ -103,7 +103,7 @@ def require_balanced(fabric: Fabric, junctions: Collection[int] = ()) -> None:
 
 
 def imbalance(fabric: Fabric, junctions: Collection[int] = ()) -> str | None:
-    """An unbalanced switch, in words, that is no junction; None if there is none."""
+    """An unbalanced switch, in words, that is no junction; None if all are balanced."""
     ingress, egress = fabric.ingress(), fabric.egress()
     for w in range(fabric.num_nodes, fabric.num_vertices):
         if ingress[w] != egress[w] and w not in junctions:

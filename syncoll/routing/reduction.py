@@ -1,9 +1,9 @@
-"""Makes a network smaller without changing what its cuts say.
+"""Makes a network smaller without changing its violated cuts.
 
 *Bypass*: a switch with two neighbours (a network card) only relays between them, so its links
-become one link each way.  *Contract*: when the links inside a set of vertices are so wide that
-every cut through the set carries all trees anyway, no violated cut crosses the set, and it may be
-treated as one vertex.
+become one link each way.  *Contract*: the links inside a set of vertices may be so wide that every
+cut through the set carries all trees.  Then no violated cut crosses the set, and it may be treated
+as one vertex.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def find_groups(network: Network, need: int, trust: Iterable[Sequence[int]] = ()
 
 
 def wide_parts(network: Network, thresholds: Sequence[int] = ()) -> Iterable[list[int]]:
-    """What links of at least some capacity connect strongly, for rising capacities."""
+    """Sets that links of at least some capacity connect strongly, for rising capacities."""
     capacities = sorted({c for heads in network.out for c in heads.values()})
     size = sum(len(heads) for heads in network.out)
     most = min(_MOST_THRESHOLDS, max(4, _MOST_LINKS // max(1, size)))
@@ -149,7 +149,7 @@ def wide_parts(network: Network, thresholds: Sequence[int] = ()) -> Iterable[lis
 def strong_components(network: Network, threshold: int) -> list[list[int]]:
     """Strong components of two vertices or more over links of at least some capacity (Kosaraju).
 
-    By hand, for the import of igraph takes as long as all else that a short command does.
+    Without igraph, whose import takes as long as the rest of a short command.
     """
 
     def trees(near: Sequence[Mapping[int, int]], roots: Iterable[int]) -> Iterator[list[int]]:
@@ -209,7 +209,7 @@ def is_tight(network: Network, members: Sequence[int]) -> bool:
 
 def _is_connected(size: int, arcs: Sequence[tuple[int, int, int]], need: int) -> bool:
     """Whether `need` units can flow between any two vertices."""
-    # Units beyond what is asked for change no answer; without them the flows stop earlier.
+    # Units beyond the need change no answer; without them the flows stop earlier.
     tails = np.array([a for a, _, _ in arcs])
     heads = np.array([b for _, b, _ in arcs])
     capacities = np.array([min(c, need) for _, _, c in arcs], dtype=np.int64)

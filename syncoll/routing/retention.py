@@ -1,10 +1,10 @@
 """Whether a choice of routes keeps a fabric's throughput for a broadcast from all nodes.
 
 With one route for each pair of compute nodes, a link's bandwidth is divided among the pairs whose
-route uses it.  The division is a network without switches, on which all nodes can broadcast at a
-rate x exactly when every set S of nodes, except none and all, is left by at least x |S| of
-bandwidth (ForestColl paper, Theorem 1).  The best division is a linear program with one constraint
-for each S; maximum flows find violated ones.
+route uses it.  The division is a network without switches.  All nodes can broadcast at a rate x on
+it exactly when at least x |S| of bandwidth leaves every proper set S of nodes (ForestColl paper,
+Theorem 1).  The best division is a linear program with one constraint for each S;
+maximum flows find violated ones.
 
 The answer only chooses between two valid lowerings, so floating point suffices: it is exact to one
 part in a million.
@@ -58,7 +58,7 @@ def keeps_rate(
     if not cutter.violated(_fair_division(users, widths)):
         return True
     column = {pair: i for i, pair in enumerate(sorted(paths))}
-    # The shares, then the rate: as large as possible, but no larger than 1.
+    # The shares, then the rate: as large as possible, but at most 1.
     rate_at = len(column)
     program = GrowingProgram(np.append(np.zeros(rate_at), -1.0))
     program.add({rate_at: 1.0}, 0.0, 1.0)
@@ -108,7 +108,7 @@ def _fair_division(
 
 
 class _Cutter:
-    """Finds sets of nodes that are left by less than their number, in multiples of the rate."""
+    """Finds sets of nodes with too little bandwidth out of them, in multiples of the rate."""
 
     def __init__(self, num_nodes: int, pairs: Sequence[_Pair]) -> None:
         self.num_nodes, self.pairs = num_nodes, pairs
@@ -117,12 +117,12 @@ class _Cutter:
         self.flow = FlowNetwork(num_nodes + 1, tails, heads, [0] * len(tails))
 
     def violated(self, division: Mapping[_Pair, float]) -> set[frozenset[int]]:
-        # More than all nodes together send is of no use to any pair.
+        # No pair can use more than all nodes together send.
         shares = [min(division[pair], float(self.num_nodes)) for pair in self.pairs]
         self.flow.set_capacities(
             [int(max(share, 0.0) * _UNITS) for share in shares] + [_UNITS] * self.num_nodes
         )
-        # Twice what the program may fall short by, so that it never gets a set again.
+        # Twice the tolerance of the program, so that it never gets a set again.
         enough = self.num_nodes * (_UNITS - int(2 * _TOLERANCE * _UNITS))
         found: set[frozenset[int]] = set()
         for sink in range(self.num_nodes):

@@ -74,7 +74,7 @@ def routed(topology: Topology) -> Topology:
 
 
 def _onward(topology: Topology) -> IntArray:
-    """The link ``[node, destination]`` by which a node sends on; -1 where there is no way."""
+    """The link ``[node, destination]`` by which a node sends on; -1 without a route."""
     nodes, distances = topology.num_nodes, topology.distances
     share = [
         float(max(1 / topology.bounds[bound].chunks_per_round for bound in bounds))

@@ -54,7 +54,7 @@ def shortest_routes(
     *,
     closed: Collection[int] = (),
 ) -> ShortestRoutes | None:
-    """Finds the routes with the fewest links among those of at least half the greatest width.
+    """Finds the routes with the fewest links among routes of at least half the greatest width.
 
     Args:
         widths: of directed links, as available to a single send.
@@ -63,7 +63,7 @@ def shortest_routes(
     Returns:
         The routes; None if more than `most` pairs have one.
     """
-    # What enters a closed switch from a switch arrives at its double, which leads to nodes alone.
+    # Data from a switch to a closed switch arrives at its double, which leads to nodes alone.
     doubles = {switch: num_vertices + i for i, switch in enumerate(sorted(closed))}
     number = {double: switch for switch, double in doubles.items()}
     onward: _Onward = [[] for _ in range(num_vertices + len(doubles))]

@@ -1,10 +1,11 @@
 """Removes one switch exactly, by edge splitting (ForestColl paper, section C.2, Theorem 8).
 
-A unit of (u, w) and a unit of (w, t) become one of (u, t).  That lowers exactly the cuts that have
-u and t on one side and the switch w on the other, so the units that can be replaced at once are the
-least slack over those cuts: two maximum flows for each terminal.  The theorem of Bang-Jensen, Frank
-and Jackson promises that every unit finds a partner when the switch receives as much as it sends;
-terminals may be unbalanced, because each could return all its trees to the common source.
+A unit of (u, w) and a unit of (w, t) become one of (u, t). That lowers exactly the cuts that have u
+and t on one side and the switch w on the other.  So the number of units that can be replaced at
+once is the least slack over those cuts: two maximum flows for each terminal.  The theorem of
+Bang-Jensen, Frank and Jackson promises that every unit finds a partner when the switch receives as
+much as it sends.  Terminals may be unbalanced, because each could return all its trees to the
+common source.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class _Slack:
             capacities.append(capacity)
             return len(tails) - 1
 
-        # No cut needs more than all trees and what one pair could take away from it.
+        # No cut needs more than all trees and the most that one pair could take from it.
         self.wide = network.total + max(*network.into[w].values(), *network.out[w].values())
         self.link: dict[tuple[int, int], int] = {}
         for u, v, capacity in network.links():
@@ -107,7 +108,7 @@ class _Slack:
                 self.flow.set_capacity(self.link[a, b], min(out[a].get(b, 0), self.wide))
 
     def units(self, u: int, t: int) -> int:
-        """How many units of (u, w), (w, t) may be replaced."""
+        """Number of units of (u, w), (w, t) that may be replaced."""
         units = min(self.network.into[self.w].get(u, 0), self.network.out[self.w].get(t, 0))
         for inside, outside in (((u, t), (self.w,)), ((self.w,), (u, t))):
             units = self._least(inside, outside, units)
@@ -133,7 +134,7 @@ class _Slack:
                 flow.set_capacity(self.leave[v], 0)
             if left < units:
                 units = left
-                # The node that objects now is likely to object to the next pair.
+                # A node without slack now probably has none for the next pair.
                 self.order.insert(0, self.order.pop(place))
         for v in set(inside):
             flow.set_capacity(self.enter[v], 0)

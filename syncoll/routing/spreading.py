@@ -35,7 +35,7 @@ class _Ports:
         self.liked = np.array([[not avoid(u, t) for t in self.columns] for u in self.rows])
 
     def spread(self) -> FloatArray | None:
-        """Approximate shares with the totals as sums; None when there are none."""
+        """Approximate shares with the totals as sums; None if no shares have these sums."""
         shares = np.where(self.allowed, np.where(self.liked, 1.0, _DISCOURAGED), 0.0)
         for _ in range(_ROUNDS):
             for axis, totals in ((1, self.supply), (0, self.demand)):

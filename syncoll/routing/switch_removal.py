@@ -1,10 +1,11 @@
 """Removes all switches from a network, at no cost to the trees (ForestColl paper, section C.2).
 
-Groups of vertices that no violated cut can cross are contracted first, so that a switch between
-boxes is removed on a graph whose vertices are boxes, and a switch inside a box on that box alone.
-On each of these small graphs a balanced guess is tried and verified; where it makes a cut worse,
-leaf switches are narrowed, and their nodes become groups.  If that fails too, exact edge splitting
-removes the switches.  In each network all trees must fit, and every switch receive what it sends.
+Groups of vertices that no violated cut can cross are contracted first.  A switch between boxes is
+then removed on a graph whose vertices are boxes, and a switch inside a box on that box alone.  On
+each of these small graphs a balanced guess is tried and verified; where it makes a cut worse, leaf
+switches are narrowed, and their nodes become groups.  If that fails too, exact edge splitting
+removes the switches.  In each network all trees must fit, and every switch receives as much as it
+sends.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ def remove_switches(network: Network, *, guess: bool = True) -> Groups:
 
 
 def remove_by_leaves(network: Network) -> Groups | None:
-    """Removes all switches in place, with leaf switches narrowed to what must pass them.
+    """Removes all switches in place, with leaf switches narrowed to the traffic that must pass
+    them.
 
     A leaf switch with several nodes of its own is split in two: a half at its nodes and a half at
     its uplinks.  The link between them carries each tree rooted elsewhere into the leaf once, and
@@ -170,7 +172,7 @@ def _remove_all(
     if guess:
         trial = network.copy()
         if _trim_uplinks(trial) and is_feasible(trial):
-            # What was cut off is lost to the exact method too, and nothing needs it.
+            # The exact method loses the trimmed capacity too, and no tree needs it.
             network.become(trial.copy())
         else:
             trial = network.copy()
@@ -254,7 +256,7 @@ def _trim_uplinks(network: Network) -> bool:
         total = sum(above.values())
         room = below
         for u, c in sorted(above.items(), key=lambda item: item[1]):
-            # Rounded so that the narrowed links still sum to what hangs below.
+            # Rounded so that the narrowed links still sum to the links below.
             share = -(-c * room // total)
             total, room = total - c, room - share
             if share < c:

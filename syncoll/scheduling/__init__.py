@@ -1,22 +1,21 @@
-"""From trees to steps: what a seed that packs trees needs to become an algorithm.
+"""From trees to steps: turns the packed trees of a seed into an algorithm.
 
-`schedule_trees` deals a collective's chunks to trees, cuts the shares into segments, and says which
-send goes in which step.  In reading order:
+`schedule_trees` deals a collective's chunks to trees, cuts the shares into segments, and assigns
+sends to steps.  In reading order:
 
 - ``arborescence``: cheapest trees, which such seeds look for.
 - ``link_sets``: the bandwidth relation as arrays.
-- ``copies``: the links that one send of a node may take at once.
-- ``streams``: the chunks that go down a tree together, as arrays over all edges of all
-  trees; plans, how many of them take an edge in a step.
+- ``streams``: the chunks that go down a tree together, as arrays over all edges of all trees;
+  plans, the number of chunks that take an edge in a step.
 - ``packing``: trees, as seeds hand them over, and the streams of a C that are dealt to them.
 - ``windows``: lower bounds on R, and the round budgets that respect them.
 - ``list_scheduler``: a plan for given budgets and priorities, fast at any size.
 - ``step_program``: the plan of the fewest rounds, by integer programming, at moderate size.
 - ``timetable``: a plan for paths, fast for very many, and better times for each where they are too
   different.
-- ``assignment``: chooses between the two, and what to try.
-- ``schedule``: which S and which numbers of segments are tried; plans become algorithms.
-- ``waves``: the same again in every step, for every number of times.
+- ``assignment``: chooses between the two, and their budgets and priorities.
+- ``schedule``: chooses S and the numbers of segments; plans become algorithms.
+- ``waves``: starts the same again in every step, for every number of times.
 """
 
 from syncoll.scheduling.packing import StepTree as StepTree

@@ -13,13 +13,13 @@ def cheapest_arborescence(
 ) -> list[int]:
     """The edges of a cheapest tree from the root to every node (Chu & Liu 1965, Edmonds 1967).
 
-    Each node takes its cheapest incoming edge; cycles are contracted, and what enters a cycle costs
-    only what it costs more than the edge that it would replace.
+    Each node takes its cheapest incoming edge.  Cycles are contracted, and the cost of an edge into
+    a cycle is its excess over the edge that it would replace.
 
     Args:
-        nodes: how many there are.
+        nodes: their number.
         root: one of them, from which all others can be reached.
-        edges: (source, destination, cost, what to call it).
+        edges: (source, destination, cost, name).
     """
     best: list[tuple[int, int, Any, int] | None] = [None] * nodes
     for edge in edges:
@@ -29,7 +29,7 @@ def cheapest_arborescence(
         known = best[v]
         if known is None or cost < known[2]:
             best[v] = edge
-    cycle = [-1] * nodes  # which contracted node each belongs to
+    cycle = [-1] * nodes  # the contracted node of each
     state = [0] * nodes
     state[root] = 2
     count = 0

@@ -35,7 +35,7 @@ _LEAST_GAIN = 32
 
 _MOST_FRUITLESS = 2
 """After this number of consecutive programs without a result, not refuted by their relaxation, no
-more are solved: those of more steps are harder, and have less to gain."""
+more are solved: programs of more steps are harder, and have less to gain."""
 
 _WORK = 1 << 21
 """Limit on the entries times steps of all tries for one S."""
@@ -72,7 +72,7 @@ class Assigner:
         """For S that were looked at: no plan has fewer rounds, even if chunks could be cut."""
 
     def bound(self, steps: int) -> int:
-        """A lower bound on R for algorithms that use exactly so many steps."""
+        """A lower bound on R for algorithms that use exactly this number of steps."""
         return self._windows.bound(steps)
 
     def tries(self, steps: int) -> int:
@@ -111,7 +111,7 @@ class Assigner:
     def _listed(
         self, steps: int, least: int, most_rounds: int, tries: int, until: Deadline
     ) -> SendPlan:
-        """The best of so many list schedules, whatever its rounds."""
+        """The best of this number of list schedules, for any rounds."""
         earliest = self._windows.earliest(steps)
         both_ways = len(self._streams.link) * steps < DENSE
         chance = np.random.default_rng(steps)
@@ -145,7 +145,7 @@ class Assigner:
         return best
 
     def _budgets(self, earliest: IntArray, target: int, lean: Fraction) -> IntArray:
-        """Rounds for the steps that add up to `target` and give every window what it needs.
+        """Rounds for the steps that add up to `target` and meet the demand of every window.
 
         Args:
             earliest: the least sums of rounds before each step.

@@ -21,7 +21,7 @@ class LinkSets:
 
     Args:
         most_sends: the most in a step; larger loads may overflow.
-        copies: numbers above those of the links, for a node's sends of a chunk over several links
+        copies: numbers above the numbers of links, for a node's sends of a chunk over several links
             in one step.  Sets that count copies count them once, other sets each of them.  A single
             link counts once everywhere, so that loads are never too low.
     """
@@ -60,7 +60,7 @@ class LinkSets:
         kind: Any = np.int64 if largest < _LARGEST else object
         self._up, self._down = np.array(ups, dtype=kind), np.array(downs, dtype=kind)
         self.size = len(bounds)
-        """How many sets there are."""
+        """The number of sets."""
         self.bandwidth = np.array([a / b for a, b in zip(ups, downs, strict=True)])
         """``[sets]``: b, rounded."""
         self.rounds_per_send = np.array([*(b / a for a, b in zip(ups, downs, strict=True)), 0.0])
@@ -68,10 +68,10 @@ class LinkSets:
         width = max((len(row) for row in members), default=1)
         padded = [row + [self.size] * (width - len(row)) for row in members]
         self.of_link: IntArray = np.array(padded, dtype=np.int64).reshape(-1, width)
-        """``[links, …]``: the sets of each link, and of copies, where those that count several of
-        them are there as often; `size` stands for a set that has no limit."""
+        """``[links, …]``: the sets of each link, and of copies.  A set that counts several of them
+        occurs as often; `size` is a set without a limit."""
         self.several = np.array([len({*row}) < len(row) for row in members], dtype=bool)
-        """``[links]``: whether some set is there more than once."""
+        """``[links]``: whether some set occurs more than once."""
 
     def room(self, rounds: int) -> IntArray:
         """``[sets + 1]``: the sends for which a step of some rounds has room; the last has no

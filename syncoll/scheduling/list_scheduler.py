@@ -59,8 +59,8 @@ class ListScheduler:
             priority: ``[E]``, the least goes first.
             backward: whether to start with the last step and the leaves.
             spread: urgency that each further chunk of a stream loses (of the streams with the
-                fewest chunks; less of those that have more).  Above 0 streams that compete for a
-                link take turns, in proportion to their chunks; with 0 one follows the other.
+                fewest chunks; less for streams with more).  Above 0 streams that compete for a link
+                take turns, in proportion to their chunks; with 0 one follows the other.
         """
         steps = len(budgets)
         done = np.zeros(len(self._count), dtype=np.int64)
@@ -77,7 +77,7 @@ class ListScheduler:
             ready = self._ready(active, done, backward)
             some = ready > 0
             entry, ready = active[some], ready[some]
-            taken = np.where(ahead[entry] == steps - 1 - now, ready, 0)  # what cannot wait
+            taken = np.where(ahead[entry] == steps - 1 - now, ready, 0)  # the ones that cannot wait
             load = self._sets.load(self._streams.link[entry], taken)
             rounds[step] = max(int(budgets[step]), self._sets.rounds(load))
             room = self._sets.room(int(rounds[step])) - load

@@ -169,7 +169,7 @@ class TreePacking:
             return
         if first is None:
             raise ModelError(
-                f"{collective.name} admits no C up to {ceiling} on {nodes} nodes",
+                f"{collective.name} is defined for no C up to {ceiling} on {nodes} nodes",
                 None,
                 "a collective that is defined for some small C",
             )
@@ -280,7 +280,7 @@ class TreePacking:
             return link, parent
         group = self._groups[link]
         alone = len(self._groups) + np.arange(len(link))
-        # A group has links of one node; what a tree has of it hangs from one entry.
+        # A group has links of one node; the links of a tree in it become one entry.
         _, first, entry = np.unique(
             np.where(group < 0, alone, group), return_index=True, return_inverse=True
         )

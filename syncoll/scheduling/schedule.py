@@ -1,10 +1,10 @@
 """From a packing of trees to algorithms.
 
-Each root's data is cut into parts, as many as the weights of its trees add up to, and each part
-into m segments, which follow one another down the tree.  With one segment, S can be the height of
-the trees; with many, R/C approaches the need of the busiest link set, since filling and draining
-the pipelines matter less and less.  For each m the number of steps is a choice of its own: fewer
-steps leave less room to balance the loads of links.
+Each root's data is cut into parts, one for each unit of weight of its trees.  Each part is cut into
+m segments, which follow one another down the tree.  With one segment, S can be the height of the
+trees; with many, R/C approaches the need of the busiest link set, since filling and draining the
+pipelines matter less and less.  For each m the number of steps is a choice of its own: fewer steps
+leave less room to balance the loads of links.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _MOST_WASTED = 3.0
 """Integer programs are solved until this number of seconds of them were in vain."""
 
 _LEAST_GAIN = 64
-"""Between the fewest steps and those for which the rounds can be least, steps are tried only if
+"""Between the fewest steps and the steps for which the rounds can be least, steps are tried only if
 they may save more than one in this number of rounds."""
 
 _NEAR = 1e-3
@@ -61,7 +61,7 @@ _TOLERANCE = 1e-4
 
 
 class ScheduleLimits(Protocol):
-    """Limits of a schedule, such as those of a seed."""
+    """Limits of a schedule, such as a seed's."""
 
     @property
     def max_steps(self) -> int | None:
@@ -130,7 +130,7 @@ def schedule_trees(
     until = limits.deadline()
     packing = TreePacking(topology, trees)
     points = list(found)
-    floors: dict[int, float] = {}  # for each S what R/C can be at best with these shares
+    floors: dict[int, float] = {}  # for each S the least R/C with these shares
     wasted = 0.0
     for number, chunks in packing.chunk_counts(collective, segments, limits.max_chunks):
         streams = packing.deal(collective.tabulate(topology.num_nodes, chunks))

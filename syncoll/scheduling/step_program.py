@@ -3,14 +3,14 @@
 Let y(e, t) be the number of chunks that have taken entry e after step t, and r(t) the rounds of
 step t:
 
-    minimise    sum of r(t)
-    subject to  y(e, t) >= y(e, t - 1)
-                y(e, t) <= y(e', t - 1)                             where e' brings the chunks to e
+    minimise    sum of r(t);
+    subject to  y(e, t) >= y(e, t - 1);
+                y(e, t) <= y(e', t - 1)                             where e' brings the chunks to e;
                 sum over e in L of y(e, t) - y(e, t - 1) <= b r(t)  for every (L, b) of B
 
-An entry with x others before it and y after it can be used in the steps from x to S - 1 - y only,
-so there is little to decide in few steps: its variables are those steps but one.  All rows except
-the last kind have two variables, one of either sign; hence the linear relaxation is seldom far from
+An entry with x others before it and y after it can be used in the steps from x to S - 1 - y only.
+In few steps there is little to decide: its variables are those steps but one.  All rows except the
+last kind have two variables, one of either sign; hence the linear relaxation is seldom far from
 integral, and branch and bound (HiGHS) has little to do.  Solutions are counted anew in whole
 numbers, so tolerances can cost a round but never the plan's validity.
 """
@@ -46,7 +46,7 @@ class StepProgram:
         self._entry = np.repeat(np.arange(len(free)), free)
         self._step = np.arange(self._rounds_at) - (self._start - self._first)[self._entry]
         self.size = self._rounds_at + steps
-        """How many variables there are."""
+        """Number of variables."""
 
     def minimise(self, least: int, most: int, seconds: float) -> tuple[SendPlan | None, float]:
         """A plan of the fewest rounds.

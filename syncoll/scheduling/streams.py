@@ -73,7 +73,7 @@ class Streams:
         stream: ``[E]``, ascending.
         chunks: for each stream its chunks.
         tree: for each stream the number of its tree.
-        copies: for numbers above those of the links the links that are taken together.
+        copies: numbers above the links' numbers, each with the links that are taken together.
     """
 
     link: IntArray

@@ -1,31 +1,31 @@
 """A timetable of paths: a linear program divides kinds of paths over the steps.
 
-List scheduling decides send by send, and hardly balances loads when thousands of streams meet.
+List scheduling decides send by send, and seldom balances loads when thousands of streams meet.
 Here streams are of one kind that take links of the same speeds in the same order: over a network
 card at once, say, or inside the box first.  All streams of a kind are spread over the steps alike.
-Let f(k, h, t) be the part of the h-th sends of kind k in step t, F its sum up to t, and W(k, h, L)
-the rounds that these sends need on a link set L of B:
+Let f(k, h, t) be the share of the h-th sends of kind k in step t, and F its sum up to t.  Let W(k,
+h, L) be the rounds that these sends need on a link set L of B:
 
-    minimise    sum of r(t)
-    subject to  sum over t of f(k, h, t) = 1
-                F(k, h, t) <= F(k, h - 1, t - 1)
+    minimise    sum of r(t);
+    subject to  sum over t of f(k, h, t) = 1;
+                F(k, h, t) <= F(k, h - 1, t - 1);
                 sum over k and h of W(k, h, L) f(k, h, t) <= r(t)    for every L and t
 
-The size does not depend on the number of streams, and few L matter: rows are added for those that a
-solution overloads.  The optimum is the need of the busiest L plus filling and draining, which
+The size does not depend on the number of streams, and few L matter: only L that a solution
+overloads get rows.  The optimum is the need of the busiest L plus filling and draining, which
 decrease with more steps.
 
 With too many kinds only the lengths of paths distinguish them, and each stream then improves its
-times by itself.  Rounds are a convex function of the loads: each step needs those of its fullest
-link set.  The method of Frank and Wolfe (Naval Research Logistics Quarterly 3, 1956) minimises it.
-Every link set has a price in every step, high if it is nearly the fullest (the gradient of a smooth
-maximum).  Some streams, drawn at random, find the cheapest steps for their sends in one pass over
-sends and steps, and the best share of each moves there.  Mixtures of valid orders are valid, so no
-send ever precedes the arrival of its chunk.
+times by itself.  Rounds are a convex function of the loads: each step needs the rounds of its
+fullest link set.  The method of Frank and Wolfe (Naval Research Logistics Quarterly 3, 1956)
+minimises it.  Every link set has a price in every step, high if it is nearly the fullest (the
+gradient of a smooth maximum).  Some streams, drawn at random, find the cheapest steps for their
+sends in one pass over sends and steps, and the best share of each moves there.  Mixtures of valid
+orders are valid, so no send ever precedes the arrival of its chunk.
 
-Whole chunks: n chunks of a stream have taken their h-th send after step t when floor(n F + u) has
-come, with one u in [0, 1) for all sends of the stream, so that none precedes its arrival.  Each
-stream takes the u of a few that leaves the loads nearest to the program's.
+Whole chunks: after step t, floor(n F + u) of the n chunks of a stream have taken their h-th send.
+All sends of the stream share one u in [0, 1), so none precedes its arrival.  Each stream takes, of
+a few u, the one that leaves the loads nearest to the program's.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _SMALL = 0.02
 
 
 class Timetable:
-    """Plans for streams each of which is a path; raises `ValueError` when one is not."""
+    """Plans for streams that are paths; raises `ValueError` for any other stream."""
 
     def __init__(self, streams: Streams, sets: LinkSets) -> None:
         self._streams, self._sets = streams, sets
@@ -86,7 +86,7 @@ class Timetable:
         self._place = np.arange(entries) - np.repeat(self._first, self._hops)
         above = np.where(self._place > 0, np.arange(entries) - 1, -1)
         if not np.array_equal(above, streams.parent):
-            raise ValueError("a stream that is no path")
+            raise ValueError("a stream is no path")
         self._column, self._place_of, self._left_of = self._columns()
         self._work = self._needed()
 
@@ -100,7 +100,7 @@ class Timetable:
         rows[stream, self._place] = class_of
         kinds, kind = np.unique(rows, axis=0, return_inverse=True)
         self._merged = len(kinds) > _MOST_KINDS
-        """Whether only lengths tell kinds apart."""
+        """Whether only lengths distinguish kinds."""
         if self._merged:
             lengths, kind = np.unique(self._hops, return_inverse=True)
         else:
@@ -246,7 +246,7 @@ class Timetable:
         chance = np.random.default_rng(done.shape[1])
         order = chance.permutation(len(self._first))
         blocks = np.array_split(order, max(1, min(_BLOCKS, len(order) // _LEAST_BLOCK)))
-        beyond = np.zeros_like(load)  # what the sends decided so far are above their ideal
+        beyond = np.zeros_like(load)  # the excess of the sends decided so far
         sent: IntArray = np.zeros(done.shape, dtype=np.int64)
         for sweep in range(_SWEEPS):
             if sweep and until.passed:

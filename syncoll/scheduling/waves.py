@@ -2,8 +2,8 @@
 
 A tree or a path that takes its first edges in the first step, the next ones in the next, is a wave
 of as many steps as its height.  If waves start in every step, each middle step has the load of all
-edges together, so R/C approaches the need of the busiest link set for one wave over its chunks as
-steps grow.  That is a family in closed form (`syncoll.results.Family`).
+edges together.  As steps grow, R/C approaches the need of the busiest link set for one wave over
+its chunks.  That is a family in closed form (`syncoll.results.Family`).
 """
 
 from __future__ import annotations

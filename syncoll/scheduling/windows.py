@@ -1,19 +1,19 @@
-"""Windows: what the times that sends must keep say about the rounds of the steps.
+"""Windows: bounds on the rounds of steps from the times that sends must keep.
 
-In S steps a send that has x others before it and y after it takes place in a step from x to
-S - 1 - y.  For every x and y the sends with at least x before and y after them need W(x, y) rounds
-together, W being the largest of ceil(load / b) over the link sets, and the steps x … S - 1 - y must
-have them.  With at least one round for each step these are difference constraints on the sums
-p(t) = r_0 + … + r_(t-1): p(S - y) - p(x) >= W(x, y).  The longest path from p(0) to p(S) is a lower
-bound on R.  All p between the earliest and the latest solution are candidates for round budgets:
-solutions form a lattice, and rounding their weighted means down keeps every constraint.
+In S steps a send that has x others before it and y after it takes place in a step from x to S - 1 -
+y.  The sends with at least x before and y after them need W(x, y) rounds together, W being the
+largest of ceil(load / b) over the link sets.  The steps x … S - 1 - y must have these rounds.  With
+at least one round for each step these are difference constraints on the sums p(t) = r_0 + … +
+r_(t-1): p(S - y) - p(x) >= W(x, y). The longest path from p(0) to p(S) is a lower bound on R. All p
+between the earliest and the latest solution are candidates for round budgets: solutions form a
+lattice, and rounding their weighted means down keeps every constraint.
 
-A second bound looks at one stream.  Let its n chunks follow a path of h links, none of which
-carries more than b a round.  Whichever h - 1 steps are left out, some cut of the path over time
-has only the others: so the S - h + 1 steps of the fewest rounds have ceil(n / b) together, and each
-of the h - 1 longer ones has at least as many as the longest of these.
+A second bound is about one stream.  Let its n chunks follow a path of h links, each with at most b
+a round.  For any h - 1 steps, some cut of the path over time consists of the others.  So the S - h
++ 1 steps of the fewest rounds have ceil(n / b) together.  Each of the h - 1 longer ones has at
+least as many as the longest of these.
 
-For tall trees on many links only each q-th x and y is looked at.
+For tall trees on many links only each q-th x and y is considered.
 """
 
 from __future__ import annotations

@@ -12,5 +12,5 @@ if TYPE_CHECKING:
     from syncoll.searching.frontiers import search as search
     from syncoll.searching.heuristics import Seeding as Seeding
     from syncoll.searching.point import decided_as as decided_as, solve_one as solve_one
-else:  # a single question needs a part of it
+else:  # a single question needs only a part of it
     __getattr__ = lazily(__name__)

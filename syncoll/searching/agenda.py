@@ -1,13 +1,12 @@
 """The agenda of a search: one table of engines, and one loop over it.
 
 An engine is an oracle: given the ledger and a deadline, it yields events (`syncoll.ledger.events`):
-points, families, bounds, refutations and undecided candidates.  The agenda alone decides which one
-works next, for how long, and when what is known is reported.  The rows of the table are in order of
-priority: the first that is ready has a turn, and is suspended at any of its events for as long as a
-row above it is ready.
+points, families, bounds, refutations and undecided candidates.  The agenda alone decides which
+engine works next, for how long, and when results are reported.  The rows of the table are in order
+of priority: the first that is ready has a turn, and is suspended at any of its events for as long
+as a row above it is ready.
 
-Each event is entered in the ledger before anything else is done with it, so that Ctrl-C loses
-nothing that was found.
+Each event is entered in the ledger before anything else is done with it, so Ctrl-C loses no result.
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ __all__ = [
 ]
 
 OUT_OF_MEMORY = "out of memory"
-"""Why a search ended before its time, in an open claim."""
+"""The reason in an open claim if memory ended the search."""
 
 SEEDS = "seeds"
-"""The name of their rows."""
+"""The name of the rows of seeds."""
 
 SAVE_SECONDS, SELDOM = 5.0, 10.0
-"""How often points are passed on while an engine with many of them has its turn, and how many times
-as long later as that took (torus(16,16) in `benchmarks/exchanges.py`)."""
+"""Seconds between two reports while an engine with many points has its turn; and the least ratio of
+this interval to the time of a report (torus(16,16) in `benchmarks/exchanges.py`)."""
 
 Engine = Callable[[Ledger, Deadline], Iterable[Event]]
 """Works until a deadline, and yields its events as they come."""
@@ -56,22 +55,22 @@ class Work:
     Args:
         name: of the engine, in the log.
         run: the engine; it may resume where its last turn ended.
-        ready: whether it is to have a turn now.
-        share: the part of the time that is left which a turn may take at most; None for all.
+        ready: whether it may have a turn now.
+        share: the share of the remaining time that a turn may take at most; None for all.
         seconds: the most that a turn may take.
-        once: whether it has one turn at most, or as many as it is ready for.
+        once: whether it has one turn at most; otherwise it has a turn whenever it is ready.
         solves: whether its points answer candidates: they come one by one, each is reported at
-            once, and they are within the limits as they are; those of others may exceed them.
+            once, and they keep the limits.  Points of other engines may exceed them.
         quiet: whether another row reports its points.
         thorough: whether its points have bounds of their own when they are reported, which takes
             time; otherwise these come when the same S comes up for a bound.
         lists: whether members of few steps of its families become points.
-        enough: whether a point that was just found ends its turn.
+        enough: whether a new point ends its turn.
 
     Attributes:
-        had: how many turns it had.
-        spent: seconds in these, without those of the rows above it.
-        gained: how many of its events changed what is known.
+        had: number of turns so far.
+        spent: seconds in these, without the turns of rows above it.
+        gained: number of its events that improved the ledger.
     """
 
     name: str
@@ -91,7 +90,7 @@ class Work:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it is to have a turn now, and has one left."""
+        """Whether it is ready and has a turn left."""
         return not (self.once and self.had) and self.ready()
 
 
@@ -103,7 +102,7 @@ class Agenda:
         ledger: of the search.
         deadline: when the search is over.
         on_point: is called when a point was found.
-        on_stop: is called when the search ends before its time.
+        on_stop: is called when the search ends early.
         lost: is given the reason when memory is exhausted.
 
     Attributes:
@@ -121,11 +120,11 @@ class Agenda:
     _save: Deadline = field(default_factory=partial(Deadline.after, SAVE_SECONDS))
 
     def spent(self, *names: str) -> float:
-        """Seconds that these engines had so far."""
+        """Seconds that these engines have used so far."""
         return sum(row.spent for row in self.table if row.name in names)
 
     def gained(self, name: str) -> int:
-        """How often this engine changed what is known."""
+        """Number of improvements of the ledger by this engine."""
         return sum(row.gained for row in self.table if row.name == name)
 
     def next(self, above: Work | None = None) -> Work | None:
@@ -159,15 +158,15 @@ class Agenda:
             self.stop(OUT_OF_MEMORY)
 
     def stop(self, why: str) -> None:
-        """Ends the search: no engine has another turn, and no bound is begun that takes long."""
+        """Ends the search: no engine has another turn, and no long computation begins."""
         self.ledger.stopped = why
         self.on_stop()
-        # Parts are composed, and claims proved, when a person stops the search of a composition.
+        # After an interrupt, a composition still composes its parts and proves its claims.
         seconds = SHORT_SECONDS if self.ledger.composed else 0.0
         self.ledger.bounds.deadline = self.ledger.bounds.deadline.sooner(seconds)
 
     def turn(self, work: Work) -> None:
-        """One turn of an engine, suspended for those above it."""
+        """One turn of an engine, suspended for the rows above it."""
         work.had += 1
         ledger, until = self.ledger, self.deadline.sooner(work.seconds)
         if work.share is not None:
@@ -198,7 +197,7 @@ class Agenda:
                         break
                 work.spent += now() - began
             finally:
-                # Closed here: where Python does it in its own time, a Ctrl-C may be lost.
+                # Closed here, because a Ctrl-C during Python's own finalization may be lost.
                 close = getattr(events, "close", None)
                 if close is not None:
                     close()
@@ -212,8 +211,7 @@ class Agenda:
             self.report(at_once=not work.thorough)
 
     def _is_enough(self, event: Event, work: Work) -> bool:
-        """Reports an event that changed what is known, where it is time; whether it ends the
-        turn."""
+        """Reports an improvement of the ledger if it is due; returns whether it ends the turn."""
         work.gained += 1
         if not isinstance(event, Point):
             return False
@@ -224,7 +222,7 @@ class Agenda:
         return work.enough(event)
 
     def report(self, *, at_once: bool) -> None:
-        """Shows and saves what is known.
+        """Reports and saves the state of the search.
 
         Args:
             at_once: without bounds that take time.

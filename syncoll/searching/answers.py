@@ -1,7 +1,7 @@
-"""AnswerSource: where a search's answers come from: the store, one solver, or a pool of them.
+"""AnswerSource: the source of a search's answers: the store, one solver, or a pool of them.
 
-A search asks for instances and waits for the answers in the order that suits it.  With a single
-solver an instance is decided when its answer is wanted; with a pool several are on their way.
+A search asks for instances and waits for the answers in its own order.  A single solver decides an
+instance when its answer is requested; a pool decides several at the same time.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ __all__ = ["AnswerSource", "PendingAnswer"]
 
 @dataclass(frozen=True)
 class PendingAnswer:
-    """An answer that is not there yet.
+    """An answer that is not available yet.
 
     Args:
-        result: gives it, and may take its time; raises what the solver raises.
-        cancel: says that it is not wanted any more.
+        result: returns it, and may take its time; raises the solver's errors.
+        cancel: withdraws the question.
     """
 
     result: Callable[[], Solution]
@@ -50,19 +50,20 @@ class AnswerSource:
     """Decides instances for a search.
 
     Args:
-        solver: decides where there is no pool, and knows what is asked; None to ask seeds only.
+        solver: decides instances without a pool, and has the name and the encoding; None for seeds
+            only.
         pool: decides several instances at once.
-        memory: what was answered before; None to ask everything anew.
+        memory: earlier answers; None to ask everything anew.
         prove: computes bounds, as `syncoll.bounding.rounds_bound` does.
-        seeding: constructs points before anything is asked.
+        seeding: constructs points before the first question.
         further: looks for better bounds where a gap is left, see `BoundsTable`.
 
     Attributes:
-        backend_name: the solver's name, or the seeds' where no solver is asked.
+        backend_name: the solver's name, or without a solver the names of the seeds.
         asked: the encoding for collectives that move data and the backend, as a ledger records
-            them; no encoding where no solver is asked.
-        losses: what was not decided for want of memory or after a crash: in a few words, and the
-            first time in detail.
+            them; no encoding without a solver.
+        losses: the questions left undecided for want of memory or after a crash: a short reason,
+            and the details of its first occurrence.
     """
 
     def __init__(
@@ -86,21 +87,20 @@ class AnswerSource:
 
     @property
     def width(self) -> int:
-        """How many instances are worth asking for at once."""
+        """Number of instances worth asking for at once."""
         return 1 if self.pool is None else self.pool.width
 
     def bounds_of(self, request: SearchRequest) -> BoundsTable:
         """A new table of bounds."""
-        where, what = request.topology, request.collective
-        return BoundsTable(where, what, self.prove, further=self.further)
+        return BoundsTable(request.topology, request.collective, self.prove, further=self.further)
 
     def begin(self, *, lacking: bool = False) -> None:
-        """Starts loading the solver in the background, once the store lacks something.
+        """Starts loading the solver in the background, once the store lacks an answer.
 
         It is called after the first point is found, since loading would delay that point.
 
         Args:
-            lacking: it is the store that says so: it can hardly answer everything any more.
+            lacking: whether the store lacks an answer, so that the solver will be needed.
         """
         self._has_begun |= not lacking
         self._is_new |= lacking
@@ -119,14 +119,15 @@ class AnswerSource:
 
         Args:
             seconds: a time limit; None for the solver's own.
-            hint: an algorithm for the same chunks, near which there may be one.
-            until: when the answer must be there; later it is unknown.
-            groups: only algorithms that one of these maps to themselves are looked for, see
-                `solve_symmetrically`.  What the store knows of all algorithms is known of these.
+            hint: an algorithm for the same chunks, a warm start.
+            until: deadline for the answer; later it is unknown.
+            groups: only algorithms that one of these groups maps to themselves are looked for, see
+                `solve_symmetrically`. An answer of the store about all algorithms holds for these
+                too.
         """
         if self.memory is not None:
             known = self.memory.look_up(instance, seconds=seconds)
-            # What was not decided as a whole may be easy for a group.
+            # An instance that is undecided as a whole may be easy for a group.
             if known is not None and not (groups and known.verdict is Verdict.UNKNOWN):
                 return PendingAnswer(lambda: known)
         solver, pool = self.solver, self.pool
@@ -140,19 +141,18 @@ class AnswerSource:
         answer: Future[Solution] = Future()
 
         def take(done: Future[Solution]) -> None:
-            """Keeps the answer as it comes, in some thread of the pool: the search may end before
-            it looks at it.
-            """
+            """Keeps the answer when it arrives, in a thread of the pool: the search may end before
+            it looks at it."""
             try:
                 answer.set_result(self._kept(done.result(), seconds))
-            except BaseException as error:  # for those who wait for the answer
+            except BaseException as error:  # raised again where the answer is awaited
                 answer.set_exception(error)
 
         def result() -> Solution:
             try:
                 return answer.result(until.seconds)
             except TimeoutError:
-                if answer.done():  # it is the solver's
+                if answer.done():  # the solver's own error
                     raise
                 pool.cancel(theirs)
                 return undecided(
@@ -166,12 +166,12 @@ class AnswerSource:
         theirs.add_done_callback(take)
         return PendingAnswer(result, lambda: pool.cancel(theirs))
 
-    def lost(self, what: str) -> None:
-        """Remembers why something was not decided, see `Outcome.losses`."""
-        self.losses.setdefault(what.partition(":")[0], what)
+    def lost(self, why: str) -> None:
+        """Records why a question was not decided, see `Outcome.losses`."""
+        self.losses.setdefault(why.partition(":")[0], why)
 
     def cancel_all(self) -> None:
-        """No answer is wanted any more."""
+        """Withdraws all questions."""
         if self.pool is not None:
             self.pool.cancel_all()
 
@@ -179,7 +179,7 @@ class AnswerSource:
         outcome = solution.outcome
         for loss in outcome.losses:
             self.lost(loss)
-        # What was lost may well be found when it is asked for again.
+        # After a loss, the next attempt may succeed.
         lasting = outcome.reason is not StopReason.INTERRUPTED and not outcome.losses
         if self.memory is not None and lasting:
             self.memory.keep(solution, seconds=seconds)

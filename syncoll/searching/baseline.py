@@ -1,6 +1,6 @@
-"""What one seed constructs for a collective, directly and for what it is made of, without bounds.
+"""Constructs algorithms with one seed, directly and from parts or a dual, without bounds.
 
-A search of one seed alone says how good its algorithms are; this only makes them, to compare with.
+A search of one seed alone also proves bounds; this only constructs algorithms for comparison.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from syncoll.searching.heuristics import Heuristics
 __all__ = ["constructed"]
 
 _MOST_PARTS = 4
-"""Algorithms of each part of a composition that are put together with those of the others."""
+"""Algorithms of each part of a composition that are combined with algorithms of the others."""
 
 Solved = tuple[Instance, Algorithm]
 
@@ -36,22 +36,22 @@ def constructed(
     until: Deadline,
     report: Callable[[str], None],
 ) -> tuple[list[Solved], str]:
-    """Verified algorithms of a seed, none of which another beats in steps and bandwidth cost.
+    """Verified algorithms of a seed that are undominated in steps and bandwidth cost.
 
     Args:
-        until: when it is stopped; what it has made by then counts.
-        report: is told, in words, when the seed fails.
+        until: deadline; algorithms constructed by then count.
+        report: is given a message when the seed fails.
 
     Returns:
-        The algorithms, the fewest steps first, and why there are none in words.
+        The algorithms, the fewest steps first; and without any, the reason in words.
     """
     if collective.irregular:
-        return [], f"{collective.name} is irregular: a larger C may not just cut its chunks"
+        return [], f"{collective.name} is irregular: a larger C cannot cut its chunks evenly"
     made = _Constructions(seed, until, report)
     found = made.answer(topology, collective)
     reason = next(iter(made.reasons), "")
     if not found and not reason:
-        reason = "it made none in its time" if until.passed else "it makes none"
+        reason = "it constructed none within its time" if until.passed else "it constructs none"
     return found, reason
 
 
@@ -120,6 +120,6 @@ def _spread(found: Sequence[Solved]) -> list[Solved]:
 
 
 def _sends(parts: Sequence[Solved]) -> int:
-    """Sends of a composition: chunks are cut until all parts have equally many."""
+    """Sends of a composition: chunks are cut until all parts have the same number."""
     chunks = lcm(*(instance.num_chunks for instance, _ in parts))
     return sum(algorithm.num_sends * chunks // one.num_chunks for one, algorithm in parts)

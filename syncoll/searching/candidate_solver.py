@@ -2,8 +2,8 @@
 
 The loop is Algorithm 1 of the SCCL paper (section 3.7) for every strategy: S from the distance
 bound upwards, candidates in ascending order of R/C, stop at the bandwidth bound.  `time_schedule`
-says how often it comes back to each S, and for how long.  Several candidates are asked at once
-where there are several solvers.
+determines how often it returns to each S, and for how long.  With several solvers, several
+candidates are asked at once.
 
 A candidate that the solver could not decide within its time never counts as refuted: it becomes an
 open claim, and the search goes on.
@@ -38,9 +38,9 @@ from syncoll.trust.replay import as_counted
 __all__ = ["CandidateSolver", "solved_point"]
 
 _MOST_UNDECIDED = 16
-"""With so many undecided candidates for one S the search goes on to the next: without a limit on R
-they have no end, and a backend that can decide none of them (for want of a licence, say) would keep
-it here for ever."""
+"""Number of undecided candidates after which the search leaves an S. Without a limit on R there are
+infinitely many, and a backend that decides none of them (without a licence, say) would never end.
+"""
 
 
 @dataclass(eq=False)
@@ -61,7 +61,7 @@ class CandidateSolver:
     @property
     def is_stuck(self) -> bool:
         """Whether the last answer left a candidate undecided that nothing else rules out."""
-        return self._stuck is not None and self._is_of_use(self._stuck)
+        return self._stuck is not None and self._is_useful(self._stuck)
 
     def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """All phases of all S.
@@ -81,7 +81,7 @@ class CandidateSolver:
             best = ledger.best(steps)
             if best is not None and best <= source.least_bandwidth:
                 break
-        # On a large network seeds soon have other points of more steps, and such bounds take long.
+        # On a large network seeds soon find points of more steps, and such bounds take long.
         if certified and is_small(source.request.topology):
             for steps in sorted({point.steps for point in ledger.points}):
                 if steps > source.max_steps:
@@ -105,10 +105,10 @@ class CandidateSolver:
         self, step: StepState, candidates: Iterable[Candidate], seconds: float | None
     ) -> Iterator[Event]:
         """Tries candidates until one has an algorithm, or too many are undecided."""
-        # Seeds may find something better meanwhile.
-        useful = takewhile(self._is_of_use, candidates)
+        # Seeds may find a better point in the meantime.
+        useful = takewhile(self._is_useful, candidates)
         undecided = 0
-        # Closed here: where Python does it in its own time, a Ctrl-C that comes then is lost.
+        # Closed here, because a Ctrl-C during Python's own finalization is lost.
         with closing(self._answers_to(step, self._writable(useful), seconds)) as answers:
             for candidate, solution in answers:
                 step.undecided.pop(candidate, None)
@@ -126,13 +126,13 @@ class CandidateSolver:
                     self._stuck = None
                     if is_last:
                         break
-                elif candidate.chunks <= self._source.max_chunks:  # no claim goes further
+                elif candidate.chunks <= self._source.max_chunks:  # no claim exceeds this C
                     yield Refuted(*candidate.numbers, solution.encoding, solution.backend)
-        for candidate in [c for c in step.undecided if not self._is_of_use(c)]:
+        for candidate in [c for c in step.undecided if not self._is_useful(c)]:
             del step.undecided[candidate]
 
     def _writable(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-        """Those for which there can be an instance; the others stay undecided."""
+        """The candidates whose instance is small enough; the others stay undecided."""
         left_out = 0
         for candidate in candidates:
             if self._ledger.bounds.is_writable(candidate.chunks):
@@ -143,18 +143,18 @@ class CandidateSolver:
             if left_out >= _MOST_UNDECIDED:
                 return
 
-    def _is_of_use(self, candidate: Candidate) -> bool:
-        return self._ledger.is_of_use(candidate.steps, candidate.bandwidth)
+    def _is_useful(self, candidate: Candidate) -> bool:
+        return self._ledger.is_useful(candidate.steps, candidate.bandwidth)
 
     def _answers_to(
         self, step: StepState, candidates: Iterable[Candidate], seconds: float | None
     ) -> Generator[tuple[Candidate, Solution | None], None, None]:
         """Each candidate in turn with its answer, or None where a bound rules it out.
 
-        As many are asked at once as there are solvers; answers of no more use are cancelled.
+        As many are asked at once as there are solvers; unneeded answers are cancelled.
 
         Args:
-            seconds: time limit for each; None for that of the solver.
+            seconds: time limit for each; None for the solver's own.
 
         Raises:
             OutOfTimeError: when the deadline is over.
@@ -163,7 +163,7 @@ class CandidateSolver:
         asked: deque[tuple[Candidate, PendingAnswer | None, float]] = deque()
         try:
             while True:
-                # A cluster that loses workers has fewer than were asked.
+                # A cluster that lost workers answers fewer questions at once.
                 for candidate in islice(rest, max(0, self._answers.width - len(asked))):
                     ruled_out = self._rules_out(candidate, step)
                     answer = None if ruled_out else self._ask(candidate, step, seconds)
@@ -199,7 +199,7 @@ class CandidateSolver:
         step.tried.add(candidate)
         instance = self._ledger.bounds.instance(candidate.chunks, candidate.steps, candidate.rounds)
         hint = self._ledger.warm_starts.nearest(instance)
-        # Of some instances the formula takes longer to build than another one to be solved.
+        # Building a formula may take longer than solving it.
         until = self._deadline.sooner(None if seconds is None else BUSY * seconds)
         return self._answers.ask(instance, min(limits, default=None), hint, until)
 

@@ -1,4 +1,4 @@
-"""ChosenSeed: a seed that a search starts from, and how far it has come."""
+"""ChosenSeed: a seed of a search and its options; and the state of its work."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Proposals = Generator[Proposal | None, SeedLimits | None, None]
 
 @dataclass(frozen=True, eq=False)
 class ChosenSeed:
-    """A seed that a search starts from.
+    """A seed from which a search starts.
 
     Args:
-        named: whether a user asked for it by name, and wants to know why it has no idea.
-        known: gives the warm starts (`SeedLimits.known`) of all seeds for a collective on a
-            topology; None for none.
+        named: whether a user named it; then the search reports why it proposes nothing.
+        known: returns the warm starts (`SeedLimits.known`) of all seeds for a collective on a
+            topology; None without any.
     """
 
     record: SeedRecord
@@ -35,11 +35,11 @@ class HeuristicState:
     """A seed at work on one collective.
 
     Attributes:
-        where: the topology as it knows it.
+        where: the topology as the seed sees it.
         turns: its proposals; None before its first turn.
-        begun: whether it has been asked for the first of them.
-        ended: whether it has come to its end, or failed.
-        stopped_after: seconds of the turn in which it was stopped; None where it was not.
+        begun: whether its first proposal was requested.
+        ended: whether it finished or failed.
+        stopped_after: seconds of the turn in which it was stopped; None if it was not.
         in_background: whether it works in a process of its own.
     """
 
@@ -52,7 +52,7 @@ class HeuristicState:
     in_background: bool = False
 
     def stop(self, seconds: float) -> None:
-        """Ends its turn at once: its work is lost, and one that resumes may begin anew, once."""
+        """Ends its turn at once: its work is lost, and a seed that resumes may begin anew, once."""
         self.turns, self.begun = None, False
         self.ended = not self.seed.record.resumes or self.stopped_after is not None
         self.stopped_after = seconds

@@ -1,9 +1,9 @@
 """CompositionSearch: the engine of a collective that is composed of others.
 
 Its points come from the frontiers of the parts: every choice of one point for each part, in every
-way to compose it, dominated ones dropped.  A combining collective without one root per chunk has
-more algorithms than compositions: fewer steps than any composition, and partial sums that never
-rest at a root.  They are searched directly, with the costs of the compositions as the mark to beat.
+way to compose it, without dominated ones.  A combining collective without one root per chunk has
+more algorithms than compositions: with fewer steps, or with partial sums that never rest at a root.
+They are searched directly, and must beat the compositions.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ COMPOSITIONS = "compositions"
 
 
 class CompositionSearch:
-    """The search of a composition: its ways to compose, and what is found directly.
+    """The search of a composition: its ways to compose, and its direct search.
 
     Args:
         search: of the whole.
         frontiers: searches the parts.
-        save_seconds: how often what is known of the parts is composed while they are searched.
+        save_seconds: interval at which parts are composed while they are searched.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class CompositionSearch:
         self._deadline, self._agenda = search.deadline, search.agenda
         ledger, self._whole = search.ledger, search.ledger.request
         self._compositions = Compositions(
-            self._whole.collective, ledger.is_of_use, self._lost, ledger.keeps
+            self._whole.collective, ledger.is_useful, self._lost, ledger.keeps
         )
         self._ways = list(self._whole.collective.ways)
         self._done: list[str] = []
@@ -69,7 +69,7 @@ class CompositionSearch:
         ledger.scope = self._scope([])
 
     def frontier(self) -> Frontier:
-        """The frontier of the compositions, and of what the direct search finds beside them."""
+        """The frontier of the compositions and of the direct search."""
         ledger, search = self._ledger, self._search
         with closing(search.seeds):
             self._agenda.run(self.rows())
@@ -102,7 +102,7 @@ class CompositionSearch:
             return turns.first(ledger, until)
 
         first = [Work(SEEDS, begin, share=look, quiet=True)]
-        if self._is_wide:  # in the background they go on by themselves
+        if self._is_wide:  # in the background seeds go on by themselves
             first.append(
                 Work(
                     SEEDS,
@@ -137,8 +137,9 @@ class CompositionSearch:
         """The compositions of the next way.
 
         Raises:
-            UsageError: when there is no room for any way, and nothing else to search.
-            LocatedError: when no way makes sense.
+            UsageError: when the limits leave no room for any way, and there is nothing else to
+                search.
+            LocatedError: when every way is impossible on the topology.
         """
         way = self._ways.pop(0)
         if self._done and (self._deadline.passed or not self._may_gain(way)):
@@ -150,7 +151,7 @@ class CompositionSearch:
         else:
             self._done.append(_in_words(way))
             ledger.scope = self._scope(self._done)
-            late = self._deadline.before(-SOON_SECONDS)  # for what came at the last moment
+            late = self._deadline.before(-SOON_SECONDS)  # for points of the last moment
             if interrupted:
                 late = late.sooner(SHORT_SECONDS)
             yield from self._composed(parts, late)
@@ -161,15 +162,15 @@ class CompositionSearch:
             raise self._refusal
 
     def _claim(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
-        """Proves what can be proved about the compositions: where a gap is open, others follow."""
+        """Proves claims about the compositions; other engines follow where a gap is open."""
         self._found = ledger.report()
         return iter(())
 
     def _searched(self, way: Sequence[Collective], deadline: Deadline) -> tuple[list[Part], bool]:
-        """A way's parts with what is found of them, and whether a person stopped the search."""
+        """The searched parts of a way, and whether the user interrupted the search."""
         parts, interrupted = [Part(self._request(way, part)) for part in way], False
         for i, part in enumerate(parts):
-            left: list[SearchRequest] = []  # each leaves as much time to those after it
+            left: list[SearchRequest] = []  # each leaves the same time to its successors
             for asked in (other.asked for other in parts[i:]):
                 if not (self._frontiers.knows(asked) or any(same_problem(asked, x) for x in left)):
                     left.append(asked)
@@ -193,14 +194,14 @@ class CompositionSearch:
         return parts, interrupted
 
     def _request(self, way: Sequence[Collective], part: Collective) -> SearchRequest:
-        """The request for one part, within what the whole leaves it."""
+        """The request for one part, within the limits of the whole."""
         whole = self._whole
         max_steps, max_chunks = whole.max_steps, whole.max_chunks
         if max_steps is not None:
             max_steps = max(0, max_steps - self._least_steps([x for x in way if x is not part]))
         if max_chunks is not None and part is not way[0]:
             max_chunks = self._most_chunks(part, max_chunks)
-        # How fast the whole is, each part does not tell by itself.
+        # The time of a part alone does not determine the time of the whole.
         return replace(
             whole,
             collective=part,
@@ -211,7 +212,7 @@ class CompositionSearch:
         )
 
     def _most_chunks(self, part: Collective, most: int) -> int:
-        """The largest C of a part that goes with a C of the whole up to a limit; else the limit."""
+        """The largest C of a part for which the whole has a C within a limit; else the limit."""
         nodes, whole = self._whole.topology.num_nodes, self._whole.collective
         for chunks in filter(self._ledger.bounds.admits, range(most, 0, -1)):
             found = part_chunks(part, nodes, len(whole.tabulate(nodes, chunks).pre))
@@ -224,7 +225,7 @@ class CompositionSearch:
         return sum(BoundsTable(self._whole.topology, part).least_steps for part in parts)
 
     def _compose_meanwhile(self, way: Sequence[Collective], parts: Sequence[Part]) -> None:
-        """Passes on what can be composed while parts are searched, now and then."""
+        """Reports compositions at intervals while parts are searched."""
         ledger = self._ledger
         if ledger.on_points is None or not self._again.passed:
             return
@@ -243,7 +244,7 @@ class CompositionSearch:
         self._again = Deadline.after(max(self._save_seconds, SELDOM * (now() - began)))
 
     def _composed(self, parts: Sequence[Part], deadline: Deadline) -> Iterator[Event]:
-        """The points that can be composed of what is known of the parts until then."""
+        """The compositions of the points found for the parts until the deadline."""
         try:
             yield from self._compositions.points(parts, deadline)
         except OutOfTimeError:
@@ -252,16 +253,15 @@ class CompositionSearch:
             self._lost(f"{OUT_OF_MEMORY}: {error}")
 
     def _direct_rows(self) -> list[Work]:
-        """The engines for algorithms that are no compositions, where these leave room; seeds of the
-        whole go on beside them.
-        """
+        """The engines that search directly, if compositions leave room for better algorithms; seeds
+        of the whole continue next to them."""
         ledger, request = self._ledger, self._whole
         if self._deadline.passed:
             ledger.complete = False
             return []
         source = ledger.source
         last = max((p.steps for p in ledger.points), default=source.least_steps + 2)
-        if ledger.families:  # with more steps than those there is a member of each
+        if ledger.families:  # beyond the first steps of a family its members are points
             first = min(family.steps.at(family.first) for family in ledger.families)
             last = max(last, min(first, FEW_STEPS))
         ledger.log.began(f"{request.collective.name}, directly")
@@ -277,17 +277,17 @@ class CompositionSearch:
         return self._search.rows(candidates, begun=True)
 
     def _is_far(self) -> bool:
-        """Whether what is known is far from what is proved."""
+        """Whether the best cost known is far from the bound."""
         best = self._ledger.cheapest()
         return best is None or best > FAR * self._ledger.source.least_bandwidth
 
     @property
     def _is_wide(self) -> bool:
-        """Whether seeds of the whole have a first look only."""
+        """Whether seeds of the whole have only a short first turn."""
         return self._search.size > Size.MEDIUM
 
     def _share(self) -> float:
-        """The share of the parts of a way: the less, the more seeds of the whole have found."""
+        """The share of time for a way's parts: the better the seeds' points, the smaller."""
         shares, far = self._search.shares, self._is_far()
         if self._done:
             return shares.other_ways if far else shares.other_ways_near
@@ -295,7 +295,7 @@ class CompositionSearch:
         return shares.parts_far if far else shares.parts
 
     def _may_gain(self, way: Sequence[Collective]) -> bool:
-        """Whether another way may find something better: it has the steps of its parts at least."""
+        """Whether another way may find a better point; it takes at least the steps of its parts."""
         best = self._ledger.best(self._least_steps(way))
         meets = best is not None and best <= self._ledger.source.least_bandwidth
         return not meets and self._ledger.gaps_are_open()
@@ -305,14 +305,14 @@ class CompositionSearch:
         self._search.answers.lost(why)
 
     def _scope(self, ways: Sequence[str]) -> str:
-        """Among what was searched, in words."""
+        """The set that was searched, in words."""
         listed, answers = "; ".join(ways) or "none within the limits", self._search.answers
         if self._search.alone:
             return (
-                f"nothing, only what {answers.backend_name} constructs of the whole and of the "
-                f"parts of compositions ({listed})"
+                f"only the points that {answers.backend_name} constructs for the collective and "
+                f"for parts of compositions ({listed})"
             )
-        seeds = " and what seeds construct" if answers.seeding.seeds else ""
+        seeds = " and points of seeds" if answers.seeding.seeds else ""
         return f"compositions ({listed}){seeds}"
 
 

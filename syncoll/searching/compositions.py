@@ -1,10 +1,10 @@
-"""Compositions of what is known of some parts: one point of each, those of use alone.
+"""Composes points of parts: one point of each, only useful ones.
 
-Where the collective has as many chunks for each C, the costs of a composition follow from those of
-its parts, and what is dominated is not even made.  Two parts whose numbers of chunks have no small
-multiple in common would make a composition of many millions of sends; they are cut alike instead
-(`syncoll.model.recutting`), as the one of them with the most chunks is if that is not too many, for
-a fraction of a percent of R/C.
+If the collective has the same number of chunks for each C, the costs of a composition follow from
+the costs of its parts, and dominated ones are not constructed.  If the numbers of chunks of two
+parts have no small common multiple, the composition would have millions of sends.  They are cut
+alike instead (`syncoll.model.recutting`), into the chunks of the finest part unless that is too
+many, for a fraction of a percent of R/C.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ Choice = tuple[Point, ...]
 
 @dataclass(frozen=True)
 class Room:
-    """How much a composition may list, in contributions (sends times nodes).
+    """Limits on the size of a composition, in contributions (sends times nodes).
 
     Args:
-        refined: parts are refined to a common multiple of their chunks up to this.  Where not all
-            are orbits, so that every send is listed, they are cut into fewer chunks than they have
-            if need be.
-        listed: more is not made: a file of it has tens of megabytes.
+        refined: parts are refined to a common multiple of their chunks up to this.  If a part is
+            not an orbit algorithm, so that every send is listed, they may be cut into fewer chunks
+            than they have.
+        listed: larger compositions are not constructed: a file has tens of megabytes.
     """
 
     refined: int = 1 << 22
@@ -47,28 +47,28 @@ class Room:
 
 
 _LEAST_CHUNKS = 4
-"""Parts are not cut into fewer chunks at a node to keep room."""
+"""Parts are not cut into fewer chunks at a node to keep within the limits."""
 
 
 class Compositions:
-    """Makes each composition once.
+    """Constructs each composition once.
 
     Args:
         collective: the whole.
-        is_of_use: whether a composition of so many steps and this R/C would be.
-        lost: is told why one that would be of use was not made.
-        admits: whether one that was made keeps the limits of the whole.
+        is_useful: whether a composition of this number of steps and this R/C would be useful.
+        lost: is given the reason why a useful composition was not constructed.
+        admits: whether a composition keeps the limits of the whole.
     """
 
     def __init__(
         self,
         collective: Collective,
-        is_of_use: Callable[[int, Fraction], bool],
+        is_useful: Callable[[int, Fraction], bool],
         lost: Callable[[str], None],
         admits: Callable[[Point], bool] = lambda _: True,
         room: Room | None = None,
     ) -> None:
-        self._collective, self._is_of_use, self._lost = collective, is_of_use, lost
+        self._collective, self._is_useful, self._lost = collective, is_useful, lost
         self._admits, self._room = admits, room or Room()
         self._tried: set[tuple[ref[Algorithm], ...]] = set()
         self._made: list[tuple[int, Fraction]] = []
@@ -76,9 +76,9 @@ class Compositions:
         self._seconds_per_send = 0.0
 
     def points(self, parts: Sequence[Part], deadline: Deadline) -> Iterator[Point]:
-        """Those of use within the limits that were not made before: of those that promise most, by
-        what making them takes, so that few steps come first, and what there is no time for is not
-        begun.
+        """The new useful compositions within the limits.  Among the most promising ones, the
+        cheapest to construct come first, which have few steps; a composition that exceeds the
+        remaining time is not begun.
 
         Raises:
             OutOfTimeError: when the deadline comes before the end.
@@ -104,12 +104,11 @@ class Compositions:
             self._made.append((point.steps, promised if share <= NEAR * promised else share))
             yield point
         if late:
-            raise OutOfTimeError("there was no time for every composition")
+            raise OutOfTimeError("the time limit ended before all compositions were constructed")
 
     def _in_turn(self, parts: Sequence[Part]) -> Iterator[Choice]:
-        """What is worth making: another choice that promises no more than one that was made is
-        not, and comes only where that could not be made.
-        """
+        """The choices worth composing.  A choice that promises no more than a constructed one is
+        omitted, and comes only if that one could not be constructed."""
         left = [c for c in product(*(p.points for p in parts)) if _algorithms(c) not in self._tried]
         while left := [choice for choice in left if self._promises(choice)]:
             first: list[Choice] = []
@@ -125,22 +124,22 @@ class Compositions:
         return _steps(choice), _share_of_rounds(choice), self._listed(choice)
 
     def _promises(self, choice: Choice) -> bool:
-        """Whether a choice may be better than what is known, and than what was made."""
+        """Whether a choice may improve on the frontier and on earlier compositions."""
         steps, share = _steps(choice), _share_of_rounds(choice)
         if any(s <= steps and rounds <= share for s, rounds in self._made):
             return False
-        return self._per_chunk is None or self._is_of_use(steps, self._per_chunk * share)
+        return self._per_chunk is None or self._is_useful(steps, self._per_chunk * share)
 
     def _solved(
         self, parts: Sequence[Part], choice: Sequence[Point]
     ) -> tuple[Instance, Algorithm] | None:
-        """One point of each part, one after the other, verified; None where that cannot be."""
+        """One point of each part, one after the other, verified; None where that is impossible."""
         try:
             made = zip(parts, choice, self._sizes(choice) or (), strict=False)
             solved = [part.solved(point, size) for part, point, size in made]
             if solved and None not in solved:
                 return composed([one for one in solved if one], self._collective)
-            self._lost("a composition was not made whose parts could not be cut alike")
+            self._lost("a composition was left out: its parts could not be cut into equal chunks")
         except ModelError:  # refined, these parts do not tile the collective's chunks
             pass
         except UsageError as error:  # its sends would have to be listed
@@ -148,7 +147,7 @@ class Compositions:
         return None
 
     def _sizes(self, choice: Sequence[Point]) -> list[int] | None:
-        """Into how many chunks each part cuts what all nodes have; None for too many sends."""
+        """Number of chunks of all nodes into which each part is cut; None for too many sends."""
         sizes = [point.instance.num_chunks for point in choice]
         common, largest = lcm(*sizes), max(sizes)
         if common == min(sizes):
@@ -158,7 +157,7 @@ class Compositions:
         if common * per_chunk <= self._room.refined:
             return sizes
         if not all(isinstance(p.algorithm, OrbitAlgorithm) for p in choice):
-            # What is cut anew has as many chunks for each C as it has.
+            # A part that is cut anew keeps its number of chunks for each C.
             unit = lcm(*(p.instance.num_chunks // p.chunks for p in choice))
             units = max(int(self._room.refined / (per_chunk * unit)), _LEAST_CHUNKS)
             largest = min(largest, units * unit)
@@ -167,24 +166,24 @@ class Compositions:
         return [largest] * len(sizes)
 
     def _listed(self, choice: Sequence[Point]) -> float:
-        """About how many sends a composition lists, which is what making it takes time for."""
+        """About the number of sends that a composition lists, to which its time is proportional."""
         return float(_sends_per_chunk(choice) * lcm(*(self._sizes(choice) or (0,))))
 
 
 def _share_of_rounds(choice: Sequence[Point]) -> Fraction:
-    """Rounds for each chunk of a composition: its parts are refined to equally many chunks."""
+    """Rounds for each chunk of a composition: its parts are refined to equal numbers of chunks."""
     return sum((Fraction(p.rounds, p.instance.num_chunks) for p in choice), Fraction(0))
 
 
 def _sends_per_chunk(choice: Sequence[Point]) -> Fraction:
-    """How many sends a composition lists for each chunk of all nodes together."""
+    """Number of sends that a composition lists for each chunk of all nodes together."""
     orbits = all(isinstance(p.algorithm, OrbitAlgorithm) for p in choice)
     listed = ((p.algorithm.num_listed if orbits else p.algorithm.num_sends, p) for p in choice)
     return sum((Fraction(sends, p.instance.num_chunks) for sends, p in listed), Fraction(0))
 
 
 def _algorithms(choice: Choice) -> tuple[ref[Algorithm], ...]:
-    """They are weak: algorithms that better ones replaced are freed."""
+    """Weak references: algorithms that better ones replaced are freed."""
     return tuple(ref(point.algorithm) for point in choice)
 
 

@@ -1,9 +1,8 @@
-"""What a collective is made of: the collective that it inverts, or parts one after the other.
+"""Decomposes a collective: into the dual that it inverts, or parts one after the other.
 
-`Decomposition` chooses the way for whatever is asked of a collective, its frontier (`frontiers`) or
-one (S, R, C) of it (`point`).  Algorithms of parts become one of the whole by `inverted` and
-`composed`, which renumber it to the chunk numbers of the collective that was asked for, and verify
-it as an algorithm of that.
+`Decomposition` chooses the way for any question about a collective, its frontier (`frontiers`) or
+one (S, R, C) of it (`point`). `inverted` and `composed` turn algorithms of parts into one of the
+whole: they renumber it to the chunk numbers of the collective, and verify it.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class Decomposition(ABC, Generic[Question, Answer]):
     """Answers a question about any collective."""
 
     def answer(self, question: Question, collective: Collective) -> Answer:
-        """Through what the collective is made of, or directly where it is made of nothing else."""
+        """Answers through the dual, the parts or the terms of the collective, or directly."""
         if collective.dual is not None:
             return self.inverse(question, collective, collective.dual)
         if collective.ways:
@@ -44,19 +43,19 @@ class Decomposition(ABC, Generic[Question, Answer]):
 
     @abstractmethod
     def inverse(self, question: Question, collective: Collective, dual: Collective) -> Answer:
-        """Of the inverse of a dual."""
+        """Answers for the inverse of a dual."""
 
     @abstractmethod
     def composition(self, question: Question, collective: Collective) -> Answer:
-        """Of a collective with `ways` to compose it."""
+        """Answers for a collective with `ways` to compose it."""
 
     def together(self, question: Question, collective: Collective) -> Answer:
-        """Of a sum that combines, and has `terms` with nothing in common."""
+        """Answers for a combining sum whose `terms` have nothing in common."""
         return self.direct(question, collective)
 
     @abstractmethod
     def direct(self, question: Question, collective: Collective) -> Answer:
-        """Of a collective as it stands."""
+        """Answers for the collective itself, without a decomposition."""
 
 
 def inverted(
@@ -65,7 +64,7 @@ def inverted(
     """An algorithm of the dual on the reversed topology as one of its inverse.
 
     Args:
-        chunks: C of the inverse, where it is known; else it follows from that of the dual.
+        chunks: C of the inverse, where it is known; else it follows from the dual's C.
 
     Raises:
         ModelError: when the inverse has other chunks for this C.
@@ -81,8 +80,8 @@ def inverted(
 def composed(parts: Iterable[Solved], collective: Collective) -> Solved:
     """The algorithms of the parts, one after the other, as one of the whole; raises as `inverted`.
 
-    They are refined to equally many chunks.  Chunks of several terms of a sum may meet at one node
-    between two parts; each goes on as one of its own term.
+    They are refined to the same number of chunks.  Chunks of several terms of a sum may meet at one
+    node between two parts; each continues as a chunk of its own term.
     """
     listed = list(parts)
     if collective.in_units and len(listed) == 2:
@@ -105,13 +104,13 @@ def inverted_solution(solution: Solution, instance: Instance, collective: Collec
 
 
 def _of(collective: Collective, instance: Instance, algorithm: Algorithm) -> Solved:
-    """The same with the chunk numbers that the collective itself gives, verified."""
+    """The algorithm with the chunk numbers of the collective itself, verified."""
     table = collective.tabulate(instance.topology.num_nodes, instance.chunks)
     found = same_chunks((instance, algorithm), table)
     if found is None:
         raise ModelError(
-            f"collective {collective.name} with C = {instance.chunks} is not what its parts "
-            "amount to",
+            f"the parts of collective {collective.name} with C = {instance.chunks} compose to "
+            "another collective",
             collective.origin,
         )
     instance, algorithm = replace(found[0], origin=collective.origin), found[1]

@@ -1,12 +1,11 @@
-"""The frontier of any collective, through the collectives that it is made of.
+"""The frontier of any collective, through the collectives of its decomposition.
 
 * An inverse is searched as its dual on the topology with every link reversed (SCCL paper, section
   3.5), and every point found is inverted; bounds and open claims carry over.
-* A composed collective's frontier comes from those of its parts (`composition_search`).
-* A sum of what is added up and what is moved begins with those of its terms (`sum_search`).
+* A composed collective's frontier comes from the frontiers of its parts (`composition_search`).
+* A sum of combining and moving terms begins with the frontiers of its terms (`sum_search`).
 
-Every algorithm that comes out is verified again as an algorithm of the collective that was asked
-for.
+Every algorithm is verified again as an algorithm of the requested collective.
 """
 
 from __future__ import annotations
@@ -43,23 +42,24 @@ def search(
 ) -> Frontier:
     """Searches a frontier.
 
-    Ctrl-C (`KeyboardInterrupt`) ends the search and returns what is known, marked as interrupted.
+    Ctrl-C (`KeyboardInterrupt`) ends the search and returns its results so far, marked as
+    interrupted.
 
     Args:
         answers: decides the candidates; an `AnswerSource` may do so with a store and a pool.
         on_points: is given the frontier so far whenever a point was found.
-        deadline: when it must be over; None for the request's time limit from now on.
+        deadline: of the search; None for the request's time limit from now on.
 
     Raises:
         UsageError: when the limits leave nothing to search.
-        ModelError: when the collective makes no sense on the topology, or its chunks and nodes are
-            too many for an algorithm.
+        ModelError: when the demands of the collective are impossible on the topology, or its chunks
+            and nodes are too many for an algorithm.
         BackendError: when a backend gives a wrong answer.
-        OutOfTimeError: when the time was over before anything is known.
+        OutOfTimeError: when the time was over before any result.
     """
     collective, nodes = request.collective, request.topology.num_nodes
     least = collective.least_chunks(nodes)
-    if least is not None:  # an algorithm for the least C must not be too large to be looked for
+    if least is not None:  # refuses collectives whose least C is too large for an algorithm
         collective.tabulate(nodes, least).starts.require_dense()
     source = answers if isinstance(answers, AnswerSource) else AnswerSource(answers)
     counts = request.work is not None and not is_counted()
@@ -78,7 +78,7 @@ def search(
 
 @dataclass(eq=False)
 class _Frontiers(Decomposition[SearchTask, Frontier]):
-    """One search with the frontiers of parts that came up in it."""
+    """One search with the frontiers of its parts."""
 
     answers: AnswerSource
     log: Log
@@ -88,9 +88,9 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
         return self.answer(task, task.request.collective)
 
     def direct(self, question: SearchTask, collective: Collective) -> Frontier:
-        """That of a collective with a pre and a post; the same question is asked once.
+        """The frontier of a collective with a pre and a post; the same question is asked once.
 
-        A topology that its reversal maps to itself lets allgather serve for its inverse too.
+        On a topology that equals its reversal, allgather answers for its inverse too.
         """
         request, limits = (
             question.request,
@@ -111,20 +111,19 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
         return any(same_problem(known, request) for known, _ in self._known)
 
     def together(self, question: SearchTask, collective: Collective) -> Frontier:
-        """That of a sum: what its terms have, laid over each other, and what is better."""
+        """The frontier of a sum: the overlaid frontiers of its terms, and better points."""
         search = self._begin(question)
         sums = SumSearch(search, lambda: _Frontiers(self.answers, self.log))
         frontier = search.frontier([*sums.rows(), *search.rows()])
         terms = " and ".join(term.name for term in collective.terms)
-        scope = f"frontiers of {terms} laid over each other, and {frontier.scope}"
+        scope = f"overlaid frontiers of {terms}, and {frontier.scope}"
         return replace(frontier, scope=scope)
 
     def _begin(
         self, task: SearchTask, ledger: Ledger | None = None, *, composed: bool = False
     ) -> Search:
-        """A search with the engines of a collective, and a ledger: that of one with less time, or
-        an empty one.
-        """
+        """A search with the engines of a collective, and the ledger of an earlier search with less
+        time or an empty one."""
         request, answers = task.request, self.answers
         self.log.began(request.collective.name)
         if ledger is None:
@@ -155,7 +154,7 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
         known: Ledger | None = None
 
         def one_pass(seconds: float) -> Frontier:
-            """Parts that had less time are searched anew."""
+            """Searches parts that had less time anew."""
             nonlocal known
             parts = _Frontiers(self.answers, self.log)
             task = replace(question, deadline=Deadline.after(seconds))

@@ -1,13 +1,12 @@
-"""When the seeds of a search have turns, and how long these are.
+"""The turns of a search's seeds, and their lengths.
 
-They come first: their points are shown at once, bound from above what a solver is asked for, and
-where they meet a proved bound nothing is left to ask.  They come again where the solver finds its
-questions hard, for as long as it had; and the time that is left in the end is theirs, for as long
-as a gap to a bound is open.
+Seeds come first: their points are reported at once, bound the solver's candidates from above, and
+where they meet a proved bound no question is left.  They come again when the solver finds its
+questions hard, for as long as it had.  They also have the remaining time in the end, for as long as
+a gap to a bound is open.
 
-On a small network a solver is often as fast as a seed: the slow ones wait there until it finds its
-questions hard.  On a large one those that become better for as long as they are let run work in the
-background, on a core of their own.
+On a small network a solver is often as fast as a seed, so slow seeds wait until it is stuck.  On a
+large network the seeds that improve with time work in the background, on a core of their own.
 """
 
 from __future__ import annotations
@@ -29,22 +28,22 @@ from syncoll.searching.shares import LONG_SECONDS, SHORT_SECONDS, shares_of
 __all__ = ["HeuristicTurns"]
 
 _IDLE = 0.1
-"""When seeds use only this part of a turn, and find nothing, they have come to their end."""
+"""Seeds that use only this share of a turn, and find nothing, have ended."""
 
 
 class HeuristicTurns:
     """The engine of the seeds in one search.
 
     Args:
-        request: the limits of what they construct.
+        request: the limits on their algorithms.
         deadline: of the whole search.
-        alone: whether no solver is asked.
-        proving: whether claims are to be proved, or candidates asked of a solver; if not, all the
-            time is theirs.
-        asked: gives the seconds that the solver has had so far.
+        alone: whether there is no solver.
+        proving: whether claims are proved or candidates asked of a solver; if not, the seeds have
+            all the time.
+        asked: returns the seconds that the solver has used so far.
 
     Attributes:
-        exhausted: whether they find nothing more in the time that there is.
+        exhausted: whether more time would not give more points.
         waited: whether the solver's turn has come, see `wait`.
     """
 
@@ -68,11 +67,11 @@ class HeuristicTurns:
 
     @property
     def are_due(self) -> bool:
-        """Whether the solver had time without settling an S since their last turn."""
+        """Whether the solver had time without settling an S since the seeds' last turn."""
         return bool(self.seeds.waiting) and self._asked() - self._asked_before >= SHORT_SECONDS
 
     def first(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
-        """Their points before any solver is asked."""
+        """The seeds' points before the first question to a solver."""
         request, ends, shares, seeds = self._request, self._deadline, self._shares, self.seeds
         alone, size, combining = (
             self._alone,
@@ -88,7 +87,7 @@ class HeuristicTurns:
         if not alone and (self._proving or until.is_never):
             work = shares.seed_seconds
             if small:
-                slowest = shares.seed_seconds  # a solver is sooner
+                slowest = shares.seed_seconds  # a solver is faster
             if not until.is_never:
                 low, high = shares.seeds_combining if combining else shares.seeds
                 work = min(max(work, low * left), high * left)
@@ -111,7 +110,7 @@ class HeuristicTurns:
     def again(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """A turn as long as the solver had.
 
-        Its questions are hard, so that from now on they work in the background where they can.
+        The solver's questions are hard, so the seeds continue in the background if they can.
         """
         seconds = self._asked() - self._asked_before
         self._asked_before += seconds
@@ -119,7 +118,7 @@ class HeuristicTurns:
         return self._next(seconds, until.sooner(BUSY * seconds))
 
     def more(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
-        """Another turn with all the time until then."""
+        """Another turn with all the time until the deadline."""
         ledger.log.tell(Observer.seeding, self.seeds.waiting)
         return self._next(until.left(), until)
 
@@ -128,7 +127,8 @@ class HeuristicTurns:
         return self.seeds.arrivals(self._limits(), 0.0)
 
     def wait(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
-        """A turn in the background before any solver is asked, which would seldom find more.
+        """A turn in the background before the first question to a solver, which would seldom find
+        more.
 
         Raises:
             OutOfTimeError: when too little time is left for the solver.
@@ -142,7 +142,7 @@ class HeuristicTurns:
                 self._deadline.before(SHORT_SECONDS).check()
 
     def go_on(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
-        """A turn with the time that is left, of twice the seconds of the one before.
+        """A turn with the remaining time, twice as long as the one before.
 
         Raises:
             OutOfTimeError: when the time is over.
@@ -150,7 +150,7 @@ class HeuristicTurns:
         return chain.from_iterable(self._rounds(ledger))
 
     def _rounds(self, ledger: Ledger) -> Iterator[Iterator[Event]]:
-        """The parts of a turn, which is over once something better was found."""
+        """The parts of a turn, which ends with the first improvement."""
         self._claims.check()
         ledger.log.tell(Observer.seeding, self.seeds.waiting)
         began, known, seconds = now(), ledger.points, self._round_seconds

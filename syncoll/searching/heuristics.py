@@ -1,13 +1,13 @@
 """Heuristics: the seeds of a search on one collective, in turns and in the background.
 
-A seed is a heuristic: fast, and known only to be right once the verifier has passed its proposals.
-In a turn each has its own share of the time: what one leaves over goes to those after it, and one
-that takes too long is stopped.  Shares are measured in work, so that the result does not depend on
-how busy the machine is.  A seed that has not come to its end goes on in the next turn; one that
-resumes, and was stopped all the same, begins anew in a turn that is no shorter.
+A seed is a heuristic: fast, but its proposals count only after verification.  In a turn each seed
+has its own share of the time: unused time goes to the seeds after it, and a seed that takes too
+long is stopped.  Shares are measured in work, so that the result does not depend on the load of the
+machine.  An unfinished seed continues in the next turn.  A seed that resumes, but was stopped,
+begins anew in a turn that is no shorter.
 
-Those that resume can work in a process of their own instead (`seed_process`), all the time: then
-their turns are when their proposals are taken in.
+Seeds that resume can work in a process of their own instead (`seed_process`), all the time; in
+their turns their proposals are taken in.
 """
 
 from __future__ import annotations
@@ -48,21 +48,21 @@ from syncoll.trust.replay import as_counted
 __all__ = ["BUSY", "SOON_SECONDS", "Found", "Heuristics", "Seeding"]
 
 _QUICK_SECONDS = 0.1
-"""A seed that promises its first algorithm so soon is not lost to a busy machine: it may work for
-five times as long (the first point of `pareto dgx1 allgather` on a machine with eight at work)."""
+"""A seed that promises its first algorithm this soon may work five times as long: it must also
+finish next to eight processes (the first point of `pareto dgx1 allgather`)."""
 
 BUSY = 3.0
-"""Work may take so many times its seconds on the wall, as on a machine with three at work."""
+"""The most seconds on the wall for a second of work, as on a machine with three processes."""
 
 SOON_SECONDS = 0.5
-"""After one proposal from the background another is waited for so long."""
+"""Seconds to wait for another proposal from the background after one."""
 
 _UNITS_PER_SEND = 1e-6
 """Work units for constructing and verifying a send."""
 
 _MANY_SENDS = 1 << 16
-"""Multicast is counted only in algorithms of fewer before a family is said to beat them: in more it
-takes as long as to verify them."""
+"""With more sends, an algorithm is compared with families without multicast, which would take as
+long to count as a verification."""
 
 Found = Point | Family
 
@@ -71,15 +71,16 @@ class Heuristics:
     """The seeds of one search, at work on one collective.
 
     Args:
-        seeds: in the order in which they are asked.
-        report: is given a sentence when a seed fails, which must not end the search.
-        refuses: is given the name and the reason of a named seed that has no idea.
-        proposes: is given the name of a seed that has one.
-        warm_starts: algorithms they may begin with, see `SeedLimits.known`.
+        seeds: in the order of their turns.
+        report: is given a message when a seed fails, which must not end the search.
+        refuses: is given the name of a named seed that does not apply, and the reason.
+        proposes: is given the name of a seed that proposes a point.
+        warm_starts: algorithms from which seeds may begin, see `SeedLimits.known`.
 
     Attributes:
-        families: those proposed, verified.
-        shows_families: whether these are on the frontier, so that what they beat is dropped.
+        families: the proposed ones, verified.
+        shows_families: whether families are on the frontier; then the points that they beat are
+            dropped.
         log_turn: enters the turn of a seed in the log of the search.
     """
 
@@ -98,7 +99,7 @@ class Heuristics:
         self.shows_families = False
         self.log_turn: Callable[[str], AbstractContextManager[None]] = lambda _: nullcontext()
         self._states = [
-            # What is right where every send counts is right here.
+            # An algorithm on the conservative topology, where every send counts, is valid here.
             HeuristicState(seed, topology if seed.record.counts_copies else topology.conservative)
             for seed in seeds
         ]
@@ -123,7 +124,7 @@ class Heuristics:
 
     @property
     def have_arrived(self) -> bool:
-        """Whether there are proposals from the background that were not looked at yet."""
+        """Whether there are new proposals from the background."""
         return self._process is not None and self._process.has_message
 
     @property
@@ -132,9 +133,9 @@ class Heuristics:
         return tuple(state.seed.record.name for state in self._states if not state.ended)
 
     def ask(self, limits: SeedLimits) -> None:
-        """Asks seeds that have not begun if they have an idea; those that have none have ended.
+        """Asks seeds that have not begun whether they apply, and ends the ones that do not.
 
-        Their part of the time is the others' from the first turn on.
+        Their shares of the time go to the other seeds from the first turn on.
 
         Raises:
             PluginError: as `turn`.
@@ -157,14 +158,14 @@ class Heuristics:
         """Verified points and families of one turn, as they come.
 
         Args:
-            limits: no point is beyond them; the time is that of all seeds together.
-            patience: seconds of work that a seed may take until it has its first algorithm within
-                the limits, where that is more than its share.
+            limits: no point is beyond them; the time is for all seeds together.
+            patience: seconds of work that a seed may take until its first algorithm within the
+                limits, if that is more than its share.
             slowest: seeds that promise their first algorithm later have no turn unless named.
-            background: those that resume, and have not begun, work in the background until then,
-                after the turns of the quick ones; None for turns here.
-            wait: seconds to wait for proposals from the background; those that have come by now
-                are taken in any case.
+            background: deadline until which seeds that resume, and have not begun, work in the
+                background, after the turns of the quick ones; None for turns here.
+            wait: seconds to wait for proposals from the background; available ones are always
+                taken.
 
         Raises:
             PluginError: when a seed that a user named is broken; others are reported.
@@ -189,7 +190,7 @@ class Heuristics:
                 if state.in_background:
                     continue
                 if replace(ends, works=None).passed:
-                    return  # even to import another seed would take too long
+                    return  # no time even to import another seed
                 weights = [other.seed.record.weight for other in states[i:]]
                 first = share = _share(ends, weights, 0.0)
                 if state.turns is None:
@@ -203,11 +204,11 @@ class Heuristics:
         return chain.from_iterable(turns())
 
     def go_to_background(self, limits: SeedLimits, until: Deadline) -> None:
-        """Starts a process for the seeds that resume, where that is possible; otherwise they have
-        their turns here.  The state of one that has begun here is lost.
+        """Starts a process for the seeds that resume, if possible; otherwise they have their turns
+        here.  A seed that has begun here loses its state.
 
         Args:
-            until: when they come to their end.
+            until: deadline of the process.
         """
         if is_counted():  # results from background processes depend on the machine
             return
@@ -228,9 +229,8 @@ class Heuristics:
             state.in_background, state.turns = True, None
 
     def arrivals(self, limits: SeedLimits, wait: float) -> Iterator[Found]:
-        """Points and families from the background: those that have come, and those that come in so
-        many seconds, or soon after another.
-        """
+        """Points and families from the background: the available ones, and others within `wait`
+        seconds, or soon after another."""
         until, enough = limits.until.sooner(wait), Deadline.after(wait + SHORT_SECONDS)
         while self._process is not None and not enough.passed:
             message = self._process.poll(max(0.0, until.left()))
@@ -258,7 +258,8 @@ class Heuristics:
                     self._lose(message)
 
     def _verified(self, message: Proposed) -> list[Found]:
-        """A proposal from the background; nothing where it is wrong or a family beats it."""
+        """The verified results of a proposal from the background; none if it is wrong or beaten by
+        a family."""
         name, found, family = message.seed, list[Found](), message.family
         state = next(state for state in self._states if state.seed.record.name == name)
         if isinstance(family, Family):
@@ -271,10 +272,10 @@ class Heuristics:
         return found
 
     def _lose(self, message: object) -> None:
-        """The process has ended before the seeds did.
+        """Handles a process that ended before its seeds.
 
         Raises:
-            PluginError: where a user named one of them.
+            PluginError: if a user named one of them.
         """
         process, lost = self._process, [s for s in self._states if s.in_background and not s.ended]
         assert process is not None
@@ -283,28 +284,28 @@ class Heuristics:
         text = f"the process of {'+'.join(s.seed.record.name for s in lost)} failed: {why}"
         if any(state.seed.named for state in lost) and isinstance(message, Failed):
             raise PluginError(text)
-        self._report(f"{text}; going on without")
+        self._report(f"{text}; going on without them")
 
     def _turn(
         self, state: HeuristicState, limits: SeedLimits, first: Deadline, share: Deadline
     ) -> Iterator[Found]:
-        """The verified proposals of one seed, until its share is over, or for the first of all its
-        patience.
+        """The verified proposals of one seed, until its share is over; for the first one until its
+        patience is over.
 
-        A proposal that it has in hand then still counts, if it comes at once.
+        A proposal in progress at the end still counts if it comes at once.
         """
         record, until = state.seed.record, first
         with self.log_turn(record.name), self._guarded(state) as late:
             cut_short = until
-            if record.resumes:  # then it keeps its state, and is trusted with the clock
+            if record.resumes:  # it keeps its state, and is trusted with the clock
                 some = None if until.is_never else BUSY * (until.left() + SHORT_SECONDS)
                 cut_short = limits.until.sooner(some)
             began = time.perf_counter()
             if state.turns is None:
-                late.append("did not say in its share of the time if it fits")
+                late.append("did not determine in its share of the time whether it applies")
                 if not self._fits(state, first):
                     return
-                late[:] = ["made nothing in its share of the time"]
+                late[:] = ["constructed nothing in its share of the time"]
                 own = replace(limits, seconds=first.seconds, until=first, known=self.warm_starts)
                 began = time.perf_counter()
                 with interrupted_at(cut_short):
@@ -314,7 +315,7 @@ class Heuristics:
                 own = replace(limits, seconds=until.seconds, until=until)
                 proposal = None
                 with interrupted_at(cut_short if record.resumes else until):
-                    # The answer to a proposal is its new limits; what it was sent before came late.
+                    # The answer to a proposal is its new limits; a proposal before them came late.
                     for _ in range(2):
                         try:
                             proposal = state.turns.send(own if state.begun else None)
@@ -340,15 +341,16 @@ class Heuristics:
                 if until.passed:
                     break
                 began = time.perf_counter()
-            if late and state.ended and first.passed:  # it looked at the clock itself
+            if late and state.ended and first.passed:  # the seed checked the deadline itself
                 self._was_late(state, late[0])
 
     @contextmanager
     def _guarded(self, state: HeuristicState) -> Iterator[list[str]]:
-        """No error of a seed ends the search, unless it is broken and a user named it.
+        """Handles a seed's errors: none ends the search, except for a broken seed that a user
+        named.
 
         Yields:
-            An empty list for a sentence about a seed that is stopped for good.
+            An empty list for a message about a seed that is stopped for good.
         """
         name = state.seed.record.name
         late: list[str] = []
@@ -360,8 +362,8 @@ class Heuristics:
                 self._was_late(state, late[0])
         except VerificationError as error:
             state.ended = True
-            self._report(f"seed {name} proposed what is not an algorithm: {error}")
-        except PluginError as error:  # it is broken, which must not end the search
+            self._report(f"seed {name} proposed an invalid algorithm: {error}")
+        except PluginError as error:  # a broken seed must not end the search
             state.ended = True
             if state.seed.named:
                 raise
@@ -370,13 +372,13 @@ class Heuristics:
             state.ended = True
             self._report(f"seed {name}: {error}")
 
-    def _was_late(self, state: HeuristicState, what: str) -> None:
-        """Only those that a user named are reported."""
+    def _was_late(self, state: HeuristicState, why: str) -> None:
+        """Reports a late seed if a user named it."""
         if state.seed.named:
-            self._report(f"seed {state.seed.record.name} {what}")
+            self._report(f"seed {state.seed.record.name} {why}")
 
     def _fits(self, state: HeuristicState, until: Deadline) -> bool:
-        """Whether a seed has an idea; a named one that has none says why."""
+        """Whether a seed applies; a named one that does not apply gives the reason."""
         record = state.seed.record
         with interrupted_at(until):
             fits = record.fits(state.where, self.collective)
@@ -398,18 +400,18 @@ class Heuristics:
             used = [least for least in algorithm.least_rounds(where) if least]
             costs = len(used), Fraction(sum(used), proposal.chunks)
             if any(family.beats(*costs) for family in self.families):
-                return ()  # it is not worth verifying
+                return ()  # not worth verifying
         point = self._point(name, proposal, seconds)
         family = self._new_family(name, proposal.family)
         return (point,) if family is None else (family, point)
 
     def _new_family(self, name: str, family: Family | None) -> Family | None:
-        """A family that comes up for the first time, verified."""
+        """A new family, verified; None for a known one."""
         if family is None or any(family is known for known in self._seen):
             return None
         if not family.topology.same_as(self.topology):
             if self.topology.counts_copies and family.topology.same_as(self.topology.conservative):
-                return None  # it is of the topology on which every send counts
+                return None  # a family of the conservative topology
             raise VerificationError("a family on another topology")
         kept = replace(family, found_by=name)
         first = kept.member(kept.first)
@@ -422,7 +424,7 @@ class Heuristics:
         return kept
 
     def _point(self, name: str, proposal: Proposal, seconds: float) -> Point:
-        """A proposal as a point, at its tightest and verified."""
+        """A proposal as a verified point with the fewest rounds per step."""
         took(_UNITS_PER_SEND * proposal.algorithm.num_listed)
         where = self.topology
         while True:
@@ -442,11 +444,11 @@ class Heuristics:
 
 
 class Seeding:
-    """The seeds that searches start from.
+    """The seeds from which searches start.
 
     Args:
-        seeds: of those that promise to be equally quick the first is asked first.
-        on_message: is given a sentence when a seed fails, which must not end the search.
+        seeds: equally quick ones are asked in this order.
+        on_message: is given a message when a seed fails, which must not end the search.
     """
 
     def __init__(
@@ -465,8 +467,8 @@ class Seeding:
 
     @property
     def refusals(self) -> Mapping[str, str]:
-        """Why seeds that a user named proposed nothing so far, neither for a collective nor for
-        any part of it."""
+        """The reasons why named seeds have proposed nothing so far, for a collective or any part of
+        it."""
         return {name: why for name, why in self._refusals.items() if name not in self._proposed}
 
     def run(self, topology: Topology, collective: Collective) -> Heuristics:
@@ -486,17 +488,17 @@ class Seeding:
         self._refusals.setdefault(name, why)
 
     def _report(self, text: str) -> None:
-        """Says something once: the parts of a composition ask for much the same."""
+        """Reports a message once: the parts of a composition ask similar questions."""
         if text not in self._reported:
             self._reported.add(text)
             self._on_message(text)
 
 
 def _share(ends: Deadline, weights: Sequence[float], least: float) -> Deadline:
-    """The share of the first of some seeds: its part of the work that is left, and of the time.
+    """The share of the first of several seeds: its part of the remaining work, and of the time.
 
     Args:
-        weights: of the seeds that are left.
+        weights: of the remaining seeds.
         least: seconds of work, if there is time for them.
     """
     if ends.is_never:

@@ -1,6 +1,6 @@
-"""A seed of algorithms that are known from elsewhere.
+"""A seed of known algorithms.
 
-A repair knows those of the whole machine, a design those of machines with fewer links.
+A repair takes them from the whole machine, a design from machines with fewer links.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from syncoll.searching.chosen_seed import ChosenSeed
 __all__ = ["KnownAlgorithms", "Search", "known_seed"]
 
 Search = Callable[[Topology, Collective, Deadline, Sequence[ChosenSeed]], Frontier]
-"""Finds a frontier by a deadline, with known algorithms as seeds; it says if it was interrupted."""
+"""Finds a frontier by a deadline, with known algorithms as seeds; it marks an interrupted one."""
 
 
 @dataclass(frozen=True, eq=False)
 class KnownAlgorithms:
-    """What is known of a collective on a topology.
+    """Known algorithms of a collective on a topology.
 
     Args:
         collective: its name.
-        proposals: algorithms of it there, verified or not, as far as a turn allows.
+        proposals: the algorithms, verified or not, within the time of a turn.
     """
 
     topology: Topology
@@ -35,7 +35,7 @@ class KnownAlgorithms:
     proposals: Callable[[Turn], Iterable[Proposal]]
 
     def is_asked(self, topology: Topology, collective: Collective) -> bool:
-        """Whether the question is about this collective on this topology."""
+        """Whether this is the collective and the topology of the question."""
         return collective.name == self.collective and topology.same_as(self.topology)
 
 
@@ -47,7 +47,7 @@ def known_seed(
     first_seconds: float = 0.0,
     weight: float = 1.0,
 ) -> ChosenSeed:
-    """The seed that proposes what is known of the question it is asked."""
+    """The seed that proposes the known algorithms for its question."""
     seed = _Seed(known)
     record = SeedRecord(
         name,
@@ -68,7 +68,7 @@ class _Seed:
     def fits(self, topology: Topology, collective: Collective) -> Answer:
         if any(one.is_asked(topology, collective) for one in self.known):
             return Answer(True)
-        return Answer(False, "nothing is known of it")
+        return Answer(False, "no algorithm of it is known")
 
     def propose(
         self,

@@ -1,14 +1,14 @@
 """LargeNeighbourhoods: algorithms with fewer rounds than known ones, a window of steps at a time.
 
-What an algorithm does in the steps from a to b is itself an algorithm: it starts from where chunks
-are at step a, and ends where later steps and the collective need them.  So a window is an instance
-of its own, for any encoding and any backend, and one with a round less in it makes the whole
-algorithm shorter, whose other steps stay as they are.  Windows begin narrow, and become wider when
-no narrow one has anything left to give.  Where a free group maps the algorithm to itself, symmetric
-windows are asked for alone (`syncoll.searching.symmetric`).
+The steps of an algorithm from a to b are themselves an algorithm: it starts from the chunks' places
+at step a, and ends where later steps and the collective need them.  So a window is an instance of
+its own, for any encoding and any backend.  A window with a round less makes the whole algorithm
+shorter, whose other steps stay as they are.  Windows begin narrow, and become wider when no narrow
+one can be improved.  If a free group maps the algorithm to itself, only symmetric windows are asked
+for (`syncoll.searching.symmetric`).
 
-That is large neighbourhood search (Shaw, 1998) with windows of time as neighbourhoods.  That a
-window cannot be shorter says nothing about others, so only algorithms count.
+This is large neighbourhood search (Shaw, 1998) with windows of time as neighbourhoods.  A window
+that cannot be shorter proves nothing about others, so only algorithms count.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from syncoll.symmetry import Action, FreeGroup
 __all__ = ["LargeNeighbourhoods", "Window"]
 
 _NARROWEST = 3
-"""Steps; narrower windows have had next to nothing to give."""
+"""Steps; narrower windows seldom improve an algorithm."""
 
 _NEAR = Fraction(11, 10)
-"""Algorithms that cost at most so many times the least known may become the best."""
+"""Algorithms whose cost is within this factor of the least may become the best."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +51,8 @@ class Window:
     """The steps of an algorithm from `first` up to `last`, without it.
 
     Args:
-        chunks: those that move in it, or could.
-        instance: asks for the window with a round less; None where it has no round to spare.
+        chunks: the chunks that move in it, or could.
+        instance: asks for the window with a round less; None if every round is needed.
     """
 
     first: int
@@ -94,7 +94,7 @@ class Window:
         return cls(first, last, chunks, asked)
 
     def put(self, into: Algorithm, found: Algorithm) -> Algorithm:
-        """The algorithm with what was found for this window in place of what it does there."""
+        """The algorithm with a new window in place of its own."""
         step = into.sends[:, 3]
         new = found.sends.copy()
         new[:, 0] = self.chunks[new[:, 0]]
@@ -107,7 +107,7 @@ class Window:
 
 @dataclass(eq=False)
 class _Incumbent:
-    """An algorithm that is to become shorter.
+    """An algorithm that the engine tries to shorten.
 
     Args:
         groups: the largest of the given groups that maps it to itself, if one does.
@@ -137,11 +137,11 @@ class LargeNeighbourhoods:
     def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
         """Points of shorter algorithms.
 
-        It begins with the warm starts; of those with as many steps with the cheapest that moves
-        data only and is not too large.  Those from which nothing was to gain are left out later.
+        It begins with the warm starts: for each number of steps with the cheapest that only moves
+        data and is not too large.  Later it omits the ones that it could not improve.
 
         Args:
-            until: when nothing more is asked for.
+            until: deadline of the questions.
         """
         points = self._worth(
             point for point in ledger.warm_starts.points.values() if ledger.keeps(point)
@@ -177,7 +177,7 @@ class LargeNeighbourhoods:
             yield solved_point(found, ledger.bounds)
 
     def _finer(self, incumbent: _Incumbent, group: FreeGroup) -> _Incumbent | None:
-        """The same with every chunk cut in two, where a round less is a smaller part of all."""
+        """The incumbent with every chunk cut in two, where a round less is a smaller share."""
         instance = incumbent.instance
         fits = self._sends(instance, _NARROWEST) * 2 <= MOST_SENDS
         most, chunks = self.source.most_rounds(instance.steps), 2 * instance.chunks
@@ -187,7 +187,7 @@ class LargeNeighbourhoods:
         return _incumbent(*refine(instance, incumbent.algorithm, 2), group)
 
     def _worth(self, points: Iterable[Point]) -> list[Point]:
-        """For each S the cheapest algorithm, if it is not far from the best that is known."""
+        """For each S the cheapest algorithm, if it is not far from the best one."""
         found: dict[int, Point] = {}
         for point in sorted(points, key=lambda p: (p.bandwidth, p.chunks)):
             best = self.ledger.best(point.steps)
@@ -202,18 +202,18 @@ class LargeNeighbourhoods:
         return list(found.values())
 
     def _is_optimal(self, incumbent: _Incumbent) -> bool:
-        """Whether nothing is left to gain with so many steps, or with so many chunks."""
+        """Whether no improvement is possible with this number of steps or chunks."""
         instance = incumbent.instance
         low, best = (
             self.ledger.bounds.known(instance.steps),
             self.ledger.best(instance.steps),
         )
         if best is not None and best <= low:
-            return True  # another one is
+            return True  # another one is optimal
         return Fraction(instance.rounds - 1, instance.chunks) < low
 
     def _next(self, incumbent: _Incumbent) -> Window | None:
-        """The next window, the one with the most rounds first; None when there is none left."""
+        """The next window, the one with the most rounds first; None when all were tried."""
         instance, algorithm = incumbent.instance, incumbent.algorithm
         rounds = algorithm.rounds_per_step
         order = incumbent.groups[0].order if incumbent.groups else 1
@@ -248,7 +248,7 @@ class LargeNeighbourhoods:
         except BaseException:
             pending.cancel()
             raise
-        # What is no algorithm for the window refutes nothing.
+        # A window without an algorithm refutes nothing.
         found = Verdict.UNKNOWN if solution.algorithm is None else Verdict.SAT
         self.ledger.log.tell(Observer.settled, candidate, found, solution.total_seconds)
         return solution
@@ -263,7 +263,7 @@ def _numbers(instance: Instance) -> tuple[int, int, int]:
 
 
 def _incumbent(instance: Instance, algorithm: Algorithm, group: FreeGroup) -> _Incumbent:
-    """With the largest group of the chain that maps the algorithm to itself."""
+    """An incumbent with the largest group of the chain that maps the algorithm to itself."""
     found: tuple[FreeGroup, ...] = ()
     for one in group.chain():
         try:

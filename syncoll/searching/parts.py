@@ -1,7 +1,7 @@
-"""What is searched for a part of a composition, and how its points become algorithms of the part.
+"""The search for a part of a composition, and its points as algorithms of the part.
 
 An inverse is searched as its dual on the topology with every link reversed (SCCL paper, section
-3.5).  Few points of a part are ever composed; each is inverted when it is.
+3.5).  Few points of a part are ever composed, so each is inverted only when needed.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ Solved = tuple[Instance, Algorithm]
 
 @dataclass(frozen=True)
 class SearchTask:
-    """A frontier to be searched, of the collective asked for or of a part of it.
+    """A frontier to be searched, of the requested collective or of a part of it.
 
     Args:
-        proving: whether it matters what is proved for each S.
+        proving: whether proofs for each S matter.
         bounds: of the collective, where some may be known.
     """
 
@@ -50,17 +50,17 @@ class PartSearch(Protocol):
     """Searches the frontiers of parts, each once."""
 
     def search(self, task: SearchTask) -> Frontier:
-        """That of a part."""
+        """The frontier of a part."""
 
     def knows(self, request: SearchRequest) -> bool:
         """Whether it was searched before."""
 
 
 class Dual:
-    """The search of an inverse as that of its dual on the topology with every link reversed.
+    """The search of an inverse as a search of its dual on the topology with every link reversed.
 
-    Where that is the topology itself the dual is searched on it, so that it makes no difference
-    which of the two was asked for.
+    If that is the topology itself, the dual is searched on it, so both collectives share one
+    search.
 
     Args:
         request: for the inverse of a collective that moves data.
@@ -74,7 +74,7 @@ class Dual:
         assert dual is not None
         self._request, bounds = request, BoundsTable(request.topology, request.collective)
         least, most = bounds.least_chunks(request.max_chunks), request.max_chunks
-        # C of the inverse divided by that of the dual is the same for each C.
+        # The ratio of C of the inverse to C of the dual is the same for each C.
         self._per_dual = Fraction(least, dual_of(request.collective, dual, nodes, least))
         self._admits = bounds.admits
         reversed_topology = request.topology.reversed()
@@ -94,9 +94,9 @@ class Dual:
 
     @classmethod
     def of(cls, request: SearchRequest) -> Dual | None:
-        """None where a collective is searched as it stands."""
+        """None if the collective is searched without a dual."""
         dual = request.collective.dual
-        # What the inverse of a reduction asks for is moved, and needs no dual.
+        # The inverse of a reduction moves data, and needs no dual.
         return None if dual is None or dual.combining else cls(request)
 
     def inverted(self, instance: Instance, algorithm: Algorithm) -> Solved:
@@ -105,7 +105,7 @@ class Dual:
         return inverted((instance, algorithm), request.collective, request.topology)
 
     def frontier(self, found: Frontier) -> Frontier:
-        """That of the dual as one of the inverse; points, bounds and open claims carry over."""
+        """The dual's frontier as one of the inverse; points, bounds and open claims carry over."""
         assert found.evidence is not None  # a search always leaves some
         request, per_dual = self._request, self._per_dual
         evidence = found.evidence.renumbered(self._turned).inverse(per_dual, self._admits)
@@ -171,8 +171,8 @@ class Part:
         request: for its frontier.
 
     Attributes:
-        asked: the request that is searched for it: itself, or that for its dual.
-        points: what was found of that.
+        asked: the request that is searched for it: itself, or the request for its dual.
+        points: the points found for `asked`.
     """
 
     def __init__(self, request: SearchRequest) -> None:
@@ -185,10 +185,10 @@ class Part:
         """One of the points as an algorithm of the part.
 
         Args:
-            chunks: in how many it cuts what all nodes have together.
+            chunks: the number of chunks of all nodes together.
 
         Returns:
-            None where it cannot be cut so.
+            None if it cannot be cut into this number.
 
         Raises:
             ModelError: when the inverse has other chunks for its C.
@@ -205,7 +205,7 @@ class Part:
 
 
 def _cut(point: Point, chunks: int) -> Solved | None:
-    """A point's algorithm for so many chunks of all nodes together."""
+    """A point's algorithm for this number of chunks of all nodes together."""
     if chunks == point.instance.num_chunks:
         return point.instance, point.algorithm
     own = Fraction(point.chunks * chunks, point.instance.num_chunks)

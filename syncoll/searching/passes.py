@@ -1,7 +1,7 @@
-"""A search without a limit of time: passes that have one, each twice that of the one before.
+"""A search without a time limit: passes with a limit, each twice as long as the one before.
 
-A limit is divided among seeds, parts, bounds and solvers; without one each engine would wait for
-those before it to come to their end.
+A limit is divided among seeds, parts, bounds and solvers; without one each engine would wait until
+the engines before it have ended.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def in_passes(
     """The frontier of the last pass: one that has found and proved little more.
 
     Args:
-        one_pass: searches for so many seconds, with everything known from those before.
+        one_pass: searches for this number of seconds, with the results of the earlier passes.
         losses: the reasons for which candidates were left out.
         seconds: of the first pass.
     """
@@ -45,7 +45,7 @@ def in_passes(
             found = one_pass(doubled)
             if on_points is not None:
                 on_points(found)
-        except OutOfTimeError:  # before anything was known
+        except OutOfTimeError:  # before the first result
             continue
         except KeyboardInterrupt:
             if found is None:
@@ -59,9 +59,7 @@ def in_passes(
 
 
 def _excess(frontier: Frontier, steps: Iterable[int]) -> tuple[int, float]:
-    """For how many of these S there is nothing, and how many times the bound the others cost, in
-    geometric mean.
-    """
+    """Number of these S without a point, and the others' geometric mean of cost over bound."""
     proofs = () if frontier.evidence is None else frontier.evidence.proofs
     missing, found = 0, list[float]()
     for s in steps:
@@ -76,7 +74,7 @@ def _excess(frontier: Frontier, steps: Iterable[int]) -> tuple[int, float]:
 
 
 def _is_last(frontier: Frontier, before: Frontier | None) -> bool:
-    """Whether little is open, or little more was found or proved than in the pass before."""
+    """Whether little is open, or the pass found and proved little more than the one before."""
     last = max((point.steps for point in frontier.points), default=frontier.least_steps)
     steps = range(frontier.least_steps, last + 1)
     missing, gap = _excess(frontier, steps)

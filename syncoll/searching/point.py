@@ -1,9 +1,9 @@
-"""One (S, R, C) of any collective: decided by the solver, or through what it is made of.
+"""One (S, R, C) of any collective: decided by the solver, or through its decomposition.
 
 An inverse is decided as its dual on the reversed topology; both verdicts carry over.  A composed
 collective has an algorithm if S and R can be divided among its parts so that each has one; the even
-division is tried first.  That no composition exists proves nothing about other algorithms, so then
-the collective is encoded directly.
+division is tried first.  If no composition exists, other algorithms may, so the collective is then
+encoded directly.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from syncoll.searching.shares import found_group
 from syncoll.solving import Solver
 from syncoll.symmetry import Action, FreeGroup
 
-if TYPE_CHECKING:  # what the bounds of parts need is loaded for compositions alone
+if TYPE_CHECKING:  # bounds of parts are only loaded for compositions
     from syncoll.ledger.bounds_table import BoundsTable
 
 __all__ = ["decided_as", "solve_directly", "solve_one", "solve_symmetrically"]
@@ -50,7 +50,7 @@ def solve_one(
     Args:
         seconds: time limit for all of it; None for the solver's own for each instance.
         symmetric: whether only algorithms are looked for that a group of automorphisms maps to
-            themselves, each part's own group where it is composed.
+            themselves; each part of a composition has its own group.
 
     Raises:
         ModelError: when the collective is not defined for these numbers on the topology.
@@ -71,7 +71,8 @@ def solve_one(
 
 
 def decided_as(instance: Instance, collective: Collective) -> tuple[Instance, str]:
-    """The instance that a solver is asked about first, and in words why it is another one."""
+    """The instance that a solver is asked about first, and the reason in words if it is another
+    one."""
     if collective.dual is not None:
         asked = dual_instance(instance, collective, collective.dual)
         return asked, (
@@ -96,20 +97,19 @@ def solve_directly(
 ) -> Solution:
     """Decides an instance by the solver alone, with given rounds tried first where that pays.
 
-    Rounds that are given make the encoding of a combining instance several times smaller.  No
-    algorithm with these rounds says nothing about others, so only an algorithm counts; otherwise
-    the rounds are left to the solver.
+    With given rounds the encoding of a combining instance is several times smaller.  If there is no
+    algorithm with these rounds, others may have one, so the rounds are then left to the solver.
 
     Args:
         seconds: time limit; None for the solver's own.
-        hint: an algorithm for the same chunks, near which there may be one.
+        hint: an algorithm for the same chunks, a warm start.
         until: when all of it must be over, building the formula too.
         symmetry: only algorithms that its group maps to themselves are looked for.
     """
     if not instance.combining or instance.rounds_per_step is not None or instance.steps == 0:
         return solver.solve(instance, seconds=seconds, hint=hint, until=until, symmetry=symmetry)
     own = Deadline.after(seconds)
-    # The odd rounds in the middle, where most partial results are about.
+    # The odd rounds are in the middle, where there are the most partial results.
     each, odd = divmod(instance.rounds, instance.steps)
     first = (instance.steps - odd) // 2
     even = tuple(each + (first <= step < first + odd) for step in range(instance.steps))
@@ -118,7 +118,7 @@ def solve_directly(
     )
     none = solution.outcome.reason is StopReason.NOT_SYMMETRIC
     if solution.verdict is not Verdict.UNSAT and not none:
-        # Where this took all the time, the larger formula would take more.
+        # If this took all the time, the larger formula would take more.
         return replace(solution, instance=instance)
     return solver.solve(instance, seconds=own.seconds, until=until, symmetry=symmetry)
 
@@ -132,17 +132,17 @@ def solve_symmetrically(
     *,
     groups: Sequence[FreeGroup],
 ) -> Solution:
-    """Looks for algorithms that one of some free groups maps to themselves.
+    """Looks for algorithms that one of several free groups maps to themselves.
 
-    The first group with which there is one, or with which the time was not enough to tell, is the
-    last that is tried.  Where none of them keeps the instance it is decided as a whole.
+    The first group that gives an algorithm, or exceeds the time, is the last one tried.  If no
+    group keeps the instance, it is decided as a whole.
 
     Args:
         seconds: time limit of the solver for all of it; None for its own for each group.
-        hint: an algorithm for the same chunks, near which there may be one.
+        hint: an algorithm for the same chunks, a warm start.
         until: when all of it must be over, building the formulas too.
-        groups: of automorphisms of the topology; where one of them keeps the instance's chunks,
-            so do its subgroups.
+        groups: of automorphisms of the topology; where one of them keeps the instance's chunks, so
+            do its subgroups.
     """
     began = time.perf_counter()
     table = instance.table
@@ -151,7 +151,7 @@ def solve_symmetrically(
     for one in groups:
         try:
             action = Action.on(one, table)
-        except ValueError:  # a subgroup of it may
+        except ValueError:  # a subgroup may keep the chunks
             continue
         spent.update({"symmetry": time.perf_counter() - began})
         solution = solve_directly(solver, instance, left, hint, until, action)
@@ -169,7 +169,7 @@ def solve_symmetrically(
 
 
 class _One(Decomposition[Instance, Solution]):
-    """One question, with the time that is left for it."""
+    """One question and its remaining time."""
 
     def __init__(self, solver: Solver, deadline: Deadline, symmetric: bool) -> None:
         self._solver, self._deadline, self._symmetric = solver, deadline, symmetric
@@ -181,7 +181,7 @@ class _One(Decomposition[Instance, Solution]):
         return solve_directly(self._solver, question, until.seconds, until=until)
 
     def _symmetrically(self, question: Instance) -> Solution:
-        """With the largest free group that is found soon, then with its subgroups."""
+        """Tries the largest free group that is found quickly, then its subgroups."""
         began, until = time.perf_counter(), self._deadline
         table = question.table
         group = found_group(question.topology, table, until)
@@ -209,7 +209,7 @@ class _One(Decomposition[Instance, Solution]):
     def _parts(
         self, instance: Instance, way: Sequence[Collective], tried: list[Solution]
     ) -> list[tuple[Instance, Algorithm]]:
-        """The parts' algorithms for the first division for which all have one; else nothing."""
+        """The parts' algorithms for the first division for which all have one; else empty."""
         from syncoll.ledger.bounds_table import BoundsTable
 
         nodes = instance.topology.num_nodes
@@ -244,9 +244,9 @@ class _One(Decomposition[Instance, Solution]):
 def _divisions(
     tables: Sequence[BoundsTable], steps: int, rounds: int
 ) -> Iterator[tuple[tuple[int, int], ...]]:
-    """The ways to divide S and R among the parts that no bound rules out, the evenest first.
+    """The ways to divide S and R among the parts that no bound rules out, the most even first.
 
-    The evenest of all comes without a look at the bounds, which take longer than most solves.
+    The most even one comes without a look at the bounds, which take longer than most solves.
     """
     shares = [
         [t // len(tables) + (i < t % len(tables)) for t in (steps, rounds)]

@@ -1,6 +1,6 @@
 """The table of engines of a search, and the search of one collective as it stands.
 
-Bounds, seeds, symmetric algorithms, large neighbourhoods and solvers have their rows here; those of
+Bounds, seeds, symmetric algorithms, large neighbourhoods and solvers have their rows here; rows of
 sums and compositions come before them (`sum_search`, `composition_search`).
 """
 
@@ -33,18 +33,18 @@ NEIGHBOURHOODS, SYMMETRIC = "large neighbourhoods", "symmetric"
 """The names of their rows."""
 
 _NEIGHBOUR_SECONDS = 120.0
-"""For symmetric algorithms and for large neighbourhoods at most, before all algorithms are asked
-for (torus(8,8) alltoall in `benchmarks/scale.py`)."""
+"""The most for symmetric algorithms and for large neighbourhoods, before the solver is asked for
+all algorithms (torus(8,8) alltoall in `benchmarks/scale.py`)."""
 
 
 class Search:
     """The engines of one search on their agenda.
 
     Args:
-        ledger: what is known to begin with, and where events are entered.
+        ledger: the state at the beginning, which records the events.
         seeds: at work on the collective.
-        proving: whether it matters what is proved for each S.  Where it does not, and the network
-            is so large that a solver is seldom as fast as seeds, all the time is theirs.
+        proving: whether proofs for each S matter.  If not, and the network is so large that a
+            solver is seldom as fast as seeds, the seeds have all the time.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Search:
                 return ledger.frontier()
 
     def turns(self) -> HeuristicTurns:
-        """Turns of the seeds, within what is left of the time."""
+        """Turns of the seeds, within the remaining time."""
         names = self.answers.backend_name, SYMMETRIC, NEIGHBOURHOODS
         return HeuristicTurns(
             self.seeds,
@@ -95,7 +95,7 @@ class Search:
         )
 
     def background_row(self, turns: HeuristicTurns, *, lists: bool) -> Work:
-        """First of all: the seeds' proposals that have come meanwhile."""
+        """The row of highest priority: proposals of seeds that have arrived from the background."""
         run, seeds = turns.arrivals, self.seeds
         return Work(SEEDS, run, lambda: seeds.have_arrived, once=False, lists=lists, quiet=True)
 
@@ -103,7 +103,7 @@ class Search:
         """The table of engines for a collective as it stands.
 
         Args:
-            source: the candidates that solvers are asked for; None for those of the ledger.
+            source: the candidates that solvers are asked for; None for the ledger's.
             begun: whether seeds had a turn before.
         """
         ledger, seeds = self.ledger, self.seeds
@@ -113,7 +113,7 @@ class Search:
         asks = self.proving and not self.alone
         solver = CandidateSolver(ledger, source, self.answers, self.deadline)
         solving = Work(self.answers.backend_name, solver.run, solves=True)
-        # There it decides most candidates before the slower seeds have made anything.
+        # The solver decides most candidates before the slower seeds have any algorithm.
         soon = asks and self.size is Size.TINY and self.deadline.is_never
         soon = soon and not request.collective.combining
 
@@ -121,9 +121,8 @@ class Search:
             return ledger.gaps_are_open(source)
 
         def enough(_: Point) -> bool:
-            """Whether nothing is better in either cost or within the limits, or the solver soon
-            finds what is.
-            """
+            """Whether no point is better in either cost within the limits, or the solver soon finds
+            it."""
             fewest, bounds = ledger.best(source.least_steps), ledger.bounds
             if (
                 fewest is not None
@@ -135,9 +134,9 @@ class Search:
 
         of_seeds = partial(Work, SEEDS, lists=True, quiet=True, enough=enough)
         rows = [self.background_row(turns, lists=True)]
-        if not self.small:  # claims rest on this slow bound; the end is too late
+        if not self.small:  # claims rest on this slow bound, so it must come early
             rows.append(Work(BOUNDS, _cut))
-        # On a small network a solver may be as fast once they had their time.
+        # On a small network a solver may be as fast, once seeds have had their time.
         first = turns.arrivals if begun and self.small and not self.alone else turns.first
         rows.append(of_seeds(first))
         if self.alone:
@@ -152,7 +151,7 @@ class Search:
                     once=False,
                 )
             )
-            if soon:  # the seeds that it was asked before
+            if soon:  # seeds before which the solver was asked
                 rows.append(of_seeds(turns.first, lambda: solver.is_stuck))
             if certified:
                 rows += self._stuck_rows(solver, source, turns, seeds_first=soon)
@@ -169,11 +168,11 @@ class Search:
         return rows
 
     def _claim_rows(self, solving: Work | None = None) -> list[Work]:
-        """What follows a turn of seeds: bounds of their points while they go on in the background,
-        and a report.
+        """The rows after a turn of seeds: bounds of their points while they continue in the
+        background, and a report.
 
         Args:
-            solving: the row of the solver, where they come before it.
+            solving: the row of the solver, if they come before it.
         """
 
         def due() -> bool:
@@ -251,13 +250,13 @@ class Search:
             ledger.bounds.deadline = NEVER.sooner(0.0)
 
     def limit_bounds(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
-        """Limits the time of all further bounds: no solver's time is saved by them."""
+        """Limits the time of all further bounds, which save no solver's time."""
         ledger.bounds.deadline = self.deadline.sooner(LONG_SECONDS)
         return iter(())
 
 
 def _cut(ledger: Ledger, until: Deadline) -> Iterator[Event]:
-    """The bound for any number of steps that is found at once."""
+    """The quick bound for any number of steps."""
     with ledger.bounds.at_once():
         bound = ledger.bound(None)
     yield bound
@@ -265,7 +264,7 @@ def _cut(ledger: Ledger, until: Deadline) -> Iterator[Event]:
 
 @dataclass
 class PointBounds:
-    """The engine that bounds the S of the incumbents, those far from what is proved first."""
+    """The engine that bounds the S of the incumbents, the farthest from their bounds first."""
 
     ledger: Ledger
     _bounded: set[int] = field(default_factory=set)

@@ -1,8 +1,8 @@
-"""SeedProcess: seeds that construct in a process of their own, while the search does other things.
+"""SeedProcess: seeds that construct in a process of their own, while the search continues.
 
-On a large machine seeds find most of a frontier, and become better for as long as they are let run;
-bounds take as long, and a search needs both.  What the process costs is its start and a copy of the
-machine, so that a small machine has one only where its search takes long.
+On a large machine seeds find most of a frontier, and improve with time; bounds take as long, and a
+search needs both.  The process costs its start and a copy of the machine, so a small machine has
+one only if its search takes long.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Failure", "Finished", "Proposed", "Refused", "SeedProcess", "SeedReq
 
 
 class SeedRequest(NamedTuple):
-    """To the process, once: what to construct, in the time of all seeds together."""
+    """To the process, once: the seeds, their question and the time of all of them together."""
 
     seeds: tuple[ChosenSeed, ...]
     topology: Topology
@@ -34,7 +34,7 @@ class Proposed(NamedTuple):
 
     Args:
         proposal: without its family, which has many members.
-        family: it comes with the first proposal that has it; others have its number from 0.
+        family: the family itself with its first proposal, later its number from 0.
     """
 
     seed: str
@@ -44,20 +44,20 @@ class Proposed(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """From it: what went wrong, in words."""
+    """From it: a failure, in words."""
 
     text: str
 
 
 class Refused(NamedTuple):
-    """From it: why a seed that a user named has no idea."""
+    """From it: the reason why a named seed does not apply."""
 
     seed: str
     why: str
 
 
 class Finished(NamedTuple):
-    """From it: these seeds have come to their end."""
+    """From it: these seeds have ended."""
 
     seeds: tuple[str, ...]
 
@@ -72,11 +72,11 @@ class SeedProcess(WorkerConnection):
     def __init__(self, request: SeedRequest) -> None:
         super().__init__("syncoll.searching.seed_worker")
         self.send(request)
-        RESTING.keep(self)  # it may be ended where memory is short
+        RESTING.keep(self)  # it may be ended when memory is short
 
     @staticmethod
     def is_possible(request: SeedRequest) -> bool:
-        """Whether there is a core for it, and all that it needs can be passed on."""
+        """Whether there is a core for it, and its request can be pickled."""
         if available_cores() < 2:
             return False
         try:
@@ -86,6 +86,6 @@ class SeedProcess(WorkerConnection):
         return True
 
     def close(self) -> None:
-        """Ends it, whatever it is doing."""
+        """Ends the process at once."""
         RESTING.take(self)
         self.kill()

@@ -1,4 +1,4 @@
-"""The background process of seeds: they construct for as long as they have time.
+"""The background process of seeds: they construct until their deadline.
 
 Nothing is verified here: the search verifies every proposal.
 """
@@ -32,7 +32,7 @@ def main(lifeline: int | None = None) -> None:
 
     try:
         if not isinstance(request, SeedRequest):
-            # What could not be unpickled: a seed or a collective that cannot be imported here.
+            # a seed or a collective that cannot be imported here
             raise TypeError(f"the worker cannot read its request: {request}")
         construct(request, tell)
     except OSError:
@@ -42,10 +42,10 @@ def main(lifeline: int | None = None) -> None:
 
 
 def construct(request: SeedRequest, tell: Send, turn: float = LONG_SECONDS) -> None:
-    """Gives the seeds one turn after the other, until they have ended or the time has.
+    """Gives the seeds one turn after the other, until all have ended or the deadline has passed.
 
-    A turn ends where its work is done, and nothing is lost at its end: only the end of all time
-    stops a seed that resumes in the midst of its work.
+    A turn ends when its work is done, and nothing is lost at its end: only the deadline interrupts
+    a seed that resumes.
 
     Args:
         turn: seconds of the first turn of several seeds; each further one takes twice as long.
@@ -54,7 +54,7 @@ def construct(request: SeedRequest, tell: Send, turn: float = LONG_SECONDS) -> N
     working = run.waiting
     run.ask(request.limits)
     while working and not ends.passed:
-        # One alone need not be stopped for the others.
+        # A single seed need not be stopped for others.
         alone = len(run.waiting) == 1 and not ends.is_never
         seconds = ends.seconds if alone else turn
         for _ in run.turn(replace(request.limits, seconds=seconds, until=ends)):
@@ -67,7 +67,7 @@ def construct(request: SeedRequest, tell: Send, turn: float = LONG_SECONDS) -> N
 
 
 class _PassingOn(Heuristics):
-    """Seeds whose proposals are sent as they are."""
+    """Seeds whose proposals are sent unverified."""
 
     def __init__(self, request: SeedRequest, tell: Send) -> None:
         super().__init__(
@@ -88,5 +88,5 @@ class _PassingOn(Heuristics):
         elif known:
             family = known[0]
         self._tell(Proposed(name, replace(proposal, family=None), seconds, family))
-        # The least costs that it may have: it is not looked at here.
+        # Its costs are unknown here: it is not looked at.
         return (SimpleNamespace(steps=0, rounds=0, chunks=proposal.chunks),)

@@ -1,4 +1,4 @@
-"""The shares of the time that the engines of a search have, as one table."""
+"""The shares of time of the engines of a search, as one table."""
 
 from __future__ import annotations
 
@@ -14,65 +14,64 @@ from syncoll.symmetry import FreeGroup, free_symmetry
 __all__ = ["FAR", "LONG_SECONDS", "NEAR", "SHORT_SECONDS", "Shares", "found_group", "shares_of"]
 
 SHORT_SECONDS, LONG_SECONDS = 2.0, 10.0
-"""A short while on a busy machine: for a quick seed, for proposals of millions of sends to be taken
-in, for a solver to decide an easy candidate (torus(16,16) in `benchmarks/exchanges.py`).  And a
-long one: a turn of seeds once a solver is stuck, and all bounds where no solver is asked.
-"""
+"""A short time on a busy machine: for a quick seed, for taking in proposals of millions of sends,
+for a solver to decide an easy candidate (torus(16,16) in `benchmarks/exchanges.py`). And a long
+one: a turn of seeds once a solver is stuck, and all bounds without a solver."""
 
 NEAR, FAR = Fraction(1005, 1000), Fraction(2)
-"""Costs of at most so many times others are near them: no time is spent on the difference.  Those
-of so many times are far, as of broadcasts in the fewest steps."""
+"""Costs within the first factor of others are near them: no time is spent on the difference.  Costs
+beyond the second are far, as of broadcasts in the fewest steps."""
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Parts of the time that is left when an engine begins."""
+    """Shares of the time that is left when an engine begins."""
 
-    # Seeds, before a solver is asked: seconds of work without a limit of time.
+    # Seeds, before a solver is asked: seconds of work without a time limit.
     seed_seconds: float
-    # Least and most of the time where there is a limit; where data is combined a solver is slow.
+    # The least and most share of a time limit; for combining collectives a solver is slow.
     seeds: tuple[float, float]
     seeds_combining: tuple[float, float]
-    # When they are stopped, however little a busy machine let them work; the same where no solver
-    # is asked, the rest being for proofs, and where nothing is to be proved either.
+    # The end of their turn on the wall, even on a busy machine: before a solver, without a solver
+    # (the rest is for proofs), and without proofs.
     before_solver: float
     alone: float
     unproved: float
-    # A seed's work until its first algorithm; waiting for proposals from the background in the
-    # beginning; one turn when the solver finds its questions hard; kept free for proofs in the end.
+    # A seed's work until its first algorithm; the first wait for proposals from the background; one
+    # turn when the solver is stuck; time reserved for proofs at the end.
     patience: float
     waiting: float
     again: float
     claims: float
     # Of an engine's time, for finding a group of symmetries.
     group: float
-    # Large neighbourhoods of incumbents, before and after symmetric algorithms; these, and where
-    # data is combined, whose whole formulas are many times larger.
+    # Large neighbourhoods of incumbents, before and after symmetric algorithms; symmetric
+    # algorithms; and these for combining collectives, whose whole formulas are many times larger.
     neighbourhoods: float
     symmetric: float
     symmetric_combining: float
-    # Of a composition: the bound for any number of steps, on which most claims rest; a first look
-    # of seeds of the whole on a wide network; all their time before the parts; bounds of their
-    # points, for which there is seldom time in the end.
+    # Of a composition: the bound for any number of steps, on which most claims rest; a short first
+    # turn of seeds of the whole on a wide network; all their time before the parts; bounds of their
+    # points, which seldom have time in the end.
     first_bound: float
     first_look: float
     whole: float
     bounds: float
-    # The parts of the first way; the same where seeds of the whole are far from the bound or work
-    # in the background; those of another way, and where seeds of the whole are near the bound.
+    # The parts of the first way; the same if seeds of the whole are far from the bound or work in
+    # the background; another way; and another way if seeds of the whole are near the bound.
     parts: float
     parts_far: float
     other_ways: float
     other_ways_near: float
-    # The terms of a sum, soon for a first point and then as long as it is worth.
+    # The terms of a sum: a short turn for a first point, and a long one.
     terms: tuple[float, float]
 
 
 def shares_of(topology: Topology) -> Shares:
     """The shares for a search on a network; on a small one a solver is often as fast as a seed.
 
-    Chosen by the rows of `benchmarks/scale.py` (seeds to symmetric), `allreduce.py` (those of
-    compositions; dgx1 and torus(4,4) for small ones) and `exchanges.py` (other ways).
+    Chosen by the rows of `benchmarks/scale.py` (seeds to symmetric), `allreduce.py` (compositions;
+    dgx1 and torus(4,4) for small ones) and `exchanges.py` (other ways).
     """
     small = is_small(topology)
     return Shares(
@@ -103,6 +102,6 @@ def shares_of(topology: Topology) -> Shares:
 
 
 def found_group(topology: Topology, table: RelationTable, until: Deadline) -> FreeGroup:
-    """The largest free group that is found in an engine's share of the time for that."""
+    """The largest free group that is found in an engine's share of its time for groups."""
     own = until.share(shares_of(topology).group)
     return free_symmetry(topology, table, own, thorough=True)

@@ -1,8 +1,8 @@
-"""Points of a sum whose terms have nothing in common: those of its terms, laid over each other.
+"""Points of a sum whose terms have nothing in common: overlaid points of its terms.
 
-An allreduce beside an alltoall is neither moved nor composed, so that few seeds have an idea of it,
-and a solver's formulas are large.  But each of its terms has a frontier of its own, and what serves
-each of them in S steps does so for all in as many, for the sum of what they cost at the most.
+The sum of an allreduce and an alltoall is neither moved nor composed: few seeds apply to it, and a
+solver's formulas are large.  But each term has a frontier of its own.  One algorithm of S steps for
+each term gives one of S steps for the sum, for at most the sum of their costs.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ Solved = tuple[Instance, Algorithm]
 
 
 class SumSearch:
-    """The engine of a sum: the frontiers of its terms, laid over each other.
+    """The engine of a sum: the overlaid frontiers of its terms.
 
     Args:
         search: of the whole.
-        frontiers: makes a search of the terms; what had less time is searched anew.
+        frontiers: makes a search of the terms, which searches terms that had less time anew.
     """
 
     def __init__(self, search: Search, frontiers: Callable[[], PartSearch]) -> None:
         self._search, self._frontiers = search, frontiers
 
     def rows(self) -> list[Work]:
-        """Two turns: a short one for first points, and then one as long as it is worth."""
+        """Two turns: a short one for first points, and a long one."""
         return [Work("sums", self.run, share=share) for share in self._search.shares.terms]
 
     def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
-        """Verified points of the whole; none where a term has none."""
+        """Verified points of the whole; none if a term has no points."""
         request, frontiers = ledger.request, self._frontiers()
         terms, interrupted = request.collective.terms, False
         if until.is_never:
@@ -77,7 +77,7 @@ class SumSearch:
 def _searched(
     frontiers: PartSearch, request: SearchRequest, term: Collective, until: Deadline
 ) -> Frontier | None:
-    """The frontier of one term; None where its limits leave nothing, or no time is left."""
+    """The frontier of one term; None if its limits leave nothing, or no time is left."""
     asked = replace(
         request,
         collective=term,
@@ -93,7 +93,7 @@ def _searched(
 
 
 def _choices(found: Sequence[Sequence[Point]]) -> Iterator[tuple[Point, ...]]:
-    """For each S the cheapest point of each term with at most so many steps, where all have one."""
+    """For each S the cheapest point of each term with at most S steps, where all have one."""
     last: tuple[Point, ...] = ()
     for steps in sorted({point.steps for points in found for point in points}):
         within = [[point for point in points if point.steps <= steps] for points in found]
@@ -105,7 +105,7 @@ def _choices(found: Sequence[Sequence[Point]]) -> Iterator[tuple[Point, ...]]:
 
 
 def _laid(choice: Sequence[Point], request: SearchRequest) -> Point | None:
-    """One point of each term as one of the whole; None where they cannot be cut alike."""
+    """One point of each term as one of the whole; None if they cannot be cut alike."""
     whole, topology = request.collective, request.topology
     try:
         parts = _cut_alike(choice, whole, topology.num_nodes)
@@ -124,11 +124,11 @@ def _laid(choice: Sequence[Point], request: SearchRequest) -> Point | None:
 
 def _cut_alike(choice: Sequence[Point], whole: Collective, nodes: int) -> list[Solved] | None:
     """One algorithm of each term, all with the same C, and their chunks in the order of the whole;
-    None where that takes too many sends."""
+    None if that takes too many sends."""
     common = lcm(*(point.chunks for point in choice))
     sends = sum(Fraction(point.algorithm.num_sends, point.chunks) for point in choice)
     if common * sends > MOST_SENDS:
-        # What is moved can be cut otherwise; what is added up has the C that it has.
+        # Terms that move data can be cut otherwise; combining ones keep their C.
         fixed = [point.chunks for point in choice if point.instance.combining]
         common = lcm(*fixed, whole.least_chunks(nodes) or 1)
         while 2 * common * sends <= MOST_SENDS:

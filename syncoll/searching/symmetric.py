@@ -1,16 +1,16 @@
-"""SymmetricSearch: symmetric algorithms that cost less than what is known, S by S in turn.
+"""SymmetricSearch: symmetric algorithms that cost less than the frontier, S by S in turn.
 
-What is left to find for one S are candidates from the bound up to what was found.  The cheapest one
-may well meet the bound and is asked for first.  Then it is the one in the middle: an algorithm
-halves what is left from above, and where none is found in time nothing more is asked with as few
-rounds and as many chunks.  When nothing is left the same begins once more with more time and larger
-C.  So every S has its turn soon, and whenever it ends, what was found is of use.
+The open candidates for one S lie between the bound and the best cost found.  The cheapest one may
+meet the bound and is asked for first.  Then it is the one in the middle: an algorithm halves the
+interval from above; after a failure, no candidate with fewer rounds and more chunks is asked for.
+When nothing is left, the same begins again with more time and larger C. So every S has its turn
+early, and an interrupted search still has useful results.
 
-The formula of the algorithms that a free group of order H maps to themselves has an H-th of the
-variables (`syncoll.lowerings.quotient`): of these one is often found in seconds where a solver
-finds none among all in hours.  Large groups come first, since they leave the least, then their
-subgroups, which leave more algorithms to find.  That there is none says nothing about others, so
-only algorithms count, and refutations of the whole formula that are known from before.
+The formula for algorithms that a free group of order H maps to themselves has 1/H of the variables
+(`syncoll.lowerings.quotient`). A solver often finds one in seconds where it finds none among all
+algorithms in hours.  Large groups come first, since their formulas are the smallest, then their
+subgroups, which admit more algorithms.  If none exists, that proves nothing about others, so only
+algorithms count, and refutations of the whole formula from before.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ __all__ = ["LEVELS", "MANY_SENDS", "MOST_SENDS", "SymmetricSearch"]
 
 
 class _Level(NamedTuple):
-    """How hard to look.
+    """The effort for each candidate.
 
     Args:
         seconds: for each candidate.
-        sends: at most so many to choose from, counted by orbits.
+        sends: limit on the sends to choose from, counted by orbits.
     """
 
     seconds: float
@@ -55,18 +55,18 @@ class _Level(NamedTuple):
 LEVELS = (_Level(1.0, 5_000), _Level(4.0, 20_000), _Level(15.0, 60_000), _Level(40.0, 150_000))
 
 MANY_SENDS, MOST_SENDS = 10_000, 1_500_000
-"""Chunks times links times steps: with fewer a solver is often quick with the whole formula, and
-symmetric algorithms are looked for only once it was not; with more the whole formula, which is
-built first, is too large for the memory."""
+"""Chunks times links times steps.  With fewer, a solver is often quick with the whole formula, and
+symmetric algorithms wait until it was not.  With more, the whole formula, which is built first, is
+too large for the memory."""
 
 
 @dataclass
 class _Turn:
-    """What was asked for one S.
+    """The questions about one S.
 
     Args:
         failed: for each C the most rounds with which nothing was found at this level.
-        asked: how many candidates, at all levels.
+        asked: number of candidates, at all levels.
     """
 
     steps: int
@@ -94,10 +94,10 @@ class SymmetricSearch:
     answers: AnswerSource
 
     def run(self, ledger: Ledger, until: Deadline) -> Iterator[Event]:
-        """Points, and what solvers refute for all algorithms; nothing where there is no symmetry.
+        """Points, and refutations for all algorithms; nothing without symmetry.
 
         Args:
-            until: when nothing more is asked for.
+            until: deadline of the questions.
         """
         source, bounds = self.source, self.source.bounds
         if bounds.num_sends(source.least_chunks, source.least_steps) > MOST_SENDS:
@@ -142,7 +142,7 @@ class SymmetricSearch:
     def _next(
         self, free: Sequence[_Turn], groups: Sequence[FreeGroup], until: Deadline
     ) -> _Asked | None:
-        """The next question, about an S of which nothing is asked now."""
+        """The next question, about an S without a pending one."""
         for turn in sorted(free, key=lambda turn: (turn.level, turn.asked, turn.steps)):
             while turn.level < len(LEVELS):
                 left = self._left(turn, groups[0].order)
@@ -156,7 +156,7 @@ class SymmetricSearch:
     def _left(self, turn: _Turn, order: int) -> list[Candidate]:
         """The candidates that may be asked for at this level, in ascending order of R/C.
 
-        Of those with the same R/C the one with the fewest chunks stands for all.
+        Among candidates with the same R/C only the one with the fewest chunks remains.
         """
         source, steps, below = self.source, turn.steps, self.ledger.best(turn.steps)
         most = source.most_rounds(steps)

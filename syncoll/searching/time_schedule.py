@@ -1,8 +1,8 @@
 """The phases of a candidate search: which candidates for one S, in which order, for how long.
 
-The paper's strategy tries its candidates once.  The certified one, where no time limit for a
-candidate was given, comes back to every S three times, each time for longer: one hard refutation
-must hide neither the points behind it nor those of other S.
+The paper's strategy tries its candidates once.  The certified strategy, without a time limit for a
+candidate, returns to every S three times, each time for longer: one hard refutation must hide
+neither the points behind it nor points of other S.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ QUICK_SECONDS, _THOROUGH_SECONDS = 5.0, 30.0
 `benchmarks/paper_tables.py`)."""
 
 _FEW_MULTIPLES = 4
-"""Few chunks are so many times the least C at most."""
+"""Few chunks are at most this multiple of the least C."""
 
 Passes = Iterator[tuple[Iterable[Candidate], float | None]]
-"""Candidates in ascending order of R/C, of which the first that has an algorithm ends the pass, and
-the seconds for each; None for no limit."""
+"""Candidates in ascending order of R/C, and the seconds for each (None for no limit).  The first
+that has an algorithm ends the pass."""
 
 Phase = Callable[[CandidateSource, StepState], Passes]
 """The passes for one S, whose state the caller keeps up to date between two of them."""
@@ -38,10 +38,10 @@ def _paper(source: CandidateSource, step: StepState) -> Passes:
 
 
 def _first(source: CandidateSource, step: StepState) -> Passes:
-    """The cheapest candidate, then those with few chunks.
+    """The cheapest candidate, then the ones with few chunks.
 
-    Most often the cheapest one meets the bound, and nothing is left to do.  Otherwise a point with
-    few chunks is found soon, and leaves less for more chunks to beat.
+    The cheapest one mostly meets the bound, and nothing is left to do.  Otherwise a point with few
+    chunks is found soon, and leaves less to improve for more chunks.
     """
     seconds = source.request.point_limit or SHORT_SECONDS
     step.cheapest = next(source.candidates(step.steps, step.best), None)
@@ -50,7 +50,7 @@ def _first(source: CandidateSource, step: StepState) -> Passes:
 
 
 def _second(source: CandidateSource, step: StepState) -> Passes:
-    """The cheapest candidate with more time, then those with any number of chunks."""
+    """The cheapest candidate with more time, then candidates with any number of chunks."""
     limit = source.request.point_limit
     if limit is None:  # a stronger bound may have ruled it out meanwhile
         yield [c for c in _undecided(source, step) if c == step.cheapest], 2 * QUICK_SECONDS
@@ -79,7 +79,7 @@ PHASES: Mapping[Strategy, tuple[Phase, ...]] = {
     Strategy.PAPER: (_paper,),
     Strategy.CERTIFIED: (_first, _second, _few_chunks_again, _last),
 }
-"""Those of each strategy, each for every S before the next."""
+"""The phases of each strategy; each runs for every S before the next begins."""
 
 
 def _untried(
@@ -92,11 +92,11 @@ def _untried(
 def _undecided(
     source: CandidateSource, step: StepState, few: bool | None = None
 ) -> list[Candidate]:
-    """The undecided candidates in ascending order of R/C, none where each has its limit of time;
-    those beyond the limit on C have one chance.
+    """The undecided candidates in ascending order of R/C, none if each has its own time limit.
+    Candidates beyond the limit on C are tried only once.
 
     Args:
-        few: those with few chunks, or the others.
+        few: whether to return the ones with few chunks or the others; None for all.
     """
     if source.request.point_limit is not None:
         return []

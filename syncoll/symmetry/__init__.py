@@ -1,4 +1,4 @@
-"""Automorphisms of a topology and a collective, and what they carry from one node to others."""
+"""Automorphisms of a topology and a collective, and the groups that they generate."""
 
 from syncoll.symmetry.action import Action as Action
 from syncoll.symmetry.candidates import automorphism_graph as automorphism_graph

@@ -1,8 +1,8 @@
 """The action of a free group on the chunks of an instance, and on the variables of its formula.
 
-The chunk (v, i) of a single start goes to (g v, i).  Chunks whose start and end a part of the group
-fixes, such as all of an allreduce, are permuted among themselves as far as their number allows, and
-fixed beyond that.
+The chunk (v, i) of a single start goes to (g v, i).  A part of the group may fix the start and the
+end of chunks, such as all of an allreduce.  These are permuted among themselves as far as their
+number allows, and fixed beyond that.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class Action:
                 found = np.array([members[image] for image in images], dtype=np.int64)
             except (KeyError, ValueError):  # no such chunks, or not as many
                 raise ValueError("the group does not keep the chunks") from None
-            # Chunk (b, x) for each element x: block b of those that have the kind x K, and of that
-            # block the one that x is among the elements with this kind.  The rest stays.
+            # Chunk (b, x) for each element x: in block b of the chunks of kind x K, the position of
+            # x among the elements with this kind.  The rest stays.
             together = images.count(images[0])
             seen: dict[bytes, int] = {}
             turn = np.zeros(group.order, dtype=np.int64)

@@ -60,7 +60,7 @@ def digit_shifts(structure: Structure) -> Iterator[IntArray]:
 
 @dataclass(frozen=True, eq=False)
 class ColouredGraph:
-    """An undirected graph whose automorphisms are those of a topology; nodes come first.
+    """An undirected graph with the automorphisms of a topology; nodes come first.
 
     Args:
         edges: ``[E, 2]``.
@@ -143,7 +143,7 @@ def collective_generators(structure: Structure) -> list[IntArray]:
     """Generators of the automorphisms of a topology and a collective.
 
     If all generators of the topology preserve the collective, igraph is not asked again; if the
-    graph of both is too large, only those that do are returned.
+    graph of both is too large, only the preserving ones are returned.
     """
     found = automorphism_generators(structure)
     allowed = [one for one in found if structure.keeps_chunks(one)]
@@ -230,7 +230,7 @@ def _graph_of_kinds(table: RelationTable, vertices: int, colour: int) -> tuple[I
 def _directed(ends: IntArray, kinds: IntArray, colours: IntArray) -> tuple[IntArray, IntArray]:
     """An undirected coloured graph with the symmetries of a directed one with kinds of edges.
 
-    Every edge has a vertex, of its kind's colour, beside its source, and one beside its target.
+    Every edge has a vertex, of its kind's colour, next to its source, and one next to its target.
     """
     first, count = len(colours), len(ends)
     tail = first + np.arange(count)

@@ -42,7 +42,7 @@ def automorphisms_fixing(topology: Topology, parts: Iterable[Iterable[int]]) -> 
 def vertex_automorphisms_fixing(
     topology: Topology, parts: Iterable[Iterable[int]]
 ) -> list[IntArray]:
-    """The same with where switches go behind the nodes, ``[P + W]``, where there are some."""
+    """The same with the images of switches after the nodes, ``[P + W]``, if there are switches."""
     structure, fabric = Structure(topology), topology.fabric
     graph = automorphism_graph(structure)
     if graph is None:
@@ -87,8 +87,8 @@ class LinkOrbits:
     Args:
         link: ``[L]``, the orbit of each link.
         bounds: for each orbit of bounds the position of one of them in the topology.
-        members: ``[link orbits, bound orbits]``, how often a send over one link, and its images
-            under the whole group, load a bound.
+        members: ``[link orbits, bound orbits]``, number of times that a send over one link, and its
+            images under the whole group, load a bound.
         orbit: ``[B]``, for each bound the position of its orbit in `bounds`; -1 if another orbit
             has the same loads and is not wider.
     """
@@ -107,9 +107,9 @@ class LinkOrbits:
         members = np.zeros((int(link.max(initial=-1)) + 1, len(bounds)), dtype=np.int64)
         for i, bound in enumerate(bounds.tolist()):
             np.add.at(members[:, i], link[topology.bound_links[bound]], 1)
-        # So many elements take the link to the same place.
+        # The number of elements that map the link to the same place.
         members *= (group.order // np.bincount(link))[:, None]
-        # Of equal rows of the program one is enough.
+        # One of several equal rows of the program is enough.
         bounds_of = [topology.bounds[bound] for bound in bounds.tolist()]
         rates = [bound.chunks_per_round for bound in bounds_of]
         least: dict[tuple[Counting, bytes], int] = {}

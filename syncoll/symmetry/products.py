@@ -32,7 +32,7 @@ _MOST_PAIRS = 400_000
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """Lines, rings and complete graphs whose product a topology's links are.
+    """A product of lines, rings and complete graphs that equals a topology's links.
 
     Args:
         kinds: of each factor, ``line``, ``ring`` or ``complete``.
@@ -57,7 +57,7 @@ class _Factor:
 
 
 def find_products(topology: Topology) -> tuple[Product, ...]:
-    """The decompositions of a topology's links; empty if there are none, or it is too large.
+    """The decompositions of a topology's links; empty without any, or if it is too large.
 
     In the first, pairs of K2 are rings of four; in the second, if there are any, they are not.
     Bandwidths only decide which factors are paired and which come first.
@@ -122,7 +122,7 @@ def _classes(edges: IntArray, distances: IntArray) -> IntArray:
 def _components(count: int, pairs: IntArray) -> IntArray:
     """``[count]``: the least member of each one's component in the graph of the pairs.
 
-    By hand, for networkx takes longer to load than a small search.
+    Without networkx, which takes longer to load than a small search.
     """
     least = np.arange(count)
     while True:
@@ -160,7 +160,7 @@ def _factor(
         kind, order = "ring", _along(near, 0)
     else:
         return None
-    if len(order) < size:  # of several pieces
+    if len(order) < size:  # several components
         return None
     position = np.empty(size, dtype=np.int64)
     position[order] = np.arange(size)

@@ -1,9 +1,9 @@
 """The symmetry of a topology, alone or with a collective: a large free group of automorphisms.
 
 Also a small group with few orbits of links, which may fix nodes.  It is for chunks without a home,
-such as those of an allreduce: every chunk starts everywhere, so its images under any automorphisms
-are chunks of their own.  The group begins with one that acts freely on the nodes.  It grows while
-elements merge orbits of links and it stays small, since C is a multiple of its order.
+as in an allreduce: every chunk starts everywhere, so its images under any automorphisms are chunks
+of their own.  The group begins with one that acts freely on the nodes.  It grows while elements
+merge orbits of links and it stays small, since C is a multiple of its order.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _SMALL = 1_200
 
 _GROUPS = "free_groups"
 """Where a topology keeps the groups that were found, by whether the search was thorough: seeds and
-bounds for every S ask for the same.  Not in a table of weak references: their callbacks swallow the
-end of the time when it comes in one of them."""
+bounds for every S need the same.  Not in a table of weak references: their callbacks may swallow a
+timeout."""
 
 _MOST_CANDIDATES = 60
 _TRIES = 200
@@ -54,10 +54,10 @@ class Symmetry:
         group: every element of it but the identity moves every node.
         link_orbit: ``[L]``, the orbit of each link.
         bound_orbit: ``[B]``, the orbit of each bound.
-        generators: of all automorphisms of the topology, without those that only exchange switches;
-            None if the graph is too large for igraph.
+        generators: of all automorphisms of the topology, without mere exchanges of switches; None
+            if the graph is too large for igraph.
         kept: number of these generators that preserve the collective.
-        automorphisms: number of all, including those that exchange switches; None as above.
+        automorphisms: number of all, including exchanges of switches; None as above.
         keeping: number of these that preserve the collective; None without one, or if the graph of
             both is too large.
     """

@@ -1,4 +1,4 @@
-"""What an automorphism preserves: links, the bounds on them, and what a collective asks for."""
+"""The invariants of an automorphism: links, the bounds on them, and a collective's demands."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from syncoll.model import RelationTable, Topology
 __all__ = ["Structure"]
 
 _MOST_CELLS = 1 << 24
-"""Cells of a table of chunks and nodes that are looked at together."""
+"""Cells of a table of chunks and nodes that are processed together."""
 
 
 class Structure:
-    """A topology, and what a collective asks for on it, as arrays that permutations act on.
+    """A topology, and a collective's demands on it, as arrays on which permutations act.
 
     Sets are compared by sums of random 64-bit keys: a permutation that is no automorphism passes
-    with a chance of about one in 10^19.  Whatever is made with it is verified in full later.
+    with a chance of about one in 10^19. Every result is verified in full later.
 
     Args:
         topology: P, the links and B.
@@ -50,10 +50,10 @@ class Structure:
             self._chunk_keys = np.sort(self._classes(np.arange(nodes)))
 
     def link_map(self, images: IntArray) -> IntArray | None:
-        """The link that each link goes to; None where one goes to what is not a link.
+        """The image of each link; None if the image of some link is not a link.
 
         Args:
-            images: ``[P]``, the node that each node goes to.
+            images: ``[P]``, the image of each node.
         """
         codes = images[self.links[:, 0]] * self.num_nodes + images[self.links[:, 1]]
         found = np.searchsorted(self.codes, codes)
@@ -72,13 +72,13 @@ class Structure:
         )
 
     def keeps_chunks(self, images: IntArray) -> bool:
-        """Whether it keeps what the collective asks for."""
+        """Whether it keeps the demands of the collective."""
         return self._relations is None or np.array_equal(
             np.sort(self._classes(images)), self._chunk_keys
         )
 
     def bound_map(self, images: IntArray) -> IntArray:
-        """The bound that each bound goes to under an automorphism."""
+        """The image of each bound under an automorphism."""
         links = self.link_map(images)
         assert links is not None
         order = np.argsort(self.bound_key)
@@ -86,7 +86,7 @@ class Structure:
         return order[np.searchsorted(self.bound_key[order], moved)]
 
     def _bound_keys(self, links: IntArray) -> KeyArray:
-        """For each bound a key of its rate and of where its links go."""
+        """For each bound a key of its rate and of the images of its links."""
         if not len(self.starts) - 1:
             return np.zeros(0, dtype=np.uint64)
         return np.add.reduceat(self._link_key[links[self.member]], self.starts[:-1]) + (
@@ -94,7 +94,7 @@ class Structure:
         )
 
     def _classes(self, images: IntArray) -> KeyArray:
-        """For each kind of chunk a key of how many there are and where its nodes go."""
+        """For each kind of chunk a key of their number and of the images of its nodes."""
         assert self._relations is not None
         pre, post, count = self._relations
         keys = self._node_keys[:, images]

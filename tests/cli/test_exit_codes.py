@@ -86,7 +86,7 @@ def test_a_seed_without_an_algorithm_has_decided_nothing(run: Run) -> None:
         result = run("pareto", topology, collective, "--backend", seed)
         assert result.code == 3
         assert f"seed {seed} has no algorithm: " in result.err
-        assert f"searched: nothing, only what {seed} constructs" in result.out
+        assert f"searched: only the points that {seed} constructs" in result.out
 
 
 def test_nothing_to_do_is_no_error(run: Run) -> None:

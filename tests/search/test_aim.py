@@ -108,7 +108,7 @@ def test_the_fastest_is_found(topology: str, collective: str, sizes: str) -> Non
         size = aim.low + (aim.high - aim.low) * place / 8
         best = min(seconds(aim, point, size) for point in everything.points)  # type: ignore[arg-type]
         assert best == min(seconds(aim, point, size) for point in found.points)  # type: ignore[arg-type]
-    assert "of use for" in found.scope
+    assert "fastest for sizes of" in found.scope
     assert len(found.points) <= len(everything.points)
 
 
@@ -119,7 +119,7 @@ def test_what_was_left_alone_is_said() -> None:
     )  # fmt: skip
     assert [point.steps for point in found.points] == [2]
     assert {one.reason for one in found.open if one.most_steps} == {
-        "of no use for the sizes asked for"
+        "not the fastest for any of the sizes"
     }
 
 

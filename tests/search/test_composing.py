@@ -133,7 +133,7 @@ def test_what_cannot_be_cut_alike_is_named() -> None:
         points.append(uncut)
     found, lost = _composed(points)
     assert not found
-    assert set(lost) == {"a composition was not made whose parts could not be cut alike"}
+    assert set(lost) == {"a composition was left out: its parts could not be cut into equal chunks"}
 
 
 def _watched(parts: list[Part], watch: Callable[[int], object]) -> list[Part]:

@@ -48,7 +48,7 @@ def test_proposals_are_verified_where_they_arrive(line: tuple[Topology, Collecti
     while seeds.in_background:
         assert not list(seeds.arrivals(SeedLimits(), 60.0))
     assert len(told) == 1
-    assert "seed wrong proposed what is not an algorithm" in told[0]
+    assert "seed wrong proposed an invalid algorithm" in told[0]
     assert list(seeds.waiting) == []
     assert not workers()
 
@@ -79,7 +79,7 @@ def test_a_process_that_is_lost_ends_no_search(line: tuple[Topology, Collective]
         found += seeds.arrivals(SeedLimits(), 60.0)
     assert len(found) == 1
     assert list(seeds.waiting) == []
-    assert told == ["the process of lost failed: ended with exit code 3; going on without"]
+    assert told == ["the process of lost failed: ended with exit code 3; going on without them"]
 
 
 def test_what_works_aside_is_not_waited_for_and_ends_with_the_search(

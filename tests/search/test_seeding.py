@@ -82,7 +82,7 @@ def test_a_wrong_proposal_is_no_point() -> None:
     found, told = points(chosen("wrong", wrong), chosen("around", around))
     assert found == ["around"]
     assert len(told) == 1
-    assert told[0].startswith("seed wrong proposed what is not an algorithm: ")
+    assert told[0].startswith("seed wrong proposed an invalid algorithm: ")
 
 
 def test_limits_hold_whatever_a_seed_does() -> None:
