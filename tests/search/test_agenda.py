@@ -41,7 +41,7 @@ def point(rounds: int = 3, chunks: int = 1) -> Point:
 
 
 class Script:
-    """An engine that says what it is asked for: each event comes after some units of time."""
+    """An engine that records its turns: each event comes after some units of time."""
 
     def __init__(self, diary: list[str], name: str, *events: tuple[float, Event | BaseException]):
         self._diary, self._name, self._events = diary, name, iter(events)
@@ -60,7 +60,7 @@ class Script:
 
 
 class Counted(Ledger):
-    """A ledger that says what was reported."""
+    """A ledger that records its reports."""
 
     def __init__(self, **more: Any) -> None:
         bounds = BoundsTable(REQUEST.topology, REQUEST.collective)
@@ -115,7 +115,7 @@ def test_an_engine_resumes_as_often_as_it_is_ready() -> None:
 
 
 @pytest.mark.parametrize("solves", [False, True])
-def test_points_are_entered_at_once_and_reported_one_by_one_or_after_the_turn(
+def test_points_are_entered_at_once_and_reported_in_time(
     solves: bool,
 ) -> None:
     ledger, diary = Counted(), list[str]()
@@ -181,7 +181,7 @@ def test_all_kinds_of_events_are_entered() -> None:
         (OutOfTimeError("over"), "work limit"),
     ],
 )
-def test_whatever_ends_a_search_loses_no_point(error: BaseException, why: str) -> None:
+def test_no_end_of_a_search_loses_a_point(error: BaseException, why: str) -> None:
     ledger, diary, lost = Counted(), list[str](), list[str]()
     script = Script(diary, "one", (1.0, point()), (1.0, error))
     never = Work("never", Script(diary, "never", SOON).run)
@@ -227,7 +227,7 @@ def test_the_papers_strategy_is_a_fixed_agenda(solver: Solver) -> None:
 
 
 def test_the_frames_between_a_seed_and_the_frontier_are_few() -> None:
-    """A proposal passes five frames, of which three files are the search's."""
+    """A proposal passes five frames, in three files of the search."""
     stacks: dict[str, list[tuple[str, str, int]]] = {}
 
     def stack() -> list[tuple[str, str, int]]:
@@ -246,14 +246,14 @@ def test_the_frames_between_a_seed_and_the_frontier_are_few() -> None:
 
     class Watching(Observer):
         def found(self, points: tuple[Point, ...]) -> None:
-            stacks.setdefault("found", stack()[2:])  # the log tells of what is on the frontier
+            stacks.setdefault("found", stack()[2:])  # the log reports points on the frontier
 
     seeding = Seeding([ChosenSeed(SeedRecord("around", "", Around), {})])
     assert search(REQUEST, AnswerSource(None, seeding=seeding), Watching()).points
     both = {one[2] for one in stacks["proposed"]} & {one[2] for one in stacks["found"]}
 
     def passed(frames: list[tuple[str, str, int]]) -> list[tuple[str, str, int]]:
-        """Up to the loop, which both have."""
+        """The frames up to the loop, which both have."""
         return frames[: next(i for i, one in enumerate(frames) if one[2] in both) + 1]
 
     frames = dict.fromkeys(one[:2] for one in passed(stacks["proposed"]) + passed(stacks["found"]))

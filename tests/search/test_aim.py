@@ -1,4 +1,4 @@
-"""Searches for some sizes of messages: what would be the fastest for none of them is left alone."""
+"""Searches for some message sizes: algorithms that are the fastest for none of them are left out."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def seconds(aim: Aim, one: Costs, size: Fraction) -> Fraction:
     st.integers(0, 2),
     st.integers(1, 3),
 )
-def test_of_use_is_what_is_faster_somewhere(
+def test_an_algorithm_is_useful_if_it_is_fastest_somewhere(
     one: Costs, others: list[Costs], low: int, more: int, alpha: int, cut: int
 ) -> None:
     aim = Aim(Fraction(alpha), Fraction(2), Fraction(low), Fraction(low + more)).for_dual(cut)
@@ -56,7 +56,7 @@ def test_of_use_is_what_is_faster_somewhere(
         all(seconds(aim, one, size) < seconds(aim, other, size) for other in others)
         for size in places
     )
-    assert aim.is_of_use(one.steps, one.bandwidth, others) == faster  # type: ignore[arg-type]
+    assert aim.is_useful(one.steps, one.bandwidth, others) == faster  # type: ignore[arg-type]
 
 
 @given(
@@ -66,10 +66,10 @@ def test_of_use_is_what_is_faster_somewhere(
     st.integers(0, 20),
     st.lists(st.fractions(0, 3, max_denominator=4), min_size=6, max_size=6),
 )
-def test_nothing_is_given_up_that_could_be_the_fastest(
+def test_a_possibly_fastest_algorithm_is_useful(
     one: Costs, others: list[Costs], low: int, more: int, latencies: list[Fraction]
 ) -> None:
-    """Steps that take different times, of which only the least and the greatest are known."""
+    """Steps take different times; only the least and the greatest are known."""
     aim = Aim(max(latencies), Fraction(2), Fraction(low), Fraction(low + more), 1, min(latencies))
 
     def takes(costs: Costs, size: Fraction) -> Fraction:
@@ -78,7 +78,7 @@ def test_nothing_is_given_up_that_could_be_the_fastest(
     for place in range(9):
         size = aim.low + (aim.high - aim.low) * place / 8
         if all(takes(one, size) < takes(other, size) for other in others):
-            assert aim.is_of_use(one.steps, one.bandwidth, others)  # type: ignore[arg-type]
+            assert aim.is_useful(one.steps, one.bandwidth, others)  # type: ignore[arg-type]
 
 
 @functools.cache
@@ -112,7 +112,7 @@ def test_the_fastest_is_found(topology: str, collective: str, sizes: str) -> Non
     assert len(found.points) <= len(everything.points)
 
 
-def test_what_was_left_alone_is_said() -> None:
+def test_the_scope_and_open_claims_name_the_sizes() -> None:
     found = syncoll.pareto(
         "dgx1", "allgather", optimise_for="1KiB", alpha="1us", beta="25GB/s", seeds="none",
         progress="none",
@@ -139,7 +139,7 @@ def test_wrong_aims(given: dict[str, str], wrong: str) -> None:
 
 
 def test_a_dual_is_searched_for_its_part_of_the_sizes() -> None:
-    """A node of an allgather has a fourth of what it has of the reducescatter of four nodes."""
+    """A node of an allgather has a fourth of its data of the reducescatter of four nodes."""
     topology, gather = ring(4), allgather()
     aim = Aim(ALPHA, RATE, Fraction(4096), Fraction(8192))
     inverse = inverse_of(gather, "reducescatter")

@@ -40,7 +40,7 @@ def test_one_bound_serves_every_c() -> None:
         assert table.least_steps == 2
 
 
-def test_few_steps_come_in_their_order_and_then_those_far_apart() -> None:
+def test_few_steps_are_bounded_first_then_widely_spaced_ones() -> None:
     assert in_turn([5, 3, 4]) == [3, 4, 5]
     order = in_turn(range(1, 40))
     assert sorted(order) == list(range(1, 40))

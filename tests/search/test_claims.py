@@ -1,6 +1,6 @@
-"""What a search claims about random collectives is accepted by the check, and true.
+"""The check accepts the claims of searches for random collectives, and brute force confirms them.
 
-The truth comes from trying everything, for every small S and C.
+Brute force tries everything, for every small S and C.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SPECS = SpecLibrary.load([record.folder for record in MANAGER.spec_libraries.val
 TOPOLOGIES = ("ring(2)", "line(2)", "line(3)", "ring(3)", "star(3)", "bus(3)")
 
 _MOST_CHUNKS, _MOST_ROUNDS, _MOST_WORK = 5, 8, 10_000
-"""How far everything is tried."""
+"""Limits of brute force."""
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def seeding() -> Seeding:
 
 
 def random_request(seed: int) -> SearchRequest:
-    """A collective of a few chunks, or what is made of it, with a machine and limits."""
+    """A collective of a few chunks, or one derived from it, with a machine and limits."""
     rng = random.Random(seed)
     topology, most = SPECS.topology(rng.choice(TOPOLOGIES)), rng.choice((1, 2, 3, 4, 5, None))
     nodes, count = topology.num_nodes, rng.randint(1, 3)
@@ -81,7 +81,7 @@ def random_request(seed: int) -> SearchRequest:
 
 
 def moving(instance: Instance) -> Instance | None:
-    """What is as hard and moves copies only; None where that is not so easy."""
+    """An equally hard instance that only moves copies; None without a simple one."""
     if not instance.combining:
         return instance
     if (instance.post.sum(axis=1) > 1).any():
@@ -118,7 +118,7 @@ def costs(request: SearchRequest, most_steps: int) -> Iterator[tuple[int, int, i
 
 
 def refuted(frontier: Frontier, steps: int, rounds: int, chunks: int) -> str | None:
-    """The claim of a frontier that an algorithm proves to be false, if there is one."""
+    """The claim of a frontier that an algorithm refutes, if there is one."""
     evidence, cost = frontier.evidence, F(rounds, chunks)
     assert evidence is not None
     if frontier.max_chunks is not None and chunks > frontier.max_chunks:
@@ -180,7 +180,7 @@ def examine(request: SearchRequest, asking: AnswerSource) -> bool:
 
 
 def _needs_a_part(request: SearchRequest, chunks: range) -> bool:
-    """Whether a composition is defined, but one of its parts cannot be done on the machine."""
+    """Whether a composition is defined, but one of its parts is impossible on the machine."""
     for way in request.collective.ways:
         for part in way:
             if part.dual is not None:
@@ -239,7 +239,7 @@ def test_each_c_of_an_irregular_collective_is_solved(
         assert found.algorithm is not None
 
 
-def test_a_mistake_for_every_c_is_told(solver: Solver) -> None:
+def test_a_mistake_for_every_c_is_reported(solver: Solver) -> None:
     nobody = Collective.from_relations(
         "nobody", lambda _, c: c, lambda _c, n, *_: n == 0, lambda c, *_: c < 0
     )

@@ -1,4 +1,4 @@
-"""What is composed of parts: while they are searched, when a person stops that, and cut anew."""
+"""Compositions of parts: during the search of the parts, after an interrupt, and cut anew."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ALLREDUCE = sequence_of([[REDUCESCATTER, ALLGATHER]], "allreduce")
 
 
 def _on_a_ring(nodes: int, shares: Sequence[int]) -> Point:
-    """An allgather that sends so many chunks of each node one way round, and the other way."""
+    """An allgather that sends these numbers of chunks of each node in either direction."""
     pre = np.tile(np.eye(nodes, dtype=bool), (sum(shares), 1))
     sends = [
         (root + nodes * i, (root + way * s) % nodes, (root + way * (s + 1)) % nodes, s)
@@ -84,14 +84,14 @@ def test_parts_without_a_small_common_multiple_are_cut_alike() -> None:
     assert same.bandwidth == 2 * two.bandwidth / 4
 
 
-def test_only_what_promises_most_is_made() -> None:
+def test_only_the_most_promising_composition_is_made() -> None:
     dear, cheap = _on_a_ring(4, (2, 1)), _on_a_ring(4, (3, 4))
     (only,), lost = _composed(_parts([dear, cheap], [dear, cheap]))
     assert only.bandwidth == 2 * cheap.bandwidth / 4
     assert lost == []
 
 
-def test_what_is_beyond_the_limits_keeps_nothing_else_from_being_made() -> None:
+def test_a_composition_beyond_the_limits_does_not_block_others() -> None:
     dear, cheap = _on_a_ring(4, (2, 1)), _on_a_ring(4, (3, 4))
     made = Compositions(
         ALLREDUCE, lambda *_: True, lambda _: None, lambda point: point.chunks <= 4 * 3
@@ -100,15 +100,15 @@ def test_what_is_beyond_the_limits_keeps_nothing_else_from_being_made() -> None:
     assert only.bandwidth == 2 * dear.bandwidth / 4
 
 
-def test_what_is_dearer_than_it_promised_keeps_cheaper_ones() -> None:
-    """Two parts that were cut anew lose what an exact composition has."""
+def test_a_composition_that_costs_more_does_not_block_others() -> None:
+    """Two parts that were cut anew cost more than an exact composition."""
     one, two, even = _on_a_ring(4, (1, 2)), _on_a_ring(4, (10, 11)), _on_a_ring(4, (5, 6))
     found, _ = _composed(_parts([one, even], [two, even]), Room(refined=960))
     assert found[0].bandwidth > even.bandwidth * 2 / 4
     assert found[-1].bandwidth == even.bandwidth * 2 / 4
 
 
-def test_what_there_is_no_time_for_is_not_begun() -> None:
+def test_a_composition_without_time_is_not_begun() -> None:
     few = _on_a_ring(4, (1, 0))
     made = Compositions(ALLREDUCE, lambda *_: True, lambda _: None)
     assert len(list(made.points(_parts([few], [few]), NEVER))) == 1
@@ -119,13 +119,13 @@ def test_what_there_is_no_time_for_is_not_begun() -> None:
 
 
 class _Uncut(Part):
-    """One whose points cannot be cut into other numbers of chunks."""
+    """A part whose points cannot be cut into other numbers of chunks."""
 
     def solved(self, point: Point, chunks: int) -> None:
         return None
 
 
-def test_what_cannot_be_cut_alike_is_named() -> None:
+def test_parts_that_cannot_be_cut_alike_are_reported() -> None:
     (one, two), points = _parts([_on_a_ring(4, (2, 1))], [_on_a_ring(4, (3, 4))]), []
     for part in (one, two):
         uncut = _Uncut(part.request)
@@ -137,7 +137,7 @@ def test_what_cannot_be_cut_alike_is_named() -> None:
 
 
 def _watched(parts: list[Part], watch: Callable[[int], object]) -> list[Part]:
-    """Parts that say with how many chunks one of their points is asked for."""
+    """Parts that record the numbers of chunks of their questions."""
 
     class Watched(Part):
         def solved(self, point: Point, chunks: int) -> tuple[Instance, Algorithm] | None:
@@ -150,15 +150,15 @@ def _watched(parts: list[Part], watch: Callable[[int], object]) -> list[Part]:
     return list(watched)
 
 
-def test_only_what_is_composed_is_turned_round() -> None:
+def test_only_composed_points_are_inverted() -> None:
     turned: list[int] = []
     cheap, dear = _on_a_ring(4, (1, 1)), _on_a_ring(4, (5, 0))
     known: list[Point] = []
 
-    def is_of_use(steps: int, bandwidth: Fraction) -> bool:
+    def is_useful(steps: int, bandwidth: Fraction) -> bool:
         return not any(p.steps <= steps and p.bandwidth <= bandwidth for p in known)
 
-    made = Compositions(ALLREDUCE, is_of_use, lambda _: None)
+    made = Compositions(ALLREDUCE, is_useful, lambda _: None)
     parts = _watched(_parts([dear, cheap], [dear, cheap]), turned.append)
     for point in made.points(parts, NEVER):
         known.append(point)
@@ -171,7 +171,7 @@ def _stopped_at(
     question: int,
     then: Callable[[], None] = lambda: None,
 ) -> None:
-    """A person presses Ctrl-C when so many questions were asked."""
+    """Presses Ctrl-C at a question."""
     ask, asked = solver.solve, list[Instance]()
 
     def interrupt(instance: Instance, **options: object) -> Solution:
@@ -184,7 +184,7 @@ def _stopped_at(
     monkeypatch.setattr(solver, "solve", interrupt)
 
 
-def test_what_is_known_of_parts_is_composed_when_a_person_stops_the_search(
+def test_an_interrupt_composes_the_points_of_parts(
     monkeypatch: pytest.MonkeyPatch, solver: Solver
 ) -> None:
     links = {(0, 1): 1, (1, 2): 1, (2, 3): 1}
@@ -198,7 +198,7 @@ def test_what_is_known_of_parts_is_composed_when_a_person_stops_the_search(
         require_valid(point.instance, point.algorithm)
 
 
-def test_a_person_who_stops_the_search_does_not_wait_for_bounds(
+def test_an_interrupt_does_not_wait_for_bounds(
     monkeypatch: pytest.MonkeyPatch, solver: Solver
 ) -> None:
     stopped: list[bool] = []
@@ -217,7 +217,7 @@ def test_a_person_who_stops_the_search_does_not_wait_for_bounds(
 
 
 def _frontier(*shares: int) -> Frontier:
-    """Of an allgather in three steps, whose bandwidth costs 3/2 at least."""
+    """A frontier of an allgather in three steps, with a bandwidth cost of at least 3/2."""
     gap = OpenClaim(3, None, Fraction(3, 2), None, "time limit")
     points = (_on_a_ring(4, shares),)
     low = Fraction(3, 2)
@@ -226,7 +226,7 @@ def _frontier(*shares: int) -> Frontier:
     )
 
 
-def test_ctrl_c_in_a_pass_keeps_the_points_of_those_before_it() -> None:
+def test_an_interrupted_pass_keeps_the_points_of_earlier_ones() -> None:
     found = _frontier(2, 1)
 
     def one_pass(seconds: float) -> Frontier:
@@ -242,8 +242,8 @@ def test_ctrl_c_in_a_pass_keeps_the_points_of_those_before_it() -> None:
         in_passes(one_pass, None, {}, 6.0)
 
 
-def test_passes_go_on_until_one_comes_no_nearer() -> None:
-    """Each has twice the time of the one before; one without any point is not the last."""
+def test_passes_continue_until_one_gains_nothing() -> None:
+    """Each pass has twice the time of the one before; one without any point is not the last."""
     found = [_frontier(3, 1), _frontier(2, 1)]
     left, seconds, reported = iter([*found, found[-1]]), list[float](), list[Frontier]()
 
@@ -260,7 +260,7 @@ def test_passes_go_on_until_one_comes_no_nearer() -> None:
     assert last.points == found[-1].points
 
 
-def test_compositions_are_passed_on_while_parts_are_searched(solver: Solver) -> None:
+def test_compositions_are_reported_while_parts_are_searched(solver: Solver) -> None:
     known: list[Frontier] = []
     request = SearchRequest(ring(4), ALLREDUCE, max_steps=5)
     answers, bounds = AnswerSource(solver), BoundsTable(request.topology, request.collective)
@@ -269,7 +269,7 @@ def test_compositions_are_passed_on_while_parts_are_searched(solver: Solver) -> 
     whole = Search(ledger, answers, seeds, Deadline.after(60.0))
 
     class Parts:
-        """Parts that are interrupted once their points were passed on."""
+        """Parts that are interrupted once their points were reported."""
 
         def search(self, task: SearchTask) -> Frontier:
             found = search(task.request, answers)
@@ -288,8 +288,8 @@ def test_compositions_are_passed_on_while_parts_are_searched(solver: Solver) -> 
     assert "reducescatter then allgather" in known[0].scope
 
 
-def test_a_way_that_can_gain_nothing_is_not_searched(solver: Solver) -> None:
-    """Both ways have four steps at least on ring(4), with which the first meets the bound."""
+def test_a_way_without_possible_gain_is_not_searched(solver: Solver) -> None:
+    """Both ways have at least four steps on ring(4), in which the first meets the bound."""
     reduce = inverse_of(broadcast(), "reduce")
     both = sequence_of([[REDUCESCATTER, ALLGATHER], [reduce, broadcast()]], "allreduce")
     began: list[str] = []
@@ -305,7 +305,7 @@ def test_a_way_that_can_gain_nothing_is_not_searched(solver: Solver) -> None:
     assert began == ["allreduce", "allgather", "allreduce", "allreduce, directly"]
 
 
-def test_what_would_list_too_many_sends_is_not_made() -> None:
+def test_a_composition_with_too_many_sends_is_not_made() -> None:
     parts = _parts([_on_a_ring(4, (2, 1))], [_on_a_ring(4, (3, 4))])
     found, lost = _composed(parts, Room(refined=960, listed=100))
     assert not found

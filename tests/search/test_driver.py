@@ -1,4 +1,4 @@
-"""The search's logic, with a solver that answers as a test tells it to."""
+"""The logic of searches, with a solver that answers by rules of the test."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from tests.oracles.classics import (
 F = Fraction
 
 Rule = Callable[[Instance], Outcome | None]
-"""What to answer to an instance; None to let the real solver decide."""
+"""The answer to an instance; None to let the real solver decide."""
 
 SIZE = FormulaBuilder().build().size()
 
@@ -57,8 +57,8 @@ def unknown(reason: StopReason = StopReason.TIME_LIMIT, message: str = "") -> Ou
 NOT_SYMMETRIC = unknown(StopReason.NOT_SYMMETRIC)
 
 
-class Told:
-    """A solver that does what it is told, and remembers what it was asked."""
+class Scripted:
+    """A solver that answers by a rule, and records its questions."""
 
     def __init__(self, solver: Solver, rule: Rule) -> None:
         self.solver, self.rule = solver, rule
@@ -78,17 +78,17 @@ class Told:
         symmetry: Action | None = None,
     ) -> Solution:
         if symmetry is not None:
-            return Solution(instance, NOT_SYMMETRIC, None, "told", "told", SIZE, SIZE)
+            return Solution(instance, NOT_SYMMETRIC, None, "scripted", "scripted", SIZE, SIZE)
         self.asked.append((instance.steps, instance.rounds, instance.chunks))
         self.seconds.append(seconds)
         outcome = self.rule(instance)
         if outcome is None:
             return self.solver.solve(instance, seconds=60.0)
-        return Solution(instance, outcome, None, "told", "told", SIZE, SIZE)
+        return Solution(instance, outcome, None, "scripted", "scripted", SIZE, SIZE)
 
 
-class Planned(Told):
-    """Answers with the sends of a plan, and otherwise that it does not know."""
+class Planned(Scripted):
+    """Answers with the sends of a plan, and otherwise with unknown."""
 
     def __init__(
         self, solver: Solver, plan: Callable[[Instance], list[tuple[int, ...]] | None]
@@ -142,9 +142,11 @@ def run(
     request: SearchRequest,
     diary: Diary | None = None,
     on_points: Callable[[Frontier], None] | None = None,
-) -> tuple[Frontier, Told]:
-    told = Told(solver, rule)
-    return search(request, cast("Solver", told), diary or Diary(), on_points=on_points), told
+) -> tuple[Frontier, Scripted]:
+    scripted = Scripted(solver, rule)
+    return search(
+        request, cast("Solver", scripted), diary or Diary(), on_points=on_points
+    ), scripted
 
 
 def costs(frontier: Frontier) -> list[tuple[int, Fraction]]:
@@ -155,7 +157,7 @@ DGX1 = SearchRequest(dgx1(), allgather())
 
 
 def test_a_pool_that_shrinks_changes_nothing(solver: Solver) -> None:
-    """A cluster that loses workers has more answers on their way than it has solvers."""
+    """A cluster that loses workers has more pending answers than solvers."""
 
     class Shrinking(AnswerSource):
         widths = cycle([4, 1])
@@ -202,7 +204,7 @@ class TestUnknown:
 
     @pytest.mark.parametrize("strategy", Strategy)
     def test_one_of_them(self, strategy: Strategy, solver: Solver) -> None:
-        """What is undecided is open up to the point that was found instead."""
+        """An undecided candidate is open up to the point that was found instead."""
         request = SearchRequest(dgx1(), allgather(), strategy, k=4)
         frontier, _ = run(
             solver, lambda i: unknown() if F(i.rounds, i.chunks) == F(7, 6) else None, request
@@ -228,19 +230,22 @@ class TestUnknown:
             seen.add(key)
             return unknown() if F(instance.rounds, instance.chunks) < F(8, 5) else None
 
-        frontier, told = run(solver, rule, replace(DGX1, max_chunks=6))
+        frontier, scripted = run(solver, rule, replace(DGX1, max_chunks=6))
         assert costs(frontier) == [(2, F(3, 2)), (3, F(7, 6))]
         assert frontier.open == ()
-        repeated = [i for i, key in enumerate(told.asked) if key in told.asked[:i]]
+        repeated = [i for i, key in enumerate(scripted.asked) if key in scripted.asked[:i]]
         assert repeated
         for i in repeated:
-            first, again = told.seconds[told.asked.index(told.asked[i])], told.seconds[i]
+            first, again = (
+                scripted.seconds[scripted.asked.index(scripted.asked[i])],
+                scripted.seconds[i],
+            )
             assert first is not None
             assert again is not None
             assert again > first
 
     @pytest.mark.parametrize("most", [4, 32])
-    def test_few_chunks_have_their_time_whatever_the_limit(self, most: int, solver: Solver) -> None:
+    def test_few_chunks_have_their_time_for_any_limit(self, most: int, solver: Solver) -> None:
         """Many cheaper candidates with more chunks do not take it."""
         hard, asked = (2, 5, 3), list[tuple[int, int, int]]()
 
@@ -248,17 +253,17 @@ class TestUnknown:
             asked.append((instance.steps, instance.rounds, instance.chunks))
             return None if asked.count(hard) == 2 and asked[-1] == hard else unknown()
 
-        frontier, told = run(solver, rule, replace(DGX1, max_steps=2, max_chunks=most))
+        frontier, scripted = run(solver, rule, replace(DGX1, max_steps=2, max_chunks=most))
         assert (2, F(5, 3)) in costs(frontier)
         if most > 4:
-            cheaper = {key for key in told.asked if F(key[1], key[2]) < F(5, 3) and key[2] > 4}
+            cheaper = {key for key in scripted.asked if F(key[1], key[2]) < F(5, 3) and key[2] > 4}
             assert len(cheaper) >= 16
 
     def test_a_limit_for_each_point_is_kept(self, solver: Solver) -> None:
         request = replace(DGX1, point_limit=1.25, max_steps=3, max_rounds=9)
-        _, told = run(solver, lambda _: unknown(), request)
-        assert set(told.seconds) == {1.25}
-        assert len(set(told.asked)) == len(told.asked)
+        _, scripted = run(solver, lambda _: unknown(), request)
+        assert set(scripted.seconds) == {1.25}
+        assert len(set(scripted.asked)) == len(scripted.asked)
 
 
 class TestUnsat:
@@ -266,10 +271,10 @@ class TestUnsat:
         """All candidates refuted within the limits: nothing is open below them."""
         request = replace(DGX1, max_rounds=8, max_chunks=4, max_steps=4)
         no = Outcome(Verdict.UNSAT)
-        frontier, told = run(solver, lambda _: no, request)
+        frontier, scripted = run(solver, lambda _: no, request)
         assert frontier.points == ()
         assert [(c.least_steps, c.most_steps) for c in frontier.open] == [(5, None)]
-        assert told.asked
+        assert scripted.asked
         assert "R <= 8" in frontier.scope
         assert "C <= 4" in frontier.scope
 
@@ -310,13 +315,13 @@ class TestStopped:
             return None
 
         request = SearchRequest(one_way_ring(3, F(2, 3)), broadcast(), strategy, k=20)
-        frontier, told = run(solver, rule, request)
-        assert len(told.asked) == calls
+        frontier, scripted = run(solver, rule, request)
+        assert len(scripted.asked) == calls
         assert frontier.interrupted
         assert not frontier.complete
         assert frontier.open
         assert all(claim.reason == "interrupted" for claim in frontier.open)
-        steps, rounds, chunks = told.asked[-1]
+        steps, rounds, chunks = scripted.asked[-1]
         current = frontier.open[0]
         if current.most_steps is not None:  # the number of steps at which it was stopped
             assert (current.least_steps, current.most_steps) == (steps, steps)
@@ -337,7 +342,7 @@ class TestStopped:
             (4, None, F(7, 6), F(3, 2)),
         ]
 
-    def test_interrupted_by_what_keeps_the_frontier(self, solver: Solver) -> None:
+    def test_an_interrupt_while_the_frontier_is_kept(self, solver: Solver) -> None:
         def keep(_: Frontier) -> None:
             raise KeyboardInterrupt
 
@@ -346,7 +351,7 @@ class TestStopped:
         assert costs(frontier) == [(2, F(3, 2))]
 
     def test_interrupted_while_others_are_cancelled(self, solver: Solver) -> None:
-        """The first of two has an algorithm, and Ctrl-C comes when nobody wants the other."""
+        """The first of two has an algorithm, and Ctrl-C comes while the other is cancelled."""
 
         class Two(AnswerSource):
             @property
@@ -359,15 +364,15 @@ class TestStopped:
 
                 return PendingAnswer(super().ask(*args, **options).result, interrupt)
 
-        told = Told(solver, lambda asked: unknown() if asked.chunks == 2 else None)
+        scripted = Scripted(solver, lambda asked: unknown() if asked.chunks == 2 else None)
         request = SearchRequest(dgx1(), broadcast(), max_steps=2)
-        frontier = search(request, Two(cast(Solver, told)))
+        frontier = search(request, Two(cast(Solver, scripted)))
         assert frontier.interrupted
         assert frontier.points
 
     def test_no_time_at_all(self, solver: Solver) -> None:
-        frontier, told = run(solver, lambda _: None, replace(DGX1, time_limit=0))
-        assert told.asked == []
+        frontier, scripted = run(solver, lambda _: None, replace(DGX1, time_limit=0))
+        assert scripted.asked == []
         assert (frontier.complete, frontier.interrupted) == (False, False)
         assert frontier.points == ()
         assert [(c.least_steps, c.most_steps, c.low) for c in frontier.open] == [(2, None, F(7, 6))]
@@ -375,10 +380,12 @@ class TestStopped:
         assert "beyond cuts" in frontier.open[0].reason
 
     def test_the_time_that_is_left_limits_each_run(self, solver: Solver) -> None:
-        frontier, told = run(solver, lambda _: None, replace(DGX1, time_limit=100, point_limit=500))
+        frontier, scripted = run(
+            solver, lambda _: None, replace(DGX1, time_limit=100, point_limit=500)
+        )
         assert costs(frontier) == [(2, F(3, 2)), (3, F(7, 6))]
-        assert told.seconds
-        for seconds in told.seconds:
+        assert scripted.seconds
+        for seconds in scripted.seconds:
             assert seconds is not None
             assert 0 < seconds <= 100
 
@@ -394,12 +401,12 @@ class TestStopped:
                 return unknown()
             return None
 
-        frontier, told = run(solver, rule, replace(DGX1, time_limit=35, point_limit=500))
+        frontier, scripted = run(solver, rule, replace(DGX1, time_limit=35, point_limit=500))
         assert costs(frontier) == [(2, F(3, 2))]
         assert not frontier.complete
         assert not frontier.interrupted
-        assert told.seconds[-4:] == [35, 25, 15, 5]
-        low = min(F(r, c) for s, r, c in told.asked if s == 3)
+        assert scripted.seconds[-4:] == [35, 25, 15, 5]
+        low = min(F(r, c) for s, r, c in scripted.asked if s == 3)
         assert [(c.least_steps, c.most_steps, c.low, c.high) for c in frontier.open] == [
             (3, 3, low, F(3, 2)),
             (4, 4, F(7, 6), F(3, 2)),
@@ -426,7 +433,7 @@ class TestPoints:
         assert [list(best) for best in diary.best] == kept
         assert costs(frontier) == kept[-1]
 
-    def test_what_is_kept_says_what_is_open(self, solver: Solver) -> None:
+    def test_kept_frontiers_have_open_claims(self, solver: Solver) -> None:
         kept: list[Frontier] = []
         run(solver, lambda _: None, DGX1, on_points=kept.append)
         assert any(claim.least_steps == 3 for claim in kept[0].open)
@@ -450,12 +457,12 @@ class TestPoints:
                 return [(c, c % 2, 2, 1) for c in range(4)]
             return None
 
-        diary, told = Diary(), Planned(solver, one_sided_then_late)
+        diary, scripted = Diary(), Planned(solver, one_sided_then_late)
         request = SearchRequest(topology, collective, max_chunks=4, max_steps=2, point_limit=1)
-        frontier = search(request, cast("Solver", told), diary)
+        frontier = search(request, cast("Solver", scripted), diary)
         assert diary.best == [((1, F(1)),), ((1, F(1, 2)),)]
         assert costs(frontier) == [(1, F(1, 2))]
-        assert frontier.open == ()  # what was undecided before is found now
+        assert frontier.open == ()  # the undecided candidate is found now
 
     def test_points_dominate_by_both_costs(self, solver: Solver) -> None:
         frontier, _ = run(solver, lambda _: None, DGX1)
@@ -485,7 +492,7 @@ def algorithm_1(
 ) -> Iterator[tuple[Candidate, bool]]:
     """Algorithm 1 of the SCCL paper, line by line, with brute force for its solver where it can be.
 
-    It goes on only to what is cheaper than everything reported before.
+    It only continues with candidates that are cheaper than every reported point.
     """
 
     def instance(steps: int, rounds: int, chunks: int) -> Instance:
@@ -552,7 +559,7 @@ def test_paper_strategy_is_algorithm_1(
     verdicts = [diary.verdicts[candidate] for candidate in diary.tried]
     assert verdicts == [[Verdict.SAT if yes else Verdict.UNSAT] for _, yes in expected]
     # An algorithm may turn out to use fewer steps than it was allowed, which happens where a chunk
-    # takes more than a round: then its point replaces what it dominates.
+    # takes more than a round: then its point replaces dominated ones.
     reported = [(c.steps, c.bandwidth) for c, yes in expected if yes]
     found = costs(frontier)
     assert all(any(s <= steps and b <= cost for s, b in found) for steps, cost in reported)
@@ -575,7 +582,7 @@ class TestLimits:
         [
             # The least R with R/C = b_l for an integer C, and R >= S at S = a_l.
             (dgx1(), allgather(), 5),  # (6, 2, 7)
-            (dgx1(), alltoall(), 1),  # (8, 2, 8/3) is none: (24, 2, 8) has k = 6
+            (dgx1(), alltoall(), 1),  # (8, 2, 8/3) does not exist: (24, 2, 8) has k = 6
             (ring(8), allgather(), 3),  # (2, 4, 7)
             (line(2), broadcast(), 0),
         ],
@@ -647,8 +654,8 @@ class TestLimits:
     @pytest.mark.parametrize("strategy", Strategy)
     def test_max_steps(self, strategy: Strategy, solver: Solver) -> None:
         request = SearchRequest(dgx1(), allgather(), strategy, max_steps=2)
-        frontier, told = run(solver, lambda _: None, request)
-        assert {steps for steps, _, _ in told.asked} == {2}
+        frontier, scripted = run(solver, lambda _: None, request)
+        assert {steps for steps, _, _ in scripted.asked} == {2}
         assert costs(frontier) == [(2, F(3, 2))]
         assert [(c.least_steps, c.most_steps, c.low, c.high) for c in frontier.open] == [
             (3, None, F(7, 6), F(3, 2))
@@ -656,18 +663,18 @@ class TestLimits:
         assert "--max-steps" in frontier.open[0].reason
 
     def test_max_steps_below_the_distance_bound(self, solver: Solver) -> None:
-        frontier, told = run(solver, lambda _: None, replace(DGX1, max_steps=1))
-        assert told.asked == []
+        frontier, scripted = run(solver, lambda _: None, replace(DGX1, max_steps=1))
+        assert scripted.asked == []
         assert [(c.least_steps, c.most_steps) for c in frontier.open] == [(2, None)]
 
     def test_max_rounds(self, solver: Solver) -> None:
-        frontier, told = run(solver, lambda _: None, replace(DGX1, max_rounds=3))
-        assert max(rounds for _, rounds, _ in told.asked) <= 3
+        frontier, scripted = run(solver, lambda _: None, replace(DGX1, max_rounds=3))
+        assert max(rounds for _, rounds, _ in scripted.asked) <= 3
         assert costs(frontier) == [(2, F(3, 2))]
 
     def test_max_chunks(self, solver: Solver) -> None:
-        frontier, told = run(solver, lambda _: None, replace(DGX1, max_chunks=1))
-        assert {chunks for _, _, chunks in told.asked} == {1}
+        frontier, scripted = run(solver, lambda _: None, replace(DGX1, max_chunks=1))
+        assert {chunks for _, _, chunks in scripted.asked} == {1}
         assert costs(frontier) == [(2, F(2))]
 
     def test_no_chunks_within_the_limit(self) -> None:
@@ -685,24 +692,24 @@ class TestLimits:
             ("point_limit", -1),
         ],
     )
-    def test_limits_that_cannot_be(self, name: str, value: float) -> None:
+    def test_invalid_limits(self, name: str, value: float) -> None:
         limits: dict[str, Any] = {name: value}
         with pytest.raises(UsageError, match=f"{name} is {value}; it must be at least"):
             SearchRequest(dgx1(), allgather(), **limits)
 
-    def test_a_collective_that_makes_no_sense_there(self) -> None:
+    def test_a_collective_that_is_impossible_on_the_machine(self) -> None:
         with pytest.raises(ModelError, match=r"starts nowhere|is empty"):
             self.source(ring(4), broadcast(9))
 
 
-def test_what_has_too_many_chunks_for_an_algorithm_stays_undecided(
+def test_candidates_with_too_many_chunks_stay_undecided(
     solver: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Tables of ring(4) with C = 2 have 32 cells: no larger C is asked about, and none is refuted.
     for module in ("model.node_sets", "ledger.bounds_table"):
         monkeypatch.setattr(f"syncoll.{module}.MOST_DENSE_CELLS", 32)
     request = SearchRequest(ring(4), allgather(), max_steps=2)
-    found, told = run(solver, lambda _: unknown(), request)
-    assert {chunks for _, _, chunks in told.asked} == {1, 2}
+    found, scripted = run(solver, lambda _: unknown(), request)
+    assert {chunks for _, _, chunks in scripted.asked} == {1, 2}
     assert not found.points
     assert any("too many chunks for an algorithm" in claim.reason for claim in found.open)

@@ -1,4 +1,4 @@
-"""The first point of a small machine comes before anything that takes time."""
+"""The first point of a small machine comes before slow computations."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_little_work_is_enough(collective: str) -> None:
 
 
 def test_a_large_machine_has_its_cut_first() -> None:
-    """In the end there is no time for it."""
+    """There may be no time for it in the end."""
 
     class Order(Observer):
         events: ClassVar[list[str]] = []

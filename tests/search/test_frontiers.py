@@ -1,4 +1,4 @@
-"""Frontiers that are known, and frontiers that brute force finds."""
+"""Known frontiers, and frontiers that brute force finds."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ KNOWN = [
 ]
 
 
-def test_an_inverse_is_searched_as_its_dual_where_links_go_both_ways(solver: Solver) -> None:
-    """Also where bounds have another order once their links are turned."""
+def test_an_inverse_on_symmetric_links_is_searched_as_its_dual(solver: Solver) -> None:
+    """Also where bounds have another order after links are reversed."""
     links = {(0, 1): 1, (1, 2): 2, (2, 0): 1, (1, 0): 1, (2, 1): 2, (0, 2): 1}
     both = Topology.from_links("triangle", 3, links, [([(1, 0), (2, 0)], 1), ([(0, 1), (0, 2)], 1)])
     assert both.reversed().same_as(both)
@@ -136,7 +136,7 @@ def test_nothing_to_move(strategy: Strategy, solver: Solver) -> None:
 def true_frontier(
     topology: Topology, collective: Collective, max_chunks: int, max_steps: int
 ) -> Costs:
-    """For each S the least R/C of any C, without what fewer steps achieve as well."""
+    """For each S the least R/C of any C, without points that fewer steps match."""
     found: Costs = []
     least = collective.instantiate(topology, chunks=1, steps=0, rounds=0).least_steps
     for steps in range(least, max_steps + 1):
@@ -223,7 +223,7 @@ def test_irregular_collectives_are_refused() -> None:
 
 
 def test_the_points_are_the_tightest_form(solver: Solver) -> None:
-    """A point has no idle step and no spare round, whatever the candidate allowed."""
+    """A point has no idle step and no spare round, even if the candidate allowed them."""
     frontier = search(SearchRequest(dgx1(), allgather(), Strategy.PAPER, k=6), solver)
     for point in frontier.points:
         assert sum(point.algorithm.least_rounds(point.instance.topology)) == point.rounds

@@ -1,4 +1,4 @@
-"""Which algorithm a solver is given to start from."""
+"""The algorithm from which a solver starts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_cheapest_that_fits() -> None:
 
 
 def test_copies_are_algorithms_for_the_question_s_chunks() -> None:
-    """Chunks are numbered as the collective does, not copy by copy."""
+    """Chunks are numbered as in the collective, not copy by copy."""
     sends = [(c, (c + s) % 4, (c + s + 1) % 4, s) for c in range(4) for s in range(3)]
     known = WarmStarts()
     known.add(point(allgather(), 1, sends))

@@ -19,7 +19,7 @@ from tests.oracles.classics import allgather, ring
 
 
 def slow_ring(nodes: int, chunks: int = 1) -> tuple[Instance, Algorithm]:
-    """Everything goes one way round, each chunk in a round of its own."""
+    """All data go one way round, each chunk in a round of its own."""
     steps = nodes - 1
     sends = [
         (c, (c + s) % nodes, (c + s + 1) % nodes, s)
@@ -42,7 +42,7 @@ def test_a_window_is_an_instance_whose_algorithm_fits_in(first: int, solver: Sol
     assert (window.instance.steps, window.instance.rounds) == (2, 1)
     solution = solver.solve(window.instance)
     if solution.algorithm is None:
-        assert solution.outcome.verdict == "unsat"  # what must arrive is as much as links take
+        assert solution.outcome.verdict == "unsat"  # the arriving data fill the links
         return
     whole = window.put(algorithm, solution.algorithm)
     shorter = allgather().instantiate(ring(5), chunks=1, steps=4, rounds=3)

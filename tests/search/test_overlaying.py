@@ -1,4 +1,4 @@
-"""Sums whose terms have nothing in common: the frontiers of their terms, laid over each other."""
+"""Sums whose terms have nothing in common: overlaid frontiers of their terms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.oracles.demands import MOVING, REDUCING, random_demand
 LIBRARY = SpecLibrary.load([Path(syncoll_specs.__file__).parent])
 
 
-def test_the_chunks_of_a_sum_are_those_of_its_terms_in_their_order() -> None:
+def test_a_sum_has_the_chunks_of_its_terms_in_order() -> None:
     rng, seen = random.Random(5), 0
     while seen < 20:
         nodes = rng.randint(2, 5)
@@ -70,7 +70,7 @@ def test_no_overlay_is_beyond_the_limits() -> None:
     assert not syncoll.pareto(*question, backend="all_pairs", max_rounds=most).points
 
 
-def test_parts_of_unequal_length_are_laid_over_each_other() -> None:
+def test_parts_of_unequal_length_are_overlaid() -> None:
     allreduce, allgather = (
         syncoll.pareto("ring(4)", name, backend="all_pairs").points[-1]
         for name in ("allreduce", "allgather")

@@ -1,4 +1,4 @@
-"""Seeds in a process of their own: what they propose is looked at here, and trusted no more."""
+"""Seeds in a process of their own: their proposals are verified here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from syncoll.searching.chosen_seed import ChosenSeed
 from syncoll.searching.heuristics import Heuristics
 from syncoll.searching.seed_process import Proposed, SeedProcess, SeedRequest
 from tests.oracles import classics
-from tests.search import seeds_aside
+from tests.search import background_seeds
 
 
 @pytest.fixture(autouse=True)
@@ -37,55 +37,55 @@ def workers() -> list[psutil.Process]:
 
 
 def run(where: tuple[Topology, Collective], seed: ChosenSeed) -> tuple[Heuristics, list[str]]:
-    told: list[str] = []
-    return Heuristics([seed], *where, told.append), told
+    messages: list[str] = []
+    return Heuristics([seed], *where, messages.append), messages
 
 
 def test_proposals_are_verified_where_they_arrive(line: tuple[Topology, Collective]) -> None:
-    seeds, told = run(line, seeds_aside.of(seeds_aside.wrong))
+    seeds, messages = run(line, background_seeds.of(background_seeds.wrong))
     found = list(seeds.turn(SeedLimits(), background=NEVER, wait=60.0))
     assert [(p.backend, p.steps, p.rounds) for p in found] == [("wrong", 3, 3)]
     while seeds.in_background:
         assert not list(seeds.arrivals(SeedLimits(), 60.0))
-    assert len(told) == 1
-    assert "seed wrong proposed an invalid algorithm" in told[0]
+    assert len(messages) == 1
+    assert "seed wrong proposed an invalid algorithm" in messages[0]
     assert list(seeds.waiting) == []
     assert not workers()
 
 
-@pytest.mark.parametrize("aside", [None, NEVER])
-def test_seeds_begin_with_what_is_known(
-    line: tuple[Topology, Collective], aside: Deadline | None
+@pytest.mark.parametrize("background", [None, NEVER])
+def test_seeds_begin_with_warm_starts(
+    line: tuple[Topology, Collective], background: Deadline | None
 ) -> None:
-    known = Proposal(1, Algorithm((1, 1, 1), np.array(seeds_aside.AROUND)))
-    told: list[Collective] = []
+    known = Proposal(1, Algorithm((1, 1, 1), np.array(background_seeds.AROUND)))
+    messages: list[Collective] = []
 
     def knows(topology: Topology, collective: Collective) -> list[Proposal]:
-        told.append(collective)
+        messages.append(collective)
         return [known] if topology is line[0] else []
 
-    none = SeedRecord("none", "", seeds_aside.begun, fits=lambda *_: Answer(False, "no"))
-    seeds = [seeds_aside.of(seeds_aside.begun), ChosenSeed(none, {}, known=knows)]
+    none = SeedRecord("none", "", background_seeds.begun, fits=lambda *_: Answer(False, "no"))
+    seeds = [background_seeds.of(background_seeds.begun), ChosenSeed(none, {}, known=knows)]
     run = Seeding(seeds).run(*line)
-    found = list(run.turn(SeedLimits(), background=aside, wait=60.0))
+    found = list(run.turn(SeedLimits(), background=background, wait=60.0))
     assert [(p.backend, p.steps, p.rounds) for p in found] == [("begun", 3, 3)]
-    assert told == [line[1]]
+    assert messages == [line[1]]
 
 
 def test_a_process_that_is_lost_ends_no_search(line: tuple[Topology, Collective]) -> None:
-    seeds, told = run(line, seeds_aside.of(seeds_aside.lost))
+    seeds, messages = run(line, background_seeds.of(background_seeds.lost))
     found = list(seeds.turn(SeedLimits(), background=NEVER, wait=60.0))
     while seeds.in_background:
         found += seeds.arrivals(SeedLimits(), 60.0)
     assert len(found) == 1
     assert list(seeds.waiting) == []
-    assert told == ["the process of lost failed: ended with exit code 3; going on without them"]
+    assert messages == ["the process of lost failed: ended with exit code 3; going on without them"]
 
 
-def test_what_works_aside_is_not_waited_for_and_ends_with_the_search(
+def test_a_background_seed_never_delays_the_end_of_a_search(
     line: tuple[Topology, Collective],
 ) -> None:
-    seeds, told = run(line, seeds_aside.of(seeds_aside.endless))
+    seeds, messages = run(line, background_seeds.of(background_seeds.endless))
     assert len(list(seeds.turn(SeedLimits(), background=Deadline.after(300.0), wait=60.0))) == 1
     assert list(seeds.waiting) == ["endless"]
     assert len(workers()) == 1
@@ -94,24 +94,24 @@ def test_what_works_aside_is_not_waited_for_and_ends_with_the_search(
     seeds.close()
     assert list(seeds.waiting) == []
     assert not workers()
-    assert not told
+    assert not messages
 
 
-def test_without_a_core_or_what_can_be_passed_on_there_are_turns(
+def test_without_a_core_or_picklable_seeds_there_are_turns(
     line: tuple[Topology, Collective], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lambdas = line[0], classics.broadcast()
-    seeds, _ = run(lambdas, seeds_aside.of(seeds_aside.wrong))
+    seeds, _ = run(lambdas, background_seeds.of(background_seeds.wrong))
     assert len(list(seeds.turn(SeedLimits(), background=NEVER, wait=60.0))) == 1
     assert not seeds.in_background
     assert not workers()
     monkeypatch.setattr("syncoll.searching.seed_process.available_cores", lambda: 1)
     monkeypatch.setattr(SeedProcess, "__init__", lambda *_: pytest.fail("a process was started"))
-    seeds, _ = run(line, seeds_aside.of(seeds_aside.wrong))
+    seeds, _ = run(line, background_seeds.of(background_seeds.wrong))
     assert len(list(seeds.turn(SeedLimits(), background=NEVER, wait=60.0))) == 1
 
 
-def test_no_round_ends_what_a_seed_aside_is_at(
+def test_a_turn_does_not_interrupt_a_background_seed(
     line: tuple[Topology, Collective],
 ) -> None:
     begun: list[str] = []
@@ -121,12 +121,12 @@ def test_no_round_ends_what_a_seed_aside_is_at(
             begun.append(name)
             time.sleep(0.3)
 
-        made = SeedRecord(name, "", lambda: seeds_aside.Made(then), resumes=True)
+        made = SeedRecord(name, "", lambda: background_seeds.Made(then), resumes=True)
         return ChosenSeed(made, {})
 
     limits = SeedLimits(until=Deadline.after(60.0))
-    told: list[object] = []
+    messages: list[object] = []
     request = SeedRequest((slow("one"), slow("other")), *line, limits)
-    seed_worker.construct(request, told.append, 0.01)
+    seed_worker.construct(request, messages.append, 0.01)
     assert sorted(begun) == ["one", "other"]
-    assert sum(isinstance(message, Proposed) for message in told) == 4
+    assert sum(isinstance(message, Proposed) for message in messages) == 4

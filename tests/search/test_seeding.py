@@ -1,4 +1,4 @@
-"""Seeds in a search: what fails or refuses is told, and the others are asked."""
+"""Seeds in a search: failures and refusals are reported, and the other seeds have turns."""
 
 from __future__ import annotations
 
@@ -57,20 +57,20 @@ def chosen(name: str, propose: Propose, fits: Answer | None = None, **more: Any)
 
 
 def points(*seeds: ChosenSeed, limits: SeedLimits | None = None) -> tuple[list[str], list[str]]:
-    told: list[str] = []
-    seeding = Seeding(seeds, told.append)
+    messages: list[str] = []
+    seeding = Seeding(seeds, messages.append)
     found = seeding.run(ring(4), broadcast()).turn(limits or SeedLimits())
-    return [point.backend for point in found if isinstance(point, Point)], told
+    return [point.backend for point in found if isinstance(point, Point)], messages
 
 
 def test_a_broken_seed_does_not_end_the_search() -> None:
     def broken(*_: object) -> Iterator[Proposal]:
         raise ZeroDivisionError("oh")
 
-    found, told = points(chosen("broken", broken), chosen("around", around))
+    found, messages = points(chosen("broken", broken), chosen("around", around))
     assert found == ["around"]
     why = "seed broken failed in `propose`: ZeroDivisionError: oh"
-    assert told == [f"{why}; going on without it"]
+    assert messages == [f"{why}; going on without it"]
     with pytest.raises(PluginError, match=re.escape(why)):
         points(chosen("broken", broken, named=True), chosen("around", around))
 
@@ -79,20 +79,20 @@ def test_a_wrong_proposal_is_no_point() -> None:
     def wrong(*_: object) -> Iterator[Proposal]:
         yield Proposal(1, Algorithm((1, 1, 1), np.array(AROUND[1:])))
 
-    found, told = points(chosen("wrong", wrong), chosen("around", around))
+    found, messages = points(chosen("wrong", wrong), chosen("around", around))
     assert found == ["around"]
-    assert len(told) == 1
-    assert told[0].startswith("seed wrong proposed an invalid algorithm: ")
+    assert len(messages) == 1
+    assert messages[0].startswith("seed wrong proposed an invalid algorithm: ")
 
 
-def test_limits_hold_whatever_a_seed_does() -> None:
+def test_limits_hold_for_any_seed() -> None:
     for limits in (SeedLimits(max_steps=2), SeedLimits(max_rounds=2), SeedLimits(max_chunks=0)):
         assert points(chosen("around", around), limits=limits)[0] == []
 
 
 @pytest.mark.parametrize("shown", [False, True])
-def test_what_a_family_beats_is_dropped_where_families_are_shown(shown: bool) -> None:
-    """With the rounds that it needs, not those that it says."""
+def test_shown_families_drop_beaten_points(shown: bool) -> None:
+    """With the rounds that it needs, not its stated ones."""
     topology, asked = ring(4), broadcast()
     once = Algorithm((1, 1, 1), np.array(AROUND))
     wave = Part(asked.instantiate(topology, chunks=1, steps=3, rounds=3), once)
@@ -134,7 +134,7 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
 
 
 class Spends:
-    """Seeds that take some time, and what they were given."""
+    """Seeds that take some time; records their limits."""
 
     def __init__(self, clocks: dict[str, float]) -> None:
         self.clocks = clocks
@@ -159,13 +159,13 @@ class Spends:
         return replace(one, record=record)
 
 
-def test_each_has_a_share_and_what_is_left_over_goes_on(clocks: dict[str, float]) -> None:
+def test_each_seed_has_a_share_and_passes_on_unused_time(clocks: dict[str, float]) -> None:
     spends = Spends(clocks)
     seeds = [spends.seed("one", 1.0), spends.seed("two", 5.0), spends.seed("three", 0.0)]
-    found, told = points(*seeds, limits=SeedLimits(seconds=12.0))
-    # Whoever comes a little late is heard, and takes it from those who follow.
+    found, messages = points(*seeds, limits=SeedLimits(seconds=12.0))
+    # A seed that is slightly late still counts, at the expense of the seeds after it.
     assert spends.given == {"one": 4.0, "two": 5.5, "three": 6.0}
-    assert (found, told) == (["one", "two", "three"], [])
+    assert (found, messages) == (["one", "two", "three"], [])
 
 
 def test_shares_are_in_proportion_to_weights(clocks: dict[str, float]) -> None:
@@ -187,7 +187,7 @@ def searched(
     return Search(ledger, answers, run, deadline, **limits)
 
 
-def test_slow_ones_are_for_large_machines_or_for_who_names_them(
+def test_slow_seeds_have_turns_on_large_machines_or_if_named(
     clocks: dict[str, float], solver: Solver
 ) -> None:
     spends = Spends(clocks)
@@ -210,7 +210,7 @@ def along(topology: Topology, collective: Collective, limits: SeedLimits) -> Ite
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_where_nothing_is_to_be_proved_the_time_on_a_large_machine_is_for_seeds(
+def test_without_proofs_seeds_have_all_time_on_a_large_machine(
     large: bool, monkeypatch: pytest.MonkeyPatch, solver: Solver
 ) -> None:
     asked: list[int] = []
@@ -235,7 +235,7 @@ def test_where_nothing_is_to_be_proved_the_time_on_a_large_machine_is_for_seeds(
     ("machine", "seconds", "background"),
     [("line(21)", 20.0, True), ("line(21)", 9.0, False), ("line(8)", 20.0, False)],
 )
-def test_where_a_solver_is_not_the_fastest_seeds_go_on_in_the_background(
+def test_seeds_continue_in_the_background_on_large_machines(
     machine: str, seconds: float, background: bool, solver: Solver
 ) -> None:
     session = Session()
@@ -252,7 +252,7 @@ def test_where_a_solver_is_not_the_fastest_seeds_go_on_in_the_background(
         assert process == [True] * background
 
 
-def test_seeds_that_know_something_come_before_a_solver_that_is_slow(
+def test_seeds_with_warm_starts_precede_a_slow_solver(
     monkeypatch: pytest.MonkeyPatch, solver: Solver
 ) -> None:
     known = [Proposal(1, Algorithm((1,) * 20, np.array([(0, i, i + 1, i) for i in range(20)])))]
@@ -272,9 +272,9 @@ def _backends(found: Iterator[Point | Family]) -> list[str]:
 
 
 class TestSeveralTurns:
-    """Seeds that pause go on where they were."""
+    """Seeds that pause continue in the next turn."""
 
-    def test_one_that_pauses_is_asked_again_with_new_limits(self, clocks: dict[str, float]) -> None:
+    def test_a_paused_seed_is_resumed_with_new_limits(self, clocks: dict[str, float]) -> None:
         given: list[float | None] = []
 
         def patient(
@@ -299,22 +299,22 @@ class TestSeveralTurns:
             assert (found, run.waiting) == (names, waiting)
         assert given == [2.0, 6.0, 1.0]
 
-    def test_one_may_pass_on_a_list(self) -> None:
-        """Nothing can be sent into a list, where a generator stands at ``yield from``."""
+    def test_a_seed_may_yield_from_a_list(self) -> None:
+        """A list accepts no sent values, but a generator stands at ``yield from``."""
 
         def passing_on(*_: object) -> Iterator[Proposal]:
             yield from [Proposal(1, Algorithm((r, 1, 1), np.array(AROUND))) for r in (1, 2)]
 
         assert points(chosen("passing on", passing_on)) == (["passing on"] * 2, [])
 
-    def test_what_failed_is_not_asked_again(self) -> None:
+    def test_a_failed_seed_has_no_further_turn(self) -> None:
         def wrong(*_: object) -> Iterator[Proposal]:
             yield Proposal(1, Algorithm((1, 1, 1), np.array(AROUND[1:])))
 
-        told: list[str] = []
-        run = Seeding([chosen("wrong", wrong)], told.append).run(ring(4), broadcast())
+        messages: list[str] = []
+        run = Seeding([chosen("wrong", wrong)], messages.append).run(ring(4), broadcast())
         assert [list(run.turn(SeedLimits())) for _ in range(2)] == [[], []]
-        assert len(told) == 1
+        assert len(messages) == 1
         assert run.waiting == ()
 
 
@@ -336,7 +336,7 @@ def test_shares_do_not_shrink_on_a_busy_machine(clocks: dict[str, float]) -> Non
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such alarm")
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("where", ["fits", "propose"])
-def test_one_that_has_no_end_does_not_starve_the_others(where: str, named: bool) -> None:
+def test_an_endless_seed_does_not_starve_the_others(where: str, named: bool) -> None:
     def endless(*_: object) -> Any:
         while True:
             math.factorial(100)
@@ -345,14 +345,14 @@ def test_one_that_has_no_end_does_not_starve_the_others(where: str, named: bool)
     if where == "fits":
         first = replace(first, record=replace(first.record, fits=endless))
     limits = SeedLimits(seconds=0.1, until=Deadline.after(60.0))
-    found, told = points(first, chosen("around", around), limits=limits)
+    found, messages = points(first, chosen("around", around), limits=limits)
     assert found == ["around"]
     what = "seed endless did not say" if where == "fits" else "seed endless made nothing"
-    assert [text.split(" in its share")[0] for text in told] == ([what] if named else [])
+    assert [text.split(" in its share")[0] for text in messages] == ([what] if named else [])
 
 
-def test_only_the_named_are_told_apart() -> None:
-    """Why a seed has no idea matters to who asked for it, unless a part of the collective does."""
+def test_only_named_seeds_report_why_they_do_not_apply() -> None:
+    """A user who named a seed sees why it does not apply, unless it applies to a part."""
     no = Answer(False, "no idea")
     silent = Seeding([chosen("auto", around, no)])
     named = Seeding([chosen("mine", around, no, named=True)])
@@ -363,13 +363,13 @@ def test_only_the_named_are_told_apart() -> None:
 
 
 def round_the_ring(*_: object) -> Iterator[Proposal]:
-    """An allgather of four nodes: each passes on what it has just received."""
+    """An allgather of four nodes: each passes on the chunk that it has just received."""
     sends = [(c, (c + s) % 4, (c + s + 1) % 4, s) for c in range(4) for s in range(3)]
     yield Proposal(1, Algorithm((1, 1, 1), np.array(sends)))
 
 
 @pytest.mark.parametrize(("machine", "best"), [(one_way_ring, True), (ring, False)])
-def test_after_what_nothing_can_beat_no_seed_is_asked(
+def test_no_seed_has_a_turn_after_an_unbeatable_point(
     machine: Callable[[int], Topology], best: bool
 ) -> None:
     asked: list[str] = []
@@ -386,7 +386,7 @@ def test_after_what_nothing_can_beat_no_seed_is_asked(
 
 
 @pytest.mark.parametrize("decides", [True, False])
-def test_on_a_tiny_network_other_seeds_wait_until_the_solver_is_stuck(
+def test_on_a_tiny_network_slow_seeds_wait_for_a_stuck_solver(
     decides: bool, monkeypatch: pytest.MonkeyPatch, solver: Solver
 ) -> None:
     asked: list[str] = []
@@ -413,12 +413,12 @@ def test_on_a_tiny_network_other_seeds_wait_until_the_solver_is_stuck(
 
 
 @pytest.mark.parametrize("first", [1, 6])
-def test_what_meets_a_cut_does_so_whatever_the_chunks(first: int) -> None:
+def test_the_cut_does_not_depend_on_the_chunks(first: int) -> None:
     table = BoundsTable(one_way_ring(4), allgather(), chunks=first)
     assert table.cut == 3
 
 
-def test_alone_they_leave_open_what_nobody_searched() -> None:
+def test_seeds_alone_leave_unsearched_regions_open() -> None:
     frontier = search(
         SearchRequest(ring(4), allgather()),
         AnswerSource(None, seeding=Seeding([chosen("slow", round_the_ring)])),

@@ -1,6 +1,6 @@
 """Collectives with one root on every connected graph of few nodes: no claim is false.
 
-The truth comes from trying everything, for every small S and C.
+Brute force tries everything, for every small S and C.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from syncoll.solving import Solver
 from tests.search.test_claims import MANAGER, SPECS, examine, seeding
 
 EVERY = os.environ.get("SYNCOLL_EVERY_GRAPH") == "1"
-"""Whether no graph is left out: a matter of some minutes more."""
+"""Whether no graph is left out, which takes some minutes more."""
 
 COLLECTIVES = ("broadcast", "reduce", "scatter", "gather")
 
@@ -32,7 +32,7 @@ def solver() -> Iterator[Solver]:
 
 
 def graphs(nodes: int) -> Iterator[Topology]:
-    """Every connected graph of so many nodes, with links of one bandwidth and of several."""
+    """Every connected graph of this number of nodes, with links of one bandwidth and of several."""
     atlas = (g for g in nx.graph_atlas_g() if len(g) == nodes and nx.is_connected(g))
     for number, graph in enumerate(atlas):
         for uneven in (False, True):

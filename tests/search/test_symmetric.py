@@ -1,4 +1,4 @@
-"""Symmetric algorithms in a search: when they are looked for, and what follows from the answers."""
+"""Symmetric algorithms in a search: when they are looked for, and the effect of the answers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LARGE = SearchRequest(ring(12), alltoall(), max_steps=6, max_chunks=12)
 
 
 class Halfway:
-    """A solver that decides nothing but what is asked about symmetric algorithms."""
+    """A solver that only decides questions about symmetric algorithms."""
 
     def __init__(self, solver: Solver) -> None:
         self.solver = solver
@@ -82,7 +82,7 @@ def groups_of(instance: Instance) -> tuple[FreeGroup, ...]:
     return tuple(free_symmetry(instance.topology, table, thorough=True).chain())
 
 
-def test_what_no_solver_decides_is_found_by_symmetry(solver: Solver) -> None:
+def test_symmetry_finds_points_that_no_solver_decides(solver: Solver) -> None:
     verdicts = Verdicts()
     frontier, asked = searched(HARD, solver, verdicts)
     assert [(p.steps, p.bandwidth) for p in frontier.points] == [(3, Fraction(3, 4))]
@@ -108,7 +108,7 @@ def test_a_large_machine_is_asked_for_symmetric_algorithms_first(solver: Solver)
         SearchRequest(ring(4), broadcast(), max_chunks=2),  # a root stays where it is
     ],
 )
-def test_what_is_asked_as_a_whole_alone(request_: SearchRequest, solver: Solver) -> None:
+def test_some_requests_only_ask_whole_questions(request_: SearchRequest, solver: Solver) -> None:
     frontier, asked = searched(request_, solver)
     assert {order for *_, order in asked.asked} == {1}
     assert frontier.points == ()
@@ -146,7 +146,9 @@ def test_no_symmetric_algorithm_is_not_kept_for_all(solver: Solver, tmp_path: Pa
         assert source.ask(instance, 60.0, groups=groups).result().verdict is Verdict.SAT
 
 
-def test_what_was_not_decided_as_a_whole_is_asked_again(solver: Solver, tmp_path: Path) -> None:
+def test_undecided_whole_questions_are_asked_again_for_groups(
+    solver: Solver, tmp_path: Path
+) -> None:
     instance = alltoall().instantiate(ring(4), chunks=4, steps=2, rounds=3)
     halfway = cast("Solver", Halfway(solver))
     with Store.open(tmp_path / "store") as store:

@@ -50,7 +50,7 @@ def asked(question: str, *before: str, hashes: str = "0") -> str:
         'syncoll.pareto("hypercube(3)", "allgather", work=1.5, max_steps=4, progress="none")',
     ],
 )
-def test_neither_slow_solvers_nor_a_clock_that_jumps_change_what_is_found(question: str) -> None:
+def test_slow_solvers_and_a_jumping_clock_change_no_result(question: str) -> None:
     again = f"{question}  # state of this process must not matter"
     assert asked(question) == asked(question, SLOW, again, hashes="7")
 
@@ -84,7 +84,7 @@ def test_the_limit_is_recorded_and_holds() -> None:
 
 
 @pytest.mark.parametrize("backend", ["cpsat", "pysat", "z3"])
-def test_solvers_keep_to_it_and_say_what_they_took(backend: str) -> None:
+def test_solvers_keep_the_limit_and_report_their_work(backend: str) -> None:
     asking: dict[str, Any] = {"chunks": 4, "steps": 4, "rounds": 15, "backend": backend}
     found = syncoll.solve("hypercube(4)", "allgather", **asking, work=0.2)
     assert str(found.outcome.reason) == "time limit"
@@ -129,7 +129,7 @@ def test_a_linear_program_is_limited_by_iterations() -> None:
         assert 1e-4 < now() - began < 1
 
 
-def test_bounds_are_the_same_whatever_was_asked_before() -> None:
+def test_bounds_do_not_depend_on_earlier_questions() -> None:
     def proved() -> list[Any]:
         found = syncoll.bounds("mesh(2,3)", "allreduce", max_steps=5, work=0.2)
         return [found.any_steps.rounds, [(s, one.rounds) for s, one in found.by_steps], found.late]

@@ -1,4 +1,4 @@
-"""Seeds that a process of their own can import."""
+"""Seeds that a background process can import."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Turns = Generator[Proposal | None, SeedLimits, None]
 
 
 class Made:
-    """Proposes an algorithm, does something, and proposes what is none."""
+    """Proposes an algorithm, calls a function, and proposes an invalid algorithm."""
 
     def __init__(self, then: Callable[[], None]) -> None:
         self._then = then
@@ -31,25 +31,25 @@ class Made:
         limits: SeedLimits,
         options: Mapping[str, OptionValue],
     ) -> Turns:
-        """A broadcast on a line of four nodes, and what comes after it."""
+        """Yields a broadcast on a line of four nodes, then an invalid one."""
         algorithm = Algorithm((1, 1, 1), np.array(AROUND))
         yield Proposal(1, algorithm, f"process {os.getpid()}")
         self._then()
-        yield Proposal(1, replace(algorithm, sends=np.array(AROUND[:2])))  # is none
+        yield Proposal(1, replace(algorithm, sends=np.array(AROUND[:2])))  # incomplete
 
 
 def wrong() -> Made:
-    """Its second proposal is not an algorithm."""
+    """A seed whose second proposal is not an algorithm."""
     return Made(lambda: None)
 
 
 def lost() -> Made:
-    """Its process ends before it does."""
+    """A seed whose process ends early."""
     return Made(lambda: os._exit(3))
 
 
 def endless() -> Made:
-    """It never comes to its second."""
+    """A seed that never makes its second proposal."""
     return Made(lambda: time.sleep(600))
 
 
@@ -64,21 +64,21 @@ class _Begun:
         limits: SeedLimits,
         options: Mapping[str, OptionValue],
     ) -> Turns:
-        """What it is told to begin with."""
+        """Yields the warm starts."""
         time.sleep(self._seconds)
         yield from limits.known
 
 
 def begun() -> _Begun:
-    """It proposes what it is told to begin with."""
+    """A seed that proposes its warm starts."""
     return _Begun(0.0)
 
 
 def slow() -> _Begun:
-    """It does so after a while."""
+    """A seed that proposes its warm starts after a while."""
     return _Begun(1.5)
 
 
 def of(load: Callable[[], Made | _Begun]) -> ChosenSeed:
-    """One of them, which resumes."""
+    """The choice of a seed that resumes."""
     return ChosenSeed(SeedRecord(load.__name__, "", load, resumes=True), {})
