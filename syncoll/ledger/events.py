@@ -97,15 +97,15 @@ class Entry:
         gap = "" if self.gap is None else f", {nearness(self.gap, Fraction(1))}"
         if self.kind is Kind.PROVED:
             where = "any steps" if self.steps is None else f"S <= {self.steps}"
-            what = f"proved     R/C >= {self.bandwidth} with {where}{gap}"
+            text = f"proved     R/C >= {self.bandwidth} with {where}{gap}"
         elif self.kind is Kind.FAMILY:
-            what = f"family     from S = {self.steps} on, R/C towards {self.bandwidth}"
+            text = f"family     from S = {self.steps} on, R/C towards {self.bandwidth}"
         else:
             costs = f"S={self.steps} R={self.rounds} C={self.chunks}"
             shown = gap if self.kind is Kind.FOUND else ""
             why = f": {self.why}" if self.why else ""
-            what = f"{self.kind:<10} {costs} (R/C {self.bandwidth}{shown}){why}"
-        return f"{self.collective}: {what}, by {self.engine}"
+            text = f"{self.kind:<10} {costs} (R/C {self.bandwidth}{shown}){why}"
+        return f"{self.collective}: {text}, by {self.engine}"
 
 
 @dataclass(frozen=True)
@@ -153,13 +153,13 @@ class Log:
 
     def tell(
         self,
-        what: Callable[Concatenate[Observer, _P], None],
+        method: Callable[Concatenate[Observer, _P], None],
         *given: _P.args,
         **named: _P.kwargs,
     ) -> None:
         """Reports to the observer, if there is one: ``log.tell(Observer.trying, candidate)``."""
         if self.observer is not None:
-            getattr(self.observer, what.__name__)(*given, **named)
+            getattr(self.observer, method.__name__)(*given, **named)
 
     @contextmanager
     def turn(self, engine: str) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""`bounds` proves what a search proves for the same S, for every C."""
+"""`bounds` proves as much as a search for the same S, for every C."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_boxes_that_narrow_links_join() -> None:
     Certificate(shape, bound).check(machine)
 
 
-def test_what_is_left_out_for_want_of_time_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bounds_left_out_for_want_of_time_are_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs that cannot be built in the time are not started, even when no time passes."""
     machine, asked = topology("dgx1"), named("broadcast")
     found = lower_bounds(machine, asked, until=Deadline.after(10_000))

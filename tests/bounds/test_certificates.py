@@ -29,7 +29,7 @@ def certificate(steps: int | None = 2) -> tuple[Priced, Topology, tuple[Demand, 
 
 
 def prices(topology: Topology, needs: tuple[Demand, ...], steps: int | None) -> Priced:
-    """Those of the larger relaxation."""
+    """The prices of the larger relaxation."""
     network = TimeExpandedNetwork.of(topology, steps)
     solved = Relaxation(network, needs, RelaxationKind.COPIES).solve()
     assert solved is not None
@@ -99,20 +99,22 @@ class TestMutated:
     def test_unknown_bound(self, steps: int | None, bound: int) -> None:
         found, topology, needs = certificate(steps)
         changed = replace(found, prices={**found.prices, (bound, 0): F(1, 10**9)})
-        refused(changed, topology, needs, f"a price for bound {bound}, step 0: there is none")
+        refused(
+            changed, topology, needs, f"a price for bound {bound}, step 0, which does not exist"
+        )
 
     @pytest.mark.parametrize("step", [-1, 2, 7])
     def test_unknown_step(self, steps: int | None, step: int) -> None:
         found, topology, needs = certificate(steps)
         changed = replace(found, prices={**found.prices, (0, step): F(1, 10**9)})
-        refused(changed, topology, needs, f"a price for bound 0, step {step}: there is none")
+        refused(changed, topology, needs, f"a price for bound 0, step {step}, which does not exist")
 
     @pytest.mark.parametrize("demand", [-1, 8, 99])
     def test_unknown_demand(self, steps: int | None, demand: int) -> None:
         found, topology, needs = certificate(steps)
         share = Share(0, (demand,), {})
         changed = argued(found, shares=(*shares_of(found), share))
-        refused(changed, topology, needs, f"a share for demand {demand}: there is none")
+        refused(changed, topology, needs, f"a share for demand {demand}, which does not exist")
 
     def test_two_shares_for_one_destination(self, steps: int | None) -> None:
         found, topology, needs = certificate(steps)
@@ -129,7 +131,7 @@ class TestMutated:
         changed = argued(found, shares=(*shares_of(found), Share(3, (k,), {})))
         refused(changed, topology, needs, f"a share for node 3, which demand {k} does not need")
 
-    def test_a_price_for_a_link_that_is_none(self, steps: int | None) -> None:
+    def test_a_price_for_a_missing_link(self, steps: int | None) -> None:
         found, topology, needs = certificate(steps)
         share = replace(
             shares_of(found)[0], prices={**shares_of(found)[0].prices, (77, 0): F(1, 9)}
@@ -138,10 +140,10 @@ class TestMutated:
         refused(changed, topology, needs, "a share of 1/9 of link 77, step 0")
 
 
-def test_a_certificate_for_more_steps_than_it_may_speak_of() -> None:
-    """Prices of a two-step certificate say nothing about algorithms of any number of steps."""
+def test_a_certificate_for_more_steps_is_refused() -> None:
+    """Prices of a two-step certificate prove nothing for any number of steps."""
     found, topology, needs = certificate(2)
-    with pytest.raises(VerificationError, match="there is none"):
+    with pytest.raises(VerificationError, match="does not exist"):
         replace(found, steps=None).check(topology, needs)
 
 
@@ -149,7 +151,7 @@ def test_too_few_steps_to_get_anywhere() -> None:
     needs = demands(broadcast().tabulate(4, 1))
     empty = Priced(2, {}, Ways((Share(3, (0,), {}),)))
     with pytest.raises(
-        VerificationError, match=r"no way leads from nodes \(0,\) to node 3 within 2"
+        VerificationError, match=r"no path leads from nodes \(0,\) to node 3 within 2"
     ):
         empty.check(line(4), needs)
 
@@ -196,8 +198,10 @@ def raised(rng: random.Random, prices: Prices) -> Prices:
 
 
 @pytest.mark.parametrize("change", [cheaper, shuffled, raised])
-def test_whatever_passes_is_true(change: Callable[[random.Random, Prices], Prices]) -> None:
-    """A tampered certificate is refused, or what it proves holds all the same."""
+def test_a_certificate_that_passes_is_true(
+    change: Callable[[random.Random, Prices], Prices],
+) -> None:
+    """A tampered certificate is refused, or its bound holds all the same."""
     rng = random.Random(4)
     passed = refusals = 0
     for seed in range(150):

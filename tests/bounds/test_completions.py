@@ -1,4 +1,4 @@
-"""Who knows a sum first: never more than algorithms need, often more than other bounds."""
+"""Cases of the node that completes a sum first: valid bounds, often better than others."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def shape(pre: tuple[int, ...], post: tuple[int, ...], number: int = 1) -> Chunk
     return ChunkClasses(1, [ChunkClass(pre, post, number)], combining=True)
 
 
-def everybody(nodes: int, number: int = 1) -> ChunkClasses:
+def everyone(nodes: int, number: int = 1) -> ChunkClasses:
     return shape(tuple(range(nodes)), tuple(range(nodes)), number)
 
 
@@ -62,19 +62,19 @@ def everybody(nodes: int, number: int = 1) -> ChunkClasses:
 )
 def test_known(topology: Topology, steps: int, cost: Fraction) -> None:
     nodes = topology.num_nodes
-    found = find_completions(topology, everybody(nodes), steps)
+    found = find_completions(topology, everyone(nodes), steps)
     assert found is not None
     bound, certificate = found
     assert bound == cost
-    assert certificate.check(topology, everybody(nodes, 3).classes) == 3 * cost
+    assert certificate.check(topology, everyone(nodes, 3).classes) == 3 * cost
 
 
-def test_it_is_what_a_bound_takes_where_it_is_best() -> None:
-    bound = combining_rounds_bound(ring(5), everybody(5), 3)
+def test_a_bound_takes_completions_where_they_are_best() -> None:
+    bound = combining_rounds_bound(ring(5), everyone(5), 3)
     assert bound.method == "completions"
     assert bound.rounds == F(11, 10), "an algorithm of 10 chunks and 11 rounds exists"
     assert bound_of(certificate_record(bound, 0)) == bound
-    Certificate(everybody(5), bound).check(ring(5))
+    Certificate(everyone(5), bound).check(ring(5))
 
 
 def read(value: Any) -> Any:
@@ -86,9 +86,9 @@ def read(value: Any) -> Any:
     return F(value) if isinstance(value, str) and value[0].isdigit() else value
 
 
-def test_divided_cases_prove_what_a_ring_of_eight_needs() -> None:
-    """No allreduce of 6 steps has less than the 20 sends a chunk that are known to do."""
-    bound = combining_rounds_bound(ring(8), everybody(8), 6, seconds=None, enough=F(5, 4))
+def test_divided_cases_prove_the_cost_on_a_ring_of_eight() -> None:
+    """No allreduce of 6 steps has less than the 20 sends a chunk that suffice."""
+    bound = combining_rounds_bound(ring(8), everyone(8), 6, seconds=None, enough=F(5, 4))
     certificate = bound.certificate
     assert certificate is not None
     assert isinstance(certificate.argument, Completions)
@@ -112,20 +112,20 @@ def test_divided_cases_prove_what_a_ring_of_eight_needs() -> None:
     for one in cases:  # without any of them something is left out
         rest = tuple(case for case in certificate.argument.cases if case != one)
         with pytest.raises(VerificationError, match="no case"):
-            argued(certificate, cases=rest).check(ring(8), everybody(8).classes)
+            argued(certificate, cases=rest).check(ring(8), everyone(8).classes)
     link, step, made = cases[0].sends[-1]
-    for wrong, match in (((99, step, made), "there is none"), ((link, step, not made), "no case")):
+    for wrong, match in (((99, step, made), "does not exist"), ((link, step, not made), "no case")):
         changed = replace(cases[0], sends=(*cases[0].sends[:-1], wrong))
         rest = tuple(changed if case == cases[0] else case for case in certificate.argument.cases)
         with pytest.raises(VerificationError, match=match):
-            argued(certificate, cases=rest).check(ring(8), everybody(8).classes)
+            argued(certificate, cases=rest).check(ring(8), everyone(8).classes)
 
 
 def least_sends(topology: Topology, pre: int, post: int, steps: int) -> int | None:
-    """The least number of sends in so many steps after which all of post know all of pre.
+    """The least number of sends in a number of steps after which all of post know all of pre.
 
-    What a node knows is a set of contributors, and it sends all of it: algorithms that combine may
-    do no better.
+    The state of a node is a set of contributors; whole sets are sent, since parts of them do no
+    better.
     """
     nodes, links = topology.num_nodes, topology.links
     order = count()
@@ -186,14 +186,14 @@ class TestRefused:
     def changed(self, match: str, **change: object) -> None:
         found = argued(self.certificate(), **change)
         with pytest.raises(VerificationError, match=match):
-            found.check(ring(5), everybody(5).classes)
+            found.check(ring(5), everyone(5).classes)
 
     def priced(self, match: str, prices: dict[tuple[int, int], Fraction]) -> None:
         with pytest.raises(VerificationError, match=match):
-            replace(self.certificate(), prices=prices).check(ring(5), everybody(5).classes)
+            replace(self.certificate(), prices=prices).check(ring(5), everyone(5).classes)
 
     def certificate(self) -> Priced:
-        found = find_completions(ring(5), everybody(5), 3)
+        found = find_completions(ring(5), everyone(5), 3)
         assert found is not None
         return found[1]
 
@@ -203,12 +203,12 @@ class TestRefused:
         self.priced("costs", {**prices, first: F(1)})
         self.priced("negative", {**prices, first: F(-1)})
         self.priced("does not keep the bounds", {**prices, first: prices[first] / 2})
-        self.priced("there is none", {(99, 0): F(1)})
+        self.priced("does not exist", {(99, 0): F(1)})
 
     def test_automorphisms(self) -> None:
         self.changed("no case", automorphisms=())
         self.changed("no permutation", automorphisms=((0, 0, 1, 2, 3),))
-        self.changed("takes a link", automorphisms=((0, 2, 1, 3, 4),))
+        self.changed("maps a link", automorphisms=((0, 2, 1, 3, 4),))
 
     def test_cases(self) -> None:
         certificate = self.certificate()
@@ -228,13 +228,13 @@ class TestRefused:
         self.changed("has to get", cases=(replace(first, ways=(Way(1, 1, {}),)), *rest))
         self.changed("is possible", cases=(replace(first, node=5), *rest))
         early = replace(first, after=1, collects=(Way(2, first.node, {}),))
-        self.changed("cannot know all", cases=(early, *rest))
+        self.changed("cannot hold all", cases=(early, *rest))
 
-    def test_what_it_is_about(self) -> None:
+    def test_another_collective_or_number_of_steps_is_refused(self) -> None:
         certificate = self.certificate()
         bound = RoundsBound(F(11, 10), 2, certificate)
         with pytest.raises(VerificationError, match="about 3 steps"):
-            Certificate(everybody(5), bound).check(ring(5))
+            Certificate(everyone(5), bound).check(ring(5))
         alone = ChunkClasses(1, [ChunkClass((0,), (1,), 1)], combining=False)
-        with pytest.raises(VerificationError, match="nothing is combined"):
+        with pytest.raises(VerificationError, match="combines nothing"):
             Certificate(alone, RoundsBound(F(11, 10), 3, certificate)).check(ring(5))

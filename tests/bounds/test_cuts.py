@@ -1,4 +1,4 @@
-"""Cuts prove what they claim, and the search finds the best of them."""
+"""Cuts prove their bounds, and the search finds the best of them."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_a_cut_around_few_nodes_goes_first() -> None:
     assert nodes_of(cut) == (0,)
 
 
-def test_no_cut_for_a_bound_that_speaks_of_steps() -> None:
+def test_no_cut_for_a_bound_about_steps() -> None:
     needs = demands(broadcast().tabulate(8, 1))
     assert rounds_bound(dgx1(), needs, 2).rounds == 1
     assert find_cut(dgx1(), needs, F(1)) is None
@@ -220,7 +220,7 @@ class TestMutated:
         changed = replace(cut, prices={**cut.prices, (more, 0): F(1)})
         assert changed.check(self.topology, self.needs) < F(7, 6)
 
-    def test_what_is_named_twice(self) -> None:
+    def test_nodes_or_prices_named_twice(self) -> None:
         cut = self.cut()
         nodes = nodes_of(cut)
         self.refused(argued(cut, nodes=nodes + nodes[:1]), "names a node twice")
@@ -233,12 +233,12 @@ class TestMutated:
     def test_unknown_positions(self, position: int) -> None:
         cut = self.cut()
         changed = replace(cut, prices={**cut.prices, (position, 0): F(1)})
-        self.refused(changed, f"bound {position}, step 0: there is none")
+        self.refused(changed, f"bound {position}, step 0, which does not exist")
         changed = argued(cut, nodes=(*nodes_of(cut), position))
-        self.refused(changed, f"node {position}: there is none")
+        self.refused(changed, f"node {position}, which does not exist")
 
     def test_other_nodes(self) -> None:
-        """Whatever the nodes: refused, or true, since no cut proves more than the best."""
+        """Other nodes are refused, or their bound is true: no cut proves more than the best."""
         cut = self.cut()
         passed = refusals = 0
         everything = tuple(range(len(self.topology.bounds)))

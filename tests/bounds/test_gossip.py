@@ -1,4 +1,4 @@
-"""Trees that share sends: bounds for allreduce that algorithms meet, and what is refused.
+"""Trees that share sends: bounds for allreduce that algorithms meet, and refused certificates.
 
 `test_completions` compares them with brute force.
 """
@@ -45,7 +45,7 @@ def torus(*sides: int) -> Topology:
 CUBE = torus(2, 2, 2)
 
 
-def everybody(nodes: int, number: int = 1) -> ChunkClasses:
+def everyone(nodes: int, number: int = 1) -> ChunkClasses:
     whole = tuple(range(nodes))
     return ChunkClasses(1, [ChunkClass(whole, whole, number)], combining=True)
 
@@ -53,7 +53,7 @@ def everybody(nodes: int, number: int = 1) -> ChunkClasses:
 @pytest.mark.parametrize(
     ("topology", "steps", "cost"),
     [
-        (CUBE, 3, F(1)),  # what recursive doubling has
+        (CUBE, 3, F(1)),  # the cost of recursive doubling
         (CUBE, 5, F(7, 12)),
         (dgx1(), 3, F(1, 2)),
         (torus(3, 3), 3, F(1, 2)),
@@ -64,19 +64,19 @@ def everybody(nodes: int, number: int = 1) -> ChunkClasses:
 )
 def test_known(topology: Topology, steps: int, cost: Fraction) -> None:
     nodes = topology.num_nodes
-    found = find_gossip(topology, everybody(nodes), steps)
+    found = find_gossip(topology, everyone(nodes), steps)
     assert found is not None
     bound, certificate = found
     assert bound == cost
-    assert certificate.check(topology, everybody(nodes, 3).classes) == 3 * cost
+    assert certificate.check(topology, everyone(nodes, 3).classes) == 3 * cost
 
 
-def test_it_is_what_a_bound_takes_where_it_is_best() -> None:
-    bound = combining_rounds_bound(CUBE, everybody(8), 3)
+def test_a_bound_takes_gossip_where_it_is_best() -> None:
+    bound = combining_rounds_bound(CUBE, everyone(8), 3)
     assert bound.method == "gossip"
     assert bound.rounds == 1
     assert bound_of(certificate_record(bound, 0)) == bound
-    Certificate(everybody(8), bound).check(CUBE)
+    Certificate(everyone(8), bound).check(CUBE)
 
 
 def test_several_classes_add_up() -> None:
@@ -91,21 +91,21 @@ def test_several_classes_add_up() -> None:
 class TestRefused:
     @pytest.fixture
     def certificate(self) -> Priced:
-        found = find_gossip(ring(5), everybody(5), 3)
+        found = find_gossip(ring(5), everyone(5), 3)
         assert found is not None
         return found[1]
 
     @staticmethod
     def refused(certificate: Priced, match: str) -> None:
         with pytest.raises(VerificationError, match=match):
-            certificate.check(ring(5), everybody(5).classes)
+            certificate.check(ring(5), everyone(5).classes)
 
     def test_prices(self, certificate: Priced) -> None:
         totals = certificate.prices
         first = next(iter(totals))
         self.refused(replace(certificate, prices={**totals, first: F(1)}), "costs")
         self.refused(replace(certificate, prices={**totals, first: F(-1)}), "negative")
-        self.refused(replace(certificate, prices={(99, 0): F(1)}), "there is none")
+        self.refused(replace(certificate, prices={(99, 0): F(1)}), "does not exist")
         halved = {**totals, first: totals[first] / 2}
         self.refused(replace(certificate, prices=halved), "does not keep the bounds")
 
@@ -117,29 +117,29 @@ class TestRefused:
             trees = (replace(first, **change), *rest)  # type: ignore[arg-type]
             self.refused(argued(certificate, trees=trees), match)
 
-        changed("there are none", chunks=1)
+        changed("do not exist", chunks=1)
         changed("leads out of node 5", node=5)
         changed("a share", prices={(99, 0): F(1)})
         changed("a share", prices={(0, 0): F(-1)})
         doubled = {at: 2 * share for at, share in first.prices.items()}
         changed("exceed", prices=doubled)
-        self.refused(argued(certificate, trees=(first, first, *rest)), "twice")
+        self.refused(argued(certificate, trees=(first, first, *rest)), "two trees")
         alike = replace(first, node=(first.node + 1) % 5)
-        self.refused(argued(certificate, trees=(first, alike, *rest)), "one like it")
+        self.refused(argued(certificate, trees=(first, alike, *rest)), "or its orbit")
 
-    def test_without_automorphisms_trees_stand_for_themselves(self, certificate: Priced) -> None:
+    def test_without_automorphisms_trees_count_alone(self, certificate: Priced) -> None:
         assert isinstance(certificate.argument, Gossip)
         self.refused(argued(certificate, automorphisms=((0, 0, 1, 2, 3),)), "no permutation")
         alone = argued(certificate, automorphisms=(), trees=certificate.argument.trees[:1])
-        whole = certificate.check(ring(5), everybody(5).classes)
+        whole = certificate.check(ring(5), everyone(5).classes)
         only = {at: price / 5 for at, price in certificate.argument.trees[0].prices.items()}
         alone = argued(alone, trees=(replace(certificate.argument.trees[0], prices=only),))
-        assert alone.check(ring(5), everybody(5).classes) < whole
+        assert alone.check(ring(5), everyone(5).classes) < whole
 
-    def test_what_it_is_about(self, certificate: Priced) -> None:
-        proved = certificate.check(ring(5), everybody(5).classes)
+    def test_another_collective_or_number_of_steps_is_refused(self, certificate: Priced) -> None:
+        proved = certificate.check(ring(5), everyone(5).classes)
         with pytest.raises(VerificationError, match="about 3 steps"):
-            Certificate(everybody(5), RoundsBound(proved, 2, certificate)).check(ring(5))
+            Certificate(everyone(5), RoundsBound(proved, 2, certificate)).check(ring(5))
         alone = ChunkClasses(1, [ChunkClass((0,), (1,), 1)], combining=False)
-        with pytest.raises(VerificationError, match="nothing is combined"):
+        with pytest.raises(VerificationError, match="combines nothing"):
             Certificate(alone, RoundsBound(proved, 3, certificate)).check(ring(5))

@@ -45,14 +45,14 @@ KNOWN = [
     (ring(8), gather(), None, 1, F(7, 2)),
     (ring(8), alltoall(), None, 8, F(1)),
     (ring(8), broadcast(), None, 1, F(1, 2)),
-    # Each node has one port of bandwidth 1 in, or everybody shares one bus.
+    # Each node has one port of bandwidth 1 in, or all share one bus.
     (hub(5), allgather(), None, 1, F(4)),
     (hub(5), scatter(), None, 1, F(4)),
     (hub(5), broadcast(), None, 1, F(1)),
     (bus(5), allgather(), None, 1, F(20)),
     (bus(5), broadcast(), None, 1, F(4)),
     (bus(4), alltoall(), None, 4, F(3)),
-    # The first and the last link of a line carry everything.
+    # The first and the last link of a line carry all data.
     (line(5), allgather(), None, 1, F(4)),
     (line(5), broadcast(2), None, 1, F(1)),
     (one_way_ring(4), allgather(), None, 1, F(3)),
@@ -82,7 +82,7 @@ def test_known_bound(
 def test_the_bound_is_the_optimum_of_the_best_relaxation(
     topology: Topology, collective: Collective, steps: int | None, chunks: int, cost: Fraction
 ) -> None:
-    """The exact certificate loses nothing of what the linear program says in floats."""
+    """The exact certificate proves the optimum of the linear program in floats."""
     needs = demands(collective.tabulate(topology.num_nodes, chunks))
     network = TimeExpandedNetwork.of(topology, steps)
     optima = []
@@ -105,7 +105,7 @@ def test_more_chunks_scale_the_bound() -> None:
 
 
 class TestSeveralSources:
-    """Chunks that start at more than one node, of which the bound must allow the best."""
+    """Chunks that start at more than one node; the bound must allow the best one."""
 
     def bound(self, topology: Topology, pre: list[list[int]], post: list[list[int]]) -> Fraction:
         collective = Collective.from_arrays("many", np.array(pre) > 0, np.array(post) > 0)
@@ -127,6 +127,6 @@ class TestSeveralSources:
         pre = [[1, 0, 0], [1, 0, 1], [1, 0, 1]]
         assert self.bound(line(3), pre, [[0, 1, 0]] * 3) == F(3, 2)
 
-    def test_what_is_in_place_costs_nothing(self) -> None:
+    def test_chunks_in_place_cost_nothing(self) -> None:
         assert self.bound(line(3), [[1, 1, 1]], [[1, 1, 1]]) == 0
         assert self.bound(line(3), [[1, 1, 0]], [[1, 1, 1]]) == 1

@@ -1,4 +1,4 @@
-"""Bounds for machines on which a table of chunks and nodes would not fit; and what they rest on."""
+"""Bounds for machines on which a table of chunks and nodes would not fit; their certificates."""
 
 import json
 from fractions import Fraction
@@ -23,7 +23,7 @@ from syncoll_check.frontier import digest
 @pytest.mark.parametrize(
     "sides", [(4, 4), (2, 4), (4, 4, 4), (6, 6), (8, 8), (4, 6), (16, 16)], ids=str
 )
-def test_alltoall_on_even_tori_is_what_counting_says(sides: tuple[int, ...]) -> None:
+def test_alltoall_on_even_tori_has_the_bound_by_counting(sides: tuple[int, ...]) -> None:
     """With the longest side k each link carries k / 8 of a chunk for every node and pair."""
     name = f"torus({','.join(map(str, sides))})"
     found = bounds(name, "alltoall", max_steps=0)
@@ -91,7 +91,7 @@ def test_alltoall_among_hundreds_of_nodes() -> None:
 
 
 @given(st.integers(0, 10_000))
-def test_classes_and_demands_are_those_of_the_chunks(seed: int) -> None:
+def test_classes_and_demands_agree_with_the_chunks(seed: int) -> None:
     instance = random_instance(seed)
     shape = ChunkClasses.of(instance, instance.chunks, combining=instance.combining)
     counted: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
@@ -134,7 +134,7 @@ def test_a_part_of_the_records() -> None:
 
 
 @given(st.integers(0, 10_000))
-def test_what_is_known_at_once_is_certified(seed: int) -> None:
+def test_quick_bounds_are_certified(seed: int) -> None:
     instance = random_instance(seed)
     for combining in {True, instance.combining}:
         shape = ChunkClasses.of(instance, instance.chunks, combining=combining)
@@ -142,8 +142,8 @@ def test_what_is_known_at_once_is_certified(seed: int) -> None:
         Certificate(shape, bound).check(instance.topology)
 
 
-def test_a_skewed_exchange_is_bounded_by_what_must_enter_a_box() -> None:
-    """64 GPUs in 8 boxes, all of whose data is for those of the first, but for a little."""
+def test_a_skewed_exchange_is_bounded_by_the_data_into_a_box() -> None:
+    """64 GPUs in 8 boxes; almost all data is for the GPUs of the first."""
     boxes = topology("a100(boxes=8)")
     sizes = np.ones((64, 64), dtype=int)
     sizes[:, :8] = 10

@@ -1,4 +1,4 @@
-"""Bounds within a limit of time: what is proved by then counts, and nothing else."""
+"""Bounds within a time limit: only bounds proved by then count."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_no_time_is_no_bound() -> None:
     assert combining_rounds_bound(dgx1(), everybody, seconds=0.0).rounds == 0
 
 
-def test_what_the_first_relaxation_proves_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bound_of_the_first_relaxation_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second one has no end."""
     needs = demands(allgather().instantiate(dgx1(), chunks=1, steps=0, rounds=0))
     usual = Relaxation.solve
@@ -72,7 +72,7 @@ def test_linear_programs_keep_to_the_deadline_around_them() -> None:
         assert optimum.value == 1.0
 
 
-def test_what_was_too_large_is_tried_again_where_more_is_allowed(
+def test_a_skipped_program_is_tried_again_under_higher_limits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(rounds, "QUICK", (60_000, 5))
@@ -82,7 +82,7 @@ def test_what_was_too_large_is_tried_again_where_more_is_allowed(
     assert rounds_bound(hub(4), needs, 2, seconds=9.0, memory=memory).rounds == Fraction(3, 2)
 
 
-def test_the_larger_relaxation_is_for_the_node_of_which_most_is_proved(
+def test_the_larger_relaxation_is_for_the_node_of_the_best_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Once, unless it proved next to nothing more for fewer steps; and for more steps that node
@@ -107,7 +107,7 @@ def test_the_larger_relaxation_is_for_the_node_of_which_most_is_proved(
         assert bound.rounds == 60 + len(larger)
 
 
-def test_how_much_more_copies_prove_is_remembered() -> None:
+def test_the_gain_of_copies_is_remembered() -> None:
     machine, needs, memory = hub(4), [Demand((0,), (1, 2, 3), 1)], BoundsMemory()
     flows = memory.flows(machine, needs)
     assert flows.copies_prove(3) is None
@@ -116,8 +116,8 @@ def test_how_much_more_copies_prove_is_remembered() -> None:
     assert flows.copies_prove(3) == (2, pytest.approx(1.5))
 
 
-def test_a_bound_does_not_depend_on_what_was_asked_before() -> None:
-    """Bounds share what they find only through a memory that they are given."""
+def test_a_bound_does_not_depend_on_earlier_questions() -> None:
+    """Bounds share results only through a memory that they are given."""
     machine, needs = hub(4), [Demand((0,), (1, 2, 3), 1)]
     with clock.counting():
         first = rounds_bound(machine, needs, 2)

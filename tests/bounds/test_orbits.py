@@ -1,4 +1,4 @@
-"""Bounds on orbits and by cuts in time are those of the whole linear programs."""
+"""Bounds on orbits and by cuts in time equal the bounds of the whole linear programs."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def random_machine(seed: int, nodes: int) -> Topology:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_cuts_in_time_prove_what_flows_together_do(seed: int) -> None:
+def test_cuts_in_time_prove_as_much_as_flows_together(seed: int) -> None:
     topology = random_machine(seed, 9)
     needs = asked(topology, "allgather")
     least = int(topology.distances.max())
@@ -118,7 +118,7 @@ def test_cuts_in_time_prove_what_flows_together_do(seed: int) -> None:
         network = TimeExpandedNetwork.of(topology, steps)
         flows = Relaxation(network, needs, RelaxationKind.TOGETHER).solve()
         assert flows is not None
-        for begun_with in (known, ()):  # those of fewer steps, or none
+        for begun_with in (known, ()):  # cuts of fewer steps, or none
             cuts = TimedCuts(network, needs, range(9), begun_with)
             certificate, value = cuts.solve(NEVER, 0.01)
             assert certificate is not None
@@ -129,7 +129,7 @@ def test_cuts_in_time_prove_what_flows_together_do(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_copies_of_one_chunk_need_no_more_than_flows_together(seed: int) -> None:
-    """On machines whose links share nothing; on others they may."""
+    """On machines whose links share nothing; on others they may need more."""
     topology = random_machine(seed, 9)
     needs = asked(topology, "broadcast")
     network = TimeExpandedNetwork.of(topology, int(topology.distances.max()) + 1)
@@ -140,7 +140,7 @@ def test_copies_of_one_chunk_need_no_more_than_flows_together(seed: int) -> None
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_of_no_use_is_not_looked_for(seed: int) -> None:
+def test_useless_bounds_are_not_looked_for(seed: int) -> None:
     topology = random_machine(seed, 9)
     needs = asked(topology, "broadcast")
     steps = int(topology.distances.max())
@@ -152,7 +152,7 @@ def test_what_is_of_no_use_is_not_looked_for(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_eager_schedules_reach_no_less_than_relaxations_prove(seed: int) -> None:
+def test_no_relaxation_proves_more_than_an_eager_schedule(seed: int) -> None:
     topology = random_machine(seed, 8)
     needs = asked(topology, "allgather")
     reached = eager_rounds(topology, needs, None)

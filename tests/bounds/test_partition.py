@@ -1,4 +1,4 @@
-"""Counting sends between parts: never more than algorithms need, often more than other bounds."""
+"""Counting sends between parts: valid bounds, often better than others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.oracles.proofs import argued
 F = Fraction
 
 
-def everybody(nodes: int, count: int = 1) -> tuple[ChunkClass, ...]:
+def everyone(nodes: int, count: int = 1) -> tuple[ChunkClass, ...]:
     return (ChunkClass(tuple(range(nodes)), tuple(range(nodes)), count),)
 
 
@@ -60,17 +60,17 @@ def boxes(count: int, size: int, slow: int | Fraction) -> Topology:
     ids=lambda case: getattr(case, "name", str(case)),
 )
 def test_known(topology: Topology, cost: Fraction) -> None:
-    found = find_partition(topology, everybody(topology.num_nodes))
+    found = find_partition(topology, everyone(topology.num_nodes))
     assert found is not None
     bound, certificate = found
     assert bound == cost
-    assert certificate.check(topology, everybody(topology.num_nodes)) == cost
-    assert certificate.check(topology, everybody(topology.num_nodes, 3)) == 3 * cost
+    assert certificate.check(topology, everyone(topology.num_nodes)) == cost
+    assert certificate.check(topology, everyone(topology.num_nodes, 3)) == 3 * cost
 
 
 def test_stronger_than_spreading_one_contribution() -> None:
     topology = boxes(4, 3, 1)
-    found = find_partition(topology, everybody(12))
+    found = find_partition(topology, everyone(12))
     table = RelationTable(np.ones((1, 12), bool), np.ones((1, 12), bool))
     assert found is not None
     assert found[0] == F(1, 2)
@@ -81,10 +81,10 @@ def test_stronger_than_spreading_one_contribution() -> None:
 
 
 def least_sends(topology: Topology, pre: int, post: int, parts: tuple[int, ...]) -> int | None:
-    """The least number of sends between parts that serve everybody, by search over all knowledge.
+    """The least number of sends between parts that serve all receivers, by search over all states.
 
-    What a node knows is a set of contributors; sends go one after the other, those within a part
-    for nothing.
+    The state of a node is a set of contributors; sends go one after the other, and sends within a
+    part are free.
     """
     nodes = topology.num_nodes
     start = tuple((1 << n) & pre for n in range(nodes))
@@ -209,7 +209,7 @@ def test_nothing_pays_less_with_moved_chunks() -> None:
         ("torus(4,4)", "allreduce + alltoall", F(31, 32)),
         # Prices for which both pay the most together are not all alike.
         ("line(4)", "allreduce + alltoall", F(15, 8)),
-        # More than this no prices within and between its boards can prove.
+        # No prices within and between its boards can prove more than this.
         ("dgx1", "allreduce + alltoall", F(1, 2)),
     ],
 )
@@ -234,7 +234,7 @@ def test_sums_share_the_links(machine: str, collective: str, cost: Fraction) -> 
     ],
 )
 def test_no_sum_takes_fewer_rounds(machine: str, collective: str, met: bool) -> None:
-    """A solver finds none with fewer rounds, and on most of these one with no more."""
+    """A solver finds none with fewer rounds, and for most of these one that meets the bound."""
     topology, asked = syncoll.topology(machine), syncoll.collective(collective)
     chunks = asked.least_chunks(topology.num_nodes)
     assert chunks is not None
@@ -251,7 +251,7 @@ def test_no_sum_takes_fewer_rounds(machine: str, collective: str, met: bool) -> 
         assert solved.outcome.verdict is verdict
 
 
-def test_where_nothing_is_added_up_or_moved_certificates_are_as_before() -> None:
+def test_certificates_without_sums_or_moves_are_unchanged() -> None:
     topology = ring(4)
     for name in ("allreduce", "2 * allreduce"):
         table = syncoll.collective(name).tabulate(4, 1)
@@ -267,13 +267,13 @@ def test_random_partitions_are_certified() -> None:
         nodes = topology.num_nodes
         if not (topology.distances < nodes).all():
             continue
-        found = find_partition(topology, everybody(nodes))
+        found = find_partition(topology, everyone(nodes))
         assert found is not None, seed
         bound, certificate = found
-        assert certificate.check(topology, everybody(nodes)) == bound
+        assert certificate.check(topology, everyone(nodes)) == bound
         found_some += 1
         alone = Parts.priced(tuple(range(nodes)), dict.fromkeys(range(len(topology.bounds)), F(1)))
-        proved = alone.check(topology, everybody(nodes))
+        proved = alone.check(topology, everyone(nodes))
         assert proved <= bound, seed
         better += proved < bound
     assert found_some >= 25
@@ -281,7 +281,7 @@ def test_random_partitions_are_certified() -> None:
 
 
 class TestMutated:
-    topology, chunks = boxes(3, 3, F(1, 2)), everybody(9)
+    topology, chunks = boxes(3, 3, F(1, 2)), everyone(9)
 
     def certificate(self) -> Priced:
         found = find_partition(self.topology, self.chunks)
@@ -303,7 +303,7 @@ class TestMutated:
         found = self.certificate()
         self.refused(replace(found, prices={**found.prices, (0, 0): F(-1)}), "negative price -1")
         for i in (-1, len(self.topology.bounds)):
-            message = f"a price for bound {i}, step 0: there is none"
+            message = f"a price for bound {i}, step 0, which does not exist"
             self.refused(replace(found, prices={**found.prices, (i, 0): F(1)}), message)
 
     def test_finer_parts_need_more_prices(self) -> None:
@@ -324,16 +324,16 @@ class TestMutated:
     def test_parts_that_no_link_joins(self) -> None:
         apart = Topology.from_links("apart", 3, {(0, 1): 1, (1, 0): 1})
         with pytest.raises(VerificationError, match="no link that they need"):
-            Parts.priced((0, 0, 1), {}).check(apart, everybody(3))
+            Parts.priced((0, 0, 1), {}).check(apart, everyone(3))
         alone = Topology("alone", 2, (), ())
         with pytest.raises(VerificationError, match="no link that they need"):
-            Parts.priced((0, 1), {}).check(alone, everybody(2))
+            Parts.priced((0, 1), {}).check(alone, everyone(2))
 
     def test_numbers_of_parts_may_be_large(self) -> None:
         line = Topology.from_links("line", 3, {(0, 1): 1, (1, 0): 1, (1, 2): 1, (2, 1): 1})
         prices = {2: F(1), 3: F(1)}
         with pytest.raises(VerificationError, match="less than 1"):
-            Parts.priced((2**63, 2**63 + 1, -1), prices).check(line, everybody(3))
+            Parts.priced((2**63, 2**63 + 1, -1), prices).check(line, everyone(3))
 
     def test_prices_of_many_denominators(self) -> None:
         """Their least common multiple has hundreds of bits."""

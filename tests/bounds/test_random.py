@@ -1,4 +1,4 @@
-"""A bound never exceeds what an algorithm costs."""
+"""A bound never exceeds the cost of an algorithm."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_never_above_the_least_rounds() -> None:
         fractional += timed.rounds.denominator > 1
         several += any(len(need.sources) > 1 for need in needs)
     assert checked >= count * 8 / 9
-    # And it is no idle bound: it is often all that is to be said.
+    # The bound is useful: it is often the least cost.
     assert met >= 0.6 * checked
     assert fractional >= count / 10
     assert several >= count / 10
@@ -81,7 +81,7 @@ def test_never_above_the_least_rounds_of_any_steps() -> None:
 
 
 def test_the_optimum_is_proved_exactly() -> None:
-    """Rounding the dual to rationals loses nothing, whatever the topology."""
+    """Rounding the dual to rationals loses nothing, on any topology."""
     for seed, instance in instances(50):
         needs = demands(instance)
         for steps in (None, instance.steps):
@@ -96,7 +96,7 @@ def test_the_optimum_is_proved_exactly() -> None:
 
 
 def test_prices_on_one_grid_lose_next_to_nothing() -> None:
-    """They stand in where a bound of other rationals would have too many digits to be read."""
+    """They are used where a bound of other rationals would have too many digits."""
     for seed, instance in instances(50):
         needs = demands(instance)
         for kind in RelaxationKind:

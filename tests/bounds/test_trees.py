@@ -1,4 +1,4 @@
-"""What trees of sends cost: true, at least as strong as flows, and sometimes stronger."""
+"""Bounds by trees of sends: true, at least as strong as flows, and sometimes stronger."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def cube() -> Topology:
 @pytest.mark.parametrize(
     ("topology", "steps", "flows", "trees"),
     [
-        (cube(), 3, F(5, 6), F(1)),  # what a chunk cannot have by being split over many ways
+        (cube(), 3, F(5, 6), F(1)),  # a chunk cannot be split over many paths
         (hub(8), 3, F(7, 5), F(7, 5)),
         (dgx1(), 4, F(1, 3), F(1, 3)),
         (ring(5), 3, F(1), F(1)),
@@ -94,7 +94,7 @@ def test_never_above_the_least_rounds() -> None:
 
 @pytest.mark.parametrize(("steps", "rounds"), [(4, F(5, 6)), (5, F(31, 56)), (6, F(1, 2))])
 def test_broadcasts_to_fifteen_nodes(steps: int, rounds: Fraction) -> None:
-    """More destinations than sets of them are looked at for: sets of informed nodes take over."""
+    """More destinations than sets of them are enumerated for: sets of informed nodes take over."""
     links = {(a, a ^ 1 << bit): 1 for a in range(16) for bit in range(4)}
     topology = Topology.from_links("cube", 16, links)
     needs = demands(broadcast().tabulate(16, 1))
@@ -104,7 +104,7 @@ def test_broadcasts_to_fifteen_nodes(steps: int, rounds: Fraction) -> None:
 
 
 def test_little_time_leaves_a_bound_that_can_be_read() -> None:
-    """Prices of which nothing is known but their floats have one denominator."""
+    """Prices that are only known as floats have one denominator."""
     links = {(a, (a + by) % 16): 1 + by for a in range(16) for by in (1, 3, 5)}
     needs = demands(broadcast().tabulate(16, 1))
     topology = Topology.from_links("uneven", 16, links)
@@ -124,7 +124,7 @@ def test_little_time_leaves_a_bound_that_can_be_read() -> None:
     assert certified[1].check(topology, needs) == certified[0]
 
 
-def test_sets_of_informed_nodes_cost_what_sets_of_destinations_do() -> None:
+def test_sets_of_informed_nodes_and_of_destinations_agree() -> None:
     rng = np.random.default_rng(3)
     checked = 0
     for seed in range(120):
@@ -153,7 +153,7 @@ def test_sets_of_informed_nodes_cost_what_sets_of_destinations_do() -> None:
 
 
 def _informs(topology: Topology, demand: Demand, tree: Mapping[tuple[int, int], int]) -> bool:
-    """Whether sends bring a chunk where it is needed, none of them from a node without it."""
+    """Whether sends bring a chunk to its destinations, none of them from a node without it."""
     have = set(demand.sources)
     for step in range(max((t for _, t in tree), default=-1) + 1):
         ends = [topology.links[link] for link, t in tree if t == step]
@@ -163,7 +163,7 @@ def _informs(topology: Topology, demand: Demand, tree: Mapping[tuple[int, int], 
     return have >= set(demand.destinations)
 
 
-def test_orbits_of_sets_are_those_of_the_group() -> None:
+def test_orbits_of_sets_are_orbits_of_the_group() -> None:
     others = (1, 2, 4, 5)
     images = [np.array(one) for one in ([0, 2, 1, 3, 4, 5], [0, 1, 2, 3, 5, 4])]
     label = set_orbits(others, images)
@@ -175,7 +175,7 @@ def test_orbits_of_sets_are_those_of_the_group() -> None:
 
 
 def cheapest(topology: Topology, demand: Demand, prices: np.ndarray) -> int | None:
-    """By brute force over all sets of sends."""
+    """The least cost by brute force over all sets of sends."""
     steps = len(prices)
     sends = list(product(range(steps), range(len(topology.links))))
     best: int | None = None
@@ -237,15 +237,17 @@ class TestMutated:
         self.refused(replace(found, prices={**found.prices, key: F(-1, 9)}), "negative price -1/9")
         for place in ((-1, 0), (24, 0), (0, -1), (0, 3)):
             changed = replace(found, prices={**found.prices, place: F(1, 10**9)})
-            self.refused(changed, f"a price for bound {place[0]}, step {place[1]}: there is none")
+            self.refused(
+                changed, f"a price for bound {place[0]}, step {place[1]}, which does not exist"
+            )
 
     def test_fewer_or_other_steps(self) -> None:
-        self.refused(replace(self.certificate(), steps=2), "there is none")
-        self.refused(Priced(2, {}, Trees()), "no way leads from nodes")
-        # More steps of which the last are free prove nothing.
+        self.refused(replace(self.certificate(), steps=2), "does not exist")
+        self.refused(Priced(2, {}, Trees()), "no path leads from nodes")
+        # More steps prove nothing if the last are free.
         assert replace(self.certificate(), steps=6).check(self.topology, self.needs) == 0
 
-    def test_whatever_passes_is_no_more_than_the_best(self) -> None:
+    def test_a_certificate_that_passes_proves_at_most_the_best(self) -> None:
         rng = random.Random(2)
         found = self.certificate()
         for _ in range(40):
@@ -269,7 +271,7 @@ class TestMutated:
 
 
 def test_trees_of_an_algorithm_are_a_warm_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of an optimal algorithm leave less to look for, and prove the same."""
+    """Trees of an optimal algorithm leave less to look for, and prove the same."""
     topology, asked = syncoll.topology("hypercube(3)"), syncoll.collective("broadcast")
     needs = demands(asked.tabulate(8, 1))
     solved = syncoll.solve(topology, asked, chunks=1, steps=3, rounds=3)

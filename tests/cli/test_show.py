@@ -133,7 +133,7 @@ def test_bounds(run: Run) -> None:
     assert "steps: at least 2 (distances)" in text
     assert "at least 7/6" in text
     assert ["2", "3/2", "3/2"] in [line.split() for line in text.splitlines()]
-    assert "R >= 7/6 for any number of steps, by what must cross a cut" in text
+    assert "R >= 7/6 for any number of steps, by the chunks that must cross a cut" in text
     content = run("bounds", "ring(4)", "allgather", "--prices", "--format", "json").json
     assert content["bandwidth"] == "3/2"
     assert [b["steps"] for b in content["by_steps"]] == [2, 3, 4, 5]

@@ -27,7 +27,7 @@ def _spreading(rng: random.Random) -> tuple[Instance, Algorithm]:
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_the_inverse_reduces_and_its_inverse_is_the_algorithm_again(seed: int) -> None:
+def test_inverting_twice_gives_the_algorithm_again(seed: int) -> None:
     instance, algorithm = _spreading(random.Random(seed))
     assert violations(instance, algorithm) == []
     inverse, backwards = invert(instance, algorithm, "inverse")

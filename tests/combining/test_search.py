@@ -55,7 +55,7 @@ def test_allreduce_on_a_cube(solver: Solver, tmp_path: Path) -> None:
         assert violations(point.instance, point.algorithm) == []
         assert point.bound is not None
         assert point.bound <= point.bandwidth
-    for claim in frontier.open:  # what is open lies between a proved bound and a point
+    for claim in frontier.open:  # an open claim lies between a proved bound and a point
         assert claim.high is None or claim.low < claim.high
     write_document(tmp_path / "f.json", frontier_document(frontier))
     again = read_file(tmp_path / "f.json")
@@ -89,7 +89,7 @@ def test_inversion_on_one_way_links(strategy: Strategy, solver: Solver) -> None:
     for point in frontier.points:
         assert naive.is_valid(point.instance, point.algorithm)
         assert {(a, b) for _, a, b, _ in point.algorithm.sends.tolist()} <= set(topology.links)
-    # Everything passes from 1 to 2: at half a chunk a round that takes 2 rounds for each chunk.
+    # All data pass from 1 to 2: at half a chunk a round that takes 2 rounds for each chunk.
     assert min(p.bandwidth for p in frontier.points) >= 2
 
 
@@ -155,7 +155,7 @@ def test_single_points(
         assert solution.algorithm.rounds == rounds
 
 
-def test_what_is_too_large_to_encode_is_unknown_and_not_unsat(solver: Solver) -> None:
+def test_a_question_too_large_to_encode_is_unknown_not_unsat(solver: Solver) -> None:
     dgx1, allreduce = SPECS.topology("dgx1"), SPECS.collective("allreduce")
     solution = solve_one(solver, dgx1, allreduce, chunks=48, steps=3, rounds=30, seconds=30)
     assert solution.verdict is Verdict.UNKNOWN
@@ -244,7 +244,7 @@ def test_a_search_without_memory_is_not_complete(
     assert any(OUT_OF_MEMORY in claim.reason for claim in frontier.open)
 
 
-def test_a_chunk_that_nobody_needs(solver: Solver) -> None:
+def test_a_chunk_without_destinations(solver: Solver) -> None:
     post = [[True, False, False], [False, False, False], [False, False, False]]
     pick = Collective.from_arrays("pick", [[i == j for j in range(3)] for i in range(3)], post)
     what = sequence_of([[SPECS.collective("reducescatter"), pick]], "y")

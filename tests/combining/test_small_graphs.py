@@ -1,11 +1,11 @@
-"""All connected graphs of up to 4 nodes: no bound is above what brute force finds, and what is said
-to be optimal is.
+"""All connected graphs of up to 4 nodes: no bound exceeds the optimum of brute force, and points
+that are called optimal are optimal.
 
-Chunks meet in the loads alone, so the least R/C in S steps is that of a mixture of ways to deal
-with one chunk: a linear program over all of them.  Its columns are generated: the cheapest way
-under given prices comes from going through all states, what every node knows of a chunk after a
-step.  A node sends all that it knows, and to hear of a contribution twice does no harm: algorithms
-that combine may do no better.
+Chunks meet in the loads alone, so the least R/C in S steps is the optimum of mixtures of ways for
+one chunk: a linear program over all ways.  Its columns are generated: the cheapest way under given
+prices is a shortest path through all states, the contributions at every node after a step.  A node
+sends all of them, and hearing of a contribution twice does no harm: algorithms that combine may do
+no better.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from syncoll.spec import SpecLibrary
 
 F = Fraction
 EVERY = os.environ.get("SYNCOLL_EVERY_GRAPH") == "1"
-"""Whether no graph is left out: a matter of some minutes more."""
+"""Whether no graph is left out, which takes some minutes more."""
 
 SEEDS = ("treepairs", "recursive_doubling", "treepacking")
 Prices = Sequence[Sequence[float]]
@@ -111,7 +111,7 @@ def least_cost(topology: Topology, steps: int) -> float | None:
         for link, step in found[1]:
             load[step, link] += 1
         loads.append(load)
-        # min sum r, of which the loads of a mixture are no more than rate * r.
+        # min sum r, and the loads of a mixture are no more than rate * r
         cells = steps * links
         step, link = np.divmod(np.arange(cells), links)
         used = [np.flatnonzero(one.ravel()) for one in loads]
@@ -131,7 +131,7 @@ def least_cost(topology: Topology, steps: int) -> float | None:
 
 
 def check(topology: Topology, most: int) -> int:
-    """Holds the frontier of a search against brute force; how many S are settled."""
+    """Compares the frontier of a search with brute force; returns the number of settled S."""
     asked = SPECS.collective("allreduce")
     records = [MANAGER.seeds[name] for name in SEEDS]
     options = [resolve_options(one.options, {}, one.name) for one in records]
@@ -175,7 +175,7 @@ def test_four_nodes() -> None:
 
 @pytest.mark.slow
 def test_four_nodes_and_more_steps() -> None:
-    """Of graphs with up to 4 edges: others have too many states."""
+    """Graphs with up to 4 edges only: others have too many states."""
     few = [topology for topology in networks(4) if len(topology.links) <= 8]
     few = few if EVERY else few[1::3]
     assert sum(check(topology, 3) for topology in few) >= len(few)

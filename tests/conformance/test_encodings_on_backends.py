@@ -64,7 +64,7 @@ def distributed(rng: random.Random, instance: Instance) -> tuple[int, ...]:
 
 @pytest.fixture(scope="module")
 def answers() -> dict[str, tuple[Verdict, str]]:
-    """The first verdict on each case that brute force did not settle, and who gave it."""
+    """The first verdict on each case that brute force did not settle, with the name of its pair."""
     return {}
 
 
@@ -109,7 +109,7 @@ def test_the_cases_say_something(cases: list[Case]) -> None:
     assert len(known) >= 40
     satisfiable = [case.instance for case in known if case.truth]
     assert 0.25 * len(known) <= len(satisfiable) <= 0.75 * len(known)
-    # Nor are they settled by a glance: without enough steps, or with nothing to do.
+    # Nor are they trivial: without enough steps, or with nothing to do.
     hard = [
         case.truth
         for case in known

@@ -1,4 +1,4 @@
-"""The generator makes what it promises, and the two ways of brute force agree."""
+"""The generator keeps its promises, and the two ways of brute force agree."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_compositions() -> None:
     assert len(list(compositions(5, 4))) == 56
 
 
-def test_what_is_too_large_says_so() -> None:
+def test_instances_too_large_for_brute_force_are_refused() -> None:
     instance = allgather().instantiate(dgx1(), chunks=6, steps=3, rounds=7)
     with pytest.raises(TooLargeError, match="too large to try everything"):
         has_algorithm(instance, most_work=1_000)

@@ -74,7 +74,9 @@ def test_no_hint_changes_the_verdict(
 
 
 @pytest.mark.parametrize("name", ["step", "path"])
-def test_a_hint_says_what_the_algorithm_does(name: str, cases: list[tuple[Instance, bool]]) -> None:
+def test_a_hint_holds_in_a_model_of_the_algorithm(
+    name: str, cases: list[tuple[Instance, bool]]
+) -> None:
     """Its literals hold in a model that decodes to the algorithm, and there is one per send."""
     record = MANAGER.encodings[name]
     options = resolve_options(record.options, {}, name)

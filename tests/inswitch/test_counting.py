@@ -1,4 +1,4 @@
-"""What counts where switches copy and add up: loads, validity, certificates and files."""
+"""Counting where switches copy and add up: loads, validity, certificates and files."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def summed(
 
 
 def random_algorithm(rng: random.Random, topology: Topology, *, combining: bool) -> Algorithm:
-    """Sends that need make no sense: loads are defined for all."""
+    """Random sends, which need not be valid: loads are defined for all."""
     sends = {
         (rng.randrange(2), *rng.choice(topology.links), rng.randrange(2))
         for _ in range(rng.randint(1, 12))
@@ -58,7 +58,7 @@ def random_algorithm(rng: random.Random, topology: Topology, *, combining: bool)
 
 
 @pytest.mark.parametrize("combining", [False, True])
-def test_loads_are_those_of_the_definition(combining: bool) -> None:
+def test_loads_agree_with_the_definition(combining: bool) -> None:
     rng = random.Random(1)
     seen = set()
     for _ in range(150):
@@ -77,7 +77,7 @@ def test_loads_are_those_of_the_definition(combining: bool) -> None:
     assert {(True, True), (True, False), (False, False)} <= seen
 
 
-def test_a_broadcast_leaves_its_root_once_only_where_switches_copy() -> None:
+def test_a_broadcast_leaves_its_root_once_if_switches_copy() -> None:
     pre = np.eye(1, 4, dtype=bool)
     algorithm = Algorithm((1,), [(0, 0, n, 0) for n in (1, 2, 3)])
     for multicast in (True, False):
@@ -86,7 +86,7 @@ def test_a_broadcast_leaves_its_root_once_only_where_switches_copy() -> None:
         assert found == ([] if multicast else ["bandwidth"])
 
 
-def test_a_reduction_enters_its_root_once_only_where_switches_add_up() -> None:
+def test_a_reduction_enters_its_root_once_if_switches_add_up() -> None:
     algorithm = summed((1,), [(0, n, 0, 0, [n]) for n in (1, 2, 3)], 4)
     for reduce in (True, False):
         instance = reduction(box(4, reduce=reduce), 1, 1, [0])
@@ -94,7 +94,7 @@ def test_a_reduction_enters_its_root_once_only_where_switches_add_up() -> None:
         assert found == ([] if reduce else ["bandwidth"])
 
 
-def test_what_is_copied_is_not_added_up() -> None:
+def test_copied_sends_are_not_added_up() -> None:
     """All to all in one round would take a different sum for each node."""
     sends = [(0, a, b, 0, [a]) for a in range(3) for b in range(3) if a != b]
     topology = box(3)
@@ -105,7 +105,8 @@ def test_what_is_copied_is_not_added_up() -> None:
 
 
 def test_a_sum_has_no_parts() -> None:
-    """Node 0 gets the contributions of 1 and 2 as one, so it cannot pass on that of 1 alone."""
+    """Node 0 gets the contributions of 1 and 2 as one, so it cannot pass on the one of node 1
+    alone."""
     topology = box(4)
     begin = [(0, 1, 0, 0, [1]), (0, 2, 0, 0, [2])]
     alone = [*begin, (0, 0, 3, 1, [1]), (0, 2, 3, 1, [2]), (0, 0, 3, 2, [0])]
@@ -124,7 +125,7 @@ def test_equal_contributions_are_not_added_up() -> None:
     assert bound_loads(topology, summed((1, 2), sends, 3))[5].tolist() == [0, 2]
 
 
-def test_whatever_is_valid_where_every_send_counts_is_valid() -> None:
+def test_conservative_validity_implies_validity() -> None:
     rng, tried = random.Random(5), 0
     for _ in range(400):
         topology = box(rng.randint(2, 3), multicast=rng.random() < 0.7, reduce=rng.random() < 0.7)
@@ -190,7 +191,7 @@ def test_turned_round_copies_become_sums() -> None:
     assert topology.conservative.same_as(box(3, multicast=False, reduce=False))
 
 
-def test_symmetries_keep_what_is_counted() -> None:
+def test_symmetries_keep_the_counting_of_bounds() -> None:
     from syncoll.symmetry.structure import Structure
 
     topology = box(2)
@@ -219,7 +220,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_files_say_what_counts(written: Path) -> None:
+def test_files_have_the_counting_of_bounds(written: Path) -> None:
     text = written.read_text()
     assert '"syncoll/frontier/3"' in text
     found = syncoll.load(written)
@@ -247,7 +248,7 @@ def test_files_with_something_else_are_refused(
         syncoll.load(changed)
 
 
-def test_a_file_that_says_other_counts_is_refused(written: Path, tmp_path: Path) -> None:
+def test_a_file_with_other_counts_is_refused(written: Path, tmp_path: Path) -> None:
     changed = tmp_path / "changed.json"
     document = json.loads(written.read_text())
     for bound in document["interconnect"]["bounds"]:
@@ -263,7 +264,7 @@ def test_bounds_of_single_links() -> None:
     assert bound != replace(bound, counts=Counting.SENDS)
 
 
-def test_what_is_left_of_a_damaged_box_still_adds_up() -> None:
+def test_a_damaged_box_still_adds_up() -> None:
     from syncoll.damage.damaged import damaged
     from syncoll.spec.damages import parse_damage
 
@@ -274,7 +275,7 @@ def test_what_is_left_of_a_damaged_box_still_adds_up() -> None:
     assert {bound.counts for bound in left.bounds} == {Counting.SOURCES, Counting.DESTINATIONS}
 
 
-def test_a_page_has_what_limits_count(written: Path) -> None:
+def test_a_page_has_the_counted_loads(written: Path) -> None:
     from syncoll.reporting.packing import ByteRoom
     from syncoll.reporting.traffic import traffic
 
@@ -289,7 +290,7 @@ def test_a_page_has_what_limits_count(written: Path) -> None:
 
 
 def test_a_family_counts_all_its_parts_alike() -> None:
-    """A wave that needs one part of a sum apart is not added up, nor is what overlaps it."""
+    """A wave that needs one part of a sum separately is not added up, nor is an overlapping one."""
     links = ((0, 3), (1, 0), (2, 0))
     into = BandwidthBound(((1, 0), (2, 0)), Fraction(2), "into 0", Counting.DESTINATIONS)
     topology = Topology("t", 4, links, (BandwidthBound(((0, 3),), Fraction(2)), into))

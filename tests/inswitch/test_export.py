@@ -75,7 +75,7 @@ def test_a_broadcast_is_stored_by_its_root() -> None:
     assert moves(export((whole, algorithm)), 1) == [("gstore", 0, 2)]
 
 
-def test_what_takes_other_ways_is_refused() -> None:
+def test_algorithms_with_other_ways_are_refused() -> None:
     ends = [0, 1, 2]
     sends = [(0, 0, 1, 0, [0]), (0, 1, 2, 1, [0, 1]), (0, 2, 0, 2, ends), (0, 2, 1, 2, ends)]
     case = reduction(box(3), 3, 3, ends), summed((1, 1, 1), sends, 3)
@@ -83,8 +83,8 @@ def test_what_takes_other_ways_is_refused() -> None:
         export(case)
 
 
-def test_what_all_send_to_all_is_added_up_by_one() -> None:
-    """The switch does it all the same, and the rank that has the fewest chunks tells it to."""
+def test_one_rank_adds_up_sends_from_all_to_all() -> None:
+    """The switch adds them up all the same; the rank with the fewest chunks starts it."""
     _, algorithm = waves(3, [0, 1])
     sends = [(2, a, b, 0, [a]) for a in range(3) for b in range(3) if a != b]
     rows = [*algorithm.sends.tolist(), *(one[:4] for one in sends)]
@@ -96,7 +96,7 @@ def test_what_all_send_to_all_is_added_up_by_one() -> None:
 
 
 def test_a_wrong_plan_is_found() -> None:
-    """The checker knows nothing of the algorithm: a chunk that nobody adds up is missed."""
+    """The checker has no copy of the algorithm: it notices a chunk that no rank adds up."""
     plan = export(waves(3, [0, 1, 2]))
     ops = plan["gpus"][1]["threadblocks"][0]["ops"]
     (move,) = (op for op in ops if "src_buff" in op)
@@ -107,7 +107,7 @@ def test_a_wrong_plan_is_found() -> None:
 
 
 def test_switches_are_used_where_the_algorithm_counts_on_them() -> None:
-    """Or it is said which option has them used, or why they cannot be."""
+    """Otherwise a note names the option for them, or the reason why they cannot be used."""
     case = waves(3, [0])
     counted = ExportRequest("a", "x", *case)
     for options, switches, hint in (
@@ -136,7 +136,7 @@ def chain() -> tuple[Instance, Algorithm]:
     return reduction(box(3), 3, algorithm.rounds, ends), algorithm
 
 
-def test_why_switches_are_not_used_is_said() -> None:
+def test_a_note_gives_the_reason_why_switches_are_unused() -> None:
     handed = export_verified(RECORD, ExportRequest("a", "x", *chain()), {})
     notes = " ".join(handed.exported.notes)
     assert "memory channels, because switch channels cannot express it: chunk 0 is not" in notes
@@ -153,8 +153,8 @@ def test_why_switches_are_not_used_is_said() -> None:
 
 
 def spread(name: str, chunks: int, nodes: int, groups: list[list[int]] | None) -> Any:
-    """Every chunk straight to where it must be; what is added up first to the lowest of its ranks,
-    whose numbers go round."""
+    """Every chunk goes straight to its destinations; combined chunks first to the lowest of their
+    ranks, in turn."""
     meant = collective(name) if groups is None else collective(name).within(groups)
     table = meant.tabulate(nodes, chunks)
     sends: list[tuple[int, int, int, int]] = []
@@ -211,7 +211,7 @@ def test_each_group_has_multicast_groups_of_its_own() -> None:
         export(spread(name, 3, 6, [[0, 1, 2], [4, 5]]))
 
 
-def test_what_lies_at_different_places_is_refused() -> None:
+def test_chunks_at_different_places_are_refused() -> None:
     """Rank 1 has the first chunk of group (1, 2) behind that of group (0, 1)."""
     with pytest.raises(ExportError, match="has different places in its ranks' inputs"):
         export(spread("allreduce", 1, 3, [[0, 1], [1, 2]]))

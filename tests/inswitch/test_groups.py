@@ -34,7 +34,7 @@ TWO = as_topology(SPECS.topology("dgx_h100(boxes=2, nvls=true)"))
 
 
 def proposed(topology: Topology, asked: Collective, steps: int = 4) -> list[Proposal]:
-    """What the seed proposes, verified."""
+    """The proposals of the seed, verified."""
     values = resolve_options(RECORD.options, {"steps": steps}, "inswitch")
     assert RECORD.fits(topology, asked).ok
     made = RECORD.load().propose(topology, asked, SeedLimits(max_chunks=1000), values)
@@ -46,7 +46,7 @@ def limit(found: list[Proposal]) -> Fraction:
 
 
 def test_no_bound_is_above_the_least_rounds() -> None:
-    """Nodes of other groups, or of none, may help; an encoding finds what they gain."""
+    """Nodes of other groups, or of no group, may help; an encoding finds their gain."""
     rng, by_prices = random.Random(7), 0
     with Solver(MANAGER, backend="pysat") as solver:
         for _ in range(12):
@@ -94,7 +94,7 @@ def test_groups_in_two_boxes(groups: list[list[int]], least: str) -> None:
     shape = ChunkClasses.of(asked.tabulate(16, 1), 1, combining=True)
     bound = combining_rounds_bound(TWO, shape, None)
     Certificate(shape, bound).check(TWO)
-    if len(groups) > 1:  # those of one may take other cards as well
+    if len(groups) > 1:  # chunks of one group may take other cards as well
         assert bound.rounds == Fraction(least)
 
 
@@ -116,7 +116,7 @@ def test_a_sum_of_allreduces_has_waves_for_each_kind_of_chunk() -> None:
     [("card 2", False, "1/7"), ("node 5", False, "1/7"), ("card 2 by 2", True, "2/15")],
 )
 def test_damaged_boxes(broken: str, slow: bool, least: str) -> None:
-    """Chunks go by the rails that are left, the more the wider a rail is."""
+    """Chunks go by the remaining rails, in proportion to their widths."""
     machine = damaged(TWO, [parse_damage(broken, slow=slow)])
     found = proposed(machine.topology, ALLREDUCE)
     assert limit(found) == Fraction(least)
@@ -150,7 +150,7 @@ def test_where_no_rail_is_left_there_are_no_waves() -> None:
 
 
 @pytest.mark.parametrize("groups", range(1, 10))
-def test_as_many_groups_as_one_likes(groups: int) -> None:
+def test_any_number_of_equal_groups(groups: int) -> None:
     """With as many as there are nodes a wave has a chunk of each."""
     asked = within(ALLREDUCE, [[0, 1, 2, 3]] * groups)
     assert limit(proposed(box(4), asked)) == groups
@@ -177,7 +177,7 @@ def test_rails_that_share_a_card_are_as_wide_as_it() -> None:
 
 
 def test_without_time_it_pauses() -> None:
-    """And goes on when there is some."""
+    """It continues when there is some."""
     topology = as_topology(SPECS.topology("dgx_h100(boxes=3, nvls=true)"))
     values = resolve_options(RECORD.options, {}, "inswitch")
     turns = RECORD.load().propose(topology, ALLREDUCE, SeedLimits(seconds=0.0), values)

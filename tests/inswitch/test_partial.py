@@ -94,8 +94,8 @@ def test_an_allreduce_in_a_box() -> None:
             assert solver.solve(instance).verdict is verdict
 
 
-def test_rounds_are_those_of_what_comes_apart() -> None:
-    """Node 0 passes on what 1 and 2 contribute apart, so that they are not added up."""
+def test_separate_sends_have_rounds_of_their_own() -> None:
+    """Node 0 passes on the contributions of 1 and 2 separately, so they are not added up."""
     links = ((0, 1), (0, 2), (1, 0), (2, 0))
     one = Fraction(1)
     into = BandwidthBound(((1, 0), (2, 0)), one, "into 0", Counting.DESTINATIONS)

@@ -1,4 +1,4 @@
-"""No bound is above what an algorithm has, on random machines whose switches copy and add up."""
+"""No bound exceeds the cost of an algorithm, on random machines whose switches copy and add up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seed: costs in closed form, and what the search says of them."""
+"""The seed: costs in closed form, and the proofs of searches about them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
 
 
 def proposed(topology: Topology, limits: SeedLimits, **options: object) -> list[Proposal]:
-    """What the seed proposes, verified."""
+    """The proposals of the seed, verified."""
     asked = SPECS.collective("allreduce")
     values = resolve_options(RECORD.options, options, "inswitch")
     return verified(RECORD.load().propose(topology, asked, limits, values), topology, asked)
@@ -59,8 +59,8 @@ def test_boxes_are_as_fast_as_their_network(boxes: int, limit: Fraction) -> None
     assert min(x.family.limit for x in found if x.family is not None) == limit
 
 
-def test_two_boxes_are_near_to_what_is_proved_for_each_number_of_steps() -> None:
-    """The bounds are those of a broadcast by one node, which prices along its ways prove."""
+def test_two_boxes_come_near_the_bound_for_each_number_of_steps() -> None:
+    """The bounds are bounds of a broadcast by one node, which prices along its ways prove."""
     topology = as_topology(SPECS.topology("dgx_h100(boxes=2, nvls=true)"))
     found = proposed(topology, SeedLimits(max_chunks=500), steps=6)
     best = least_by_steps(found)
@@ -69,8 +69,8 @@ def test_two_boxes_are_near_to_what_is_proved_for_each_number_of_steps() -> None
         assert Fraction(least) <= best[steps] <= Fraction(least) * Fraction(near)
 
 
-def test_three_boxes_are_as_fast_as_is_proved_in_the_end() -> None:
-    """Between boxes every send counts, so that those that an allreduce needs there do."""
+def test_three_boxes_meet_the_bound_in_the_limit() -> None:
+    """Between boxes every send counts, so the bound by the sends of an allreduce holds there."""
     topology = as_topology(SPECS.topology("dgx_h100(boxes=3, nvls=true)"))
     found = proposed(topology, SeedLimits(max_chunks=600), steps=8)
     best = least_by_steps(found)
@@ -121,14 +121,14 @@ def test_limits_are_kept() -> None:
         ("dgx_h100(nvls=true)", "reduce", "not every node that contributes"),
     ],
 )
-def test_it_says_why_not(network: str, collective: str, why: str) -> None:
+def test_refusals_have_a_reason(network: str, collective: str, why: str) -> None:
     found = RECORD.fits(as_topology(SPECS.topology(network)), SPECS.collective(collective))
     assert not found.ok
     assert why in found.reason
 
 
 def test_a_search_finds_the_gain_and_proves_that_it_is_all() -> None:
-    """R/C falls to 1, which no algorithm is below; without the switches it is 3/2."""
+    """R/C falls to 1, the bound for all algorithms; without the switches it is 3/2."""
     with_, without = (
         syncoll.pareto(
             f"nvl72(4, {nvls})",

@@ -49,7 +49,7 @@ def adding(reduce: bool, rounds: int) -> StoredAlgorithm:
 
 
 @pytest.mark.parametrize("make", [moving, adding])
-def test_what_passes_as_one_takes_the_time_of_one(make) -> None:  # type: ignore[no-untyped-def]
+def test_sends_counted_as_one_take_the_time_of_one(make) -> None:  # type: ignore[no-untyped-def]
     assert both(make(True, 1)) == pytest.approx([1e-6 + 1e-3] * 2)
     assert both(make(False, 3)) == pytest.approx([1e-6 + 3e-3] * 2)
 
@@ -88,8 +88,8 @@ def test_fair_sharing_knows_nothing_of_it() -> None:
 
 
 @pytest.mark.parametrize("network", ["bigraph(4,8)", "a100(boxes=2)", "dgx_h100(boxes=2)"])
-def test_lanes_carry_together_only_what_bounds_count_together(network: str) -> None:
-    """Else a floor that is proved by rounds could be above what is simulated."""
+def test_lanes_only_merge_sends_that_bounds_count_as_one(network: str) -> None:
+    """Otherwise a floor from proved rounds could exceed the simulated time."""
     fabric = syncoll.fabric(network)
     every = tuple(range(fabric.num_nodes, fabric.num_vertices))
     routing = route(replace(fabric, multicast=every, reduce=every))
@@ -114,7 +114,7 @@ def test_lanes_carry_together_only_what_bounds_count_together(network: str) -> N
         assert {lane.counts for lane in found.lanes} == {Counting.SENDS}
 
 
-def test_floors_are_below_what_is_simulated() -> None:
+def test_floors_never_exceed_simulated_times() -> None:
     network = physical_network(box(4), ALPHA, UNIT)
     for one, cost in ((moving(True, 1), 1), (adding(True, 1), 1)):
         (least,) = floors(one.instance, network, [10**6], least_steps=1, least_cost=Fraction(cost))

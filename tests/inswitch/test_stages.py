@@ -22,7 +22,7 @@ from tests.mscclpp.test_checker_mutations import simulate
 
 Plan = dict[str, Any]
 Row = tuple[int, int, int, list[int]]
-"""Source, destination, step, and whose contributions."""
+"""Source, destination, step and contributors."""
 
 
 def boxes(count: int, size: int) -> Topology:
@@ -40,7 +40,7 @@ def boxes(count: int, size: int) -> Topology:
 
 
 class Chunk:
-    """How one chunk of an allreduce goes."""
+    """The sends of one chunk of an allreduce."""
 
     def __init__(self, count: int, size: int, root: int) -> None:
         self.every = list(range(count * size))
@@ -54,12 +54,12 @@ class Chunk:
         return [n for n in self.every if n % self.size == node % self.size]
 
     def up(self, step: int, value: Callable[[int], list[int]]) -> list[Row]:
-        """In each box to its root."""
+        """Sends to the root in each box."""
         ends = [(n, n // self.size * self.size + self.root) for n in self.every]
         return [(n, root, step, value(n)) for n, root in ends if n != root]
 
     def down(self, step: int, value: Callable[[int], list[int]]) -> list[Row]:
-        """In each box from its root."""
+        """Sends from the root in each box."""
         ends = [(n, n // self.size * self.size + self.root) for n in self.every]
         return [(root, n, step, value(root)) for n, root in ends if n != root]
 
@@ -67,7 +67,7 @@ class Chunk:
         return [(a, b, step, value(a)) for a in self.every for b in self.box(a) if a != b]
 
     def columns(self, step: int, value: Callable[[int], list[int]]) -> list[Row]:
-        """From every rank to those of its number in other boxes."""
+        """Sends from every rank to the ranks of the same number in other boxes."""
         return [(a, b, step, value(a)) for a in self.every for b in self.column(a) if a != b]
 
     def rows(self, way: str) -> list[Row]:
@@ -186,7 +186,7 @@ def test_chunks_in_different_ways(seed: int) -> None:
     assert set(simulate(plan, 0, 2, rng)) == {""}
 
 
-def test_blocks_are_split_with_what_goes_through_switches() -> None:
+def test_blocks_with_switch_operations_are_split() -> None:
     plan, _ = handed(allreduce(["by roots", "boxes first"] * 16, 2, 2), blocks=1)
     assert max(len(gpu["threadblocks"]) for gpu in plan["gpus"]) > 1
     for gpu in plan["gpus"]:
@@ -210,14 +210,14 @@ def moved(name: str, count: int, size: int) -> tuple[Instance, Algorithm]:
 
 
 @pytest.mark.parametrize("name", ["broadcast", "allgather"])
-def test_what_is_moved_is_stored_in_each_box(name: str) -> None:
+def test_moved_data_is_stored_in_each_box(name: str) -> None:
     plan, _ = handed(moved(name, 2, 3))
     assert {"gstore", "put"} < names(plan)
     assert "glres" not in names(plan)
     assert set(simulate(plan, 1, 3, random.Random(0))) == {""}
 
 
-def test_what_is_not_for_switches_is_refused() -> None:
+def test_requests_unfit_for_switches_are_refused() -> None:
     case = allreduce(["by roots"], 2, 2)
     request = ExportRequest("a", "x", *case, True)
     with pytest.raises(ExportError, match="in place, data from another box"):
@@ -282,7 +282,7 @@ def test_mutants_are_found(change: Callable[[Plan], None]) -> None:
 
 
 def test_no_mutant_of_a_wait_or_nop_is_let_through_wrongly() -> None:
-    """Whatever passes without an operation comes to the right numbers under every throw."""
+    """A plan that passes without an operation gives the right numbers under every schedule."""
     rng = random.Random(0)
     plan, _ = handed(allreduce(["by roots", "boxes last"], 2, 2), blocks=1)
     places = [
@@ -306,7 +306,7 @@ def test_no_mutant_of_a_wait_or_nop_is_let_through_wrongly() -> None:
 
 
 def test_a_rank_that_relays_goes_by_itself() -> None:
-    """The sum of the first box passes by a rank that is no root; all of it is then by itself."""
+    """The sum of the first box passes by a rank that is no root; then no switch carries it."""
     case = allreduce(["by roots"], 2, 3)
     algorithm = case[1]
     assert algorithm.contributions is not None

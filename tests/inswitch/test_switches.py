@@ -1,4 +1,4 @@
-"""Bounds for each S on an allreduce in switches that copy and add up, and what they rest on."""
+"""Bounds for each S on an allreduce in switches that copy and add up, and their certificates."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def every_case(nodes: int, leave: list[int], enter: list[int]) -> float:
     return min(found)
 
 
-def test_the_ends_that_are_looked_at_are_enough() -> None:
+def test_the_computed_values_suffice() -> None:
     rng = random.Random(3)
     for _ in range(150):
         nodes, steps = rng.randint(2, 13), rng.randint(1, 4)
@@ -71,8 +71,8 @@ def test_the_ends_that_are_looked_at_are_enough() -> None:
     ("nodes", "steps", "least"),
     [(2, 2, "1"), (3, 1, "2"), (3, 2, "5/4"), (4, 3, "11/9"), (8, 1, "7"), (8, 2, "51/31")],
 )
-def test_what_is_proved_of_a_box(nodes: int, steps: int, least: str) -> None:
-    """Seed `inswitch` has (P S - 1) / (P (S - 1) + 1), which is that for up to 4 nodes."""
+def test_known_bounds_of_a_box(nodes: int, steps: int, least: str) -> None:
+    """Seed `inswitch` has (P S - 1) / (P (S - 1) + 1), which equals the bound for up to 4 nodes."""
     topology = box(nodes)
     shape = shape_of(topology)
     bound = combining_rounds_bound(topology, shape, steps)
@@ -84,7 +84,7 @@ def test_what_is_proved_of_a_box(nodes: int, steps: int, least: str) -> None:
 
 
 def test_prices_of_sends_are_of_one_side() -> None:
-    """Of bounds that count sends those around one node count, and a wider cable proves less."""
+    """Bounds that count sends have a price only around one node, and a wider cable proves less."""
     topology = box(4, reduce=False)
     found = find_switch_prices(topology, shape_of(topology), 2)
     assert found is not None
@@ -109,14 +109,14 @@ def test_parts_prove_nothing_where_no_bound_counts_sends() -> None:
     assert find_partition(copying, chunks) is None
 
 
-def test_what_is_no_such_machine_is_refused() -> None:
+def test_other_machines_are_refused() -> None:
     topology = box(3)
     shape = shape_of(topology)
     proof = Priced(1, {(1, 0): Fraction(1, 3)}, Switches())
     assert proof.check(topology, shape.classes) == Fraction(0)
     for other in (topology.conservative, topology.reversed()):
         bounds = tuple(b for b in other.bounds if b.counts is not Counting.SOURCES)
-        with pytest.raises(VerificationError, match="over all links of node 0 count apart"):
+        with pytest.raises(VerificationError, match="over all links of node 0 as one"):
             proof.check(replace(other, bounds=bounds), shape.classes)
     alone = [replace(one, post=(0,)) for one in shape.classes]
     with pytest.raises(VerificationError, match="no two nodes"):

@@ -1,4 +1,4 @@
-"""Searches, encodings and bounds against trying everything, where switches copy and add up."""
+"""Searches, encodings and bounds against brute force, where switches copy and add up."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def cases() -> Iterator[Instance]:
         pre[np.arange(chunks), [rng.randrange(nodes) for _ in range(chunks)]] = True
         post = np.array([[rng.random() < 0.7 for _ in range(nodes)] for _ in range(chunks)])
         steps = rng.randint(1, 2)
-        with suppress(ModelError):  # something cannot get where it must
+        with suppress(ModelError):  # some data cannot arrive
             yield Instance(topology, "random", 1, steps, rng.randint(1, 3), pre, post)
 
 
@@ -78,8 +78,8 @@ def test_the_step_encoding_and_the_bounds_tell_the_truth() -> None:
     assert seen == {(True, True), (True, False), (False, False)}
 
 
-def test_the_kit_finds_an_encoding_that_says_too_much() -> None:
-    """Encoding path counts every send; if it said that it did not, the kit would tell."""
+def test_the_kit_finds_an_encoding_that_claims_too_much() -> None:
+    """Encoding path counts every send; if it claimed otherwise, the kit would detect it."""
     record = replace(MANAGER.encodings["path"], counts_copies=True)
     assert any("truth" in failure.check for failure in check_encoding(record))
 
@@ -101,7 +101,7 @@ def test_an_encoding_that_counts_every_send_refutes_nothing() -> None:
 
 
 @pytest.mark.parametrize(("nodes", "steps"), [(2, None), (3, None), (3, 2), (4, 1)])
-def test_bounds_of_an_allreduce_are_not_above_what_is_known(nodes: int, steps: int | None) -> None:
+def test_bounds_of_an_allreduce_do_not_exceed_known_optima(nodes: int, steps: int | None) -> None:
     """By hand: every node copies to all in 1 step, and in 2 some chunks are added up first."""
     known = {None: Fraction(1), 1: Fraction(nodes - 1), 2: Fraction(2 * nodes - 1, nodes + 1)}[
         steps
@@ -115,8 +115,8 @@ def test_bounds_of_an_allreduce_are_not_above_what_is_known(nodes: int, steps: i
     Certificate(shape, bound).check(topology)
 
 
-def test_a_destination_that_is_soon_reached_says_nothing_of_others() -> None:
-    """Each has a program of its own: of what flows need in S steps the dearest counts."""
+def test_each_destination_counts_even_after_a_quick_one() -> None:
+    """Each destination has a program of its own: the largest need in S steps counts."""
     links = ((0, 1), (0, 3), (1, 2))
     bounds = [BandwidthBound((link,), Fraction(1 + 8 * (link == (0, 3)))) for link in links]
     bounds.append(BandwidthBound(links[:2], Fraction(9), counts=Counting.SOURCES))

@@ -1,2 +1,2 @@
-"""What tests of several folders hold results against: truths by enumeration, the papers' topologies
-and collectives, random collectives, and Hypothesis strategies."""
+"""Oracles for tests of several folders: truths by enumeration, the papers' topologies and
+collectives, random collectives, and Hypothesis strategies."""

@@ -1,4 +1,4 @@
-"""Random valid algorithms: whoever has a chunk passes it on to somebody who has not."""
+"""Random valid algorithms: nodes pass chunks on to nodes that lack them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from syncoll.trust import require_valid
 
 
 def connected_topology(rng: random.Random) -> Topology:
-    """Any in which every node reaches every other."""
+    """A random topology in which every node reaches every other."""
     while True:
         topology = random_topology(rng)
         if (topology.distances != UNREACHABLE).all():
@@ -24,9 +24,10 @@ def connected_topology(rng: random.Random) -> Topology:
 def random_allgather(
     rng: random.Random, topology: Topology, chunks: int = 1, *, twice: float = 0.0
 ) -> tuple[Instance, Algorithm]:
-    """Of chunks per node; each step each link carries some that its end lacks, or nothing.
+    """An allgather of `chunks` chunks a node; each step each link carries some that its end lacks,
+    or nothing.
 
-    `twice` is how often a node gets in one step what it gets from another one too.
+    `twice` is the probability that a node receives a chunk from two nodes in one step.
     """
     nodes, count = topology.num_nodes, topology.num_nodes * chunks
     pre = np.zeros((count, nodes), dtype=bool)

@@ -1,4 +1,4 @@
-"""Machines and collectives that everybody knows, built without any spec file.
+"""Well-known machines and collectives, built without any spec file.
 
 For tests that need figures from the literature: DGX-1 with its frontier from the SCCL paper, rings,
 a switch, a bus, and the non-combining collectives.
@@ -62,7 +62,7 @@ def hub(nodes: int) -> Topology:
 
 
 def bus(nodes: int) -> Topology:
-    """One chunk a round for everybody together."""
+    """One chunk a round for all nodes together."""
     links = [(a, b) for a in range(nodes) for b in range(nodes) if a != b]
     return Topology.from_links(f"bus({nodes})", nodes, {}, [(links, 1)], unbounded=links)
 

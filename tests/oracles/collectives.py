@@ -1,10 +1,10 @@
-"""Small random collectives, as text of the spec language, for tests of what a search claims.
+"""Small random collectives, as text of the spec language, for tests of a search's claims.
 
-They are made to be irregular: the number of chunks need not grow in proportion to C, some C are
-left out by `require`, some chunks are singled out by their number, a chunk may start at several
-nodes or be needed nowhere, and what is made of such collectives by `inverse` and `then` is defined
-for some C only, or has a C of its own.  All say that they are irregular; without that word they are
-refused, unless chance has made them regular.
+They are made to be irregular.  The number of chunks need not grow in proportion to C, some C are
+left out by `require`, and some chunks are singled out by their number.  A chunk may start at
+several nodes or be needed nowhere.  Collectives made of such ones by `inverse` and `then` are
+defined for some C only, or have a C of their own.  All of them have the word *irregular*; without
+it they are refused, unless chance has made them regular.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PLACES = (
 def random_collective(seed: int | random.Random) -> str:
     """The text of a spec file whose collective ``it`` is a random one.
 
-    It may make no sense on a machine, for some C or for all.
+    It may be impossible on a machine, for some C or for all.
 
     Args:
         seed: of the random choices; the same int gives the same text everywhere.

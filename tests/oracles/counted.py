@@ -1,4 +1,4 @@
-"""Switches that copy and add up, a second time: sets and loops, and nothing of what is shipped."""
+"""Switches that copy and add up, implemented again with sets and loops, without product code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import combinations
 from syncoll.model import Algorithm, Counting, Instance, Topology
 
 Send = tuple[int, int, int, int, frozenset[int]]
-"""Chunk, source, destination, step, and whose contributions it carries (none for data)."""
+"""Chunk, source, destination, step, and the contributors of its value (none for data)."""
 
 
 def rows(algorithm: Algorithm) -> list[Send]:
@@ -60,7 +60,7 @@ def added_with(topology: Topology, one: Send, sends: list[Send]) -> frozenset[Se
 
 
 def load(topology: Topology, number: int, step: int, sends: list[Send]) -> int:
-    """What a bound counts in a step."""
+    """The number of sends that a bound counts in a step."""
     bound = topology.bounds[number]
     now = [one for one in sends if one[3] == step and (one[1], one[2]) in bound.links]
     if bound.counts is Counting.SOURCES:
@@ -71,7 +71,7 @@ def load(topology: Topology, number: int, step: int, sends: list[Send]) -> int:
 
 
 def has_moving_algorithm(instance: Instance) -> bool:
-    """Whether data gets where it must, by trying every set of sends in every step; tiny ones."""
+    """Whether all data can arrive, by trying every set of sends in every step; only if tiny."""
     topology = instance.topology
     every = [(c, a, b) for c in range(instance.num_chunks) for a, b in topology.links]
     start = frozenset(

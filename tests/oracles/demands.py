@@ -1,7 +1,7 @@
-"""Random demands in the words of the language, and the chunks that they mean, written out by hand.
+"""Random demands in the words of the language, and their chunks, written out by hand.
 
-What a text means is spelled out here chunk by chunk, with lists and nothing of the package: uneven
-sizes, collectives on groups of nodes, and weighted sums of them.
+The meaning of a text is spelled out here chunk by chunk, with lists and no code of the package:
+uneven sizes, collectives on groups of nodes, and weighted sums of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 __all__ = ["Chunk", "Demand", "chunks_of", "random_demand"]
 
 Chunk = tuple[frozenset[int], frozenset[int]]
-"""Where one starts, or who contributes to it, and where it must end."""
+"""The sources of a chunk, or its contributors, and its destinations."""
 
 MOVING = ("allgather", "broadcast", "gather", "scatter", "alltoall", "alltoallv", "allgatherv")
 REDUCING = ("reducescatter", "reduce", "reducescatterv")
@@ -48,7 +48,7 @@ class Demand:
 
 
 def chunks_of(kind: str, nodes: int, c: int, root: int, sizes: Any) -> list[Chunk] | None:
-    """Those of one collective on nodes 0, 1, …; None where C = c is not for it."""
+    """The chunks of one collective on nodes 0, 1, …; None if C = c is invalid."""
     every = frozenset(range(nodes))
     one = [frozenset([n]) for n in range(nodes)]
     if kind in ("scatter", "alltoall", "reducescatter") and c % nodes:
@@ -74,7 +74,7 @@ def chunks_of(kind: str, nodes: int, c: int, root: int, sizes: Any) -> list[Chun
 
 
 def random_demand(rng: random.Random, nodes: int, kinds: tuple[str, ...]) -> Demand:
-    """One, two or three terms on so many nodes."""
+    """One, two or three terms on this number of nodes."""
     terms, texts = [], []
     for _ in range(rng.choice((1, 1, 2, 2, 3))):
         kind, weight = rng.choice(kinds), rng.choice((1, 1, 1, 2))

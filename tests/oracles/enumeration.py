@@ -18,7 +18,7 @@ def all_algorithms(instance: Instance, *, most_work: int = 100_000) -> Iterator[
 
     Args:
         instance: the problem.
-        most_work: how many partial steps may be looked at.
+        most_work: limit on the partial steps.
 
     Raises:
         TooLargeError: when that is not enough.
@@ -68,7 +68,7 @@ def _step_sends(
 
 
 def compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """Every way to write a number as a sum of so many numbers from 0, in order."""
+    """Every way to write a number as an ordered sum of `parts` numbers from 0, in order."""
     if parts == 0:
         if total == 0:
             yield ()

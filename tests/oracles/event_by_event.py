@@ -1,8 +1,8 @@
 """A simulator of events, with network interfaces that count steps and connections that fill up.
 
-Everything happens at its time, earliest first: a node opens its next step, a send becomes ready,
-the first byte of a passage comes to a lane, a send has arrived.  Nothing is computed for a step at
-once, and nothing is looked for again.
+All events happen in order of time: a node opens its next step, a send becomes ready, the first byte
+of a passage comes to a lane, a send has arrived.  Nothing is computed for a step at once, and
+nothing is looked for again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from syncoll.simulating import Injection, PhysicalNetwork, Semantics, Switching
 from tests.oracles.export_order import export_order
 
 Turn = tuple[int, int, int]
-"""Step, turn of its connection in that step, hop: who has a smaller one goes first on a lane."""
+"""Step, turn of its connection in that step, hop: the smaller one goes first on a lane."""
 
 Passage = tuple[int, int, int]
 """Send, strand of its link, hop."""
@@ -35,7 +35,7 @@ class _Lane:
         self.free = 0.0
 
     def next(self) -> Passage | None:
-        """What goes next of what is here."""
+        """The next passage among the ones that are here."""
         if not self.groups:
             return None
         turn = min(self.groups)
@@ -120,7 +120,7 @@ class EventByEvent:
         heapq.heappush(self.queue, (time, self.pushed, what))
 
     def run(self) -> EventByEvent:
-        """All sends."""
+        """Runs all sends."""
         begins = [0.0] * self.nodes
         for one in self.semantics.late:
             begins[one.node] = max(begins[one.node], float(one.seconds))
@@ -141,7 +141,7 @@ class EventByEvent:
 
     def _opener(self, node: int, step: int) -> Callable[[float], None]:
         def opened(now: float) -> None:
-            """The node may send what it has to send in this step."""
+            """Opens the node's sends of this step."""
             if step >= self.steps:
                 return
             if self.semantics.injection is Injection.FREE:
@@ -155,7 +155,7 @@ class EventByEvent:
         return opened
 
     def _estimate(self, step: int) -> float:
-        """What a step's bytes take where a node has most of them to send over one lane."""
+        """The time of a step's bytes if one lane of a node carries most of them."""
         loads: dict[int, float] = defaultdict(float)
         for number, send in enumerate(self.sends):
             if send[3] == step:

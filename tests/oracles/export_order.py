@@ -1,4 +1,4 @@
-"""The order of sends in exports, one send at a time, as docs/chakra.md says it."""
+"""The order of sends in exports, one send at a time, as in docs/chakra.md."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def bigraph(switches: int, nodes: int, bandwidth: int = 16) -> Fabric:
     """BiGraph: two layers of switches, completely joined, with nodes under all of them.
 
     `bigraph(4, 8)` is the 4 x 8 network of the MultiTree paper, section VI: 4 switches in all, 8
-    nodes on each; enough parallel links between layers to carry what the nodes send.
+    nodes on each; enough parallel links between layers to carry the nodes' data.
     """
     half = switches // 2
     total = switches * nodes
@@ -176,7 +176,7 @@ def leaf_spine(
 
 
 def random_fabric(random: Random, *, irregular: bool) -> Fabric:
-    """A small network of nodes and switches in which everything reaches everything.
+    """A small network of nodes and switches in which every vertex reaches every other.
 
     A regular one has equal links both ways.  An irregular one is a union of directed cycles, which
     is balanced at every vertex but one-way in many places.

@@ -1,8 +1,8 @@
-"""A simulator without arrays, which shares nothing with the real one but the words of its docs.
+"""A simulator without arrays, independent of the real one except for its documentation.
 
-Each lane has a list of what it will carry, step by step, and takes the next of it as soon as that
-is known to have come: the first passages of sends in the order of exports, the later ones of a
-step as they come, to the femtosecond.  Ready sends are searched for again and again.
+Each lane has a list of its passages, step by step, and takes the next one as soon as it is known to
+have come.  First passages of sends come in the order of exports, the later ones of a step as they
+come, to the femtosecond.  Ready sends are searched for again and again.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class LaneByLane:
         self.ends: dict[int, list[float]] = defaultdict(list)
 
     def run(self) -> LaneByLane:
-        """All sends."""
+        """Runs all sends."""
         groups: dict[int, dict[tuple[int, int], list[Passage]]] = defaultdict(
             lambda: defaultdict(list)
         )
@@ -72,7 +72,7 @@ class LaneByLane:
         return self
 
     def _next(self, group: list[Passage]) -> Passage | None:
-        """What a lane takes next; None while that is not known."""
+        """The next passage of a lane; None while it is unknown."""
         if group[0][2] == 0:
             ready = self._ready(group[0][0])
             if ready is None:
@@ -89,7 +89,7 @@ class LaneByLane:
         return min(group, key=lambda one: (came(one), one))
 
     def _ready(self, number: int) -> float | None:
-        """When a send may leave; None while that is not known."""
+        """The time at which a send may leave; None while it is unknown."""
         chunk, source, _, step = self.sends[number]
         carried = self.carried
         needs = [

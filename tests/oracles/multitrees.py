@@ -25,12 +25,12 @@ class RoutedTrees:
 
 
 def translated(topology: Topology, groups: Sequence[Translations]) -> TimedTrees:
-    """One tree for every node, those of one moved to the others."""
+    """One tree for every node; translations move the trees of one node to the others."""
     return fewest_steps([TranslationQuotient(topology, one) for one in groups], 1, 1).expand()
 
 
 def connection_unit(fabric: Fabric) -> Fraction:
-    """The greatest bandwidth of which every link's is a multiple."""
+    """The greatest bandwidth that divides the bandwidth of every link."""
     amounts = [link.bandwidth for link in fabric.links]
     down = lcm(*(b.denominator for b in amounts))
     return Fraction(gcd(*(int(b * down) for b in amounts)), down) if amounts else Fraction(1)

@@ -1,7 +1,6 @@
 """A second opinion on combining algorithms that shares no code with the verifier.
 
-Everything is written with sets and Fractions, and a partial result is formed by trying every
-subset of what a node holds.
+It uses sets and Fractions, and forms a partial result by trying every subset of a node's values.
 """
 
 from __future__ import annotations

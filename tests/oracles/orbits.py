@@ -14,7 +14,7 @@ __all__ = ["listed", "random_orbit"]
 def random_orbit(seed: int) -> tuple[Instance, OrbitAlgorithm]:
     """An allgather on a circulant graph: random trees from node 0, moved round to all others.
 
-    Of every third seed all of it comes again some steps later, for other chunks.
+    For every third seed all of it comes again some steps later, for other chunks.
     """
     rng = random.Random(seed)
     nodes, copies = rng.randint(3, 7), rng.randint(1, 3)

@@ -1,4 +1,4 @@
-"""Certificates that are changed in their argument."""
+"""Certificates with a changed argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What seeds propose, verified as a search verifies it."""
+"""Proposals of seeds, verified as a search verifies them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["verified"]
 def verified(
     proposals: Iterable[Proposal | None], topology: Topology, asked: Collective
 ) -> list[Proposal]:
-    """All of them, each an algorithm of what was asked, and their families; pauses are passed."""
+    """All proposals and their families, each an algorithm of the question; pauses are skipped."""
     found = []
     for one in proposals:
         if one is None:

@@ -10,7 +10,7 @@ from syncoll.testing.instances import random_instance, random_topology
 
 
 def topology_strategy(*, least_nodes: int = 2, most_nodes: int = 5) -> SearchStrategy[Topology]:
-    """A Hypothesis strategy of what `random_topology` makes."""
+    """A Hypothesis strategy of the topologies of `random_topology`."""
     return strategies.randoms(use_true_random=False).map(
         lambda rng: random_topology(rng, least_nodes=least_nodes, most_nodes=most_nodes)
     )
@@ -23,7 +23,7 @@ def instance_strategy(
     most_chunks: int = 5,
     most_extra_steps: int = 2,
 ) -> SearchStrategy[Instance]:
-    """A Hypothesis strategy of what `random_instance` makes."""
+    """A Hypothesis strategy of the instances of `random_instance`."""
     return strategies.randoms(use_true_random=False).map(
         lambda rng: random_instance(
             rng,

@@ -42,14 +42,14 @@ def test_a_turn_pauses_and_goes_on_with_new_limits() -> None:
         next(made)
 
 
-def test_limits_that_come_with_the_answer_to_a_proposal_hold_at_once() -> None:
+def test_limits_in_the_answer_to_a_proposal_hold_at_once() -> None:
     turn = Turn(within(1.5))
     made = turn.run(numbers(turn))
     assert next(made) == 0
     assert [made.send(within(9.0)), next(made), next(made)] == [1, 2, 3]
 
 
-def test_own_work_does_not_count_who_uses_a_proposal() -> None:
+def test_own_work_excludes_the_user_of_a_proposal() -> None:
     turn = Turn(within(100.0), 1.0)
     made = turn.run(numbers(turn))
     next(made)

@@ -1,4 +1,4 @@
-"""Families: every member is valid, its closed form holds, and what is wrong is found for some m."""
+"""Families: every member is valid, its closed form holds, and errors are found for some m."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ LOCKSTEP: dict[str, Any] = {"alpha": "0.7us", "beta": "25GB/s", "timing": "locks
 
 
 def families(topology: Topology, collective: Collective, **options: object) -> list[Family]:
-    """Those that the seed proposes, the last one the best."""
+    """The proposed families of the seed, the last one the best."""
     seed = RECORD.load()
     values = resolve_options(RECORD.options, {"seconds": 5.0, "cells": 300, **options}, "pipelines")
     found: list[Family] = []
@@ -153,7 +153,7 @@ def test_slow_first_and_last_steps_are_checked_for_every_m() -> None:
         require_family(fewer)
 
 
-def test_no_member_on_a_small_graph_costs_less_than_a_proved_bound() -> None:
+def test_no_member_on_a_small_graph_beats_a_proved_bound() -> None:
     collective = SESSION.collective("broadcast")
     graphs = [g for g in nx.graph_atlas_g() if 2 <= len(g) <= 4 and nx.is_connected(g)]
     looked_at = 0
@@ -175,10 +175,10 @@ def test_no_member_on_a_small_graph_costs_less_than_a_proved_bound() -> None:
 
 
 @pytest.mark.parametrize("name", ["ring(4)", "line(4)", "hub(3)", "hypercube(3)"])
-def test_the_closed_form_is_what_a_search_without_seeds_finds_for_the_first_members(
+def test_a_search_without_seeds_confirms_the_closed_form(
     name: str,
 ) -> None:
-    """A solver that knows nothing of pipelines comes to the same costs, and proves them."""
+    """A solver without pipelines finds the same costs, and proves them."""
     topology, collective = SESSION.topology(name), SESSION.collective("broadcast")
     family = families(topology, collective)[-1]
     last = family.steps.at(family.first) + 2
@@ -259,7 +259,7 @@ def every_second() -> Family:
 
 
 def claimed(family: Family, steps: list[int]) -> Frontier:
-    """A frontier of its first member, with what is proved for some S."""
+    """A frontier of its first member, with proofs for some S."""
     topology, collective = family.topology, SESSION.collective("broadcast")
     request = SearchRequest(topology, collective)
     source = CandidateSource(request, BoundsTable(topology, collective))
@@ -267,7 +267,7 @@ def claimed(family: Family, steps: list[int]) -> Frontier:
     return with_claims(bare, source, steps, lambda _: "")
 
 
-def test_what_is_known_between_members_and_after_the_last_proof_is_of_members(
+def test_costs_between_and_after_members_are_members_costs(
     every_second: Family,
 ) -> None:
     frontier = claimed(every_second, [3, 6, 12])
@@ -288,12 +288,12 @@ def test_what_is_known_between_members_and_after_the_last_proof_is_of_members(
     assert [proof.best for proof in frontier.evidence.proofs] == [ratios[k][1] for k in (1, 2, 4)]
 
 
-def test_what_is_open_of_members_is_told_in_one_line(every_second: Family) -> None:
+def test_open_claims_of_members_take_one_line(every_second: Family) -> None:
     frontier = claimed(every_second, [3, 5])
-    told = [(2, 2, None), (4, 4, "3/2"), (5, 5, "5/4"), (6, 6, "5/4"), (8, 8, "7/6"), (9, 9, "9/8")]
+    rows = [(2, 2, None), (4, 4, "3/2"), (5, 5, "5/4"), (6, 6, "5/4"), (8, 8, "7/6"), (9, 9, "9/8")]
     claims = [
         OpenClaim(a, b, Fraction(1), None if high is None else Fraction(high), "why")
-        for a, b, high in told
+        for a, b, high in rows
     ]
     claims += [OpenClaim(10, 11, Fraction(1), Fraction(9, 8), "why")]
     claims += [OpenClaim(12, None, Fraction(1), Fraction(11, 10), "who knows")]
@@ -310,7 +310,7 @@ def test_what_is_open_of_members_is_told_in_one_line(every_second: Family) -> No
     ]
 
 
-def test_what_is_open_alike_is_told_in_one_line(every_second: Family) -> None:
+def test_equal_open_claims_take_one_line(every_second: Family) -> None:
     low, high = Fraction(1), Fraction(3)
     claims = (
         OpenClaim(2, 2, low, high, "late"),
@@ -351,7 +351,8 @@ def test_claims_that_ignore_or_overstate_a_member_are_refused(every_second: Fami
 
 
 def test_a_refutation_that_a_member_contradicts(every_second: Family) -> None:
-    """Said to be impossible: S = 7, R = 7, C = 6, the member of three waves, or copies of it."""
+    """It claims that S = 7, R = 7, C = 6, the member of three waves, or copies of it, is
+    impossible."""
     frontier = claimed(every_second, [3, 8])
     evidence = frontier.evidence
     assert evidence is not None
@@ -370,7 +371,7 @@ def test_the_same_family_twice_is_refused(every_second: Family) -> None:
         check_claims(twice)
 
 
-def test_no_family_begins_beyond_what_files_may_have(every_second: Family) -> None:
+def test_no_family_begins_beyond_the_limit_of_files(every_second: Family) -> None:
     assert replace(every_second, first=MOST_FIRST).first == MOST_FIRST
     with pytest.raises(ModelError, match="first = 4097"):
         replace(every_second, first=MOST_FIRST + 1)
@@ -400,7 +401,7 @@ def test_limits_leave_no_family() -> None:
     ):
         points = few_steps([family], replace(asked, **limited))
         assert [p.steps for p in points] == list(range(first, last + 1))
-    # One with more chunks than an algorithm may have is none: C = 3 m + 3 chunks at 8 nodes.
+    # A member with too many chunks for an algorithm is no point: C = 3 m + 3 chunks at 8 nodes.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("syncoll.ledger.incumbents.MOST_DENSE_CELLS", 8 * 12)
         assert max(p.chunks for p in few_steps([family], asked)) == 12
@@ -418,9 +419,9 @@ def test_plans_runs_and_exports_members(
 ) -> None:
     how = ("--alpha", "0.7us", "--beta", "25GB/s", "--timing", "lockstep")
     assert main(["plan", str(saved), *how, "--size", "64MiB", "--size", "1KiB"]) == 0
-    told = capsys.readouterr().out
-    assert "L = 64 MiB: families[0].member(50), S = 53, R/C = 53/153" in told
-    assert "L = 1 KiB: points[0], S = 3, R/C = 1" in told
+    lines = capsys.readouterr().out
+    assert "L = 64 MiB: families[0].member(50), S = 53, R/C = 53/153" in lines
+    assert "L = 1 KiB: points[0], S = 3, R/C = 1" in lines
     plan = syncoll.plan(saved, **LOCKSTEP, size=["64MiB"])
     family = plan.frontier.families[0]
     # Sizes that were asked for add to the usual ones: the table holds for all the others too.

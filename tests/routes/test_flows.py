@@ -1,4 +1,4 @@
-"""Routes from flows: whole, and as good as any division over ways can be."""
+"""Routes from flows: whole, and as good as the best division over ways."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from syncoll_routes.flows import Flows
 
 
 @pytest.mark.parametrize("to_few", [False, True])
-def test_what_is_routed_meets_the_bound(to_few: bool) -> None:
+def test_routes_meet_the_bound(to_few: bool) -> None:
     rng = random.Random(8 + to_few)
     for _ in range(6):
         topology = connected_topology(rng, 6)
@@ -51,7 +51,7 @@ def test_what_is_routed_meets_the_bound(to_few: bool) -> None:
 
 
 def bound_of(topology: Topology, sizes: np.ndarray) -> Fraction:
-    """What no division over ways goes below."""
+    """A lower bound on any division over ways."""
     table = syncoll.collective("alltoallv", sizes).table_on(topology, 1)
     needs = ChunkClasses.of(table, 1).demands(DemandView.MOVING)
     return rounds_bound(topology, needs, seconds=5).rounds

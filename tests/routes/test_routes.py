@@ -1,4 +1,4 @@
-"""Routes of least congestion: whole, balanced, and algorithms that are right."""
+"""Routes of least congestion: whole, balanced, and valid algorithms."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_every_amount_is_routed_from_its_start_to_its_end() -> None:
         assert float(fullest) == pytest.approx(found.rounds)
 
 
-def test_what_it_proposes_is_right_and_gets_better() -> None:
+def test_proposals_are_valid_and_improve() -> None:
     rng = random.Random(5)
     for seed in range(4):
         topology = connected(rng)
@@ -90,12 +90,12 @@ def test_what_it_proposes_is_right_and_gets_better() -> None:
         assert best
         needs = ChunkClasses.of(collective.table_on(topology, 1), 1).demands(DemandView.MOVING)
         bound = rounds_bound(topology, needs, seconds=5).rounds
-        # For thousands of rounds whole chunks cost next to nothing, and waves nothing else.
+        # For thousands of rounds whole chunks cost almost nothing more, and waves nothing.
         assert bound <= min(limits) <= bound * Fraction(1005, 1000)
 
 
-def test_waves_are_chunks_of_the_collective_however_many_there_are() -> None:
-    """Their numbers are those of one wave after the other, which an exchange has in another order.
+def test_waves_are_chunks_of_the_collective_for_any_number() -> None:
+    """Chunks are numbered wave by wave, which an exchange has in another order.
 
     From 0 to 2 two ways have room for one chunk each in a round, and 1 needs one of them.
     """
@@ -119,7 +119,7 @@ def test_limits_are_kept() -> None:
     assert not list(RouteSeed().propose(topology, collective, none, OPTIONS))
 
 
-def test_what_it_is_not_for() -> None:
+def test_unfit_collectives_are_refused() -> None:
     assert "the exchange is even" in fits(hub(4), alltoall()).reason
     assert "one node to one node" in fits(hub(4), broadcast()).reason
     assert "combines" in fits(hub(4), syncoll.collective("reducescatter")).reason

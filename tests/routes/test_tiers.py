@@ -1,4 +1,4 @@
-"""Ways on machines of two tiers: whole, over boxes' own links, and near what can be proved."""
+"""Ways on machines of two tiers: whole, over boxes' own links, and near proved bounds."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def random_tiers(rng: random.Random) -> Topology:
 
 
 def ports(links: list[Link], width: int | Fraction) -> list[tuple[list[Link], int | Fraction]]:
-    """What nodes send over these links, and what they receive, shares so much."""
+    """Ports of the nodes over these links: outgoing and incoming links each share `width`."""
     at: dict[tuple[int, int], list[Link]] = defaultdict(list)
     for a, b in links:
         at[0, a].append((a, b))
@@ -56,7 +56,7 @@ def ports(links: list[Link], width: int | Fraction) -> list[tuple[list[Link], in
 
 
 def random_sizes(rng: random.Random, nodes: int) -> np.ndarray:
-    """Everything, skewed, or a few amounts."""
+    """All amounts, skewed ones, or a few."""
     drawn = np.random.default_rng(rng.getrandbits(32))
     kind = rng.randrange(3)
     if kind == 0:
@@ -71,7 +71,7 @@ def random_sizes(rng: random.Random, nodes: int) -> np.ndarray:
     return np.asarray(sizes)
 
 
-def test_random_machines_and_matrices_come_near_what_is_proved() -> None:
+def test_random_machines_and_matrices_come_near_the_bound() -> None:
     rng = random.Random(11)
     for _ in range(4):
         topology = random_tiers(rng)
@@ -98,7 +98,7 @@ def test_random_machines_and_matrices_come_near_what_is_proved() -> None:
 
 
 def test_boxes_are_the_largest_whose_links_are_their_own() -> None:
-    # Nodes of an MI250 box that no xGMI joins send over their cards, as those of two boxes do.
+    # Nodes of an MI250 box that no xGMI joins send over their cards, as nodes of two boxes do.
     tiers = Tiers.of(syncoll.topology("mi250(boxes=2,gpus=8)"))
     assert tiers is not None
     assert tiers.box.tolist() == [0] * 8 + [1] * 8
@@ -126,9 +126,9 @@ def test_amounts_inside_a_box_stay_there(inner_only: bool) -> None:
         assert routes.rounds < 70 / 2
 
 
-def test_where_ways_over_other_boxes_are_of_use_flows_take_them() -> None:
-    # Two nodes in each of three boxes, and one cable from each box to each: half of what goes from
-    # the first to the second is sooner there over the third.
+def test_flows_take_ways_over_other_boxes_where_they_gain() -> None:
+    # Two nodes in each of three boxes, and one cable from each box to each: half of the data from
+    # the first to the second arrives sooner over the third.
     wires: dict[Link, int] = {}
     for box in (0, 2, 4):
         wires |= {(box, box + 1): 12, (box + 1, box): 12}
@@ -147,7 +147,7 @@ def test_where_ways_over_other_boxes_are_of_use_flows_take_them() -> None:
     assert best.algorithm.rounds <= Fraction(7, 6) * 30 * best.chunks
 
 
-def test_amounts_are_laid_beside_rooms_of_the_same_key() -> None:
+def test_amounts_are_matched_with_rooms_of_the_same_key() -> None:
     rng = np.random.default_rng(2)
     for _ in range(100):
         mine, its = rng.integers(0, 4, rng.integers(0, 7)), rng.integers(0, 4, rng.integers(0, 7))
@@ -164,7 +164,7 @@ def test_amounts_are_laid_beside_rooms_of_the_same_key() -> None:
 
 def test_whole_numbers_keep_sums_and_load_no_set_much_more() -> None:
     rng = np.random.default_rng(4)
-    # What each of 12 nodes sends each shared out over 3 ports of either side.
+    # Each of 12 nodes divides the data for each other node over 3 ports of either side.
     group = np.repeat(np.arange(144), 9)
     sets = np.stack(
         [

@@ -46,7 +46,7 @@ class Rows:
 
 
 class Model:
-    """What B allows, said by the definition: sums of sends over link sets."""
+    """The loads that B allows, by its definition: sums of sends over link sets."""
 
     @staticmethod
     def most_sent(topology: Topology, worth: Mapping[tuple[int, int], Fraction]) -> float:
@@ -93,7 +93,7 @@ def model() -> Model:
 
 
 class Cuts:
-    """What can leave sets of compute nodes, switches being on whichever side is better."""
+    """The bandwidth out of sets of compute nodes, with each switch on its better side."""
 
     @staticmethod
     def of(
@@ -126,7 +126,7 @@ def cuts() -> Cuts:
 
 
 def some_fabrics(first: int, count: int, most_nodes: int) -> list[Fabric]:
-    """Random ones, half of them irregular."""
+    """Random fabrics, half of them irregular."""
     found: list[Fabric] = []
     seed = first
     while len(found) < count:

@@ -1,4 +1,4 @@
-"""A lowered fabric never carries more than its cables, and loses nothing that matters."""
+"""A lowered fabric never carries more than its cables, and loses no relevant capacity."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_no_round_loads_a_cable_of_a_random_fabric(fabrics: list[Fabric]) -> Non
 
 
 def test_the_heaviest_round_for_each_cable(fabrics: list[Fabric], model: Model) -> None:
-    """By linear programming: the worst that B allows is no more than the cable has."""
+    """By linear programming: the largest load that B allows is within the cable's bandwidth."""
     for fabric in [*fabrics[:30], bigraph(4, 2), leaf_spine([[2], [1, 1]], [25, 50], [[20], [30]])]:
         routing = route(fabric)
         worth: dict[tuple[int, int], dict[tuple[int, int], Fraction]] = defaultdict(dict)
@@ -147,7 +147,7 @@ def test_one_switch_is_a_hub() -> None:
     assert len(topology.bounds) == 8
 
 
-def test_a_tree_of_switches_has_one_bound_for_each_cable_that_matters() -> None:
+def test_a_tree_of_switches_has_one_bound_for_each_needed_cable() -> None:
     topology = as_topology(p2_16xlarge())
     assert len(topology.links) == 16 * 15
     served = {bound.label: len(bound.links) for bound in topology.bounds}
@@ -159,7 +159,7 @@ def test_a_tree_of_switches_has_one_bound_for_each_cable_that_matters() -> None:
 
 
 def test_bounds_that_follow_from_others_are_left_out() -> None:
-    """What two nodes send is no more than the uplink of their switch carries."""
+    """The sends of two nodes never exceed the uplink of their switch."""
     wide = Fabric.from_links(
         "wide",
         4,
@@ -178,7 +178,7 @@ def test_bounds_that_follow_from_others_are_left_out() -> None:
     assert any("switch 0 to switch 1" in bound.label for bound in as_topology(narrow).bounds)
 
 
-def test_a_direct_link_beside_a_wider_switch_does_not_hide_it() -> None:
+def test_a_direct_link_does_not_hide_a_wider_switch() -> None:
     """The shortest route alone would carry 4 of 11."""
     fabric = Fabric.from_links("both", 2, 1, [(0, 1, 4), (0, 2, 7), (1, 2, 7)], both_ways=True)
     routing = route(fabric)
@@ -215,7 +215,7 @@ def test_both_layers_of_a_bigraph_pass_data_on() -> None:
     assert through == {(32, 34, 33), (32, 35, 33)}
 
 
-def test_a_network_card_beside_a_fast_switch_is_no_second_route() -> None:
+def test_a_network_card_next_to_a_fast_switch_is_no_route() -> None:
     """In a box of a100(2) data between GPUs takes the NVSwitch only, which costs nothing."""
     fabric = a100(2)
     routing = route(fabric)
@@ -261,7 +261,7 @@ def test_unbalanced_switches_where_routes_part() -> None:
         route(Fabric.from_links("skew", 3, 2, links))
 
 
-def test_what_switches_do_not_join_has_no_link() -> None:
+def test_nodes_that_no_switch_joins_have_no_link() -> None:
     fabric = Fabric.from_links("two", 4, 2, [(v, 4 + v // 2, 1) for v in range(4)], both_ways=True)
     routing = route(fabric)
     assert routing.topology.links == ((0, 1), (1, 0), (2, 3), (3, 2))

@@ -1,4 +1,4 @@
-"""Removing, bypassing and merging switches keeps what cuts need, by brute force over all cuts."""
+"""Removing, bypassing and merging switches keeps cuts, by brute force over all of them."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _MANY = 1 << 20
 
 
 def scaled(fabric: Fabric, parts: int = 3) -> Network:
-    """At the optimal throughput, with `parts` units for each tree."""
+    """The network at the optimal throughput, with `parts` units for each tree."""
     optimum = bottleneck(fabric)
     scale = optimum.scale * parts
     return network_of(fabric, [optimum.k * parts] * fabric.num_nodes, lambda b: int(b * scale))
 
 
 def check_cuts(network: Network, nodes: int, cuts: Cuts) -> None:
-    """Every set of nodes can still send what starts inside, and it is a tight optimum."""
+    """Checks that every set of nodes can still send its data, and that the optimum is tight."""
     links = {(u, v): Fraction(units) for u, v, units in network.links()}
     found = cuts.of(nodes, network.num_vertices, links)
     assert all(leaving >= sum(network.demand[v] for v in s) for s, leaving in found.items())
@@ -46,7 +46,7 @@ def check_cuts(network: Network, nodes: int, cuts: Cuts) -> None:
 
 
 def check_pieces(network: Network, before: dict[tuple[int, int], int]) -> None:
-    """Paths run along the first network's links, and use no more of one than there was."""
+    """Checks that paths run along the first network's links, within their capacities."""
     used: dict[tuple[int, int], int] = defaultdict(int)
     for (u, v), pieces in network.pieces.items():
         assert network.out[u][v] == sum(units for _, units in pieces)
@@ -107,7 +107,7 @@ def test_removing_switches_one_by_one(fabrics: list[Fabric], cuts: Cuts) -> None
             assert is_feasible(network)
 
 
-def test_bypassing_what_passes_through(fabrics: list[Fabric], cuts: Cuts) -> None:
+def test_bypassing_transit_traffic(fabrics: list[Fabric], cuts: Cuts) -> None:
     done = 0
     for fabric in fabrics:
         network = scaled(fabric, 12)
@@ -177,7 +177,7 @@ def test_whether_routes_keep_the_rate(fabrics: list[Fabric], model: Model, cuts:
         answer = keeps_rate(fabric.num_nodes, fabric.bandwidths, routes.paths, rate)
         answers[answer] += 1
         assert answer is (not routing.removed)
-        # A rate that is out of reach for certain, and one that is within reach for certain.
+        # A rate that is certainly out of reach, and one that is certainly within reach.
         assert not keeps_rate(fabric.num_nodes, fabric.bandwidths, routes.paths, rate * 2)
         least = min(fabric.bandwidths[e] for e in fabric.bandwidths) / fabric.num_nodes**3
         assert keeps_rate(fabric.num_nodes, fabric.bandwidths, routes.paths, least)

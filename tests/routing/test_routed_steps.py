@@ -1,4 +1,4 @@
-"""Topologies whose sends take several links in a step: their routes, and what names them."""
+"""Topologies whose sends take several links in a step: their routes and their names."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_bounds_that_are_shared_count_each_pair_once(seed: int) -> None:
         assert ours == theirs
 
 
-def test_what_would_cross_a_bound_twice_gets_no_link() -> None:
+def test_a_route_that_crosses_a_bound_twice_gives_no_link() -> None:
     line = {(0, 1): 1, (1, 2): 1}
     found = routed(Topology.from_links("cable", 3, line, [(line, 1)]))
     assert found.links == ((0, 1), (1, 2))

@@ -28,7 +28,7 @@ class Forest:
 
 
 def random_forest(seed: int, *, most_nodes: int = 5, most_trees: int = 3) -> Forest | None:
-    """Some roots with a few random spanning trees each of what they reach; None without links."""
+    """Some roots with a few random spanning trees of their reachable nodes; None without links."""
     rng = random.Random(seed)
     topology = random_topology(rng, most_nodes=most_nodes)
     roots = [n for n in range(topology.num_nodes) if topology.out_links[n]]
@@ -50,7 +50,7 @@ def random_forest(seed: int, *, most_nodes: int = 5, most_trees: int = 3) -> For
 
 
 def random_tree(rng: random.Random, topology: Topology, root: int) -> StepTree:
-    """A random tree from a root to everybody whom it reaches."""
+    """A random tree from a root to all nodes that it reaches."""
     reached, edges = {root}, []
     while options := [(a, b) for a, b in topology.links if a in reached and b not in reached]:
         edges.append(rng.choice(options))
@@ -59,7 +59,8 @@ def random_tree(rng: random.Random, topology: Topology, root: int) -> StepTree:
 
 
 def packed_trees(topology: Topology, roots: list[int], each: int, seed: int) -> list[StepTree]:
-    """So many trees of each root, grown together round by round within the links' bandwidths."""
+    """This number of trees of each root, grown together round by round within the links'
+    bandwidths."""
     rng = random.Random(seed)
     owners = [root for root in roots for _ in range(each)]
     reached = [{root} for root in owners]
@@ -85,7 +86,7 @@ def packed_trees(topology: Topology, roots: list[int], each: int, seed: int) -> 
 
 
 def optimal_trees(topology: Topology, roots: list[int], each: int) -> list[StepTree]:
-    """Low trees of the greatest throughput that so many of each root can have."""
+    """Low trees of the greatest throughput that this number of trees of each root can have."""
     shares = tuple(int(node in roots) for node in range(topology.num_nodes))
     forest = weighted_broadcast(Fabric.of(topology), shares, fixed_k=each).forest
     forest = shortened(forest, Deadline.after(10))
@@ -164,7 +165,7 @@ def least_rounds(topology: Topology, sends: list[tuple[int, int]], steps: int, c
 
 
 def busiest(topology: Topology, sends: npt.NDArray[np.int64]) -> Fraction:
-    """The rounds that the busiest link set needs for so many sends, however they are timed."""
+    """The rounds that the busiest link set needs for these sends, at any times."""
     index = topology.link_index
     links = np.array([index[a, b] for a, b in sends[:, 1:3].tolist()], dtype=np.int64)
     used = np.bincount(links, minlength=len(topology.links))

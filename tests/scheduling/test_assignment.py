@@ -33,7 +33,7 @@ def dealt(
 
 
 def cases(seeds: range, least: int, most: int) -> Iterator[tuple[Topology, Streams, LinkSets]]:
-    """Random streams of so many sends."""
+    """Random streams with numbers of sends in a range."""
     for seed in seeds:
         forest = random_forest(seed, most_nodes=4)
         if forest is None:
@@ -59,7 +59,7 @@ def single_sends(streams: Streams) -> list[tuple[int, int]]:
 
 
 def check(plan: SendPlan, streams: Streams, sets: LinkSets, steps: int) -> None:
-    """Everything is sent, after what brings it; the rounds are the least."""
+    """Checks that all chunks are sent, after their arrival, in the fewest rounds."""
     sent = np.zeros((len(streams.link), steps), dtype=np.int64)
     np.add.at(sent, (plan.entry, plan.step), plan.amount)
     total = sent.cumsum(axis=1)
@@ -82,7 +82,7 @@ def test_against_brute_force() -> None:
 
 
 def compare(seeds: range, most: int) -> None:
-    """The bounds hold for the optimum, and nearly always it is found; never is it far."""
+    """Checks that bounds hold for the optimum, which is nearly always found, and never far away."""
     excess: Counter[int] = Counter()
     for topology, streams, sets in cases(seeds, 3, most):
         assigner = Assigner(streams, sets)
@@ -138,7 +138,7 @@ def test_the_best_of_a_larger_case_is_the_program_s() -> None:
     assert gained > 0
 
 
-def test_list_scheduling_is_valid_whatever_the_budgets() -> None:
+def test_list_scheduling_is_valid_for_any_budgets() -> None:
     rng, chance = random.Random(1), np.random.default_rng(1)
     count = 0
     for _, streams, sets in cases(range(120), 1, 40):

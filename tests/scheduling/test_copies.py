@@ -79,7 +79,7 @@ def test_a_star_is_one_send() -> None:
     assert min(one.algorithm.rounds for one in plain) == 5
 
 
-def test_what_nobody_needs_is_not_copied() -> None:
+def test_unneeded_copies_are_not_sent() -> None:
     (one,) = scheduled(star(6), collective(6, 0, [2, 4]), [flat(6)])
     assert sorted(one.algorithm.sends[:, 2].tolist()) == [2, 4]
     assert one.algorithm.rounds == 1
@@ -97,8 +97,8 @@ def test_links_of_a_node_that_share_a_copying_cable_go_together() -> None:
 
 
 def test_behind_a_switch_that_forwards_each_copy_counts() -> None:
-    """From leaf to leaf the spine's cable carries one for each node, unless the tree goes there
-    once."""
+    """From leaf to leaf the spine's cable carries one copy for each node, unless the tree goes
+    there once."""
     topology = leaves(2, 3)
     straight = scheduled(topology, collective(6, 0), [flat(6)])
     assert min(Fraction(x.algorithm.rounds, x.chunks) for x in straight) == 3
@@ -109,7 +109,7 @@ def test_behind_a_switch_that_forwards_each_copy_counts() -> None:
     assert few < Fraction(3, 2)
 
 
-def test_one_set_of_links_that_counts_copies_and_one_that_counts_sends() -> None:
+def test_bounds_on_copies_and_on_sends_of_the_same_links() -> None:
     links = ((0, 1), (0, 2))
     bounds = (
         BandwidthBound(links, Fraction(1), "copies", Counting.SOURCES),
@@ -126,9 +126,8 @@ def test_one_set_of_links_that_counts_copies_and_one_that_counts_sends() -> None
 
 
 @pytest.mark.parametrize("topology", [star(4), leaves(2, 2), leaves(3, 2), in_a_row()])
-def test_random_trees_count_what_the_bounds_count(topology: Topology) -> None:
-    """What is scheduled needs the rounds that are claimed, and no fewer; and what goes through a
-    copying switch goes at once."""
+def test_random_trees_need_the_rounds_of_the_bounds(topology: Topology) -> None:
+    """Schedules need exactly their claimed rounds; sends through a copying switch go at once."""
     nodes = topology.num_nodes
     group = links_together(topology, Counting.SOURCES)
     for seed in range(12):

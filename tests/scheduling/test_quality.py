@@ -1,4 +1,4 @@
-"""How good the schedules are: against proved bounds, and against what cannot be better."""
+"""The quality of schedules: against proved bounds, and against optimal algorithms."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def costs(
 
 
 def bound(topology: Topology, collective: Collective, steps: int | None) -> Fraction:
-    """What `syncoll bounds` proves for C = 1, before cuts."""
+    """The bound of `syncoll bounds` for C = 1, before cuts."""
     instance = collective.instantiate(topology, chunks=1, steps=0, rounds=0)
     return rounds_bound(topology, demands(instance), steps).rounds
 
 
 NETWORKS = [(ring(8), 2), (torus(4, 4), 4), (hypercube(3), 3), (dgx1(), 6)]
-"""Each with as many trees for a root as a packing of full bandwidth has."""
+"""Each with the number of trees for a root in a packing of full bandwidth."""
 
 
 def name(value: object) -> str:
@@ -72,9 +72,7 @@ def test_allgather_reaches_the_bandwidth_bound_without_segments(
     [*NETWORKS[:3], pytest.param(*NETWORKS[3], marks=pytest.mark.slow)],
     ids=name,
 )
-def test_broadcast_is_pipelined_as_well_as_the_tallest_tree_allows(
-    topology: Topology, trees: int
-) -> None:
+def test_broadcast_is_pipelined_down_to_the_tallest_tree(topology: Topology, trees: int) -> None:
     """Where k trees fit together, m segments and height h: R = S = h + m - 1 and C = k m."""
     packing = optimal_trees(topology, [0], trees)
     height = max(tree.height for tree in packing)
@@ -96,7 +94,7 @@ def test_relaxed_pipelines_are_met_exactly() -> None:
         assert found[steps] == Fraction(steps, steps - height + 1)
 
 
-def test_programs_find_what_list_scheduling_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_find_plans_that_list_scheduling_misses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four trees of each node of a 4 x 4 torus fit into five steps without a round too many."""
     monkeypatch.setattr(assignment, "_MOST_SECONDS", 60.0)  # however busy the machine is
     trees = optimal_trees(torus(4, 4), list(range(16)), 4)

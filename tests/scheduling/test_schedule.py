@@ -127,7 +127,7 @@ def test_direct_allgather_through_a_switch() -> None:
     assert points(scheduled(bus(6), allgather(), trees)) == [(1, 30, 1)]
 
 
-def test_paths_round_a_switch_need_no_more_rounds_than_direct_sends() -> None:
+def test_paths_round_a_switch_cost_no_more_than_direct_sends() -> None:
     paths = [path(*((r + i) % 6 for i in range(6))) for r in range(6)]
     assert points(scheduled(hub(6), allgather(), paths)) == [(5, 5, 1)]
 
@@ -141,7 +141,7 @@ def test_dgx1_allgather_is_optimal_with_packed_trees() -> None:
 
 
 @pytest.mark.parametrize("collective", [scatter(), gather(2), alltoall()], ids=lambda c: c.name)
-def test_branches_that_nobody_needs_are_cut(collective: Collective) -> None:
+def test_unneeded_branches_are_cut(collective: Collective) -> None:
     topology = torus(3, 3)
     trees = breadth_first_trees(topology)
     for result in scheduled(topology, collective, trees, segments=(1, 2)):
@@ -152,7 +152,7 @@ def test_branches_that_nobody_needs_are_cut(collective: Collective) -> None:
         assert len(sends) == topology.distances[starts, goals].sum()
 
 
-def test_scatter_sends_what_goes_far_first() -> None:
+def test_scatter_sends_the_farthest_chunks_first() -> None:
     links = {(i, i + 1): 1 for i in range(5)}
     results = scheduled(
         Topology.from_links("line", 6, links),
@@ -273,7 +273,7 @@ def test_trees_that_do_not_fit(trees: list[StepTree], words: str) -> None:
         scheduled(line(4), broadcast(), trees)
 
 
-def test_requests_that_make_no_sense() -> None:
+def test_invalid_requests() -> None:
     with pytest.raises(ModelError, match="combines"):
         scheduled(line(3), inverse_of(broadcast(), "reduce"), [path(0, 1, 2)])
     for segments in ((0, 1), ()):
@@ -296,7 +296,7 @@ def test_too_many_sends_are_refused_in_words(monkeypatch: pytest.MonkeyPatch) ->
             scheduled(line(6), broadcast(), trees, segments=segments)
 
 
-def test_what_is_known_already_is_not_made_again() -> None:
+def test_known_points_are_not_made_again() -> None:
     trees = [path(*range(6))]
     every = list(schedule_trees(line(6), broadcast(), trees, SeedLimits()))
     costs = [(r.algorithm.steps, Fraction(r.algorithm.rounds, r.chunks)) for r in every]

@@ -1,4 +1,4 @@
-"""Timetables: what fills and drains a pipeline, and no send before its chunk has come."""
+"""Timetables: filling and draining a pipeline, and no send before its chunk has come."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from syncoll.scheduling.timetable import Timetable
 
 
 def paths(topology: Topology, ways: list[tuple[list[int], int]]) -> Streams:
-    """A stream for each way: its nodes, and how many chunks take it."""
+    """A stream for each way: its nodes, and the number of its chunks."""
     link, parent, stream, chunks = [], [], [], []
     for number, (nodes, amount) in enumerate(ways):
         for place, ends in enumerate(pairwise(nodes)):
@@ -40,7 +40,7 @@ def test_a_pipeline_is_as_good_as_it_can_be(hops: int, steps: int) -> None:
 
 
 def test_streams_that_meet_share_the_steps() -> None:
-    # Node 2 passes on what comes from 0 and 1; its own can go first, and then nothing is lost.
+    # Node 2 passes on data from 0 and 1; its own can go first, and then nothing is lost.
     links = {(0, 2): 1, (1, 2): 1, (2, 3): 2}
     star = Topology.from_links("star", 4, links)
     streams = paths(star, [([0, 2, 3], 20), ([1, 2, 3], 20), ([2, 3], 40)])
@@ -86,7 +86,7 @@ def test_a_tree_has_no_timetable() -> None:
 
 
 def test_streams_of_too_many_kinds_find_times_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Ways of two links one behind the other: those from 0 must go first, those from 3 last.
+    # Ways of two links one behind the other: the ones from 0 must go first, the ones from 3 last.
     line = Topology.from_links("line", 6, {(i, i + 1): 1 for i in range(5)})
     ways = [([i, i + 1, i + 2], 30) for i in (0, 1, 2, 3)] + [([0, 1], 30), ([4, 5], 30)]
     streams = paths(line, ways)

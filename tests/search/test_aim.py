@@ -1,4 +1,4 @@
-"""Searches for some message sizes: algorithms that are the fastest for none of them are left out."""
+"""Searches for some message sizes: algorithms that are fastest for none of them are left out."""
 
 from __future__ import annotations
 

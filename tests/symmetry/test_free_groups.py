@@ -94,7 +94,7 @@ def _home(group: FreeGroup) -> np.ndarray:
 
 @pytest.mark.parametrize("name", ["torus(4,4)", "hypercube(3)", "mesh(4,4)", "a100(boxes=2)"])
 def test_numbers_of_nodes_do_not_matter(name: str) -> None:
-    """Where nodes are numbered at random, igraph finds what digits do not show."""
+    """If nodes are numbered at random, igraph finds automorphisms that digits do not show."""
     network = topology(name)
     order = free_symmetry(network, thorough=True).order
     images = np.random.default_rng(7).permutation(network.num_nodes).tolist()
@@ -126,10 +126,10 @@ def test_a_collective_is_kept_as_well() -> None:
         ("a100(boxes=2)", 2, 16, 1_327_104),  # its boxes, which every automorphism keeps
     ],
 )
-def test_what_no_generator_of_the_machine_keeps(
+def test_products_keep_a_collective_that_no_generator_keeps(
     name: str, groups: int, order: int, keeping: int
 ) -> None:
-    """Numbered at random, the machine's generators keep nothing that products of them keep."""
+    """Numbered at random, no generator of the machine keeps the collective, but products do."""
     network = topology(name)
     nodes = network.num_nodes
     images = np.random.default_rng(7).permutation(nodes)
@@ -143,7 +143,7 @@ def test_what_no_generator_of_the_machine_keeps(
     assert found.keeping == keeping
 
 
-def test_collectives_are_kept_as_brute_force_says() -> None:
+def test_kept_collectives_agree_with_brute_force() -> None:
     random = np.random.default_rng(5)
     larger = 0
     for _ in range(40):
@@ -177,7 +177,7 @@ def test_collectives_are_kept_as_brute_force_says() -> None:
 
 
 def _keeps(images: tuple[int, ...], demand: RelationTable) -> bool:
-    """Whether chunks go to chunks, each kind as often as there was of the other."""
+    """Whether chunks map to chunks, with the same number of each kind."""
     pairs = list(zip(demand.pre.tolist(), demand.post.tolist(), strict=True))
     moved = [
         tuple([one[images.index(n)] for n in range(len(images))] for one in pair) for pair in pairs
@@ -186,7 +186,7 @@ def _keeps(images: tuple[int, ...], demand: RelationTable) -> bool:
 
 
 def test_random_networks_and_bounds() -> None:
-    """On random networks with shared bounds whatever is found is a group of automorphisms."""
+    """On random networks with shared bounds, every result is a group of automorphisms."""
     random = np.random.default_rng(3)
     for _ in range(40):
         nodes = int(random.integers(3, 9))
@@ -200,7 +200,7 @@ def test_random_networks_and_bounds() -> None:
         require_automorphisms(free_symmetry(network, thorough=True), network)
 
 
-def test_what_is_not_free_is_refused() -> None:
+def test_generators_of_groups_that_are_not_free_are_refused() -> None:
     nodes = np.arange(4)
     group = FreeGroup.trivial(4)
     assert group.with_generator(np.array([1, 0, 2, 3])) is None  # it leaves nodes 2 and 3
@@ -214,7 +214,7 @@ def test_what_is_not_free_is_refused() -> None:
 @pytest.mark.parametrize(
     "name", ["torus(3,4)", "a100(boxes=2)", "mi250(boxes=1)", "dgx1", "line(4)"]
 )
-def test_loads_on_orbits_are_those_of_all_images(name: str) -> None:
+def test_loads_on_orbits_equal_the_loads_of_all_images(name: str) -> None:
     network = topology(name)
     group = free_symmetry(network, thorough=True)
     orbits = LinkOrbits.of(network, group)
@@ -226,7 +226,7 @@ def test_loads_on_orbits_are_those_of_all_images(name: str) -> None:
         images = np.flatnonzero(orbits.link == orbit)
         for i, bound in enumerate(orbits.bounds.tolist()):
             assert orbits.members[orbit, i] == sum(link in held[bound] for link in images.tolist())
-    # No bound is left out that would allow less than those that stand for it.
+    # No omitted bound would allow less than the remaining ones.
     for bound, members in enumerate(held):
         row = np.bincount(orbits.link[sorted(members)], minlength=orbits.members.shape[0])
         kept = [

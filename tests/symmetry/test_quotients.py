@@ -68,7 +68,7 @@ def table_of(instance: Instance) -> RelationTable:
     return RelationTable(instance.pre, instance.post)
 
 
-# What a group does to chunks ----------------------------------------------------------------------
+# The action on chunks -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("numbers", [*SYMMETRIC, *COMBINING, ("torus(4,4)", "alltoall", 16, 4, 8)])
@@ -105,7 +105,7 @@ def test_chunks_of_a_node_keep_their_places() -> None:
             assert (home[d], place[d]) == (nodes[home[c]], place[c])
 
 
-def test_chunks_that_all_nodes_share_go_round_as_far_as_they_go() -> None:
+def test_chunks_that_all_nodes_share_are_permuted() -> None:
     ring = as_topology(SPECS.topology("ring(4)"))
     group = Action.of(instance_of(("ring(4)", "allreduce", 4, 2, 4))).group
     for chunks, moved in ((4, 4), (6, 4), (3, 0)):
@@ -140,8 +140,8 @@ def test_subgroups_from_large_to_small() -> None:
 # Formulas -----------------------------------------------------------------------------------------
 
 
-def test_models_are_those_with_equal_values() -> None:
-    """Of random formulas, merged at random, by trying every assignment."""
+def test_models_of_a_merged_formula_have_equal_values() -> None:
+    """Random formulas, merged at random, by trying every assignment."""
     with_models = 0
     for seed in range(400):
         formula = random_formula(seed, most_booleans=5, most_integers=3, most_rows=5)
@@ -204,7 +204,7 @@ def test_formulas_shrink_by_the_order_of_the_group(name: str) -> None:
         assert small.size().features <= formula.size().features
 
 
-def test_labels_have_a_row_for_each_variable_and_no_two_alike() -> None:
+def test_labels_are_distinct_and_one_for_each_variable() -> None:
     none = np.zeros((0, 2), dtype=np.int64)
     with pytest.raises(ValueError, match="labels of shape"):
         Labels("cns", np.zeros((3, 2), dtype=np.int64), none)
@@ -222,7 +222,7 @@ def test_labels_have_a_row_for_each_variable_and_no_two_alike() -> None:
 
 @pytest.mark.parametrize("backend", ["cpsat", "pysat"])
 @pytest.mark.parametrize("encoding", MOVING)
-def test_what_is_found_is_mapped_to_itself(encoding: str, backend: str) -> None:
+def test_symmetric_algorithms_are_mapped_to_themselves(encoding: str, backend: str) -> None:
     with Solver(MANAGER, encoding=encoding, backend=backend) as solver:
         for numbers in SYMMETRIC:
             require_symmetric(solver, numbers)
@@ -388,7 +388,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no symmetry was found" in capsys.readouterr().err
 
 
-def test_what_is_no_restriction() -> None:
+def test_solving_without_a_restriction() -> None:
     instance = instance_of(("ring(4)", "allgather", 1, 2, 2))
     with Solver(MANAGER, backend="cpsat") as solver:
         size = solver.prepare(instance).size

@@ -32,7 +32,7 @@ def network(seed: int) -> PackingProblem:
 
 
 def best_steps(problem: PackingProblem, into: np.ndarray, prices: np.ndarray) -> float:
-    """What a tree costs at least, by trying all steps."""
+    """The least cost of a tree, by trying all steps."""
     links = into[into >= 0]
     least = np.inf
     for steps in product(range(STEPS), repeat=len(links)):

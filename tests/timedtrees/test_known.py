@@ -22,7 +22,7 @@ SESSION = Session()
 
 
 def proposed(topology: Topology, collective: Collective) -> list[Proposal]:
-    """What the seed finds in a second, the best last."""
+    """The proposals of the seed in a second, the best last."""
     options = resolve_options(RECORD.options, {}, "timedtrees")
     asked = SeedLimits(seconds=0.1, max_steps=4, max_chunks=24)
     found = RECORD.load().propose(topology, collective, asked, options)
@@ -49,9 +49,7 @@ def require_tree(problem: PackingProblem, demand: int, tree: TimedTree) -> None:
 @pytest.mark.parametrize(
     ("network", "collective"), [("dgx1", "allgather"), ("line(4)", "broadcast")]
 )
-def test_a_packing_that_begins_with_known_trees_is_as_good_at_once(
-    network: str, collective: str
-) -> None:
+def test_a_packing_begins_as_good_as_its_known_trees(network: str, collective: str) -> None:
     topology, asked = SESSION.topology(network), SESSION.collective(collective)
     known = proposed(topology, asked)
     problem = PackingProblem(topology, asked, NEVER)
@@ -62,7 +60,7 @@ def test_a_packing_that_begins_with_known_trees_is_as_good_at_once(
         assert packing.value <= one.algorithm.rounds / one.chunks + 1e-6
 
 
-def test_trees_that_lack_a_link_are_completed_and_others_stay() -> None:
+def test_only_trees_that_lack_a_link_are_completed() -> None:
     topology, asked = SESSION.topology("hypercube(3)"), SESSION.collective("allgather")
     known = proposed(topology, asked)
     gone = [(0, 1), (6, 7)]
@@ -91,8 +89,8 @@ def test_trees_that_lack_a_link_are_completed_and_others_stay() -> None:
     assert stay
 
 
-def test_what_hangs_on_a_node_that_is_cut_off_comes_with_it_or_turns_round() -> None:
-    """On a ring without a link the other way round is left, against the sends that were known."""
+def test_removing_a_link_moves_or_reverses_its_subtree() -> None:
+    """On a ring without a link only the other way round is left, against the known sends."""
     ring, asked = SESSION.topology("ring(5)"), SESSION.collective("broadcast")
     sends = np.array([(0, 0, 1, 0), (0, 1, 2, 1), (0, 2, 3, 2), (0, 3, 4, 3)])
     known = Proposal(1, Algorithm((1,) * 4, sends))

@@ -44,7 +44,7 @@ def packed(question: PackingProblem, steps: int) -> TimedPacking:
 
 
 def propose(network: str, collective: str, limits: SeedLimits, **given: object) -> list[Proposal]:
-    """What the seed proposes, verified."""
+    """The proposals of the seed, verified."""
     where, asked = as_topology(SPECS.topology(network)), SPECS.collective(collective)
     options = resolve_options(RECORD.options, given, "seed timedtrees")
     found = list(RECORD.load().propose(where, asked, limits, options))
@@ -75,7 +75,7 @@ def propose(network: str, collective: str, limits: SeedLimits, **given: object) 
 def test_packings_meet_the_bound(
     network: str, collective: str, steps: int, value: Fraction
 ) -> None:
-    """The bound of every algorithm of so many steps, which a linear program of flows gives."""
+    """The bound of every algorithm of this number of steps, from a linear program of flows."""
     question = problem(network, collective)
     assert packed(question, steps).value == pytest.approx(float(value), rel=1e-6)
     least = question.least_chunks
@@ -146,7 +146,7 @@ def test_it_goes_on_when_it_is_asked_again() -> None:
 
 
 def test_trees_without_steps_bring_the_bandwidth_optimum() -> None:
-    """Of a bound that no cut around a node meets."""
+    """For a bound that no cut around a node meets."""
     timeless = TimedPacking(problem("a100(boxes=2)", "allgather"), 4, timeless=True)
     while not timeless.rested:
         timeless.improve(NEVER.sooner(10.0))
@@ -154,10 +154,10 @@ def test_trees_without_steps_bring_the_bandwidth_optimum() -> None:
 
 
 @pytest.mark.parametrize("network", ["a100(boxes=2)", "torus(4,4)", "mi250(boxes=2)"])
-def test_few_sends_and_automorphisms_say_it_all(
+def test_a_few_sends_and_automorphisms_give_all_sends(
     network: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What one demand does, carried round, is what all sends in a list are."""
+    """The images of one demand's sends are all sends of the listed algorithm."""
     question = problem(network, "allgather")
     packing = TimedPacking(question, question.least_steps + 1)
     for _ in range(4):
@@ -175,7 +175,7 @@ def test_few_sends_and_automorphisms_say_it_all(
     require_valid(instance, carried)
 
 
-def test_what_does_not_fit_is_refused_in_words() -> None:
+def test_unfit_questions_are_refused_with_a_reason() -> None:
     answer = RECORD.fits(as_topology(SPECS.topology("ring(4)")), SPECS.collective("reducescatter"))
     assert not answer.ok
     assert "it combines" in answer.reason

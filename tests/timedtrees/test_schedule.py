@@ -1,4 +1,4 @@
-"""Which S comes next, near the end: the last has its turns before others, and before more steps."""
+"""The order of S near the end: the last has its turns before others, and before more steps."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from syncoll.packing.step_order import StepOrder
 @pytest.mark.parametrize(
     ("values", "known", "following"),
     [
-        # Between 12 and 18 more may be left than half of what is left at 27.
+        # Between 12 and 18 the gap may exceed half of the gap at 27.
         ({12: 1.015, 18: 1.0043, 27: 1.003}, {12: "1.019", 18: "1.0056", 27: "1.0047"}, 27),
-        # More steps would be of use, but two S in a row are so near the end that 27 is enough.
+        # More steps would help, but two S in a row are near enough to the end that 27 suffices.
         ({12: 1.015, 18: 1.0075, 27: 1.0045}, {12: "1.019", 18: "1.013"}, 27),
-        # One alone is not.
+        # One alone is not enough.
         ({12: 1.015, 18: 1.0043}, {12: "1.019", 18: "1.0056"}, 27),
     ],
 )

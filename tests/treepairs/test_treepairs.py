@@ -1,4 +1,4 @@
-"""Pairs of trees: what is packed meets proved bounds, and every algorithm is verified."""
+"""Pairs of trees: packings meet proved bounds, and every algorithm is verified."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def on(network: str) -> Topology:
 def propose(
     topology: Topology, limits: SeedLimits, collective: str = "allreduce"
 ) -> list[Proposal]:
-    """What the seed proposes, verified."""
+    """The proposals of the seed, verified."""
     asked = SPECS.collective(collective)
     options = resolve_options(RECORD.options, {}, "seed treepairs")
     made = RECORD.load().propose(topology, asked, limits, options)
@@ -65,8 +65,8 @@ def propose(
         ("dgx1", {3: F(1, 2), 4: F(1, 3)}),
     ],
 )
-def test_what_is_known_to_be_possible(network: str, least: dict[int, Fraction]) -> None:
-    """All but those of the fewest steps on a cube and a torus of 16 nodes are optimal."""
+def test_known_costs_are_found(network: str, least: dict[int, Fraction]) -> None:
+    """All are optimal, except for the fewest steps on a cube and a torus of 16 nodes."""
     found = propose(on(network), SeedLimits(seconds=6.0, max_steps=max(least)))
     costs = {one.algorithm.steps: F(one.algorithm.rounds, one.chunks) for one in found}
     for steps, cost in least.items():
@@ -120,7 +120,7 @@ def exchange(
 def test_products_in_the_fewest_steps(
     network: str, chunks: int | None, cost: Fraction | None
 ) -> None:
-    """Dimension by dimension, in several orders at once, whatever the numbers of the nodes."""
+    """Dimension by dimension, in several orders at once, for any numbering of the nodes."""
     topology = on(network)
     moved = np.random.default_rng(3).permutation(topology.num_nodes).tolist()
     links = {(moved[a], moved[b]): 1 for a, b in topology.links}
@@ -284,15 +284,15 @@ def test_cores_exchange_everything(name: str, most_steps: int, expected: set[int
 
 
 def test_boxes_exchange_within_and_across_at_once() -> None:
-    """Half of the data goes across first: two steps at what one link into a box allows."""
+    """Half of the data goes across first: two steps at the rate of one link into a box."""
     packing = PairPacking(AllreduceNetwork(on("a100(boxes=2)"), NEVER), 2)
     while not packing.rested:
         packing.improve(NEVER)
     assert packing.value == pytest.approx(1)
 
 
-def test_one_node_of_every_box_exchanges_what_they_collected() -> None:
-    """Among cores of which most are dearer: 7/8 over 12 within a box, twice, and 3/8 by a card."""
+def test_one_node_of_every_box_exchanges_collected_data() -> None:
+    """The best of several cores: 7/8 over 12 within a box, twice, and 3/8 by a card."""
     packing = PairPacking(AllreduceNetwork(on("a100(boxes=4)"), NEVER), 3)
     while not packing.rested:
         packing.improve(NEVER)
@@ -306,7 +306,7 @@ def test_a_group_makes_links_alike() -> None:
     assert len(AllreduceNetwork(on("mesh(3,3)"), NEVER).rate) < len(on("mesh(3,3)").bounds)
 
 
-def test_more_steps_begin_with_what_fewer_had() -> None:
+def test_more_steps_begin_with_the_columns_of_fewer() -> None:
     machine = AllreduceNetwork(on("mesh(3,3)"), NEVER)
     few = PairPacking(machine, 6)
     while not few.rested:
@@ -394,7 +394,7 @@ def test_low_trees_are_low_and_high_ones_cost_no_more(network: str) -> None:
     assert values[2] <= min(values[:2]) * 1.001
 
 
-def test_waves_are_what_their_sends_are() -> None:
+def test_listed_waves_have_the_same_rounds() -> None:
     """Listed one by one: as many rounds, and an algorithm."""
     machine = AllreduceNetwork(on("mesh(4,4)"), NEVER)
     packing = WavePacking(machine, None)
@@ -431,7 +431,7 @@ def test_there_are_no_combs_elsewhere() -> None:
     assert list(combs(on("star(4)"))) == []
 
 
-def test_what_it_is_not_for() -> None:
+def test_unfit_collectives_are_refused() -> None:
     for collective, why in (("allgather", "does not combine"), ("reduce", "not every node")):
         answer = RECORD.fits(on("ring(4)"), SPECS.collective(collective))
         assert not answer.ok
@@ -463,7 +463,7 @@ def test_sums_of_allreduces_have_several_chunks_for_each_of_c(collective: str, u
 
 
 def test_waves_for_every_number_of_them() -> None:
-    """A ring without a link: what any roots and any shares allow, in closed form."""
+    """A ring without a link: the optimum over all roots and shares, in closed form."""
     links = [(i, (i + j) % 6) for i in range(6) for j in (1, 5) if (i, j) != (0, 1)]
     topology = Topology.from_links("ring less a link", 6, dict.fromkeys(links, 1))
     asked = SPECS.collective("allreduce")
