@@ -61,8 +61,9 @@ ROUNDS_OF_STEP = 100
 matter.  Row torus(8,8) allgather of benchmarks/results/scale.md."""
 
 FINE = 4
-"""Factor by which C may grow where R/C matters most; half of it for parts of compositions, which
-have at least twice its sends.  Row torus(8,8) allgather of benchmarks/results/scale.md."""
+"""Factor by which C may grow where R/C matters most; half of it for parts of compositions, because
+compositions have twice the sends or more.  Row torus(8,8) allgather of benchmarks/results/scale.md.
+"""
 
 _MANY_ROUNDS = 20
 """Average rounds of a step above which each step needs about half a round more.  This, the tried

@@ -2,7 +2,7 @@
 
 The open candidates for one S lie between the bound and the best cost found.  The cheapest one may
 meet the bound and is asked for first.  Then it is the one in the middle: an algorithm halves the
-interval from above; after a failure, no candidate with fewer rounds and more chunks is asked for.
+interval from above; after a failure, no candidate with the same C and no more rounds is asked for.
 When nothing is left, the same begins again with more time and larger C. So every S has its turn
 early, and an interrupted search still has useful results.
 

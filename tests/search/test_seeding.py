@@ -30,7 +30,7 @@ from syncoll.searching import AnswerSource, ChosenSeed, Seeding, search
 from syncoll.searching.search import Search
 from syncoll.solving import Solver
 from tests.oracles.classics import allgather, broadcast, line, one_way_ring, ring
-from tests.search import seeds_aside
+from tests.search import background_seeds
 
 Propose = Callable[[Topology, Collective, SeedLimits], Iterator[Proposal]]
 
@@ -241,7 +241,7 @@ def test_seeds_continue_in_the_background_on_large_machines(
     session = Session()
     request = SearchRequest(session.topology(machine), session.collective("broadcast"))
     until = Deadline.after(seconds)
-    seeding = Seeding([seeds_aside.of(seeds_aside.begun)])
+    seeding = Seeding([background_seeds.of(background_seeds.begun)])
     search = searched(seeding, request, solver, deadline=until)
     with closing(search.seeds):
         process: list[bool] = []
@@ -257,7 +257,7 @@ def test_seeds_with_warm_starts_precede_a_slow_solver(
 ) -> None:
     known = [Proposal(1, Algorithm((1,) * 20, np.array([(0, i, i + 1, i) for i in range(20)])))]
     knows = chosen("knows", around, Answer(False, "no"), known=lambda *_: known)
-    seeds, session = [seeds_aside.of(seeds_aside.slow), knows], Session()
+    seeds, session = [background_seeds.of(background_seeds.slow), knows], Session()
     monkeypatch.setattr(solver, "solve", lambda *_, **__: pytest.fail("a solver was asked"))
     line = session.topology("line(21)"), session.collective("broadcast")
     request = SearchRequest(*line, max_steps=20)
