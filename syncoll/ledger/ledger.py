@@ -247,7 +247,7 @@ class Ledger:
             if best > source.bounds.bandwidth(steps):
                 return True
             if best <= low:
-                break  # as has every S after it
+                break  # closed, as for every S after it
         return False
 
     def bound(self, steps: int | None) -> Bound:

@@ -261,7 +261,7 @@ class CompositionSearch:
             return []
         source = ledger.source
         last = max((p.steps for p in ledger.points), default=source.least_steps + 2)
-        if ledger.families:  # beyond the first steps of a family its members are points
+        if ledger.families:  # with more steps they have members
             first = min(family.steps.at(family.first) for family in ledger.families)
             last = max(last, min(first, FEW_STEPS))
         ledger.log.began(f"{request.collective.name}, directly")
