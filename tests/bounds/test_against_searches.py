@@ -27,7 +27,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("machine", "collective"), ROWS)
-def test_both_prove_the_same(machine: str, collective: str) -> None:
+def test_bounds_and_searches_prove_the_same(machine: str, collective: str) -> None:
     bounds = syncoll.bounds(machine, collective, work=3)
     work = 8 if machine == "hypercube(3)" else 0.5  # until solvers leave the time for trees
     found = syncoll.pareto(machine, collective, work=work, progress="none")

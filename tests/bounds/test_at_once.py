@@ -43,7 +43,7 @@ def leaf_spine(uplinks: int) -> Topology:
         ("allreduce", 1, F(23, 12)),
     ],
 )
-def test_without_any_time(asked: str, uplinks: int, cost: Fraction) -> None:
+def test_quick_bounds_without_any_time(asked: str, uplinks: int, cost: Fraction) -> None:
     machine, collective = leaf_spine(uplinks), named(asked)
 
     def prove(*_: object, **__: object) -> None:
@@ -60,7 +60,7 @@ def test_without_any_time(asked: str, uplinks: int, cost: Fraction) -> None:
     table.certificate().check(machine)
 
 
-def test_every_command_has_them() -> None:
+def test_every_command_has_quick_bounds() -> None:
     machine = leaf_spine(1)
     found = pareto(machine, "alltoall", time_limit=0, progress="none", store=None)
     assert not found.points

@@ -48,7 +48,7 @@ def refused(changed: Priced, topology: Topology, needs: tuple[Demand, ...], mess
 
 @pytest.mark.parametrize("steps", [2, None])
 class TestMutated:
-    def test_as_found_it_passes(self, steps: int | None) -> None:
+    def test_an_unchanged_certificate_passes(self, steps: int | None) -> None:
         found, topology, needs = certificate(steps)
         assert found.check(topology, needs) == (F(3, 2) if steps else F(7, 6))
 
@@ -147,7 +147,7 @@ def test_a_certificate_for_more_steps_is_refused() -> None:
         replace(found, steps=None).check(topology, needs)
 
 
-def test_too_few_steps_to_get_anywhere() -> None:
+def test_too_few_steps_to_arrive() -> None:
     needs = demands(broadcast().tabulate(4, 1))
     empty = Priced(2, {}, Ways((Share(3, (0,), {}),)))
     with pytest.raises(
@@ -170,7 +170,7 @@ def test_free_shares_prove_less() -> None:
     assert argued(found, shares=()).check(topology, needs) == 0
 
 
-def test_it_fits_its_own_problem_only() -> None:
+def test_a_certificate_fits_only_its_own_problem() -> None:
     """On a faster machine the same prices are too high for a round."""
     found, topology, needs = certificate()
     faster = replace(

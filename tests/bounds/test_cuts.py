@@ -265,7 +265,7 @@ class TestMutated:
         with pytest.raises(VerificationError, match="chunks pay 1, but no link"):
             Cut.covered((1,), ()).check(topology, (Demand((1,), (0,), 1),))
 
-    def test_it_fits_its_own_machine_only(self) -> None:
+    def test_a_cut_fits_only_its_own_machine(self) -> None:
         with pytest.raises(VerificationError):
             self.cut().check(bus(8), self.needs)
 
@@ -302,7 +302,7 @@ def test_around_single_nodes() -> None:
     assert looked > 40
 
 
-def test_a_cut_that_is_reached_needs_no_program() -> None:
+def test_a_met_cut_needs_no_program() -> None:
     """The program of 1024 nodes would take gigabytes."""
     links = {
         (32 * x + y, z): 1

@@ -95,7 +95,7 @@ def test_the_optimum_is_proved_exactly() -> None:
                 assert certificate.check(instance.topology, needs) == exact, seed
 
 
-def test_prices_on_one_grid_lose_next_to_nothing() -> None:
+def test_prices_on_one_grid_lose_almost_nothing() -> None:
     """They are used where a bound of other rationals would have too many digits."""
     for seed, instance in instances(50):
         needs = demands(instance)

@@ -55,7 +55,7 @@ def test_broadcasts(topology: Topology, steps: int, flows: Fraction, trees: Frac
     assert rounds_bound(topology, needs, steps).rounds == flows
 
 
-def test_it_ends_where_nothing_is_to_be_gained() -> None:
+def test_generation_ends_where_no_gain_is_possible() -> None:
     for topology, steps in ((hub(8), 3), (cube(), 3)):
         needs = demands(broadcast().tabulate(8, 1))
         flows = rounds_bound(topology, needs, steps).rounds
@@ -103,7 +103,7 @@ def test_broadcasts_to_fifteen_nodes(steps: int, rounds: Fraction) -> None:
     assert found[0] == rounds == found[1].check(topology, needs)
 
 
-def test_little_time_leaves_a_bound_that_can_be_read() -> None:
+def test_little_time_leaves_a_readable_bound() -> None:
     """Prices that are only known as floats have one denominator."""
     links = {(a, (a + by) % 16): 1 + by for a in range(16) for by in (1, 3, 5)}
     needs = demands(broadcast().tabulate(16, 1))

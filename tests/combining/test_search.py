@@ -203,7 +203,7 @@ def test_composed_points_keep_the_limits(solver: Solver) -> None:
 
 
 @pytest.mark.parametrize("collective", ["allgather", "allreduce", "reducescatter"])
-def test_no_step_at_all_is_too_few(collective: str, solver: Solver) -> None:
+def test_zero_steps_are_too_few(collective: str, solver: Solver) -> None:
     ring, what = SPECS.topology("ring(4)"), SPECS.collective(collective)
     solution = solve_one(solver, ring, what, chunks=4, steps=0, rounds=3)
     assert solution.verdict is Verdict.UNSAT

@@ -88,7 +88,7 @@ def test_an_operand_that_arrives_in_the_same_step() -> None:
     assert "receives what it needs for that only in the same step" in found[0][1]
 
 
-def test_a_stranger_contributes_nothing() -> None:
+def test_a_node_outside_pre_contributes_nothing() -> None:
     pre = np.array([[True, True, False]])
     instance = Instance(LINE, "reduce", 1, 1, 1, pre, [[False, True, False]], combining=True)
     bad = _algorithm((1,), (0, 1, 0, "02"))
@@ -103,7 +103,7 @@ def test_a_link_over_its_bound_and_missing_contributions() -> None:
     assert "lacks the contributions" in violations(_instance(2, 2), bare)[0].message
 
 
-def test_order_is_kept_where_it_must_be() -> None:
+def test_order_is_kept_if_requested() -> None:
     assert _complaints(*GOOD, in_order=True) == []
     rows = (*GOOD[:2], (1, 0, 1, "02"), (1, 2, 1, "02"), (1, 0, 0, "1"), (1, 2, 0, "1"))
     found = _complaints(*rows, in_order=True)
@@ -158,7 +158,7 @@ def _copies_valid(instance: Instance, algorithm: Algorithm) -> bool:
     return all((c, n) in holds for c, n in np.argwhere(instance.post).tolist())
 
 
-def test_every_broken_algorithm_is_refused_and_no_good_one() -> None:
+def test_exactly_the_broken_algorithms_are_refused() -> None:
     rng = random.Random(20)
     refused = harmless = 0
     by_kind: dict[str, int] = {}

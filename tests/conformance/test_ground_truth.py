@@ -61,7 +61,7 @@ def traits(instance: Instance) -> set[str]:
     return {trait for trait, present in found.items() if present}
 
 
-def test_every_corner_is_visited() -> None:
+def test_random_instances_have_every_trait() -> None:
     seen = Counter(trait for seed in range(340) for trait in traits(random_instance(seed)))
     everything = traits_there_are()
     assert {trait for trait in everything if seen[trait] < 3} == set()

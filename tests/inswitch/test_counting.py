@@ -239,7 +239,7 @@ def test_files_have_the_counting_of_bounds(written: Path) -> None:
         ('"counts": "sources"', '"counts": "nothing"', "counts"),
     ],
 )
-def test_files_with_something_else_are_refused(
+def test_files_with_invalid_counts_are_refused(
     written: Path, tmp_path: Path, old: str, new: str, expected: str
 ) -> None:
     changed = tmp_path / "changed.json"

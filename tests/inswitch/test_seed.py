@@ -47,7 +47,9 @@ def test_a_box_comes_near_to_one(nodes: int) -> None:
 
 
 @pytest.mark.parametrize(("multicast", "reduce"), [(True, False), (False, True)])
-def test_one_of_the_two_gains_nothing_in_the_long_run(multicast: bool, reduce: bool) -> None:
+def test_only_copying_or_only_adding_gains_nothing_in_the_limit(
+    multicast: bool, reduce: bool
+) -> None:
     found = proposed(box(4, multicast=multicast, reduce=reduce), SeedLimits(), steps=3)
     assert min(x.family.limit for x in found if x.family is not None) == Fraction(3, 2)
 
@@ -127,7 +129,7 @@ def test_refusals_have_a_reason(network: str, collective: str, why: str) -> None
     assert why in found.reason
 
 
-def test_a_search_finds_the_gain_and_proves_that_it_is_all() -> None:
+def test_a_search_finds_the_gain_and_proves_it_optimal() -> None:
     """R/C falls to 1, the bound for all algorithms; without the switches it is 3/2."""
     with_, without = (
         syncoll.pareto(

@@ -80,7 +80,7 @@ def test_a_slow_cable_carries_a_copy_once() -> None:
     assert seconds == [ALPHA + Fraction(2, 1000)]
 
 
-def test_fair_sharing_knows_nothing_of_it() -> None:
+def test_fair_sharing_counts_every_send() -> None:
     network = physical_network(box(4), ALPHA, UNIT)
     semantics = Semantics(timing=Timing.ASYNCHRONOUS, sharing=Sharing.FAIR)
     with pytest.raises(UsageError, match="copy or reduce"):

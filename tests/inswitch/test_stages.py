@@ -230,7 +230,7 @@ def test_requests_unfit_for_switches_are_refused() -> None:
         handed(random_trees(random.Random(0), boxes(2, 2), "x", pre, post))
 
 
-def test_by_itself_it_is_used_where_the_algorithm_counts_on_it() -> None:
+def test_switches_are_the_default_where_the_algorithm_needs_them() -> None:
     case = allreduce(["by roots"] * 4, 2, 3)
     out = export_verified(RECORD, ExportRequest("a", "x", *case), {})
     assert b"glres" in next(iter(out.exported.files.values()))
@@ -281,7 +281,7 @@ def test_mutants_are_found(change: Callable[[Plan], None]) -> None:
         RECORD.load_checker().check({"a.json": json.dumps(plan).encode()}, {})
 
 
-def test_no_mutant_of_a_wait_or_nop_is_let_through_wrongly() -> None:
+def test_passing_mutants_of_waits_and_nops_are_correct() -> None:
     """A plan that passes without an operation gives the right numbers under every schedule."""
     rng = random.Random(0)
     plan, _ = handed(allreduce(["by roots", "boxes last"], 2, 2), blocks=1)
@@ -305,7 +305,7 @@ def test_no_mutant_of_a_wait_or_nop_is_let_through_wrongly() -> None:
     assert passed < 10
 
 
-def test_a_rank_that_relays_goes_by_itself() -> None:
+def test_a_relayed_sum_uses_no_switch() -> None:
     """The sum of the first box passes by a rank that is no root; then no switch carries it."""
     case = allreduce(["by roots"], 2, 3)
     algorithm = case[1]

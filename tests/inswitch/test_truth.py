@@ -57,7 +57,7 @@ def cases() -> Iterator[Instance]:
             yield Instance(topology, "random", 1, steps, rng.randint(1, 3), pre, post)
 
 
-def test_the_step_encoding_and_the_bounds_tell_the_truth() -> None:
+def test_the_step_encoding_and_bounds_agree_with_brute_force() -> None:
     seen = set()
     with Solver(MANAGER, backend="pysat", encoding="step") as solver:
         for instance in cases():

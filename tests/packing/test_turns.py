@@ -29,7 +29,7 @@ def numbers(turn: Turn) -> Iterator[int | None]:
         yield number
 
 
-def test_a_turn_pauses_and_goes_on_with_new_limits() -> None:
+def test_a_turn_pauses_and_resumes_with_new_limits() -> None:
     turn = Turn(within(1.5))
     made = turn.run(numbers(turn))
     assert [next(made), next(made), next(made)] == [0, 1, None]

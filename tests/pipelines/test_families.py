@@ -96,7 +96,7 @@ def test_the_fastest_member_is_the_fastest_of_all_members(cube: Family) -> None:
         assert times[m] == min(times)
 
 
-def test_runs_backwards_as_a_reduce(cube: Family) -> None:
+def test_a_family_runs_backwards_as_a_reduce(cube: Family) -> None:
     found = syncoll.pareto("hypercube(3)", "reduce", backend="pipelines", work=3)
     (family,) = found.families
     assert family.head is not None

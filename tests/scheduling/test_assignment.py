@@ -122,7 +122,7 @@ def test_programs_are_exact() -> None:
     assert count > 100
 
 
-def test_the_best_of_a_larger_case_is_the_program_s() -> None:
+def test_the_program_finds_the_best_of_a_larger_case() -> None:
     """Where list scheduling misses the optimum by rounds, it is found all the same."""
     forest = Forest(dgx1(), allgather(), packed_trees(dgx1(), list(range(8)), 6, seed=2))
     streams, sets = dealt(dgx1(), allgather(), forest, 18)

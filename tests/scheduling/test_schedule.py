@@ -203,7 +203,7 @@ def test_c_is_the_least_that_the_collective_admits() -> None:
     assert found[0][2] == 10
 
 
-def test_where_limits_allow_no_whole_shares_they_are_uneven() -> None:
+def test_shares_are_uneven_if_limits_allow_no_whole_ones() -> None:
     topology, trees = ring(8), ring_paths(8)
     results = scheduled(topology, allgather(), trees, SeedLimits(max_chunks=1))
     assert points(results) == [(7, 7, 1)]

@@ -15,7 +15,7 @@ from tests.oracles.classics import allgather, broadcast, dgx1, ring
 F = Fraction
 
 
-def test_without_time_the_cuts_around_nodes_stand_in() -> None:
+def test_cuts_around_nodes_are_used_without_time() -> None:
     def prove(*_: object, **__: object) -> Any:
         pytest.fail("it began a linear program")
 

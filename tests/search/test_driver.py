@@ -173,7 +173,9 @@ def test_a_pool_that_shrinks_changes_nothing(solver: Solver) -> None:
 class TestUnknown:
     @pytest.mark.parametrize("strategy", Strategy)
     @pytest.mark.parametrize("reason", [StopReason.TIME_LIMIT, StopReason.CRASHED])
-    def test_always(self, strategy: Strategy, reason: StopReason, solver: Solver) -> None:
+    def test_nothing_is_decided(
+        self, strategy: Strategy, reason: StopReason, solver: Solver
+    ) -> None:
         """The search ends, and every number of steps is open from its bound upwards."""
         request = SearchRequest(dgx1(), allgather(), strategy, max_steps=4, max_chunks=6)
         diary = Diary()
@@ -203,7 +205,7 @@ class TestUnknown:
         }
 
     @pytest.mark.parametrize("strategy", Strategy)
-    def test_one_of_them(self, strategy: Strategy, solver: Solver) -> None:
+    def test_one_candidate_is_undecided(self, strategy: Strategy, solver: Solver) -> None:
         """An undecided candidate is open up to the point that was found instead."""
         request = SearchRequest(dgx1(), allgather(), strategy, k=4)
         frontier, _ = run(
@@ -219,7 +221,7 @@ class TestUnknown:
             assert claim.high == min(b for s, b in best.items() if s <= reach)
         assert {c.least_steps for c in frontier.open} >= {3, 4, 5}
 
-    def test_it_is_asked_again_with_more_time(self, solver: Solver) -> None:
+    def test_undecided_candidates_are_asked_again_with_more_time(self, solver: Solver) -> None:
         """Without a limit for each point the undecided get a second, longer look."""
         seen: set[tuple[int, int, int]] = set()
 
@@ -267,7 +269,7 @@ class TestUnknown:
 
 
 class TestUnsat:
-    def test_everything(self, solver: Solver) -> None:
+    def test_all_candidates_are_refuted(self, solver: Solver) -> None:
         """All candidates refuted within the limits: nothing is open below them."""
         request = replace(DGX1, max_rounds=8, max_chunks=4, max_steps=4)
         no = Outcome(Verdict.UNSAT)
@@ -306,7 +308,9 @@ class TestUnsat:
 class TestStopped:
     @pytest.mark.parametrize("strategy", Strategy)
     @pytest.mark.parametrize("calls", [1, 2, 3])
-    def test_interrupted(self, strategy: Strategy, calls: int, solver: Solver) -> None:
+    def test_an_interrupt_leaves_open_claims(
+        self, strategy: Strategy, calls: int, solver: Solver
+    ) -> None:
         counter = count(1)
 
         def rule(_: Instance) -> Outcome | None:
@@ -329,7 +333,7 @@ class TestStopped:
         assert frontier.open[-1].most_steps is None
         assert len(frontier.points) <= calls - 1
 
-    def test_interrupted_after_a_point_keeps_it(self, solver: Solver) -> None:
+    def test_an_interrupt_keeps_earlier_points(self, solver: Solver) -> None:
         def rule(instance: Instance) -> Outcome | None:
             if instance.steps == 3:
                 raise KeyboardInterrupt
@@ -350,7 +354,7 @@ class TestStopped:
         assert frontier.interrupted
         assert costs(frontier) == [(2, F(3, 2))]
 
-    def test_interrupted_while_others_are_cancelled(self, solver: Solver) -> None:
+    def test_an_interrupt_while_others_are_cancelled(self, solver: Solver) -> None:
         """The first of two has an algorithm, and Ctrl-C comes while the other is cancelled."""
 
         class Two(AnswerSource):
@@ -370,7 +374,7 @@ class TestStopped:
         assert frontier.interrupted
         assert frontier.points
 
-    def test_no_time_at_all(self, solver: Solver) -> None:
+    def test_a_time_limit_of_zero(self, solver: Solver) -> None:
         frontier, scripted = run(solver, lambda _: None, replace(DGX1, time_limit=0))
         assert scripted.asked == []
         assert (frontier.complete, frontier.interrupted) == (False, False)
@@ -638,7 +642,7 @@ class TestLimits:
         found = {(c.rounds, c.chunks) for c in source.candidates(3, None)}
         assert found == {(r, c) for r in range(3, 6) for c in range(1, 4) if F(r, c) >= F(7, 6)}
 
-    def test_only_cheaper_ones(self) -> None:
+    def test_only_cheaper_candidates(self) -> None:
         source = self.source(dgx1(), allgather())
         assert [c.bandwidth for c in source.candidates(3, F(6, 5))][:1] == [F(7, 6)]
         assert all(c.bandwidth < F(6, 5) for c in source.candidates(3, F(6, 5)))

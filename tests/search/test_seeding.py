@@ -318,7 +318,7 @@ class TestSeveralTurns:
         assert run.waiting == ()
 
 
-def test_the_quick_ones_come_first(clocks: dict[str, float]) -> None:
+def test_quick_seeds_come_first(clocks: dict[str, float]) -> None:
     spends = Spends(clocks)
     seeds = [spends.seed(name, 0.0, first_seconds=s) for name, s in (("a", 3.0), ("b", 0.1))]
     assert points(*seeds, limits=SeedLimits(seconds=1.0))[0] == ["b", "a"]

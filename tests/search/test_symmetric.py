@@ -134,7 +134,9 @@ def test_an_encoding_without_labels(solver: Solver) -> None:
     assert len(halfway.asked) > 1
 
 
-def test_no_symmetric_algorithm_is_not_kept_for_all(solver: Solver, tmp_path: Path) -> None:
+def test_the_store_keeps_no_refutation_of_symmetric_algorithms(
+    solver: Solver, tmp_path: Path
+) -> None:
     """Ring(4) has an alltoall of two rounds that no rotation by one node keeps."""
     instance = alltoall().instantiate(ring(4), chunks=4, steps=2, rounds=2)
     groups = groups_of(instance)[:1]

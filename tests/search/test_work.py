@@ -55,7 +55,7 @@ def test_slow_solvers_and_a_jumping_clock_change_no_result(question: str) -> Non
     assert asked(question) == asked(question, SLOW, again, hashes="7")
 
 
-def test_time_and_parallel_work_do_not_go_with_it() -> None:
+def test_work_excludes_time_limits_and_parallel_solvers() -> None:
     ask: Any = syncoll.pareto
     for more, words in (
         ({"time_limit": 3}, "say one of them"),
@@ -106,7 +106,7 @@ def test_a_deadline_of_counted_work() -> None:
         assert remembered("something", list) == []
 
 
-def test_looks_alone_come_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repeated_looks_at_the_clock_count_as_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "perf_counter", lambda: 1e9)
     with counting():
         until, looks = Deadline.after(0.1).working(0.05), 0

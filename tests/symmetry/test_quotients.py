@@ -229,7 +229,7 @@ def test_symmetric_algorithms_are_mapped_to_themselves(encoding: str, backend: s
 
 
 @pytest.mark.parametrize("backend", ["cpsat", "pysat", "z3", "highs"])
-def test_reductions_too(backend: str) -> None:
+def test_symmetric_reductions_are_mapped_to_themselves(backend: str) -> None:
     with Solver(MANAGER, backend=backend) as solver:
         for numbers in COMBINING:
             require_symmetric(solver, numbers)
@@ -294,7 +294,7 @@ def test_encodings_agree_on_symmetric_algorithms() -> None:
     assert set(verdicts) == {"decided", "no symmetric algorithm"}
 
 
-def test_without_symmetry_it_is_the_whole_instance() -> None:
+def test_without_symmetry_the_whole_instance_is_solved() -> None:
     for numbers, verdict in (
         (("line(3)", "allgather", 1, 2, 2), Verdict.SAT),
         (("line(3)", "allgather", 1, 1, 2), Verdict.UNSAT),
@@ -326,7 +326,7 @@ def test_a_formula_in_an_order_has_no_symmetry() -> None:
             solver.solve(instance, symmetry=Action.of(instance))
 
 
-def test_a_store_keeps_only_algorithms_of_it(tmp_path: Path) -> None:
+def test_a_store_keeps_only_found_symmetric_algorithms(tmp_path: Path) -> None:
     found = instance_of(("ring(4)", "allgather", 1, 2, 2))
     none = instance_of(("ring(4)", "alltoall", 4, 2, 2))
     with Store.open(tmp_path / "store") as store, Solver(MANAGER, backend="cpsat") as solver:
@@ -343,7 +343,7 @@ def test_a_store_keeps_only_algorithms_of_it(tmp_path: Path) -> None:
 # The command --------------------------------------------------------------------------------------
 
 
-def test_subgroups_are_tried_too() -> None:
+def test_subgroups_are_tried_after_the_group() -> None:
     """No algorithm is kept by four rotations, but one is by two."""
     found = syncoll.solve("ring(4)", "alltoall", chunks=4, steps=2, rounds=2, symmetric=True)
     assert found.verdict is Verdict.SAT

@@ -131,7 +131,7 @@ def test_proposals_come_near_and_keep_limits() -> None:
     assert propose("torus(4,4)", "allgather", SeedLimits(max_steps=3)) == []
 
 
-def test_it_goes_on_when_it_is_asked_again() -> None:
+def test_the_seed_continues_in_the_next_turn() -> None:
     where, asked = as_topology(SPECS.topology("a100(boxes=2)")), SPECS.collective("allgather")
     options = resolve_options(RECORD.options, {}, "seed timedtrees")
     first = SeedLimits(until=NEVER.sooner(0.02))
@@ -145,7 +145,7 @@ def test_it_goes_on_when_it_is_asked_again() -> None:
     assert best is None or Fraction(more.algorithm.rounds, more.chunks) < best
 
 
-def test_trees_without_steps_bring_the_bandwidth_optimum() -> None:
+def test_timeless_trees_reach_the_bandwidth_optimum() -> None:
     """For a bound that no cut around a node meets."""
     timeless = TimedPacking(problem("a100(boxes=2)", "allgather"), 4, timeless=True)
     while not timeless.rested:
