@@ -282,7 +282,7 @@ def test_invalid_requests() -> None:
     never = Collective.from_relations(
         "never", lambda _, c: c, lambda *_: True, lambda *_: True, admits=lambda *_: False
     )
-    with pytest.raises(ModelError, match="admits no C"):
+    with pytest.raises(ModelError, match="defined for no C"):
         scheduled(line(3), never, [path(0, 1, 2)])
 
 

@@ -347,8 +347,10 @@ def test_an_endless_seed_does_not_starve_the_others(where: str, named: bool) -> 
     limits = SeedLimits(seconds=0.1, until=Deadline.after(60.0))
     found, messages = points(first, chosen("around", around), limits=limits)
     assert found == ["around"]
-    what = "seed endless did not say" if where == "fits" else "seed endless made nothing"
-    assert [text.split(" in its share")[0] for text in messages] == ([what] if named else [])
+    verb = "did not determine" if where == "fits" else "constructed nothing"
+    assert [text.split(" in its share")[0] for text in messages] == (
+        [f"seed endless {verb}"] if named else []
+    )
 
 
 def test_only_named_seeds_report_why_they_do_not_apply() -> None:
