@@ -17,6 +17,7 @@ from time import perf_counter
 from syncoll.errors import ModelError, UsageError
 from syncoll.model.fabric import Fabric
 from syncoll.model.forest import Forest
+from syncoll.progress import report
 from syncoll.results.forest import ForestCollective
 from syncoll.routing import cut_ratio
 from syncoll.routing.network import Network
@@ -193,6 +194,15 @@ def weighted_broadcast(
     return ForestPlan(ForestCollective.BROADCAST, forest, optimum, seconds, packer.ways)
 
 
+_NEXT = {
+    "optimum": "removing switches",
+    "switches": "packing trees",
+    "trees": "checking the trees",
+    "verify": "lowering the trees",
+}
+"""By stage of a forest what comes next, for reports of progress."""
+
+
 class _Clock:
     """Measures the seconds of successive stages."""
 
@@ -203,6 +213,9 @@ class _Clock:
         """Ends a stage."""
         now = perf_counter()
         self.seconds[stage], self.last = now - self.last, now
+        if stage in _NEXT:
+            done = list(_NEXT).index(stage) + 1
+            report(done, len(_NEXT) + 1, _NEXT[stage])
 
 
 def _require_even(fabric: Fabric, network: Network, k: int) -> None:

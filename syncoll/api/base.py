@@ -22,6 +22,7 @@ from syncoll.deadline import NEVER, Deadline, interrupted_at
 from syncoll.errors import UsageError
 from syncoll.pages import Page
 from syncoll.session import Session, Settings
+from syncoll.session.counting import counting
 from syncoll.session.settings import SettingsOptions
 from syncoll.wording import argument
 
@@ -44,6 +45,7 @@ __all__ = [
     "reading",
     "session_for",
     "session_of",
+    "shows_progress",
     "verb",
 ]
 
@@ -167,6 +169,17 @@ def counts_work(verb: Callable[_P, _T]) -> Callable[_P, _T]:
     def ask(*args: _P.args, **keywords: _P.kwargs) -> _T:
         work = keywords.get("work", getattr(args[0], "work", None) if args else None)
         with nullcontext() if work is None else counting_work():
+            return verb(*args, **keywords)
+
+    return ask
+
+
+def shows_progress(verb: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Wraps a verb so that progress is shown in the style of its keyword ``progress``."""
+
+    @wraps(verb)
+    def ask(*args: _P.args, **keywords: _P.kwargs) -> _T:
+        with counting(str(keywords.get("progress", "auto"))):
             return verb(*args, **keywords)
 
     return ask

@@ -28,8 +28,9 @@ from syncoll.designing.picture import draw_design
 from syncoll.errors import UsageError
 from syncoll.pages.design import design_page
 from syncoll.planning import Picture
+from syncoll.progress import report
 from syncoll.reporting import design_report
-from syncoll.session.progress import counting
+from syncoll.session.counting import counting
 from syncoll.session.settings import SettingsOptions, require_whole
 from syncoll.solving.executor_name import ExecutorName
 from syncoll.wording import argument
@@ -205,8 +206,8 @@ def design(
     if folder is not None:
         folder.require_part_of(question)
     executor = ExecutorName.of(session.settings.executor or "local", session.settings.num_jobs)
-    with session.limited(), counting(progress) as told:
-        task = DesignWork(executor, until, session.search, told, folder, session.tell)
+    with session.limited(), counting(progress):
+        task = DesignWork(executor, until, session.search, report, folder, session.tell)
         result = as_result(DesignResult, run_design(families, question, task))
     if folder is not None:
         folder.finish(result.document())

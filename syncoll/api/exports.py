@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from syncoll.api import arguments
-from syncoll.api.base import Displayable, What, Where, session_for, session_of, verb
+from syncoll.api.base import (
+    Displayable,
+    What,
+    Where,
+    session_for,
+    session_of,
+    shows_progress,
+    verb,
+)
 from syncoll.api.frontier import Source, algorithms_of
 from syncoll.documents import StoredAlgorithm, StoredFile, read_file, remove_empty
 from syncoll.errors import ExportError, UncheckedError, UsageError, VerificationError
@@ -15,6 +23,7 @@ from syncoll.pages import Page
 from syncoll.pages.verified import CheckedRefutation, verified_page
 from syncoll.plugins import ExporterRecord, ExportRequest
 from syncoll.plugins.exporters import UNLIMITED
+from syncoll.progress import tracked
 from syncoll.runtime import SavedExport, export_verified, label, save
 from syncoll.runtime.exported import VerifiedExports, exporter_of, verify_exports
 from syncoll.session import Session
@@ -41,6 +50,7 @@ class ExportResult(Displayable, SavedExport):
 
 
 @verb
+@shows_progress
 def export(
     source: Source,
     to: str,
@@ -51,6 +61,7 @@ def export(
     min_bytes: int | str = 0,
     max_bytes: int | str | None = None,
     options: Mapping[str, object] | None = None,
+    progress: str = "auto",
 ) -> list[ExportResult]:
     """Writes every point of a frontier in a format of a runtime, each checked by executing it.
 
@@ -64,6 +75,7 @@ def export(
         min_bytes: the smallest message for which the runtime should choose it.
         max_bytes: the largest one; None for no limit.
         options: of the exporter, by name.
+        progress: ``auto``, ``live``, ``plain`` or ``none``.
 
     Raises:
         ExportError: when the format cannot express one of them.
@@ -109,7 +121,7 @@ def export_each(
     Raises:
         UsageError: when a file cannot be written.
     """
-    for one in algorithms:
+    for one in tracked(algorithms, lambda stored: f"exporting {stored.where}"):
         collective = one.instance.collective
         name = label(one, collective, in_place=in_place)
         most = UNLIMITED if max_bytes is None else max_bytes

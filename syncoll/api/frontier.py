@@ -24,6 +24,7 @@ from syncoll.api.base import (
     data_frame,
     deadline_of,
     session_of,
+    shows_progress,
     verb,
 )
 from syncoll.documents import StoredAlgorithm, StoredFile
@@ -354,11 +355,14 @@ def algorithms_of(source: Source, taker: str) -> Sequence[StoredAlgorithm]:
 
 
 @verb
+@shows_progress
 def check(
     source: str | Path | StoredFile | Frontier | LowerBounds,
     collective: What | None = None,
     proofs: str | Path | None = None,
     topology: Where | None = None,
+    *,
+    progress: str = "auto",
 ) -> CheckedResult:
     """Replays every algorithm and checks every claim of a frontier, without any solver.
 
@@ -369,6 +373,7 @@ def check(
             and the answer names them.
         proofs: the folder of the proof files that refutations name.
         topology: that it must be about; None for any.
+        progress: ``auto``, ``live``, ``plain`` or ``none``.
 
     Raises:
         VerificationError: naming the first thing that does not hold.

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from syncoll.api import arguments
-from syncoll.api.base import Displayable, as_result, session_of, verb
+from syncoll.api.base import Displayable, as_result, session_of, shows_progress, verb
 from syncoll.api.frontier import FrontierResult, Source, algorithms_of, frontier_of
-from syncoll.documents import require_new_folder, to_text, write_new_folder
+from syncoll.documents import StoredAlgorithm, require_new_folder, to_text, write_new_folder
 from syncoll.errors import UsageError
 from syncoll.pages import Page
 from syncoll.pages.plan import plan_page, plan_title
@@ -26,7 +26,7 @@ from syncoll.planning import (
     plan_document,
     plan_sizes,
 )
-from syncoll.session.progress import counting
+from syncoll.progress import report
 from syncoll.simulating import Semantics, SimulatedSeconds, Timing
 from syncoll.wording import argument
 
@@ -42,7 +42,7 @@ class PlanResult(Displayable, Plan):
         given: whether a user said the bandwidth, or the topology did.
         alpha_given: the same of alpha.
         made: the exports, where some were asked for.
-        wanted: sizes of one node's data for which the fastest was asked.
+        wanted: messages for which the fastest was asked.
     """
 
     frontier: FrontierResult
@@ -52,7 +52,7 @@ class PlanResult(Displayable, Plan):
     wanted: tuple[int, ...] = ()
 
     def page(self, sizes: int | str | None = None) -> Page:
-        """The ranges of sizes of one node's data: all, those in ``1KiB..1GiB``, or one size's."""
+        """The ranges of messages: all, those in ``1KiB..1GiB``, or that of one size."""
         shown = arguments.size_range("sizes", sizes)
         return plan_page(
             self,
@@ -64,10 +64,10 @@ class PlanResult(Displayable, Plan):
         )
 
     def plot(self, sizes: int | str | None = None) -> Picture:
-        """Time and algorithm bandwidth over the size.
+        """Time and algorithm bandwidth over the message.
 
         Args:
-            sizes: of one node's data, such as ``1KiB..1GiB``.
+            sizes: of messages, such as ``1KiB..1GiB``.
 
         Raises:
             UsageError: when matplotlib is not installed, or on sizes that make no sense.
@@ -88,12 +88,16 @@ class PlanResult(Displayable, Plan):
         Raises:
             UsageError: when it cannot be written.
         """
-        files = {} if self.made is None else self.made.files
-        index = f"{to_text(self.document(sizes))}\n".encode()
-        write_new_folder(Path(folder), {"index.json": index, **files})
+        write_new_folder(Path(folder), self.files(sizes))
+
+    def files(self, sizes: int | str | None = None) -> dict[str, bytes]:
+        """The index and the exports, by their names in the folder that `save` writes."""
+        made = {} if self.made is None else self.made.files
+        return {"index.json": f"{to_text(self.document(sizes))}\n".encode(), **made}
 
 
 @verb
+@shows_progress
 def plan(
     source: Source,
     *,
@@ -108,6 +112,7 @@ def plan(
     skip_refused: bool = False,
     options: Mapping[str, object] | None = None,
     progress: str = "auto",
+    also: Sequence[StoredAlgorithm] = (),
 ) -> PlanResult:
     """The fastest point of a frontier for each message size, with exports.
 
@@ -121,9 +126,8 @@ def plan(
         timing: when a send leaves, as in `syncoll.simulate`.  Asynchronous: when its data is there
             and its lane is free; times are simulated.  Lockstep: with all sends of its step; the
             time is exactly overhead + S alpha + (R/C) L beta.
-        size: of one node's data, or several, such as ``64MiB``, for which the fastest is asked:
-            of each pipeline the member that is the fastest there is planned with, beside those
-            for sizes from 1 KiB to 1 GiB.
+        size: of a message, or several, such as ``64MiB``, for which the fastest is named.  Of
+            each pipeline the fastest member for it takes part, with those for 1 KiB to 1 GiB.
         exports: a new folder for an index and an export of each algorithm that is the best for
             some message.
         to: the format of the exports.
@@ -131,6 +135,7 @@ def plan(
         skip_refused: plan without the algorithms that the format cannot express.
         options: of the exporter, by name.
         progress: ``auto``, ``live``, ``plain`` or ``none``.
+        also: verified algorithms that take part with those of the frontier, such as classics.
 
     Raises:
         UsageError: on an invalid or missing number, without points, or with too many sends to
@@ -149,19 +154,16 @@ def plan(
     model, made = CostModel(network.greatest_latency, network.unit, call), None
     asked = [size] if isinstance(size, int | str) else list(size)
     wanted = tuple(map(arguments.bytes_of, asked))
-    algorithms = [*algorithms, *members_for(frontier, model, [*PLANNED_SIZES, *wanted])]
+    algorithms = [*algorithms, *members_for(frontier, model, [*PLANNED_SIZES, *wanted]), *also]
     times = None
     if how is Timing.ASYNCHRONOUS:
         times = SimulatedSeconds(network, Semantics(overhead=call))
-        with counting(progress) as told:
-            times.told = lambda number, one: told(
-                number, len(algorithms), f"simulating {one.where}"
-            )
-            try:
-                plan_sizes(algorithms, model, times)  # fills the cache of `times`
-            except UsageError as error:
-                hint = f"{argument('timing', 'lockstep')} plans without a simulation"
-                raise UsageError(f"{error}; {hint}") from error
+        times.told = lambda number, one: report(number, len(algorithms), f"simulating {one.where}")
+        try:
+            plan_sizes(algorithms, model, times)  # fills the cache of `times`
+        except UsageError as error:
+            hint = f"{argument('timing', 'lockstep')} plans without a simulation"
+            raise UsageError(f"{error}; {hint}") from error
         times.told = None
     if to is not None:
         made = export_plan(

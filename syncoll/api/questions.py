@@ -24,6 +24,7 @@ from syncoll.api.base import (
     reading,
     session_for,
     session_of,
+    shows_progress,
     verb,
 )
 from syncoll.deadline import interrupted_at
@@ -36,6 +37,7 @@ from syncoll.pages.algorithm import solution_page
 from syncoll.pages.bounds import bounds_page, price_records
 from syncoll.pages.explanation import explanation_page
 from syncoll.pages.forest import forest_page
+from syncoll.progress import report
 from syncoll.results import Forests, LowerBounds, Solution, undecided
 from syncoll.results.solution import ExplainedStage, Explanation
 from syncoll.session import Session
@@ -288,6 +290,7 @@ def bounds(
 
 
 @verb
+@shows_progress
 def forest(
     topology: Where,
     collective: str = "allgather",
@@ -296,6 +299,7 @@ def forest(
     k: int | None = None,
     backend: str | None = None,
     time_limit: float | str | None = None,
+    progress: str = "auto",
 ) -> ForestsResult:
     """Spanning trees of provably optimal throughput, also with switches and for 1000 nodes.
 
@@ -308,6 +312,7 @@ def forest(
         backend: the seed that packs; None for the first that can.
         time_limit: seconds for all of it, or a text such as ``2min``; by then the best trees so far
             are given.
+        progress: ``auto``, ``live``, ``plain`` or ``none``.
 
     Raises:
         SyncollError: as `pareto`.
@@ -343,6 +348,7 @@ def load_forest(path: str | Path, topology: Where | None = None) -> ForestsResul
     from syncoll.documents.stored_forest import read_forests
 
     network = None if topology is None else session_for().fabric(topology)
+    report(0, 1, f"checking the trees of {path}")
     return as_result(ForestsResult, read_forests(arguments.path_of("path", path), network))
 
 

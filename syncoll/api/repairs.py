@@ -28,6 +28,7 @@ from syncoll.errors import LocatedError, UsageError
 from syncoll.ledger import Observer, SearchRequest
 from syncoll.model import Collective, Instance
 from syncoll.pages.repair import repair_page, survey_page
+from syncoll.progress import report
 from syncoll.repairing.cost_delta import Repair
 from syncoll.repairing.fewer_nodes import left
 from syncoll.repairing.survey import (
@@ -41,7 +42,7 @@ from syncoll.repairing.survey import (
 from syncoll.repairing.warm_start_seeds import warm_start_seeds
 from syncoll.results import Frontier
 from syncoll.session import Session
-from syncoll.session.progress import counting
+from syncoll.session.counting import counting
 from syncoll.session.settings import SettingsOptions
 from syncoll.spec.damages import parse_damage
 from syncoll.wording import argument
@@ -255,8 +256,8 @@ def survey(
             about, f"a survey of {kind} of {whole.topology.name} for {whole.collective}"
         )
     each = _SECONDS_EACH if seconds is None else seconds
-    with session.limited(), counting(progress) as told:
-        task = SurveyWork(session.search, each, until, told, folder)
+    with session.limited(), counting(progress):
+        task = SurveyWork(session.search, each, until, report, folder)
         found = repair_each(whole, meant, kind, task, session.collective)
     result = as_result(SurveyResult, found)
     if folder is not None:

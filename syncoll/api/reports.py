@@ -8,7 +8,15 @@ from fractions import Fraction
 from pathlib import Path
 
 from syncoll.api import arguments
-from syncoll.api.base import Displayable, What, Where, as_result, session_of, verb
+from syncoll.api.base import (
+    Displayable,
+    What,
+    Where,
+    as_result,
+    session_of,
+    shows_progress,
+    verb,
+)
 from syncoll.api.frontier import AlgorithmVerbs, FrontierResult, Source
 from syncoll.api.simulations import classics_of
 from syncoll.documents import (
@@ -44,7 +52,7 @@ __all__ = ["ReportResult", "report"]
 _DESCRIBED = "as the machine is described"
 
 _SIZES = tuple(1 << power for power in range(10, 31))
-"""Of one node's data, that are simulated."""
+"""Of messages, that are simulated."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,6 +105,7 @@ class ReportResult(Displayable):
 
 
 @verb
+@shows_progress
 def report(
     source: Source,
     path: str | Path | None = None,
@@ -106,6 +115,7 @@ def report(
     collective: What | None = None,
     topology: Where | None = None,
     classics: bool | Sequence[str] = True,
+    progress: str = "auto",
 ) -> ReportResult:
     """One page about a frontier, or an answer: points, bounds, times, the network, and the proofs.
 
@@ -121,7 +131,8 @@ def report(
             topology says, or else an assumed 25 GB/s.
         collective: that it must be about, which lets more be checked; None for any.
         topology: likewise.
-        classics: whether to simulate the classics beside it, or which.
+        classics: whether to simulate the classics as well, or which.
+        progress: ``auto``, ``live``, ``plain`` or ``none``.
 
     Raises:
         UsageError: on a number that makes no sense, or when the page cannot be written.

@@ -12,8 +12,9 @@ from syncoll.errors import UsageError
 from syncoll.mpi import Job, MpiComparison, Result, run_job
 from syncoll.pages import Page
 from syncoll.pages.execution import mpi_page
+from syncoll.planning import message_of
 from syncoll.session.settings import require_whole
-from syncoll.trust.data import Execution, ReduceOp, Workload, execute
+from syncoll.trust.data import Execution, ReduceOp, Workload, dtype_of, execute
 from syncoll.wording import argument, counted
 
 __all__ = ["ExecutionResult", "MpiResult", "run"]
@@ -77,8 +78,9 @@ def run(
 
     Args:
         source: a frontier, an algorithm, or a file of one.
-        size: bytes of one node's data, of uneven ones the largest, as a number or a text such as
-            ``1MiB`` (the default; over MPI 4 KiB, 64 KiB and 1 MiB).
+        size: bytes of the message as nccl-tests counts them (of an allgather or gather the output,
+            else the largest input of a node), as a number or a text such as ``1MiB`` (the default;
+            over MPI 4 KiB, 64 KiB and 1 MiB).  Inputs are whole elements.
         dtype: such as ``float32``, ``bfloat16`` or ``int8``.
         op: ``sum``, ``prod``, ``max`` or ``min``, for what is reduced.
         seed: of the data.
@@ -109,10 +111,15 @@ def run(
                 f"{argument(name)} is for {argument('via', 'mpi')}; add that, or leave "
                 f"{argument(name)} out"
             )
+    message = message_of(one.instance for one in algorithms)
+
+    def inputs(size: int) -> int:
+        Workload(size, kind)  # passes sizes of whole elements of a type that exists
+        return message.input_bytes(size, dtype_of(kind).itemsize)
+
     if via == "memory":
-        workload = Workload(
-            arguments.bytes_of(_SIZE if size is None else size), kind, operation, seed
-        )
+        exact = arguments.bytes_of(_SIZE if size is None else size)
+        workload = Workload(inputs(exact), kind, operation, seed)
         return [
             as_result(ExecutionResult, execute(one.instance, one.algorithm, workload))
             for one in algorithms
@@ -125,7 +132,8 @@ def run(
     wanted = tuple(
         arguments.sizes_of("size", one) if sizes is None else arguments.sizes_of("sizes", sizes)
     )
-    job = Job(tuple(algorithms), wanted, kind, operation, seed, repeats or Job.repeats)
+    lengths = tuple(map(inputs, wanted))
+    job = Job(tuple(algorithms), lengths, kind, operation, seed, repeats or Job.repeats)
     if not job.work:
         return []
     topology = job.work[0].instance.topology

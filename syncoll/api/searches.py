@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
@@ -29,7 +28,7 @@ from syncoll.documents import StoredAlgorithm
 from syncoll.errors import OutOfTimeError, UsageError
 from syncoll.ledger import Aim, Observer, SearchRequest, Strategy
 from syncoll.ledger.events import Log
-from syncoll.model import Algorithm, Topology
+from syncoll.model import Algorithm, Collective, Topology
 from syncoll.results import Frontier
 from syncoll.searching import AnswerSource, ChosenSeed, search as search_with
 from syncoll.session import Session
@@ -111,9 +110,9 @@ def pareto(
         point_limit: seconds, or units of work, for each (S, R, C).
         symmetric: whether symmetric algorithms are looked for first where that is quicker; found
             or not, they refute nothing.
-        optimise_for: a size of one node's data, or a range such as ``64KiB:4MiB``: nothing is
-            looked for that would, by S * alpha + (R/C) * L * beta, be the fastest for none of
-            these.  `simulate` tells what the points take.
+        optimise_for: size of a message as nccl-tests counts it (of an allgather or gather the
+            output), or a range such as ``64KiB:4MiB``: only points are searched that may be the
+            fastest for one of these, by S * alpha + (R/C) * L * beta.
         alpha: seconds of a step, or a text such as ``0.7us``, in place of what the topology states.
         beta: bytes per second of a link of one chunk per round, or a text such as ``25GB/s``.
         output: a file where the frontier is kept as JSON as it grows.
@@ -141,7 +140,7 @@ def pareto(
         arguments.seconds_of(time_limit),
         arguments.seconds_of(point_limit),
     )
-    network, aim = _aimed(where, optimise_for, alpha, beta)
+    network, aim = _aimed(where, what, optimise_for, alpha, beta)
     how = arguments.choice_of("strategy", strategy, Strategy)
     request = SearchRequest(where, what, how, *limits, symmetric, aim, work=work)
     return searched(session, request, until, output, proofs, progress, network=network)
@@ -352,6 +351,7 @@ def searched(
 
 def _aimed(
     topology: Topology,
+    collective: Collective,
     optimise_for: int | str | None,
     alpha: float | str | None,
     beta: float | str | None,
@@ -365,10 +365,14 @@ def _aimed(
                 f"of {argument('optimise_for')}, which is missing"
             )
         return None, None
+    from syncoll.planning import message_of_collective
+
     network = arguments.network_of(topology, alpha, beta)
-    low, high = map(Fraction, sizes)
+    message = message_of_collective(collective, topology.num_nodes)
+    low, high = map(message.node_bytes, sizes)
     most, least = network.greatest_latency, network.least_latency
-    return network, Aim(most, network.unit, low, high, least=least)
+    per_node = message.per_node
+    return network, Aim(most, network.unit, low, high, least=least, per_node=per_node)
 
 
 def _by_urgency(found: Frontier, network: PhysicalNetwork, aim: Aim, until: Deadline) -> Frontier:

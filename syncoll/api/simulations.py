@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
 from syncoll.api import arguments
-from syncoll.api.base import Displayable, What, as_result, session_of, verb
+from syncoll.api.base import Displayable, What, as_result, session_of, shows_progress, verb
 from syncoll.api.frontier import FrontierResult, Source, algorithms_of, frontier_of, loaded
 from syncoll.documents import StoredAlgorithm, write_atomically
 from syncoll.errors import SpecError, UsageError
@@ -72,7 +72,7 @@ class SimulationResult(Displayable, Comparison):
 
         Args:
             path: the file, such as ``out.pftrace``.
-            size: of one node's data.
+            size: of the message.
             names: of algorithms, such as ``points[1]`` or ``ring[0]``; without any the fastest and
                 the fastest classic at that size.
 
@@ -96,6 +96,7 @@ class SimulationResult(Displayable, Comparison):
 
 
 @verb
+@shows_progress
 def simulate(
     source: Source,
     *,
@@ -116,12 +117,14 @@ def simulate(
     late: Iterable[str | Late] = (),
     classics: bool | Sequence[str] = True,
     collective: What | None = None,
+    progress: str = "auto",
 ) -> SimulationResult:
-    """What each algorithm takes for sizes on its physical network, and classics beside it.
+    """Predicts the time of each algorithm on its physical network, and of the classics.
 
     Args:
         source: a frontier or an algorithm, or its file.
-        sizes: of one node's data: a range such as ``1KiB..1GiB``, one such as ``1MiB``, or several.
+        sizes: of messages as nccl-tests counts them (of an allgather or gather the output): a range
+            such as ``1KiB..1GiB``, one such as ``1MiB``, or several.
         factor: from each size of a range to the next.
         alpha: what each send takes beside its bytes, such as ``0.7us``, in place of latencies that
             the topology states.
@@ -141,9 +144,10 @@ def simulate(
         late: stragglers, such as ``rank 3 by 50us``.
         classics: whether to compare with the classics, or with which.
         collective: that it is, for the classics; None for the one of the name in the file.
+        progress: ``auto``, ``live``, ``plain`` or ``none``.
 
     Raises:
-        UsageError: on a number that makes no sense, one that is missing, or nothing to simulate.
+        UsageError: on an invalid or missing number, or nothing to simulate.
     """
     if isinstance(source, str) or hasattr(source, "__fspath__"):
         source = loaded(source, "simulate")  # type: ignore[arg-type]
@@ -176,23 +180,17 @@ def simulate(
         if source.max_chunks is None:
             least_cost, proofs = source.least_bandwidth, source.evidence.proofs
             by_steps = [(one.steps, one.bound) for one in proofs if one.bound_chunks is None]
-    compared = compare(
-        algorithms,
-        found,
+    compared = compare(algorithms, found, network, semantics, chosen, reasons)
+    least = floors(
+        algorithms[0].instance,
         network,
-        semantics,
-        chosen,
-        reasons,
-        floors=floors(
-            algorithms[0].instance,
-            network,
-            chosen,
-            least_steps=least_steps,
-            least_cost=least_cost,
-            by_steps=by_steps if semantics.timing is Timing.LOCKSTEP else None,
-        ),
+        [compared.message.node_bytes(size) for size in chosen],
+        least_steps=least_steps,
+        least_cost=least_cost,
+        by_steps=by_steps if semantics.timing is Timing.LOCKSTEP else None,
     )
-    return as_result(SimulationResult, compared, collective=algorithms[0].instance.collective)
+    name = algorithms[0].instance.collective
+    return as_result(SimulationResult, replace(compared, floors=least), collective=name)
 
 
 def classics_of(

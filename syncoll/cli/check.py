@@ -34,14 +34,16 @@ from typing import TYPE_CHECKING, Any
 
 import syncoll
 from syncoll.cli.exits import Exit
-from syncoll.cli.options import FORMAT, add, add_meant
+from syncoll.cli.options import FORMAT, add, add_meant, progress
 from syncoll.cli.output import picked, print_json, print_page
 from syncoll.documents.sniff import holds_forest
 from syncoll.errors import SpecError, UsageError, VerificationError
 from syncoll.pages import Page
 from syncoll.pages.frontier import machine_words
+from syncoll.progress import tracked
 from syncoll.results import Frontier
 from syncoll.session import Session
+from syncoll.session.counting import counting
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
@@ -59,18 +61,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "check the proof files that the refutations name, in this folder; without it they count as "
         "a solver's word"
     )
-    add(parser, {"--proofs DIR": (Path, proofs), **FORMAT})
+    add(parser, {"--proofs DIR": (Path, proofs), **FORMAT, **progress()})
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
-    if arguments.file.is_dir():
-        return _check_folder(arguments)
-    if holds_forest(arguments.file):
-        return _check_forest(arguments)
-    checked = syncoll.check(
-        arguments.file, arguments.collective, arguments.proofs, arguments.topology
-    )
+    with counting(arguments.progress):
+        if arguments.file.is_dir():
+            return _check_folder(arguments)
+        if holds_forest(arguments.file):
+            return _check_forest(arguments)
+        checked = syncoll.check(
+            arguments.file, arguments.collective, arguments.proofs, arguments.topology
+        )
     if arguments.format == "json":
         print_json(_document(arguments.file, checked))
     else:
@@ -131,7 +134,7 @@ def _check_folder(arguments: argparse.Namespace) -> int:
         )
     documents, rows, forests = [], [], 0
     points, bounds = 0, 0
-    for file in files:
+    for file in tracked(files, str):
         if holds_forest(file):
             forests += 1
             forest = syncoll.load_forest(file)

@@ -4,7 +4,8 @@ executed as the runtime would, and only then handed out.
 
 All algorithms are exported, be they one or more; --point takes one of them, by its number from 0 or
 by its S,R,C, which may be those of any member of a pipeline.  What a format cannot express is
-refused, with the reason; the others still come out, and the exit code is 2.
+refused, with the reason; the others still come out, and the exit code is 2.  Ctrl-C keeps the
+finished exports.
 
 -o OUT is a file if its name has a suffix, and then takes one algorithm.  Any other name, one that
 ends in /, and a folder that is there already, are a folder with an export of each.  A format of
@@ -26,13 +27,14 @@ from syncoll.api.exports import ExportResult, export_each
 from syncoll.cli.arguments import STANDARD_OUTPUT
 from syncoll.cli.exits import Exit
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options
-from syncoll.cli.options import FILE, FORMAT, Declared, add, add_in_place, output_file
+from syncoll.cli.options import FILE, FORMAT, Declared, add, add_in_place, output_file, progress
 from syncoll.cli.output import note, picked, print_json, print_text, write_bytes
 from syncoll.cli.points import add_point, chosen
 from syncoll.documents import WITH_ALGORITHMS, StoredAlgorithm, StoredFile, read_file
 from syncoll.errors import ExportError, UsageError
 from syncoll.plugins import ExporterRecord
 from syncoll.plugins.exporters import UNLIMITED
+from syncoll.session.counting import counting
 from syncoll.wording import counted
 
 __all__ = ["add_arguments", "run"]
@@ -58,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     }
     add(parser, sizes)
     add_exporter_options(parser)
-    add(parser, FORMAT)
+    add(parser, FORMAT | progress())
 
 
 def _output(text: str) -> tuple[Path, bool]:
@@ -101,18 +103,23 @@ def run(arguments: argparse.Namespace) -> int:
         options=options,
     )
     try:
-        for one, result in each:
-            if isinstance(result, ExportResult):
-                done.append((one, result))
-            elif isinstance(result, ExportError):
-                refused.append((one, str(result)))
-                code = max(code, Exit.BAD_INPUT)
-            else:
-                bug = "(a bug of the exporter or its checker; please report)"
-                refused.append((one, f"{result} {bug}"))
-                code = Exit.BUG
+        with counting(arguments.progress):
+            for one, result in each:
+                if isinstance(result, ExportResult):
+                    done.append((one, result))
+                elif isinstance(result, ExportError):
+                    refused.append((one, str(result)))
+                    code = max(code, Exit.BAD_INPUT)
+                else:
+                    bug = "(a bug of the exporter or its checker; please report)"
+                    refused.append((one, f"{result} {bug}"))
+                    code = Exit.BUG
     except UsageError as error:  # a full disk: the others would not fit either
         trouble = error
+    except KeyboardInterrupt:
+        rest = taken[len(done) + len(refused) :]
+        refused += [(one, "interrupted") for one in rest]
+        code = Exit.INTERRUPTED
     if out is None:
         for _, result in done:
             (content,) = result.export.exported.files.values()

@@ -28,7 +28,6 @@ from syncoll.cli.options import FORMAT, add, progress, time_limit
 from syncoll.cli.output import print_result
 from syncoll.documents import require_writable
 from syncoll.errors import UsageError
-from syncoll.wording import counted
 
 __all__ = ["add_arguments", "run"]
 
@@ -62,7 +61,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
     from syncoll.session.forests import forest_collective  # with numpy, once names are known
-    from syncoll.session.progress import counting
 
     json_for_dash(arguments)
     collective = arguments.collective or arguments.named or "allgather"
@@ -71,18 +69,14 @@ def run(arguments: argparse.Namespace) -> int:
     forest_collective(collective, arguments.root)  # before anything that takes long
     if arguments.output is not None:
         require_writable(arguments.output)
-    fabric = syncoll.fabric(arguments.topology)
-    what = f"forest of {collective} on {fabric.name}, {counted(fabric.num_nodes, 'node')}"
-    with counting(arguments.progress) as told:
-        told(0, 1, what)
-        result = syncoll.forest(
-            fabric,
-            collective,
-            root=arguments.root,
-            k=arguments.fixed_k,
-            backend=arguments.backend,
-            time_limit=arguments.time_limit,
-        )
-        told(1, 1, "packed and verified")
+    result = syncoll.forest(
+        arguments.topology,
+        collective,
+        root=arguments.root,
+        k=arguments.fixed_k,
+        backend=arguments.backend,
+        time_limit=arguments.time_limit,
+        progress=arguments.progress,
+    )
     print_result(arguments, result, trees=arguments.trees)
     return Exit.OK

@@ -40,10 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_search(parser)
     add_solver(parser, pool=True)
     sizes = {
-        "--optimise-for FROM:TO": "sizes of one node's data (of a collective with sizes, of one "
-        "unit), also FROM..TO, or one size, such as 64KiB:4MiB: only points are searched that may "
-        "be the fastest for one of them, by S * alpha + (R/C) * L * beta; the simulated times of "
-        "the points are shown below the frontier",
+        "--optimise-for FROM:TO": "sizes of messages as nccl-tests counts them (of an allgather or "
+        "gather the output), also FROM..TO, or one size, such as 64KiB:4MiB: only points are "
+        "searched that may be the fastest for one of them, by S * alpha + (R/C) * L * beta; the "
+        "simulated times of the points are shown below the frontier",
         "--alpha TIME": "of a step, such as 0.7us (default: the latencies of the machine)",
         "--beta BANDWIDTH": "of a link of one chunk per round, such as 25GB/s (default: what the "
         "machine's description says)",

@@ -1,4 +1,4 @@
-"""Chooses, for every size of data, the fastest algorithm of a frontier.  Times are simulated, as
+"""Chooses, for every message, the fastest algorithm of a frontier.  Times are simulated, as
 `syncoll simulate` does it: a send leaves when its data is there and its lane is free.  With
 --timing lockstep steps do not overlap, and one of S steps and R rounds with C chunks per node takes
 
@@ -11,14 +11,13 @@ the bandwidth and --beta can be left out.  If it has latencies, --alpha can be l
 it is then the greatest of them.
 
 L is the data of one node, C chunks of it: each node's input; of broadcast and scatter the root's.
-Of collectives with sizes, such as alltoallv, and of sums, L is one unit; the page says how many of
-them the largest input of a node has, which is what `syncoll run --size` counts.
-Runtimes and nccl-tests measure a message by a buffer of the call, and so do the exported ranges and
-the algorithm bandwidth (algbw, message over time):
+Of collectives with sizes, such as alltoallv, and of sums, L is one unit.
+Sizes are bytes of messages, as runtimes and nccl-tests count them:
   allgather, gather      the output, P * L
   all others             L: the input of reducescatter, alltoall and scatter; the buffer of
                          allreduce, reduce and broadcast; the input of collectives of one's own,
                          of an uneven one the largest of a node
+The exported ranges and the algorithm bandwidth (algbw, message over time) are of messages, too.
 
   syncoll plan frontier.json --alpha 0.7us --beta 25GB/s
   syncoll plan frontier.json --alpha 0.7us --beta 200Gb/s --plot frontier.svg --sizes 1KiB..1GiB
@@ -29,7 +28,7 @@ the algorithm bandwidth (algbw, message over time):
 some message, for these sizes and no others.  Ranges touch, the first begins at 0 and the last has
 no end, or ends where the runtime's own limit is, as a note then says.  Each export is verified,
 written, read back by the format's checker and executed; the folder appears with all of them or not
-at all.
+at all.  After Ctrl-C the folder has the finished exports.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ from syncoll.errors import UsageError, VerificationError
 from syncoll.planning import PlannedExports, picture_format
 from syncoll.wording import counted
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments", "print_exports", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,9 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         **BETA_IN_FILE,
         "--overhead TIME = 0s": "of each call, whatever the algorithm; moves no crossover",
         **TIMING,
-        "--size SIZE ...": "L, such as 64MiB, for which to name the fastest; also several. Of a "
-        "pipeline the member that is the fastest there takes part, beside those for 1 KiB to 1 GiB",
-        "--sizes FROM..TO": "sizes L to show, such as 1KiB..1GiB, also FROM:TO, or one (default: "
+        "--size SIZE ...": "of a message, such as 64MiB, for which to name the fastest; also "
+        "several. Of a pipeline the fastest member takes part, with those for 1 KiB to 1 GiB",
+        "--sizes FROM..TO": "messages to show, such as 1KiB..1GiB, also FROM:TO, or one (default: "
         "all; in a plot 1KiB to 1GiB and every crossover)",
         "--plot PICTURE": "draw time and bandwidth over size; a name that ends in .png or .svg",
     }
@@ -129,14 +128,14 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print_page(plan.page(sizes))
         if plan.made is not None and trouble is None:
-            _print_exports(plan.made, output)
+            print_exports(plan.made, output)
         if picture is not None and trouble is None:
             print_text(f"drawn in {arguments.plot}")
     for one, reason in () if plan.made is None else plan.made.refused:
         note(f"syncoll: {arguments.file}: {one.where}: left out: {reason}")
     if trouble is not None:
         raise trouble
-    return Exit.OK
+    return Exit.INTERRUPTED if plan.made is not None and plan.made.interrupted else Exit.OK
 
 
 def _require_together(arguments: argparse.Namespace) -> None:
@@ -153,7 +152,8 @@ def _require_together(arguments: argparse.Namespace) -> None:
         raise UsageError(f"{alone[0]} is for exports; it needs --to and -o")
 
 
-def _print_exports(made: PlannedExports, folder: Path) -> None:
+def print_exports(made: PlannedExports, folder: Path) -> None:
+    """Prints the files of exports, with the collectives that they were found to do."""
     print_text(f"written to {folder}: index.json and")
     for one in made.exports:
         end = "up" if one.max_bytes is None else f"to {one.max_bytes}"

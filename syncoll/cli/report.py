@@ -23,7 +23,7 @@ import argparse
 import syncoll
 from syncoll.cli.arguments import STANDARD_OUTPUT, classics_of
 from syncoll.cli.exits import Exit
-from syncoll.cli.options import FILE, Declared, add, add_meant, output_folder
+from syncoll.cli.options import FILE, Declared, add, add_meant, output_folder, progress
 from syncoll.cli.output import picked, print_page, print_text, write_bytes
 from syncoll.documents import require_writable
 from syncoll.planning import require_matplotlib
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--classics NAMES = all": "to simulate beside it: all, none, or names with commas between "
         "them",
     }
-    add(parser, declared)
+    add(parser, {**declared, **progress()})
     add_meant(parser)
 
 
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         require_writable(arguments.output)
     if arguments.figures is not None:
         require_matplotlib("figures")
-    asked = picked(arguments, "alpha beta collective topology")
+    asked = picked(arguments, "alpha beta collective topology progress")
     made = syncoll.report(arguments.file, classics=classics_of(arguments), **asked)
     if arguments.figures is not None:
         made.save_figures(arguments.figures)

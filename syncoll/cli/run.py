@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from fractions import Fraction
 from statistics import median
 from typing import Any
 
@@ -37,6 +38,8 @@ from syncoll.cli.points import add_point, chosen
 from syncoll.documents import WITH_ALGORITHMS, StoredFile, read_file
 from syncoll.errors import ExecutionError
 from syncoll.pages.execution import execution_page, mpi_page
+from syncoll.planning import message_of
+from syncoll.trust.data import dtype_of
 from syncoll.wording import counted
 
 _SIZE = 1 << 20
@@ -49,8 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(parser, FILE)
     add_point(parser)
     declared: Declared = {
-        "--size SIZE": "of one node's data, of uneven ones the largest, such as 64KiB (default: "
-        "1MiB; via mpi 4KiB, 64KiB and 1MiB)",
+        "--size SIZE": "of the message as nccl-tests counts it: of an allgather or gather the "
+        "output, else the largest input of a node, in whole elements (default: 1MiB; via mpi "
+        "4KiB, 64KiB and 1MiB)",
         "--via memory|mpi": "memory: all nodes in this process; mpi: a process for each",
         "--dtype float32|float64|float16|bfloat16|int32|int64|int8": (
             _dtype,
@@ -92,15 +96,18 @@ def run(arguments: argparse.Namespace) -> int:
         return Exit.UNDECIDED if error.timed_out else Exit.BAD_INPUT
     if arguments.via == "mpi":
         return _over_mpi(arguments, stored, done)
-    total = _SIZE if arguments.size is None else arguments.size
+    message = message_of(stored.instances)
+    asked = _SIZE if arguments.size is None else arguments.size
+    width = dtype_of(arguments.dtype).itemsize
+    total = int(message.input_bytes(asked, width) * message.per_input)
     combining = any(one.instance.combining for one in stored.algorithms)
     ran = list(zip(stored.algorithms, done, strict=True))
     if arguments.format == "json":
         print_json(
             {
-                "schema": "syncoll/execution/1",
+                "schema": "syncoll/execution/2",
                 **_about(arguments, stored, combining),
-                "size": total,
+                "message_bytes": total,
                 "algorithms": [
                     {
                         "where": one.where,
@@ -115,8 +122,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         how = f", reduced with {arguments.op}" if combining else ""
         print_text(
-            f"{stored.kind}: {stored.collective} on {stored.topology.name}; "
-            f"{counted(total, 'byte')} of {arguments.dtype} a node{how}\n"
+            f"{stored.kind}: {stored.collective} on {stored.topology.name}; a message of "
+            f"{counted(total, 'byte')} of {arguments.dtype}{how}\n"
         )
         print_page(execution_page(ran))
     for one, result in ran:
@@ -143,24 +150,25 @@ def _over_mpi(arguments: argparse.Namespace, stored: StoredFile, done: list[Any]
     if not done:  # or another rank prints it
         return Exit.OK
     job, result = done[0].job, done[0].result
+    per_input = message_of(one.instance for one in job.work).per_input
     if arguments.format == "json":
         combining = any(one.instance.combining for one in stored.algorithms)
         print_json(
             {
-                "schema": "syncoll/mpi-execution/1",
+                "schema": "syncoll/mpi-execution/2",
                 "version": syncoll.__version__,
                 **_about(arguments, stored, combining),
                 "machines": result.hosts,
                 **picked(result, "ranks cores library mpi4py ok"),
                 "shows": "correctness" if result.hosts == 1 else "correctness and speed",
-                "sizes": list(job.sizes),
+                "messages": [int(size * per_input) for size in job.sizes],
                 "repeats": job.repeats,
                 "algorithms": [
                     {
                         **picked(one, "where chunks steps rounds"),
                         "does": compared.does,
                         "ok": compared.ok,
-                        "runs": [_run_document(run) for run in compared.runs],
+                        "runs": [_run_document(run, per_input) for run in compared.runs],
                     }
                     for one, compared in zip(stored.algorithms, done, strict=True)
                 ],
@@ -171,19 +179,20 @@ def _over_mpi(arguments: argparse.Namespace, stored: StoredFile, done: list[Any]
     for compared in done:
         for run in compared.runs:
             if run.mismatch is not None:
-                where = f"{compared.where} with {run.size} bytes"
+                where = f"{compared.where} with a message of {int(run.size * per_input)} bytes"
                 note(f"syncoll: {arguments.file}: {where}: {run.mismatch}")
     return Exit.OK if result.ok else Exit.BAD_INPUT
 
 
-def _run_document(run: Any) -> dict[str, Any]:
+def _run_document(run: Any, per_input: Fraction) -> dict[str, Any]:
     def seconds(times: tuple[float, ...]) -> dict[str, float] | None:
         if not times:
             return None
         return {"median": median(times), "least": min(times), "most": max(times)}
 
     return {
-        **picked(run, "size largest_error bound_used mismatch"),
+        "message_bytes": int(run.size * per_input),
+        **picked(run, "largest_error bound_used mismatch"),
         "elements": run.total,
         "compared_with": run.reference,
         "seconds": seconds(run.seconds),

@@ -1,10 +1,10 @@
-"""Simulates the algorithms of a file on their physical network, and prints what they take for each
-size as nccl-tests does: size, count, type, redop, time, algbw, busbw.  Beside them stand ring,
-double binary tree, recursive halving and doubling, and the other classics that exist on this
-machine; then which is the fastest at which size, and by how much.
+"""Simulates the algorithms of a file on their physical network, and prints their times for each
+message as nccl-tests does: message, count, type, redop, time, algbw, busbw.  It compares them with
+ring, double binary tree, recursive halving and doubling, and the other classics that exist on this
+machine, and names the fastest for each message.
 
---alpha is what each send takes beside its bytes, --beta what a link of one chunk per round carries;
-what the machine's description says itself can be left out.
+--alpha is the latency of each send, --beta the bandwidth of a link of one chunk per round; both can
+be left out where the machine's description has them.
 
   syncoll simulate frontier.json --alpha 1us --beta 25GB/s
   syncoll simulate frontier.json --alpha 1us --beta 25GB/s --sizes 1KiB:1GiB --factor 2
@@ -23,7 +23,15 @@ import argparse
 import syncoll
 from syncoll.cli.arguments import classics_of
 from syncoll.cli.exits import Exit
-from syncoll.cli.options import BETA_IN_FILE, COLLECTIVE_MEANT, FILE, FORMAT, TIMING, add
+from syncoll.cli.options import (
+    BETA_IN_FILE,
+    COLLECTIVE_MEANT,
+    FILE,
+    FORMAT,
+    TIMING,
+    add,
+    progress,
+)
 from syncoll.cli.output import picked, print_text, print_value
 from syncoll.documents import require_writable
 from syncoll.errors import UsageError
@@ -35,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
     declared = {
         **FILE,
-        "--sizes FROM:TO = 1KiB:1GiB": "of one node's data (of a collective with sizes, of one "
-        "unit), also FROM..TO, one size or several with commas",
+        "--sizes FROM:TO = 1KiB:1GiB": "of messages as nccl-tests counts them (of an allgather or "
+        "gather the output), also FROM..TO, one size or several with commas",
         "--factor N = 4": "from each size to the next",
         "--alpha TIME": "of each send beside its bytes, such as 0.7us (default: the latencies of "
         "the machine)",
@@ -46,11 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--all-classics": "a table for each form of a classic, not one with its fastest at each "
         "size",
     }
-    add(parser, declared | COLLECTIVE_MEANT | FORMAT)
+    add(parser, declared | COLLECTIVE_MEANT | FORMAT | progress())
     traces = {
         "--trace FILE": "write what happens when, such as out.pftrace: a track for each lane, "
         "arrows from hop to hop, and how much of each lane is used",
-        "--trace-size SIZE = 1MiB": "of one node's data",
+        "--trace-size SIZE = 1MiB": "of the message",
         "--trace-of NAME ...": "such as points[1] or ring[0], also several (default: the fastest, "
         "and the fastest classic)",
     }
@@ -86,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.file,
         classics=classics_of(arguments),
         **picked(arguments, "sizes factor alpha beta overhead collective timing sharing switching"),
-        **picked(arguments, "packet header injection depth reduction slow late"),
+        **picked(arguments, "packet header injection depth reduction slow late progress"),
     )
     traced: tuple[str, ...] = ()
     if arguments.trace is not None:

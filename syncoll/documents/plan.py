@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from syncoll.documents.record import ClosedRecord, Count, Exact, Nodes, Seconds
@@ -95,45 +94,46 @@ class EndRecord(ClosedRecord, frozen=True):
     """What a size costs.
 
     Args:
-        size: L; null for no end.
-        algbw: bytes of the message over seconds; where size is null what it comes near to.
+        message: bytes; null for no end.
+        algbw: bytes of the message over seconds; where message is null the limit.
     """
 
-    size: Exact | None
+    message: Exact | None
     seconds: Seconds | None
     algbw: Seconds | None
 
 
 class RangeRecord(ChosenRecord, frozen=True):
-    """The fastest algorithm for a range of sizes.
+    """The fastest algorithm for a range of messages.
 
     Args:
-        from: L, bytes of one node's data.
+        message_from: bytes of the least message.
+        message_below: bytes of the next range's least message; null for no end.
         message_bytes: the smallest and the largest message, both included; null as the largest: no
             end.  Null where the range holds no message of a whole number of bytes, or there is no
             one size.
-        ends: at the least and the largest size; none where the range lies outside of sizes.
+        ends: at the least and the largest size; none where the range lies outside of messages.
     """
 
-    low: Exact = msgspec.field(name="from")
-    below: Exact | None
+    message_from: Exact
+    message_below: Exact | None
     message_bytes: MessageBytes | None
     ends: Annotated[tuple[EndRecord, ...], Meta(max_length=2)]
 
 
 class NeverBestRecord(ChosenRecord, frozen=True):
-    """An algorithm that is the fastest at no size.
+    """An algorithm that is the fastest for no message.
 
     Args:
-        below: the fastest at the sizes below nearest.
-        above: the fastest at the sizes above it.
-        nearest: the L at which it comes nearest to the fastest; null as sizes grow.
+        below: the fastest for messages just below nearest_message.
+        above: the fastest just above it.
+        nearest_message: bytes where it comes nearest to the fastest; null as messages grow.
         slower: its time there over the fastest's.
     """
 
     below: str | None
     above: str | None
-    nearest: Exact | None
+    nearest_message: Exact | None
     slower: Annotated[float, Meta(ge=1)] | None
 
 
@@ -154,7 +154,7 @@ class ExportRecord(ChosenRecord, frozen=True):
 
 
 class RefusedRecord(ChosenRecord, frozen=True):
-    """What the format cannot express; planned without."""
+    """An algorithm without files, and why."""
 
     reason: str
 
@@ -164,12 +164,14 @@ class ExportsRecord(ClosedRecord, frozen=True):
 
     Args:
         to: the format.
-        algorithms: by size; the ranges of messages touch.
-        refused: what the format cannot express.
+        interrupted: whether Ctrl-C ended it before all were exported.
+        algorithms: by size; the ranges of messages touch, unless it was interrupted.
+        refused: algorithms that the format cannot express, or that Ctrl-C left out.
     """
 
     to: str
     in_place: bool
+    interrupted: bool
     algorithms: Annotated[tuple[ExportRecord, ...], Meta(min_length=1)]
     refused: tuple[RefusedRecord, ...]
 
@@ -180,22 +182,22 @@ class PlanRecord(ClosedRecord, frozen=True):
     Args:
         version: of the syncoll that wrote it.
         nodes: P.
-        sizes: the least and the largest size, of one node's data, for which ends are given; null
-            for all.
+        messages: bytes of the least and the largest message for which ends are given; null for
+            all.
         ranges: by size, from 0 to no end; each begins where the one before ends.  An algorithm may
             have several.
-        never_best: algorithms that are the fastest at no range of sizes.
+        never_best: algorithms that are the fastest for no range of messages.
         exports: of a plan that was exported.
     """
 
-    schema: Literal["syncoll/plan/2"]
+    schema: Literal["syncoll/plan/3"]
     version: str
     topology: str
     collective: str
     nodes: Nodes
     model: ModelRecord
     message: MessageRecord
-    sizes: tuple[Annotated[int, Meta(ge=1)], Annotated[int, Meta(ge=1)]] | None
+    messages: tuple[Annotated[int, Meta(ge=1)], Annotated[int, Meta(ge=1)]] | None
     ranges: Annotated[tuple[RangeRecord, ...], Meta(min_length=1)]
     never_best: tuple[NeverBestRecord, ...]
     exports: ExportsRecord | UnsetType = UNSET

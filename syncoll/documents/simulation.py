@@ -93,19 +93,19 @@ class NetworkRecord(ClosedRecord, frozen=True):
 
 
 class MeasurementRecord(ClosedRecord, frozen=True):
-    """What a size takes.
+    """The time of an algorithm for a message.
 
     Args:
-        per_node: L, bytes of one node's data.
         size: bytes of the message.
+        per_node: L, bytes of one node's data; a rational as text.
         count: elements of four bytes as nccl-tests counts them.
         seconds: what it takes.
         algbw: bytes per second of the message; null where it takes no time.
         busbw: algbw times the factor of nccl-tests; null where it has none.
     """
 
-    per_node: Annotated[int, Meta(ge=1)]
-    size: Exact
+    size: Annotated[int, Meta(ge=1)]
+    per_node: Exact
     count: Annotated[int, Meta(ge=0)]
     seconds: Seconds
     algbw: Seconds | None
@@ -128,17 +128,17 @@ class TimedRecord(ChosenRecord, frozen=True):
 
 
 class BestRecord(ClosedRecord, frozen=True):
-    """The fastest for a size.
+    """The fastest for a message.
 
     Args:
-        per_node: L.
+        message_bytes: the size of the message.
         best: the place of the fastest algorithm of the frontier.
         floor: seconds that no algorithm can be faster than; null where nothing is known.
         classic: the fastest classic; null where there is none.
         speedup: the classic's time over the best's.
     """
 
-    per_node: Annotated[int, Meta(ge=1)]
+    message_bytes: Annotated[int, Meta(ge=1)]
     best: str
     floor: Seconds | None
     classic: str | None
@@ -153,7 +153,7 @@ class LeftOutClassicRecord(ClosedRecord, frozen=True):
 
 
 class SimulationRecord(ClosedRecord, frozen=True):
-    """What algorithms take for sizes on a physical network.
+    """Times of algorithms for messages on a physical network.
 
     Args:
         version: of the syncoll that wrote it.
@@ -165,7 +165,7 @@ class SimulationRecord(ClosedRecord, frozen=True):
         left_out: classics without an algorithm here.
     """
 
-    schema: Literal["syncoll/simulation/1"]
+    schema: Literal["syncoll/simulation/2"]
     version: str
     topology: str
     collective: str

@@ -11,6 +11,7 @@ from syncoll.documents.problem import algorithm_of, instance_of, topology_of
 from syncoll.documents.stored_file import StoredAlgorithm, StoredFile
 from syncoll.errors import FileFormatError, ModelError, VerificationError
 from syncoll.model import Instance
+from syncoll.progress import tracked
 from syncoll.trust import require_valid
 
 __all__ = ["load_text", "read_file"]
@@ -60,7 +61,7 @@ def _load(document: Document, name: str) -> StoredFile:
         problems = {f"points[{i}]": one for i, one in enumerate(record.points)}
     try:
         topology = topology_of(record)
-        for where, problem in problems.items():
+        for where, problem in tracked(problems.items(), lambda one: f"replaying {one[0]}"):
             instances.append(instance_of(problem, topology, record.collective))
             found = getattr(problem, "algorithm", None)
             if found is not None:  # as it is in a refutation

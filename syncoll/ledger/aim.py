@@ -29,6 +29,7 @@ class Aim:
         cut: number of parts into which the searched collective divides L: P for an allgather that
             becomes a reducescatter of L bytes a node.
         least: seconds of a step at least; None for `alpha`.
+        per_node: bytes of a message for each byte of L, for words.
 
     Raises:
         UsageError: on a number out of its range.
@@ -40,6 +41,7 @@ class Aim:
     high: Fraction
     cut: Fraction | int = 1
     least: Fraction | None = None
+    per_node: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
         if (
@@ -59,9 +61,10 @@ class Aim:
         return self.alpha if self.least is None else self.least
 
     def __str__(self) -> str:
-        sizes = " to ".join(dict.fromkeys((format_size(self.low), format_size(self.high))))
+        ends = (format_size(size * self.per_node) for size in (self.low, self.high))
+        sizes = " to ".join(dict.fromkeys(ends))
         times = " to ".join(dict.fromkeys((format_time(self.of_more), format_time(self.alpha))))
-        return f"{sizes} (alpha {times}, {format_bandwidth(self.bandwidth)})"
+        return f"messages of {sizes} (alpha {times}, {format_bandwidth(self.bandwidth)})"
 
     def for_dual(self, times: Fraction | int) -> Aim:
         """The aim for a dual in which a node has this part of the data."""

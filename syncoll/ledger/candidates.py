@@ -71,7 +71,7 @@ class CandidateSource:
         if self.request.max_rounds is not None:
             limits.append(f"R <= {self.request.max_rounds}")
         kind = "algorithms" if self.k is None else "k-synchronous algorithms"
-        aim = "" if self.request.aim is None else f", fastest for sizes of {self.request.aim}"
+        aim = "" if self.request.aim is None else f", fastest for {self.request.aim}"
         return f"{kind} with {' and '.join(limits)}{aim}"
 
     @property

@@ -7,6 +7,7 @@ from statistics import median
 from syncoll.documents import StoredAlgorithm
 from syncoll.mpi import Job, Result, Run
 from syncoll.pages.page import Page
+from syncoll.planning import message_of
 from syncoll.trust.data import Execution
 from syncoll.wording import counted
 
@@ -45,12 +46,13 @@ def mpi_page(job: Job, result: Result) -> Page:
         f"{job.dtype}{how}; median of {counted(job.repeats, 'call')}, each from a barrier until "
         "the last rank is done\n"
     )
-    columns = ("algorithm", ">bytes", "compared with", ">syncoll ms", ">MPI ms", ">ratio")
+    message = message_of(one.instance for one in job.work)
+    columns = ("algorithm", ">message", "compared with", ">syncoll ms", ">MPI ms", ">ratio")
     runs = [(one.where, run) for one in result.comparisons for run in one.runs]
     rows = [
         (
             where,
-            run.size,
+            run.size * message.per_input,
             run.reference,
             _milliseconds(run.seconds),
             _milliseconds(run.reference_seconds),

@@ -23,33 +23,29 @@ def plan_page(
     sizes: tuple[int, int] | None = None,
     wanted: Sequence[int] = (),
 ) -> Page:
-    """Which algorithm is the fastest for which sizes of one node's data, all or those in a range.
+    """The fastest algorithm for each range of messages, for all or those in `sizes`.
 
-    `given`, `alpha_given`: whether a user said the bandwidth, and alpha, or the topology did;
-    `wanted`: sizes for which the fastest is named.
+    `given`, `alpha_given`: whether a user gave the bandwidth, and alpha, or the topology did;
+    `wanted`: messages for which the fastest is named.
     """
     page = Page()
     message = plan.message
     page.text(f"{plan_title(plan, frontier, given=given, alpha_given=alpha_given)}\n")
     costs = (">S", ">R", ">C", ">R/C", ">time", ">to", ">algbw", ">to")
-    columns = (">L from", ">below", ">message bytes", *costs)
+    columns = (">message from", ">below", ">bytes", *costs)
     rows = [_row(plan, one, sizes) for one in plan.ranges]
     page.table(columns, [row for row in rows if row])
-    if message.measured:
-        factor = "L" if message.per_node == 1 else f"{message.per_node} L"
-        page.text(f"L: {message.of_size}. A message of {factor} bytes: {message.words}.")
-    else:
-        page.text(f"L: {message.of_size}; runtimes have no one message size for it.")
+    page.text(message.sentence)
     if sizes is not None:
         low, high = map(format_size, sizes)
-        text = f"from {low} to {high}" if low != high else f"= {low}"
+        text = f"from {low} to {high}" if low != high else f"of {low}"
         hidden = counted(len(rows) - len([row for row in rows if row]), "range")
-        page.text(f"Shown: L {text}; {hidden} outside.")
+        page.text(f"Shown: messages {text}; {hidden} outside.")
     for size in wanted:
         best = plan.best(size)
         time = format_time(plan.seconds(best.algorithm, size))
         page.text(
-            f"The fastest for L = {format_size(size)}: {best.algorithm.where}, S = {best.steps}, "
+            f"The fastest for {format_size(size)}: {best.algorithm.where}, S = {best.steps}, "
             f"R/C = {best.bandwidth}, {time}."
         )
     for one in plan.never_best:
@@ -84,7 +80,7 @@ def _row(plan: Plan, one: SizeRange, sizes: tuple[int, int] | None) -> tuple[obj
         return ()
     messages: object = "-"
     if plan.message.measured:
-        found = one.message_range(plan.message)
+        found = one.message_bytes
         messages = "none"
         if found is not None:
             messages = f"{found[0]}-{found[1]}" if found[1] is not None else f"{found[0]} up"
@@ -114,7 +110,7 @@ def _told(one: NeverBest) -> str:
     text = f"{stored.where}, S = {stored.algorithm.steps}, R/C = {cost}"
     if one.slower is None:
         return text
-    where = "as L grows" if one.size is None else f"at L = {format_size(one.size)}"
+    where = "as messages grow" if one.size is None else f"at {format_size(one.size)}"
     if one.slower == 1:
         return f"{text}; as fast as the best {where}"
     return f"{text}; nearest {where}, where it takes {float(one.slower):.4g} times the best's time"

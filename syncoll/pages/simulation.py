@@ -31,13 +31,7 @@ def simulation_page(compared: Comparison, collective: str, *, all_classics: bool
         f"{collective} on {topology.name}: {counted(len(network.lanes), 'lane')}, {alpha}, {unit}"
         f"{source}; {semantics_words(compared.semantics)}"
     )
-    message = compared.message
-    text = f"size: {message.words}"
-    if message.per_node != 1:
-        what = message.of_size if message.measured else "one unit of the sizes"
-        text += f", {message.per_node} L; L: {what}"
-    unknown = "" if message.measured else "; nccl-tests does not know this collective"
-    page.text(text + unknown)
+    page.text(compared.message.sentence)
     for one in (*compared.algorithms, *(compared.classics if all_classics else ())):
         stored = one.algorithm
         page.text(f"{one.name}: S = {stored.steps}, R/C = {stored.bandwidth}, C = {stored.chunks}")
@@ -96,7 +90,7 @@ def _add_rows(page: Page, compared: Comparison, each: list[Timed]) -> None:
         row = list(compared.measured(one))[number]
         rows.append(
             (
-                _whole(row.size),
+                row.size,
                 row.count,
                 "float",
                 compared.redop,
@@ -105,13 +99,13 @@ def _add_rows(page: Page, compared: Comparison, each: list[Timed]) -> None:
                 "-" if row.busbw is None else _digits(row.busbw / 10**9),
             )
         )
-    columns = (">size", ">count", ">type", ">redop", ">time", ">algbw", ">busbw")
+    columns = (">message", ">count", ">type", ">redop", ">time", ">algbw", ">busbw")
     units = ("(B)", "(elements)", "", "", "(us)", "(GB/s)", "(GB/s)")
     page.table(columns, [units, *rows])
 
 
 def _add_fastest(page: Page, compared: Comparison) -> None:
-    columns = (">size", "fastest", ">time", ">at least", ">within")
+    columns = (">message", "fastest", ">time", ">at least", ">within")
     classic = ("fastest classic", ">time", ">speed-up") if compared.classics else ()
     used = len(columns) + len(classic)
     page.table((*columns, *classic), [row[:used] for row in _best_rows(compared)])
@@ -126,7 +120,7 @@ def _best_rows(compared: Comparison) -> Iterator[tuple[object, ...]]:
         best, classic = compared.best(number), compared.best_classic(number)
         speedup, floor = compared.speedup(number), compared.floor(number)
         yield (
-            format_size(size * compared.message.per_node),
+            format_size(size),
             best.name,
             format_time(best.seconds[number]),
             "-" if not floor else format_time(Fraction(floor).limit_denominator(10**15)),
@@ -135,10 +129,6 @@ def _best_rows(compared: Comparison) -> Iterator[tuple[object, ...]]:
             "-" if classic is None else format_time(classic.seconds[number]),
             "-" if speedup is None else f"{float(speedup):.2f}",
         )
-
-
-def _whole(size: Fraction) -> str:
-    return str(size) if size.denominator == 1 else f"{float(size):.1f}"
 
 
 def _digits(value: Fraction) -> str:

@@ -7,8 +7,8 @@
 
     model = CostModel(parse_time("0.7us"), parse_bandwidth("25GB/s"))
     plan = plan_sizes(read_file(Path("frontier.json")).algorithms, model)
-    plan.best(1 << 20)              # the algorithm for a mebibyte on every node
-    for one in plan.ranges:         # .low .high (of L, exact), .message_range(plan.message)
+    plan.best(1 << 20)              # the algorithm for a message of a mebibyte
+    for one in plan.ranges:         # .low .high (exact), .message_bytes (whole bytes)
         ...                         # .algorithm .steps .bandwidth
 
 Here steps are in lockstep; `plan_sizes(algorithms, model, simulated)` compares simulated times.

@@ -20,7 +20,7 @@ from syncoll.documents import StoredAlgorithm
 __all__ = ["FAR", "Envelope", "Nearest", "Seconds", "envelope", "fastest"]
 
 Seconds: TypeAlias = Callable[[StoredAlgorithm, Sequence[Fraction | int]], Sequence[Fraction]]
-"""The times of an algorithm, in seconds, for sizes of one node's data, in bytes."""
+"""The times of an algorithm, in seconds, for some sizes, in bytes."""
 
 FAR = 1 << 50
 """A size, in bytes, at which latencies are negligible."""
@@ -43,7 +43,7 @@ def fastest(seconds: Sequence[Fraction]) -> int:
 
 @dataclass(frozen=True)
 class Nearest:
-    """The size, in bytes of one node's data, at which an algorithm comes nearest to the fastest.
+    """The size, in bytes, at which an algorithm comes nearest to the fastest.
 
     Without a size it is the limit for growing sizes; `slower` is its time over the least, if that
     is above 0.

@@ -1,4 +1,4 @@
-"""Exports of a plan, one for each algorithm, with the document ``syncoll/plan/2`` as index.
+"""Exports of a plan, one for each algorithm, with the document ``syncoll/plan/3`` as index.
 
 The size ranges of the exports touch.  The exports are in a folder of their own, ``algorithms``,
 since some runtimes load every file of a folder, and would fail on the index.
@@ -31,6 +31,7 @@ from syncoll.planning.crossings import Seconds
 from syncoll.planning.plan import CostModel, NeverBest, Plan, SizeRange, plan_sizes
 from syncoll.plugins import ExporterRecord, ExportRequest
 from syncoll.plugins.exporters import UNLIMITED
+from syncoll.progress import tracked
 from syncoll.results import Frontier
 from syncoll.runtime import HandedOut, export_verified, label
 from syncoll.version import __version__
@@ -68,8 +69,8 @@ class PlannedExport:
 class PlannedExports:
     """A plan of the algorithms that a format can express, and its files.
 
-    The exports are ordered by size; their ranges touch, and the first begins at 0.  Algorithms that
-    the format cannot express are `refused`, with the reason.
+    The exports are ordered by size; their ranges touch, and the first begins at 0.  Algorithms
+    without an export are `refused`, with the reason: the format, or Ctrl-C (`interrupted`).
     """
 
     plan: Plan
@@ -77,6 +78,7 @@ class PlannedExports:
     in_place: bool
     exports: tuple[PlannedExport, ...]
     refused: tuple[tuple[StoredAlgorithm, str], ...]
+    interrupted: bool = False
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -101,7 +103,7 @@ def export_plan(
     """Plans, and exports the chosen algorithms; files are verified, read back and executed.
 
     With `skip_refused` algorithms that the format cannot express are left out; `simulated`: see
-    `plan_sizes`.
+    `plan_sizes`.  Ctrl-C ends it with the exports so far.
 
     Raises:
         UsageError: if there are no algorithms, or the collective has no message by which a runtime
@@ -109,15 +111,17 @@ def export_plan(
         ExportError: if the format cannot express a chosen algorithm; with `skip_refused`, if it can
             express none.
         OptionError, VerificationError: see `export_verified`.
+        KeyboardInterrupt: on Ctrl-C before the first export.
     """
     left, refused = list(algorithms), list[tuple[StoredAlgorithm, str]]()
     done: dict[tuple[int, int, str, int | None], PlannedExport] = {}
     while True:
         plan = plan_sizes(left, model, simulated)
         chosen = _chosen(plan)
-        ranges, exports = Counter(id(one) for one, _, _ in chosen), []
+        ranges, exports = Counter(id(one) for one, _, _ in chosen), list[PlannedExport]()
+        interrupted = False
         try:
-            for one, least, most in chosen:
+            for one, least, most in tracked(chosen, lambda each: f"exporting {each[0].where}"):
                 name = label(one, one.instance.collective, in_place=in_place)
                 if ranges[id(one)] > 1:
                     name = f"{name}-from-{least}"
@@ -139,12 +143,19 @@ def export_plan(
                     f"none of the algorithms can be exported; the last one: {error}"
                 ) from error
             continue
+        except KeyboardInterrupt:
+            if not exports:
+                raise
+            missing = dict.fromkeys(other for other, _, _ in chosen[len(exports) :])
+            refused += [(other, "interrupted") for other in missing]
+            interrupted = True
         twice = [name for name, n in Counter(f for e in exports for f in e.files).items() if n > 1]
         if twice:
             raise UsageError(
                 f"two algorithms would both be written to {twice[0]}; give them other names"
             )
-        return PlannedExports(plan, record.name, in_place, tuple(exports), tuple(refused))
+        done_so_far = tuple(exports), tuple(refused)
+        return PlannedExports(plan, record.name, in_place, *done_so_far, interrupted)
 
 
 def _chosen(plan: Plan) -> list[tuple[StoredAlgorithm, int, int | None]]:
@@ -157,7 +168,7 @@ def _chosen(plan: Plan) -> list[tuple[StoredAlgorithm, int, int | None]]:
                 "`syncoll export`"
             )
         return [(plan.ranges[0].algorithm, 0, None)]
-    sized = ((one.algorithm, one.message_range(plan.message)) for one in plan.ranges)
+    sized = ((one.algorithm, one.message_bytes) for one in plan.ranges)
     return [(algorithm, *sizes) for algorithm, sizes in sized if sizes is not None]
 
 
@@ -192,7 +203,7 @@ def plan_document(
     Args:
         bandwidth_given: whether the bandwidth was given by the user instead of the topology.
         alpha_given: whether alpha was given by the user.
-        sizes: the range of sizes of one node's data with times; None for all.
+        sizes: the range of messages with times; None for all.
         made: the exports to include.
     """
     message, model = plan.message, plan.model
@@ -200,7 +211,7 @@ def plan_document(
     of_alpha: Literal["command", "file"] = "command" if alpha_given else "file"
     document = written(
         PlanRecord(
-            "syncoll/plan/2",
+            "syncoll/plan/3",
             __version__,
             frontier.topology.name,
             frontier.collective,
@@ -217,7 +228,8 @@ def plan_document(
     if made is not None:
         refused = tuple(RefusedRecord(*_costs(one), reason) for one, reason in made.refused)
         exports = tuple(_export(one) for one in made.exports)
-        document["exports"] = written(ExportsRecord(made.to, made.in_place, exports, refused))
+        how = made.to, made.in_place, made.interrupted
+        document["exports"] = written(ExportsRecord(*how, exports, refused))
     return document
 
 
@@ -231,7 +243,7 @@ def _range(plan: Plan, one: SizeRange, sizes: tuple[int, int] | None) -> RangeRe
         algbw = plan.algorithm_bandwidth(one.algorithm, size)
         seconds = None if size is None else float(plan.seconds(one.algorithm, size))
         shown.append(EndRecord(size, seconds, None if algbw is None else float(algbw)))
-    messages = one.message_range(plan.message) if plan.message.measured else None
+    messages = one.message_bytes if plan.message.measured else None
     return RangeRecord(*_costs(one.algorithm), one.low, one.high, messages, tuple(shown))
 
 

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from syncoll.documents import StoredAlgorithm
-from syncoll.planning.plan import CostModel
+from syncoll.planning.plan import CostModel, message_of
 from syncoll.results import Family, Frontier
 
 __all__ = ["MOST_MEMBER_SENDS", "PLANNED_SIZES", "fastest_member", "members_for", "stored_member"]
 
 PLANNED_SIZES = tuple(1 << bits for bits in range(10, 31, 2))
-"""Sizes of one node's data whose fastest members are in every plan."""
+"""Sizes of messages that every plan has the fastest members for."""
 
 MOST_MEMBER_SENDS = 1 << 16
 """Most sends of a planned member: runtimes cannot load larger ones."""
@@ -32,7 +32,7 @@ def stored_member(family: Family, number: int, m: int) -> StoredAlgorithm:
 
 
 def fastest_member(family: Family, step: Fraction, size: Fraction) -> int:
-    """The m for which ``S * step + R/C * size`` is least; `step` is above 0.
+    """The m for which ``S * step + R/C * size`` is the least, with a size of one node's data.
 
     R/C is a constant plus a multiple of 1/C, so the time is convex in m, and the first m after
     which it grows is the optimum.
@@ -48,8 +48,9 @@ def fastest_member(family: Family, step: Fraction, size: Fraction) -> int:
 def members_for(
     frontier: Frontier, model: CostModel, sizes: Sequence[int]
 ) -> list[StoredAlgorithm]:
-    """The members of families that are fastest at some sizes; equal costs are listed once."""
-    found = []
+    """The members of families that are the fastest for some messages; equal costs come once."""
+    instances = [one.instance for one in (*frontier.points, *(f.wave for f in frontier.families))]
+    message, found = message_of(instances[:1]), []
     for number, family in enumerate(frontier.families):
         sends = family.wave.algorithm.num_sends
         most = max(family.first, MOST_MEMBER_SENDS // max(1, sends))
@@ -57,7 +58,8 @@ def members_for(
         for size in sizes:
             m = most
             if model.alpha:
-                m = min(m, fastest_member(family, model.alpha, Fraction(size) / model.bandwidth))
+                seconds = message.node_bytes(size) / model.bandwidth
+                m = min(m, fastest_member(family, model.alpha, seconds))
             chosen.add(m)
         costs = {(point.steps, point.bandwidth) for point in frontier.points}
         found += [

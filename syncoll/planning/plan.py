@@ -16,25 +16,27 @@ lower envelope of these lines, on which R/C falls from range to range.  A point 
 be above it everywhere: no other has both fewer steps and a lower R/C, but at every size one of two
 others is faster.
 
-Nccl-tests and the runtimes measure a collective by a buffer that may be larger than L: an allgather
-by its output, which has the inputs of all P nodes.  Both sizes differ by a factor, which follows
-from pre and post.
+All sizes of a plan are bytes of the message, as nccl-tests and the runtimes count them: the output
+of an allgather or gather, P * L, and L of the other collectives.  `MessageMeasure` converts between
+messages and L; the factor follows from pre and post.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 from typing import Literal
 
+from syncoll.arrays import BoolArray
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError
-from syncoll.model import Instance, Topology
+from syncoll.model import Collective, Instance, Topology
 from syncoll.planning.crossings import FAR, Envelope, Seconds, envelope
 from syncoll.runtime import Kind, StandardCollective, kind_of
+from syncoll.runtime.layout import kind_of_tables
 
 __all__ = [
     "CostModel",
@@ -43,6 +45,7 @@ __all__ = [
     "Plan",
     "SizeRange",
     "message_of",
+    "message_of_collective",
     "plan_sizes",
     "unit_bandwidth",
 ]
@@ -116,6 +119,45 @@ class MessageMeasure:
     measured: bool = True
     largest_input: Fraction | None = Fraction(1)
 
+    def node_bytes(self, size: Fraction | int) -> Fraction:
+        """L of a message, from its bytes.
+
+        >>> MessageMeasure(Kind.ALLGATHER, Fraction(8), "the output of one node").node_bytes(4096)
+        Fraction(512, 1)
+        """
+        return Fraction(size) / self.per_node
+
+    @property
+    def per_input(self) -> Fraction:
+        """Bytes of a message for each byte of the largest input of a node."""
+        largest = self.largest_input
+        return Fraction(1) if largest is None else self.per_node / largest
+
+    def input_bytes(self, size: int, element: int) -> int:
+        """Bytes of the largest input of a node, in whole elements as nccl-tests rounds them.
+
+        Args:
+            size: bytes of the message, a whole number of elements.
+            element: bytes of one.
+
+        Raises:
+            UsageError: when the message is too small for an element in each input.
+        """
+        found = int(size / self.per_input) // element * element
+        if found < element:
+            least = int(self.per_input * element)
+            raise UsageError(f"a message of {size} bytes; expected at least {least} bytes")
+        return found
+
+    @property
+    def sentence(self) -> str:
+        """The message in words, for the line below a table."""
+        text = f"message: {self.words}"
+        if self.per_node != 1:
+            what = self.of_size if self.measured else "one unit of the sizes"
+            text += f", {self.per_node} L; L: {what}"
+        return text if self.measured else f"{text}; nccl-tests does not know this collective"
+
     @property
     def of_size(self) -> str:
         """Describes L: the data of one node or, for a collective with sizes, one of their units."""
@@ -133,35 +175,47 @@ def message_of(instances: Iterable[Instance]) -> MessageMeasure:
     an exchange; runtimes choose by it only if all nodes have equal inputs.
     """
     found = [(kind_of(instance), instance) for instance in instances]
-    inputs = {_largest_input(instance) for _, instance in found}
+    inputs = {_largest_input(instance.pre, instance.chunks) for _, instance in found}
     largest = inputs.pop() if len(inputs) == 1 else None
-    measures = {_measure(collective, instance, largest) for collective, instance in found}
+    measures = {_measure(kind, one.pre, one.chunks, largest) for kind, one in found}
     if len(measures) == 1:
         return measures.pop()
     words = "the data of one node"
     return MessageMeasure(Kind.CUSTOM, Fraction(1), words, measured=False, largest_input=largest)
 
 
-def _largest_input(instance: Instance) -> Fraction:
-    return Fraction(int(instance.pre.sum(axis=0).max()), instance.chunks)
+def message_of_collective(collective: Collective, nodes: int) -> MessageMeasure:
+    """The message of a collective on P nodes, before an algorithm is known.
+
+    Raises:
+        ModelError: when the collective is not defined for this number of nodes.
+    """
+    chunks = collective.least_chunks(nodes) or 1
+    table = collective.tabulate(nodes, chunks)
+    kind = kind_of_tables(table.pre, table.post, combining=collective.combining)
+    return _measure(kind, table.pre, chunks, _largest_input(table.pre, chunks))
+
+
+def _largest_input(pre: BoolArray, chunks: int) -> Fraction:
+    return Fraction(int(pre.sum(axis=0).max()), chunks)
 
 
 def _measure(
-    collective: StandardCollective, instance: Instance, largest: Fraction | None
+    collective: StandardCollective, pre: BoolArray, chunks: int, largest: Fraction | None
 ) -> MessageMeasure:
     kind = collective.kind
     if kind is not Kind.CUSTOM:
-        factor = Fraction(collective.loop_chunks, instance.chunks)
+        factor = Fraction(collective.loop_chunks, chunks)
         return MessageMeasure(kind, factor, _WORDS[kind], largest_input=largest)
-    inputs = instance.pre.sum(axis=0)
+    inputs = pre.sum(axis=0)
     even = bool((inputs == inputs[0]).all())
     words = "the input of one node" if even else "the largest input of a node"
-    return MessageMeasure(kind, _largest_input(instance), words, even, largest)
+    return MessageMeasure(kind, _largest_input(pre, chunks), words, even, largest)
 
 
 @dataclass(frozen=True, eq=False)
 class SizeRange:
-    """The sizes L at which an algorithm is the fastest: ``low <= L < high``, or without limit."""
+    """The messages for which an algorithm is the fastest: ``low <= size < high``; None: no end."""
 
     algorithm: StoredAlgorithm
     low: Fraction
@@ -177,9 +231,9 @@ class SizeRange:
         """R/C."""
         return self.algorithm.bandwidth
 
-    def message_range(self, message: MessageMeasure) -> tuple[int, int | None] | None:
-        """The least and the largest message in it, in whole bytes; None as the largest for no
-        limit.
+    @property
+    def message_bytes(self) -> tuple[int, int | None] | None:
+        """The least and the largest message in it, in whole bytes; None as the largest for no end.
 
         The ranges of a plan touch: each begins one byte after the last.  A message of 0 bytes
         belongs to the range of the smallest message with a byte.
@@ -187,10 +241,10 @@ class SizeRange:
         Returns:
             None if the range contains no message of a whole number of bytes, at least 1.
         """
-        least = max(1, ceil(self.low * message.per_node))
+        least = max(1, ceil(self.low))
         if self.high is None:
             return (0 if least == 1 else least), None
-        most = ceil(self.high * message.per_node) - 1
+        most = ceil(self.high) - 1
         if most < least:
             return None
         return (0 if least == 1 else least), most
@@ -201,10 +255,10 @@ class NeverBest:
     """An algorithm that is the fastest at no range of sizes.
 
     Args:
-        below: the fastest algorithm just below the size at which this one comes nearest; None if
-            the size is 0.
-        above: the fastest just above; None if it comes nearest as sizes grow.
-        size: this size as L; None as sizes grow.
+        below: the fastest one just below the size at which this one comes nearest; None if that is
+            0.
+        above: the same just above; None if it comes nearest as sizes grow.
+        size: of that message; None as messages grow.
         slower: its time there over the best; at least 1.  None if the best takes no time.
     """
 
@@ -220,9 +274,9 @@ class Plan:
     """The fastest algorithm for each size.
 
     Args:
-        ranges: of sizes, from 0 without limit.  Simulated, an algorithm may have several ranges.
+        ranges: of messages, from 0 to no end.  Simulated, an algorithm may have several.
         never_best: the others, by steps.
-        simulated: the compared times; None for times of the model, in lockstep.
+        simulated: times by L; None for times of the model, in lockstep.
     """
 
     model: CostModel
@@ -238,35 +292,36 @@ class Plan:
 
     @property
     def crossovers(self) -> tuple[Fraction, ...]:
-        """The L at which the fastest algorithm changes."""
+        """The messages at which one algorithm takes over from another."""
         return tuple(one.low for one in self.ranges[1:])
 
     def best(self, size: Fraction | int) -> SizeRange:
-        """The range of a size of one node's data; UsageError if it is negative."""
+        """The range of a message; UsageError if its size is negative."""
         if size < 0:
             raise UsageError(f"a size of {size} bytes is negative")
         return self.ranges[bisect_right([one.low for one in self.ranges], size) - 1]
 
     def seconds(self, algorithm: StoredAlgorithm, size: Fraction | int) -> Fraction:
-        """The time of an algorithm for a size of one node's data."""
+        """The time of an algorithm for a message."""
         return self.curve(algorithm, [size])[0]
 
     def curve(
         self, algorithm: StoredAlgorithm, sizes: Sequence[Fraction | int]
     ) -> Sequence[Fraction]:
-        """The time of an algorithm for each of some sizes of one node's data."""
+        """The time of an algorithm for each of some messages."""
+        node = [self.message.node_bytes(size) for size in sizes]
         if self.simulated is not None:
-            return self.simulated(algorithm, sizes)
+            return self.simulated(algorithm, node)
         steps, cost = algorithm.algorithm.steps, algorithm.bandwidth
-        return [self.model.seconds(steps, cost, size) for size in sizes]
+        return [self.model.seconds(steps, cost, size) for size in node]
 
     def algorithm_bandwidth(
         self, algorithm: StoredAlgorithm, size: Fraction | int | None
     ) -> Fraction | None:
         """Bytes of the message over the time: algbw as nccl-tests define it.
 
-        A size of None gives the limit for growing sizes.  Returns None if the time is 0, or no
-        limit exists.
+        A size of None gives the limit for growing messages; None if the time is 0, or there is no
+        limit.
         """
         if size is None and self.simulated is not None:
             size = FAR
@@ -274,18 +329,18 @@ class Plan:
             cost = algorithm.bandwidth
             return self.message.per_node * self.model.bandwidth / cost if cost else None
         seconds = self.seconds(algorithm, size)
-        return self.message.per_node * size / seconds if seconds else None
+        return size / seconds if seconds else None
 
 
 def plan_sizes(
     algorithms: Sequence[StoredAlgorithm], model: CostModel, simulated: Seconds | None = None
 ) -> Plan:
-    """Chooses the fastest algorithm for each size.
+    """Chooses the fastest algorithm for each size of a message.
 
     Ties go to fewer steps; for times of the model, to the lower bandwidth cost.
 
     Args:
-        simulated: returns an algorithm's times for some sizes; None for times of the model.
+        simulated: times of an algorithm for some L; None for times of the model.
 
     Raises:
         UsageError: if there are no algorithms.
@@ -295,11 +350,16 @@ def plan_sizes(
     ordered = sorted(algorithms, key=lambda one: (one.algorithm.steps, one.bandwidth))
     message = message_of(one.instance for one in ordered)
     if simulated is None:
-        ranges = _ranges(_lines(ordered, model))
+        scaled = replace(model, bandwidth=model.bandwidth * message.per_node)  # of messages
+        ranges = _ranges(_lines(ordered, scaled))
         chosen = {id(one.algorithm) for one in ranges}
-        rest = tuple(_never_best(one, ranges, model) for one in ordered if id(one) not in chosen)
+        rest = tuple(_never_best(one, ranges, scaled) for one in ordered if id(one) not in chosen)
         return Plan(model, message, ranges, rest, None)
-    found = envelope(ordered, simulated)
+
+    def timed(one: StoredAlgorithm, sizes: Sequence[Fraction | int]) -> Sequence[Fraction]:
+        return simulated(one, [message.node_bytes(size) for size in sizes])
+
+    found = envelope(ordered, timed)
     ranges = _ranges([(ordered[number], Fraction(low)) for number, low in found.starts])
     rest = tuple(_apart(ordered, number, found) for number in found.others)
     return Plan(model, message, ranges, rest, simulated)
@@ -336,7 +396,7 @@ def _lines(
 
 
 def _crossover(one: StoredAlgorithm, other: StoredAlgorithm, model: CostModel) -> Fraction:
-    """The L from which on `other`, of a lower bandwidth cost, is at least as fast."""
+    """The size from which on the other, of a lower bandwidth cost, is at least as fast."""
     later = (other.algorithm.steps - one.algorithm.steps) * model.alpha
     return later * model.bandwidth / (one.bandwidth - other.bandwidth)
 

@@ -1,7 +1,7 @@
 """Pictures of a frontier and of a plan.
 
-A frontier is drawn as bandwidth cost over steps, with the proved bounds.  A plan is drawn as time
-and algorithm bandwidth over the size, with the crossovers.
+Of a frontier: bandwidth cost over steps, and the proved bounds.  Of a plan: time and algorithm
+bandwidth over the message, and the crossovers.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def _paint_frontier(figure: Figure, frontier: Frontier) -> None:
 def draw(plan: Plan, title: str, sizes: tuple[int, int] | None = None) -> Picture:
     """The picture of a plan.
 
-    Sizes of one node's data are shown from 1 KiB to 1 GiB and around all crossovers, unless given.
+    Messages are shown from 1 KiB to 1 GiB and around all crossovers, unless sizes are given.
 
     Raises:
         UsageError: if matplotlib is not installed, or the two sizes are equal.
@@ -219,13 +219,12 @@ def _paint(figure: Figure, plan: Plan, title: str, sizes: tuple[int, int]) -> No
     time, rate = figure.subplots(2, 1, sharex=True)
     figure.suptitle(title, fontsize=10)
     _curves(time, plan, grid, colours, lambda size, seconds: _float(seconds))
-    per_node = plan.message.per_node / 10**9
     _curves(
         rate,
         plan,
         grid,
         colours,
-        lambda size, seconds: _float(seconds and per_node * size / seconds),
+        lambda size, seconds: _float(seconds and size / seconds / 10**9),
     )
     show_times(time)
     rate.set_ylabel("algorithm bandwidth, GB/s")
@@ -233,9 +232,7 @@ def _paint(figure: Figure, plan: Plan, title: str, sizes: tuple[int, int]) -> No
     show_sizes(rate, low, high)
     rate.set_xticks(_ticks(low, high))
     rate.minorticks_off()
-    words = "" if plan.message.per_node == 1 else f"; message = {plan.message.per_node} L"
-    what = "one node's data" if plan.message.largest_input in (None, 1) else "one unit"
-    rate.set_xlabel(f"size of {what}{words}")
+    rate.set_xlabel(f"message: {plan.message.words}")
     for axes in (time, rate):
         for size in shown:
             axes.axvline(float(size), color="black", linestyle=":", linewidth=1)

@@ -50,7 +50,7 @@ class Simulated:
         rivals: the same for each rival.
     """
 
-    sizes: tuple[int, ...]
+    sizes: tuple[float, ...]
     entries: tuple[tuple[float, ...], ...]
     rivals: tuple[tuple[float, ...], ...]
 
@@ -111,7 +111,8 @@ class Times:
             _floats([min(times) for times in zip(*(one.seconds for one in each), strict=True)])
             for each in forms.values()
         ]
-        simulated = Simulated(compared.sizes, tuple(rows), tuple(fastest))
+        sizes = _floats([message.node_bytes(size) for size in compared.sizes])
+        simulated = Simulated(sizes, tuple(rows), tuple(fastest))
         return cls(*how, tuple(rivals), simulated, dict(compared.left_out))
 
     @property

@@ -11,13 +11,17 @@ from syncoll.deadline import Deadline, interrupted_at
 from syncoll.errors import PluginError, UsageError
 from syncoll.model import Fabric
 from syncoll.plugins import ForestPacker, PluginManager, SeedRecord
+from syncoll.progress import report
 from syncoll.results import ForestCollective, Forests, PackedForest
 from syncoll.session.session import Session
 from syncoll.session.settings import require_whole
 from syncoll.trust.forest import verify_any_roots, verify_packed
-from syncoll.wording import argument
+from syncoll.wording import argument, counted
 
 __all__ = ["forest_collective", "pack_forests"]
+
+_STAGES = 5
+"""Of packing a forest, as progress is reported: its bound, switches, trees, check, heights."""
 
 _NAME = re.compile(r"\s*(\w+)\s*(?:\(\s*(?:root\s*=\s*)?([0-9]{1,9})\s*\)\s*)?")
 
@@ -53,6 +57,8 @@ def pack_forests(
         raise UsageError(
             f"{argument('root', root)}: {fabric.name} has the nodes 0 to {fabric.num_nodes - 1}"
         )
+    words = f"forest of {kind} on {fabric.name}, {counted(fabric.num_nodes, 'node')}"
+    report(0, _STAGES, words)
     with interrupted_at(until):
         began = time.perf_counter()
         packer = _packer(candidates, session.tell)
@@ -61,6 +67,7 @@ def pack_forests(
         checked = tuple(_checked(phase, fabric, at) for phase in phases)
         any_roots = packer.any_roots(fabric) if len(checked) > 1 else None
         seconds = time.perf_counter() - began
+    report(_STAGES, _STAGES, "packed and verified")
     found = Forests(fabric.name, str(kind), checked, seconds, fixed_k=fixed_k)
     if any_roots is None:
         return found

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from syncoll.wording import nearness
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["counting", "progress"]
+__all__ = ["progress"]
 
 _MOST_ROWS, _OTHER_LINES = 16, 8
 """S that the live display shows at most, and the lines of the terminal that it leaves to others."""
@@ -32,33 +32,6 @@ def progress(style: str) -> AbstractContextManager[Observer | None]:
         return _Live()
     known = {"plain": _Plain, "log": _Log}
     return nullcontext(known[style]() if style in known else None)
-
-
-@contextmanager
-def counting(style: str) -> Iterator[Callable[[int, int, str], None]]:
-    """Shows how many of how many things are done, and which was the last."""
-    if style == "auto":
-        style = "live" if sys.stderr.isatty() else "none"
-    if style == "live":
-        from rich import progress as bars
-        from rich.console import Console
-
-        console = Console(stderr=True, highlight=False, markup=False)
-        columns = (bars.BarColumn(), bars.MofNCompleteColumn(), bars.TimeElapsedColumn())
-        told = bars.TextColumn("{task.description}")
-        with bars.Progress(*columns, told, console=console, transient=True) as shown:
-            task = shown.add_task("", total=None)
-            yield lambda done, total, what: shown.update(
-                task, completed=done, total=total, description=what
-            )
-        return
-    began = time.perf_counter()
-
-    def line(done: int, total: int, what: str) -> None:
-        sys.stderr.write(f"[{time.perf_counter() - began:7.1f} s] {done}/{total} {what}\n")
-        sys.stderr.flush()
-
-    yield line if style == "plain" else lambda *_: None
 
 
 class _Known:
@@ -205,16 +178,16 @@ class _Live(Observer, AbstractContextManager[Observer]):
 
         columns = self._console.width
         elapsed = f"{time.perf_counter() - self._began:6.1f} s  "
-        kinds = (Kind.FOUND, Kind.REFUTED, Kind.UNDECIDED)
-        counts = ", ".join(f"{kind} {self._counts[kind]}" for kind in kinds)
-        first, *rest = _fitted(
+        found = self._counts[Kind.FOUND] + self._counts[Kind.FAMILY]
+        rest = ", ".join(f"{kind} {self._counts[kind]}" for kind in (Kind.REFUTED, Kind.UNDECIDED))
+        first, *more = _fitted(
             (f"{elapsed}{self._current}", self._bound),
-            (counts, f"frontier of {self._name}:" if self._name else ""),
+            (f"{Kind.FOUND} {found}, {rest}", f"frontier of {self._name}:" if self._name else ""),
             columns=columns - 2,  # before it turns the spinner
             indent=" " * len(elapsed),
         )
         self._spinner.update(text=Text(first))
-        lines = [Text(f"  {line}", no_wrap=True) for line in rest]
+        lines = [Text(f"  {line}", no_wrap=True) for line in more]
         return Group(self._spinner, *lines, self._table(" " * len(elapsed)))
 
     def _table(self, indent: str) -> RenderableType:

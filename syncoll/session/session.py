@@ -16,6 +16,7 @@ from syncoll import memory
 from syncoll.clock import is_counted
 from syncoll.deadline import Deadline
 from syncoll.errors import SyncollError
+from syncoll.progress import tracked
 from syncoll.session.names import Names, Tell
 from syncoll.session.settings import Settings
 
@@ -277,7 +278,7 @@ class Session(Names):
         chosen = [seed.name for seed in seeds.values() if seed.classic] if names is None else names
         found, reasons = {}, {}
         with self.limited():
-            for name in chosen:
+            for name in tracked(chosen, lambda name: f"constructing {name}"):
                 record = seeds[name]
                 options = resolve_options(record.options, {}, f"seed {name}")
                 seed = ChosenSeed(record, options, named=True)

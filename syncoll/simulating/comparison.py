@@ -15,6 +15,7 @@ from typing import Literal
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError
 from syncoll.planning import MessageMeasure, fastest, message_of
+from syncoll.progress import tracked
 from syncoll.runtime import Kind
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.semantics import Semantics
@@ -39,16 +40,16 @@ class Measurement:
     """A row of nccl-tests.
 
     Args:
-        per_node: L, bytes of one node's data.
         size: bytes of the message.
-        count: elements of four bytes, of the message or one rank's part of it, as in nccl-tests.
+        per_node: L, bytes of one node's data.
+        count: elements of four bytes, of the message or one rank's part of it, as nccl-tests does.
         seconds: exact in lockstep.
         algbw: bytes per second; None if it takes no time.
         busbw: likewise; None also if nccl-tests does not know the collective.
     """
 
-    per_node: int
-    size: Fraction
+    size: int
+    per_node: Fraction
     count: int
     seconds: Fraction
     algbw: Fraction | None
@@ -81,8 +82,8 @@ class Comparison:
 
     Args:
         network: the lanes, intact.
-        sizes: L, bytes of one node's data.
-        message: the measure of sizes in nccl-tests.
+        sizes: bytes of the message, as nccl-tests counts them.
+        message: of the collective.
         algorithms: of the frontier, in its order.
         classics: classic algorithms for comparison.
         left_out: classics without an algorithm here, each with the reason.
@@ -109,12 +110,12 @@ class Comparison:
         nodes = self.network.topology.num_nodes
         by_rank = nodes if self.message.kind in _COUNTED_BY_RANK else 1
         factor = _bus_factor(self.message.kind, nodes)
-        for per_node, seconds in zip(self.sizes, timed.seconds, strict=True):
-            size = per_node * self.message.per_node
+        for size, seconds in zip(self.sizes, timed.seconds, strict=True):
             algbw = size / seconds if seconds else None
             busbw = None if algbw is None or factor is None else algbw * factor
-            count = int(size / by_rank) // _FLOAT_BYTES
-            yield Measurement(per_node, size, count, seconds, algbw, busbw)
+            count = size // by_rank // _FLOAT_BYTES
+            per_node = self.message.node_bytes(size)
+            yield Measurement(size, per_node, count, seconds, algbw, busbw)
 
     def best(self, number: int) -> Timed:
         """The fastest algorithm of the frontier for a size, by its index."""
@@ -130,10 +131,11 @@ class Comparison:
         return classic.seconds[number] / seconds if classic is not None and seconds else None
 
     def fastest(self, group: Sequence[Timed], size: int) -> Timed | None:
-        """The fastest of a group for any size of one node's data; None if it is empty."""
+        """The fastest of a group for any message; None if it is empty."""
+        node = [self.message.node_bytes(size)]
 
         def seconds(one: Timed) -> Fraction:
-            return simulated_seconds(one.algorithm, self.network, self.semantics, [size])[0]
+            return simulated_seconds(one.algorithm, self.network, self.semantics, node)[0]
 
         return _fastest(group, seconds) if group else None
 
@@ -150,8 +152,9 @@ class Comparison:
         raise UsageError(f"there is no algorithm {name!r} among {known}")
 
     def simulation(self, name: str, size: int) -> Simulation:
-        """The simulation of an algorithm, by its place, at one size of one node's data."""
-        return simulate_algorithm(self.timed(name).algorithm, self.network, self.semantics, size)
+        """The simulation of an algorithm, by its place, for a message."""
+        one, node = self.timed(name).algorithm, self.message.node_bytes(size)
+        return simulate_algorithm(one, self.network, self.semantics, node)
 
 
 def compare(
@@ -161,10 +164,8 @@ def compare(
     semantics: Semantics,
     sizes: Sequence[int],
     left_out: Mapping[str, str] | None = None,
-    *,
-    floors: Sequence[float] = (),
 ) -> Comparison:
-    """Times algorithms and classics for each size of one node's data.
+    """Times algorithms and classics for each size of a message.
 
     Raises:
         UsageError: if there is no algorithm, and see `simulated_seconds`.
@@ -172,18 +173,23 @@ def compare(
     if not algorithms:
         raise UsageError("there is no algorithm to simulate")
 
-    def timed(one: StoredAlgorithm, classic: str = "") -> Timed:
-        return Timed(one, simulated_seconds(one, network, semantics, sizes), classic)
-
+    message = message_of(one.instance for one in algorithms)
+    node = [message.node_bytes(size) for size in sizes]
+    named = [("", one) for one in algorithms]
+    named += [(name, one) for name, found in classics.items() for one in found]
+    timed = [
+        Timed(one, simulated_seconds(one, network, semantics, node), classic)
+        for classic, one in tracked(named, lambda pair: f"simulating {pair[1].where}")
+    ]
+    count = len(algorithms)
     return Comparison(
         network,
         semantics,
         tuple(sizes),
-        message_of(one.instance for one in algorithms),
-        tuple(timed(one) for one in algorithms),
-        tuple(timed(one, name) for name, found in classics.items() for one in found),
+        message,
+        tuple(timed[:count]),
+        tuple(timed[count:]),
         dict(left_out or {}),
-        tuple(floors),
     )
 
 

@@ -1,4 +1,4 @@
-"""A comparison as the document ``syncoll/simulation/1``."""
+"""A comparison as the document ``syncoll/simulation/2``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def simulation_document(compared: Comparison, collective: str) -> dict[str, Any]
     network, message, topology = compared.network, compared.message, compared.network.topology
     return written(
         SimulationRecord(
-            "syncoll/simulation/1",
+            "syncoll/simulation/2",
             __version__,
             topology.name,
             collective,
@@ -80,8 +80,8 @@ def _timed(one: Timed, compared: Comparison) -> TimedRecord:
         stored.algorithm.num_sends,
         tuple(
             MeasurementRecord(
-                row.per_node,
                 row.size,
+                row.per_node,
                 row.count,
                 float(row.seconds),
                 None if row.algbw is None else float(row.algbw),

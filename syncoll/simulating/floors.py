@@ -32,7 +32,7 @@ _ROUNDING = 1 - 1e-9
 def floors(
     instance: Instance,
     network: PhysicalNetwork,
-    sizes: Sequence[int],
+    sizes: Sequence[Fraction | int],
     *,
     least_steps: int = 0,
     least_cost: Fraction = Fraction(0),
@@ -51,14 +51,14 @@ def floors(
     if not least_cost and instance.chunks:
         shape = ChunkClasses.of(instance, instance.chunks, combining=instance.combining)
         least_cost = bound_at_once(instance.topology, shape).rounds / instance.chunks
-    links = np.array([float(x) for x in network.link_latencies])
+    links, rounded = np.array([float(x) for x in network.link_latencies]), list(map(float, sizes))
     if not len(links):
         return (0.0,) * len(sizes)
     lanes = [float(lane.latency) for lane in network.lanes]
     far = max(_farthest(instance, links), least_steps * float(links.min())) * _ROUNDING
     rate = float(least_cost) * _agreement(network) / float(network.unit)
     last = float(network.alpha) + min(lanes)
-    found = [max(far, (last + rate * size) * _ROUNDING) if rate else far for size in sizes]
+    found = [max(far, (last + rate * size) * _ROUNDING) if rate else far for size in rounded]
     if by_steps is None:
         return tuple(found)
     # A step with sends takes at least the least latency, and its rounds at the bounds' rate.
@@ -70,7 +70,7 @@ def floors(
     least.append((steps, least_cost))
     latencies = np.array([number for number, _ in least]) * float(links.min())
     rates = np.array([float(cost / network.unit) for _, cost in least])
-    lockstep = [float((latencies + rates * size).min()) * _ROUNDING for size in sizes]
+    lockstep = [float((latencies + rates * size).min()) * _ROUNDING for size in rounded]
     return tuple(map(max, found, lockstep))
 
 

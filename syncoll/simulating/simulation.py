@@ -57,7 +57,7 @@ class Simulation:
     algorithm: StoredAlgorithm
     network: PhysicalNetwork
     semantics: Semantics
-    size: int
+    size: Fraction | int
     seconds: Fraction
     sends: npt.NDArray[np.int64]
     left: npt.NDArray[np.float64]
@@ -127,7 +127,10 @@ class SimulatedSeconds:
 
 
 def simulated_seconds(
-    stored: StoredAlgorithm, network: PhysicalNetwork, semantics: Semantics, sizes: Sequence[int]
+    stored: StoredAlgorithm,
+    network: PhysicalNetwork,
+    semantics: Semantics,
+    sizes: Sequence[Fraction | int],
 ) -> tuple[Fraction, ...]:
     """The time of an algorithm for each size of one node's data; exact in lockstep.
 
@@ -139,12 +142,12 @@ def simulated_seconds(
 
 
 def simulate_algorithm(
-    stored: StoredAlgorithm, network: PhysicalNetwork, semantics: Semantics, size: int
+    stored: StoredAlgorithm, network: PhysicalNetwork, semantics: Semantics, size: Fraction | int
 ) -> Simulation:
     """The run of an algorithm at one size of one node's data."""
     degraded = semantics.on(network)
     work = _workload(stored, degraded, semantics)
-    chunk = Fraction(size, stored.chunks)
+    chunk = Fraction(size) / stored.chunks
     if semantics.timing is Timing.LOCKSTEP:
         rounds = stored.algorithm.rounds_per_step
         steps = step_seconds(work, rounds, network, semantics, chunk)

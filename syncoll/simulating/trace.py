@@ -20,6 +20,7 @@ import numpy as np
 from syncoll.arrays import FloatArray
 from syncoll.errors import UsageError
 from syncoll.model import OrbitAlgorithm
+from syncoll.planning import message_of
 from syncoll.protobuf import Fields, message_classes
 from syncoll.simulating.simulation import Simulation
 
@@ -99,10 +100,12 @@ class _Writer:
         return content
 
     def simulation(self, name: str, one: Simulation) -> None:
+        instance = one.algorithm.instance
+        message = message_of([instance]).per_node * one.size
         images = f"; each slice stands for {one.copies} alike" if one.copies > 1 else ""
         whole = self._track(
-            f"{name}: {one.algorithm.instance.collective}, "
-            f"L = {one.size} bytes, {float(one.seconds) * 1e6:.6g} us{images}"
+            f"{name}: {instance.collective}, message of {message} bytes, "
+            f"{float(one.seconds) * 1e6:.6g} us{images}"
         )
         passages = one.passages
         edges = np.linspace(0, float(passages.end.max(initial=0.0)) or 1e-9, _WINDOWS + 1)

@@ -22,6 +22,7 @@ import numpy as np
 from syncoll.certificates import Certificate, ChunkClasses
 from syncoll.errors import UsageError, VerificationError
 from syncoll.model import Collective, Topology
+from syncoll.progress import tracked
 from syncoll.results import BY_CUTTING, Evidence, Frontier, OpenClaim, Point, Proof, Refuted, Scope
 from syncoll.results.frontier import better_left, known_cost, open_regions
 from syncoll.results.proof import covers
@@ -102,7 +103,7 @@ def check_claims(
             collective = None
     used = dict.fromkeys(r for proof in evidence.proofs for r in proof.refuted)
     with_file = [r for r in used if r.file is not None and witness is not None]
-    for one in with_file:
+    for one in tracked(with_file, lambda refuted: f"checking {refuted.file}"):
         assert witness is not None
         witness(one, frontier)
     on_word = tuple(r for r in used if r not in with_file)
@@ -137,7 +138,8 @@ class _Check:
         for point in self.frontier.points:
             self._point(point)
         self._steps()
-        for i, certificate in enumerate(self.evidence.certificates):
+        numbered = list(enumerate(self.evidence.certificates))
+        for i, certificate in tracked(numbered, lambda one: f"checking certificate {one[0]}"):
             try:
                 certificate.check(self.topology)
             except VerificationError as error:

@@ -79,7 +79,7 @@ def test_one_size_in_every_verb(sizes: int | str, found: syncoll.FrontierResult)
     assert syncoll.simulate(found, sizes=sizes, classics=False, **MODEL).sizes == (MIB,)
     plan = syncoll.plan(found, **MODEL)
     assert len([row for row in plan.document(sizes)["ranges"] if row["ends"]]) == 1
-    assert "Shown: L = 1 MiB; " in str(plan.page(sizes))
+    assert "Shown: messages of 1 MiB; " in str(plan.page(sizes))
     with pytest.raises(UsageError, match=r"a plot needs a range, such as 1KiB\.\.1GiB"):
         plan.plot(sizes)
     aimed = syncoll.pareto("ring(3)", "allgather", optimise_for=sizes, progress="none", **MODEL)

@@ -89,7 +89,7 @@ def test_pictures(found: syncoll.FrontierResult, tmp_path: Path) -> None:
 def test_plans(found: syncoll.FrontierResult, tmp_path: Path) -> None:
     plan = found.plan(alpha="0.7us", beta="25GB/s", timing="lockstep")
     assert [one.steps for one in plan.ranges] == [2, 3]
-    assert "51.27 KiB" in repr(plan)
+    assert "410.2 KiB" in repr(plan)
     with pytest.raises(UsageError, match="beta is missing"):
         found.plan(alpha="0.7us")
     found.save(tmp_path / "f.json")

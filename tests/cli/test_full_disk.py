@@ -44,7 +44,7 @@ def left(folder: Path) -> list[str]:
         (("solve", "ring(4)", "allgather", "-C1", "-S2", "-R2", "-o", "new.json"), "sat:"),
         (("forest", "ring(4)", "-o", "new.json"), "chunks per round"),
         (("export", "kept.json", "--to", "msccl-xml", "-o", "new.xml"), ""),
-        (("plan", "kept.json", "--to", "msccl-xml", "-o", "new", *ALPHA), "L bytes"),
+        (("plan", "kept.json", "--to", "msccl-xml", "-o", "new", *ALPHA), "L; L: the data"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )

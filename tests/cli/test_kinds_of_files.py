@@ -36,7 +36,7 @@ def files(tmp_path: Path, run: Run) -> dict[str, str]:
     assert solved.code == 0
     bounds = run("bounds", "ring(3)", "allgather", "--format", "json")
     (tmp_path / "printed.json").write_text(bounds.out, encoding="utf-8")
-    (tmp_path / "plan.json").write_text('{"schema": "syncoll/plan/2"}', encoding="utf-8")
+    (tmp_path / "plan.json").write_text('{"schema": "syncoll/plan/3"}', encoding="utf-8")
     return {
         "forest.json": "a forest",
         "outcome.json": "an outcome",

@@ -25,8 +25,8 @@ from syncoll_msccl_xml.program import XmlProgram, program_of
 Run = Callable[..., Any]
 
 MODEL = ("--alpha", "0.7us", "--beta", "25GB/s", "--timing", "lockstep")
-CROSSOVER = 52500
-"""Between the two points of allgather on dgx1, in bytes a node: 0.7 us * 25 GB/s / (3/2 - 7/6)."""
+CROSSOVER = 420_000
+"""Of the two points of allgather on dgx1, in bytes: 8 nodes * 0.7 us * 25 GB/s / (3/2 - 7/6)."""
 SIMULATED = MODEL[:4]
 
 COLLECTIVES = ["allgather", "gather", "scatter", "alltoall", "broadcast", "reduce"]
@@ -57,11 +57,11 @@ def test_a_table(run: Run, files: Path) -> None:
     assert result.code == 0
     assert result.err == ""
     rows = [re.split("  +", line.strip()) for line in result.out.splitlines()]
-    first = ["0 B", "51.27 KiB", "0-419999", "2", "3", "2", "3/2", "1.4 us", "4.55 us"]
-    last = ["51.27 KiB", "no end", "420000 up", "3", "7", "6", "7/6", "4.55 us", "no end"]
+    first = ["0 B", "410.2 KiB", "0-419999", "2", "3", "2", "3/2", "1.4 us", "4.55 us"]
+    last = ["410.2 KiB", "no end", "420000 up", "3", "7", "6", "7/6", "4.55 us", "no end"]
     assert [*first, "0 B/s", "92.31 GB/s"] in rows
     assert [*last, "92.31 GB/s", "< 171.4 GB/s"] in rows
-    assert "A message of 8 L bytes: the output of one node." in result.out
+    assert "message: the output of one node, 8 L; L: the data of one node" in result.out
 
 
 def test_json_has_exact_values(run: Run, files: Path) -> None:
@@ -71,13 +71,13 @@ def test_json_has_exact_values(run: Run, files: Path) -> None:
     assert document["model"]["bandwidth_from"] == "command"
     first, last = document["ranges"]
     assert document["model"]["timing"] == "lockstep"
-    assert (first["from"], first["below"]) == ("0", str(CROSSOVER))
-    assert (last["from"], last["below"]) == (str(CROSSOVER), None)
-    assert first["message_bytes"] == [0, 8 * CROSSOVER - 1]
-    assert last["message_bytes"] == [8 * CROSSOVER, None]
+    assert (first["message_from"], first["message_below"]) == ("0", str(CROSSOVER))
+    assert (last["message_from"], last["message_below"]) == (str(CROSSOVER), None)
+    assert first["message_bytes"] == [0, CROSSOVER - 1]
+    assert last["message_bytes"] == [CROSSOVER, None]
     assert last["ends"][0]["seconds"] == pytest.approx(9.55e-6)
     assert last["ends"][1] == {
-        "size": None,
+        "message": None,
         "seconds": None,
         "algbw": pytest.approx(8 * 25e9 * 6 / 7),
     }
@@ -95,25 +95,25 @@ def test_simulate_names_the_same_fastest_and_times(
     printed = run("plan", *how, "--size", "64KiB").out
     assert f"{timing}, alpha 700 ns" in printed
     for number, best in enumerate(simulated["best"]):
-        chosen = plan.best(best["per_node"]).algorithm
+        chosen = plan.best(best["message_bytes"]).algorithm
         assert chosen.where == best["best"]
         for one in simulated["algorithms"]:
             if one["where"] == chosen.where:
-                seconds = float(plan.seconds(chosen, best["per_node"]))
+                seconds = float(plan.seconds(chosen, best["message_bytes"]))
                 assert one["measurements"][number]["seconds"] == seconds
 
 
 def test_simulated_ranges_meet_where_times_are_equal(run: Run, files: Path) -> None:
     document = valid(run("plan", files / "frontier.json", *SIMULATED, "--format", "json").json)
-    assert document["schema"] == "syncoll/plan/2"
+    assert document["schema"] == "syncoll/plan/3"
     assert document["model"]["timing"] == "asynchronous"
     first, last = document["ranges"]
-    assert first["below"] == last["from"]
-    (size,) = {end["size"] for end in (first["ends"][1], last["ends"][0])}
-    assert size == last["from"]
+    assert first["message_below"] == last["message_from"]
+    (size,) = {end["message"] for end in (first["ends"][1], last["ends"][0])}
+    assert size == last["message_from"]
     assert first["ends"][1]["seconds"] == pytest.approx(last["ends"][0]["seconds"], rel=1e-4)
-    # In lockstep 3 steps and 7/6 of L at 25 GB/s; overlap makes it shorter.
-    lockstep = 3 * 0.7e-6 + 7 / 6 * int(size) / 25e9
+    # 3 steps and 7/6 of L at 25 GB/s are its time in lockstep; overlap makes it shorter.
+    lockstep = 3 * 0.7e-6 + 7 / 6 * int(size) / 8 / 25e9
     assert last["ends"][0]["seconds"] <= lockstep
     assert last["ends"][1]["algbw"] >= 8 * 25e9 * 6 / 7 * (1 - 1e-6)
 
@@ -134,28 +134,61 @@ def test_sends_that_are_too_many_to_simulate(
 def test_progress(run: Run, files: Path) -> None:
     result = run("plan", files / "frontier.json", *SIMULATED, "--progress", "plain")
     assert "1/2 simulating points[1]" in result.err
-    assert run("plan", files / "frontier.json", *MODEL, "--progress", "plain").err == ""
+    exports = ("--to", "msccl-xml", "-o", "out", "--progress", "plain")
+    lines = run("plan", files / "frontier.json", *MODEL, *exports).err.splitlines()
+    assert [line.partition("] ")[2] for line in lines] == [
+        f"{number}/2 {what} points[{number}]"
+        for what in ("replaying", "exporting")
+        for number in range(2)
+    ]
+
+
+def test_ctrl_c_keeps_finished_exports(
+    run: Run, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def once(request: ExportRequest, *how: Any) -> XmlProgram:
+        calls.append(request)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return program_of(request, *how)
+
+    monkeypatch.setattr("syncoll_msccl_xml.writer.program_of", once)
+    command = ("plan", files / "frontier.json", *MODEL, "--to", "msccl-xml", "-o", "out")
+    result = run(*command, "--format", "json")
+    assert result.code == 130
+    assert "points[1]: left out: interrupted" in result.err
+    index = valid(json.loads((tmp_path / "out" / "index.json").read_text()))
+    assert index == valid(result.json)
+    assert index["exports"]["interrupted"]
+    (kept,) = index["exports"]["algorithms"]
+    assert kept["message_bytes"] == [0, CROSSOVER - 1]
+    assert (tmp_path / "out" / kept["files"][0]).is_file()
+    monkeypatch.setattr("syncoll_msccl_xml.writer.program_of", once)
+    assert run(*command[:-1], "none").code == 130
+    assert not (tmp_path / "none").exists()
 
 
 def test_points_that_are_never_best_are_listed(run: Run, files: Path) -> None:
     result = run("plan", files / "frontier.json", "--alpha", "0s", *MODEL[2:])
-    text = "Never the best: points[0], S = 2, R/C = 3/2; nearest as L grows, where it takes 1.286"
+    text = "Never the best: points[0], S = 2, R/C = 3/2; nearest as messages grow, where it takes"
     assert text in result.out
     one = read_file(files / "frontier.json").algorithms[0]
     at = NeverBest(one, one, one, Fraction(CROSSOVER), Fraction(13, 11))
-    assert "nearest at L = 51.27 KiB, where it takes 1.182 times the best's" in _told(at)
-    assert _told(replace(at, slower=Fraction(1))).endswith("the best at L = 51.27 KiB")
+    assert "nearest at 410.2 KiB, where it takes 1.182 times the best's" in _told(at)
+    assert _told(replace(at, slower=Fraction(1))).endswith("the best at 410.2 KiB")
     assert _told(replace(at, slower=None)) == "points[0], S = 2, R/C = 3/2"
 
 
 def test_only_some_sizes(run: Run, files: Path) -> None:
-    command = ("plan", files / "frontier.json", *MODEL, "--sizes", "64KiB..1GiB")
+    command = ("plan", files / "frontier.json", *MODEL, "--sizes", "1MiB..1GiB")
     document = valid(run(*command, "--format", "json").json)
     first, last = document["ranges"]
     assert first["ends"] == [], "outside, but still said"
-    assert [end["size"] for end in last["ends"]] == ["65536", str(1 << 30)]
+    assert [end["message"] for end in last["ends"]] == [str(1 << 20), str(1 << 30)]
     text = run(*command).out
-    assert "64 KiB to 1 GiB; 1 range outside." in text
+    assert "messages from 1 MiB to 1 GiB; 1 range outside." in text
     assert "0-419999" not in text
 
 
@@ -174,10 +207,10 @@ def test_every_collective(run: Run, frontiers: Path, name: str, per_node: int) -
     assert told == {f"points[{i}]" for i in range(len(stored["points"]))}
     for one in document["ranges"]:
         cost = Fraction(one["rounds"], one["chunks"])
-        size = Fraction(one["from"])
-        seconds = one["steps"] * Fraction(7, 10**7) + cost * size / (25 * 10**9)
+        size = Fraction(one["message_from"])
+        seconds = one["steps"] * Fraction(7, 10**7) + cost * size / per_node / (25 * 10**9)
         assert one["ends"][0]["seconds"] == pytest.approx(float(seconds))
-        assert one["ends"][0]["algbw"] == pytest.approx(float(per_node * size / seconds))
+        assert one["ends"][0]["algbw"] == pytest.approx(float(size / seconds))
         assert (one["message_bytes"] is None) == (kind == "custom")
     assert run("plan", path, *MODEL).code == 0
 
@@ -199,7 +232,7 @@ def test_a_picture(run: Run, files: Path, tmp_path: Path, name: str) -> None:
     content = (tmp_path / name).read_bytes()
     assert run(*command, "--format", "json").code == 0
     assert (tmp_path / name).read_bytes() == content
-    assert (b"<!-- 51.27 KiB -->" in content) == name.endswith("svg")
+    assert (b"<!-- 410.2 KiB -->" in content) == name.endswith("svg")
 
 
 def test_no_screen_and_no_window(process: Run, files: Path) -> None:
@@ -225,10 +258,10 @@ def test_exports_touch(run: Run, files: Path, tmp_path: Path, dialect: str) -> N
             tuple(int(re.findall(f'{a}="(.*?)"', head)[0]) for a in ("minBytes", "maxBytes"))
         )
         covered.append(one["message_bytes"])
-    assert covered == [[0, 8 * CROSSOVER - 1], [8 * CROSSOVER, None]]
+    assert covered == [[0, CROSSOVER - 1], [CROSSOVER, None]]
     assert heads[0][0] == 0
     # microsoft/msccl takes messages below its maxBytes, the others up to it.
-    assert heads[0][1] + (dialect != "msccl") == heads[1][0] == 8 * CROSSOVER
+    assert heads[0][1] + (dialect != "msccl") == heads[1][0] == CROSSOVER
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["algorithms", "index.json"]
     assert run("verify", "out/algorithms", "--dialect", dialect).code == 0
 

@@ -22,10 +22,12 @@ def reduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_frontier(run: Run, files: Path) -> None:
-    result = run("run", files / "frontier.json", "--size", "12KiB")
+    result = run("run", files / "frontier.json", "--size", "96KiB")
     assert result.code == 0
     assert result.err == ""
-    assert result.out.startswith("frontier: allgather on dgx1; 12288 bytes of float32 a node\n")
+    assert result.out.startswith(
+        "frontier: allgather on dgx1; a message of 98304 bytes of float32\n"
+    )
     rows = [line.split() for line in result.out.splitlines() if "points[" in line]
     sent = str(7 * 8 * 12288)
     assert rows == [
@@ -42,9 +44,9 @@ def test_a_combining_frontier(run: Run, reduced: Path, dtype: str, operation: st
         *("--seed", "7", "--format", "json"),
     )
     assert result.code == 0
-    assert result.json["schema"] == "syncoll/execution/1"
+    assert result.json["schema"] == "syncoll/execution/2"
     assert result.json["operation"] == operation
-    assert result.json["size"] == 1000
+    assert result.json["message_bytes"] == 1000
     assert result.json["algorithms"]
     for one in result.json["algorithms"]:
         assert one["ok"] is True
@@ -54,7 +56,14 @@ def test_a_combining_frontier(run: Run, reduced: Path, dtype: str, operation: st
 
 
 def test_the_table_of_a_combining_frontier_names_the_operation(run: Run, reduced: Path) -> None:
-    assert "1048576 bytes of float32 a node, reduced with sum" in run("run", reduced).out
+    assert "a message of 1048576 bytes of float32, reduced with sum" in run("run", reduced).out
+
+
+def test_a_message_is_cut_into_whole_elements(run: Run, files: Path) -> None:
+    """Of an allgather of 8 nodes 1000 bytes are 31 floats a node, as nccl-tests rounds them."""
+    result = run("run", files / "frontier.json", "--size", "1000", "--format", "json")
+    assert result.json["message_bytes"] == 8 * 31 * 4
+    assert {one["bytes_sent"] for one in result.json["algorithms"]} == {7 * 8 * 31 * 4}
 
 
 def test_the_seed_changes_the_data(run: Run, reduced: Path) -> None:
@@ -101,6 +110,7 @@ def test_a_wrong_algorithm_ends_with_2_and_the_reason(
     ("arguments", "words"),
     [
         (["--size", "6"], "a multiple of 4, the bytes of one float32"),
+        (["--size", "28"], "a message of 28 bytes; expected at least 32 bytes"),
         (["--size", "12", "--dtype", "int64"], "a multiple of 8"),
         (["--size", "much"], "'much'"),
         (["--dtype", "int16"], "choose from float32, float64, float16, bfloat16"),

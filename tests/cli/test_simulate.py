@@ -25,11 +25,11 @@ def command(files: Path, *more: str) -> tuple[object, ...]:
 
 
 def test_a_table_like_that_of_nccl_tests(run: Run, files: Path) -> None:
-    result = run(*command(files, "--sizes", "1MiB:4MiB", "--classics", "ring,binomial"))
+    result = run(*command(files, "--sizes", "8MiB:32MiB", "--classics", "ring,binomial"))
     assert (result.code, result.err) == (0, "")
     rows = [re.split("  +", line.strip()) for line in result.out.splitlines()]
-    assert ["size", "count", "type", "redop", "time", "algbw", "busbw"] in rows
-    # 8 nodes: 3 steps and 7/6 of 1 MiB at 25 GB/s are 51.03 us in lockstep.
+    assert ["message", "count", "type", "redop", "time", "algbw", "busbw"] in rows
+    # 8 nodes of 1 MiB: 3 steps and 7/6 of 1 MiB at 25 GB/s are 51.03 us in lockstep.
     row = next(row for row in rows if row[:4] == ["8388608", "262144", "float", "none"])
     assert float(row[4]) <= 65.02
     assert float(row[5]) == pytest.approx(8388608 / float(row[4]) / 1000, rel=1e-3)
@@ -51,11 +51,12 @@ def test_json_follows_the_schema_and_lockstep_the_plan(run: Run, files: Path) ->
         assert len(one["measurements"]) == 11
         for row in one["measurements"]:
             cost = Fraction(one["bandwidth"])
-            seconds = plan.model.seconds(one["steps"], cost, row["per_node"])
+            assert Fraction(row["per_node"]) * 8 == row["size"]
+            seconds = plan.model.seconds(one["steps"], cost, Fraction(row["per_node"]))
             assert row["seconds"] == float(seconds)
             assert row["busbw"] == pytest.approx(row["algbw"] * 7 / 8)
     for best in document["best"]:
-        assert best["best"] == plan.best(best["per_node"]).algorithm.where
+        assert best["best"] == plan.best(best["message_bytes"]).algorithm.where
         assert (best["classic"], best["speedup"]) == (None, None)
 
 

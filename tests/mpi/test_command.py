@@ -50,14 +50,15 @@ def test_a_comparison_as_json(say: Say) -> None:
     )
     assert (code, err) == (0, "")
     document = json.loads(out)
-    assert document["schema"] == "syncoll/mpi-execution/1"
+    assert document["schema"] == "syncoll/mpi-execution/2"
     assert (document["ranks"], document["machines"], document["shows"]) == (3, 1, "correctness")
     assert (document["operation"], document["ok"]) == ("prod", True)
     (algorithm,) = document["algorithms"]
     assert algorithm["does"] == "allreduce"
-    assert [run["size"] for run in algorithm["runs"]] == [4, 1000, 4104]
+    assert document["messages"] == [4, 1000, 4104]
+    assert [run["message_bytes"] for run in algorithm["runs"]] == [4, 1000, 4104]
     for run in algorithm["runs"]:
-        assert run["elements"] == run["size"] // 4
+        assert run["elements"] == run["message_bytes"] // 4
         assert run["compared_with"] == "MPI_Allreduce"
         assert (run["ok"], run["mismatch"]) == (True, None)
         assert 0 <= run["bound_used"] < 1

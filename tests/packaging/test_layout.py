@@ -157,6 +157,7 @@ def test_a_seed_imports_only_what_lies_under_the_plugins(package: Path) -> None:
         "arrays",
         "clock",
         "deadline",
+        "progress",
         "model",
         "certificates",
         "results",

@@ -420,8 +420,8 @@ def test_plans_runs_and_exports_members(
     how = ("--alpha", "0.7us", "--beta", "25GB/s", "--timing", "lockstep")
     assert main(["plan", str(saved), *how, "--size", "64MiB", "--size", "1KiB"]) == 0
     lines = capsys.readouterr().out
-    assert "L = 64 MiB: families[0].member(50), S = 53, R/C = 53/153" in lines
-    assert "L = 1 KiB: points[0], S = 3, R/C = 1" in lines
+    assert "for 64 MiB: families[0].member(50), S = 53, R/C = 53/153" in lines
+    assert "for 1 KiB: points[0], S = 3, R/C = 1" in lines
     plan = syncoll.plan(saved, **LOCKSTEP, size=["64MiB"])
     family = plan.frontier.families[0]
     # Sizes that were asked for add to the usual ones: the table holds for all the others too.

@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import pytest
 
+from syncoll.errors import UsageError
 from syncoll.model import Fabric, Instance
-from syncoll.planning import message_of, unit_bandwidth
+from syncoll.planning import message_of, message_of_collective, unit_bandwidth
 from syncoll.plugins import PluginManager
 from syncoll.routing import as_topology
 from syncoll.runtime import Kind
@@ -50,6 +51,20 @@ def test_the_library(specs: SpecLibrary, collective: str, kind: Kind, per_node: 
     message = message_of(instances(specs, collective))
     assert (message.kind, message.per_node, message.measured) == (kind, Fraction(per_node), True)
     assert message.words
+    assert message.node_bytes(3 << 10) * per_node == 3 << 10
+    assert message_of_collective(specs.collective(collective), NODES) == message
+
+
+def test_inputs_are_whole_elements(specs: SpecLibrary) -> None:
+    """Of an allgather of 4 nodes 1000 bytes are 62 floats a node, as nccl-tests rounds them."""
+    allgather = message_of_collective(specs.collective("allgather"), NODES)
+    assert allgather.input_bytes(1000, 4) == 62 * 4 == 248
+    assert allgather.input_bytes(16, 4) == 4
+    with pytest.raises(UsageError, match="a message of 12 bytes; expected at least 16 bytes"):
+        allgather.input_bytes(12, 4)
+    assert message_of_collective(specs.collective("reducescatter"), NODES).input_bytes(12, 4) == 12
+    twice = message_of_collective(specs.collective("2 * allgather"), NODES)
+    assert (twice.node_bytes(64), twice.input_bytes(64, 4)) == (8, 16)
 
 
 def test_some_roots(specs: SpecLibrary) -> None:

@@ -37,10 +37,11 @@ def plan_of(costs: Sequence[Costs], model: CostModel) -> tuple[Plan, list[Fracti
     return plan, [Fraction(0), *near]
 
 
-def time(cost: Costs, model: CostModel, size: Fraction | int) -> Fraction:
-    """The formula of the page, without the project's code."""
+def time(cost: Costs, model: CostModel, message: Fraction | int) -> Fraction:
+    """The formula of the page without the project's code: L is half the output of two nodes."""
     steps, rounds, chunks = cost
-    return model.overhead + steps * model.alpha + Fraction(rounds, chunks) * size / model.bandwidth
+    data = Fraction(rounds, chunks) * message / 2
+    return model.overhead + steps * model.alpha + data / model.bandwidth
 
 
 @settings(max_examples=60, deadline=None)
@@ -79,7 +80,7 @@ def test_ranges_partition_messages_of_whole_bytes(
 ) -> None:
     plan, near = plan_of(costs, model)
     assert plan.message.per_node == 2, "the output of an allgather of two nodes"
-    found = [(one, one.message_range(plan.message)) for one in plan.ranges]
+    found = [(one, one.message_bytes) for one in plan.ranges]
     exported = [(one, sizes) for one, sizes in found if sizes is not None]
     begin = 0
     for _, (least, most) in exported[:-1]:
@@ -88,14 +89,13 @@ def test_ranges_partition_messages_of_whole_bytes(
         assert most >= max(least, 1), "0 would mean no limit to some runtimes"
         begin = most + 1
     assert exported[-1][1] == (begin, None)
-    for size in [*some, *(floor(2 * x) + d for x in near for d in (1, 2))]:
+    for size in [*some, *(floor(x) + d for x in near for d in (1, 2))]:
         ((one, _),) = [
             (one, sizes)
             for one, sizes in exported
             if sizes[0] <= size and (sizes[1] is None or size <= sizes[1])
         ]
-        half = Fraction(size, 2)
-        assert plan.seconds(one.algorithm, half) == min(time(c, model, half) for c in costs)
+        assert plan.seconds(one.algorithm, size) == min(time(c, model, size) for c in costs)
 
 
 @settings(max_examples=60, deadline=None)
@@ -122,17 +122,14 @@ def test_distance_of_algorithms_that_are_never_best(
 
 
 def test_a_dgx1_by_hand(make: Make) -> None:
-    """The lines cross where (3 - 2) * 0.7 us = (3/2 - 7/6) * L / (25 GB/s)."""
+    """The lines cross where (3 - 2) * 0.7 us = (3/2 - 7/6) * L / (25 GB/s); a message is 2 L."""
     plan = plan_sizes(make(DGX1), CostModel(parse_time("0.7us"), parse_bandwidth("25GB/s")))
-    assert plan.crossovers == (Fraction(52500),)
-    assert [one.message_range(plan.message) for one in plan.ranges] == [
-        (0, 104999),
-        (105000, None),
-    ]
+    assert plan.crossovers == (Fraction(105000),)
+    assert [one.message_bytes for one in plan.ranges] == [(0, 104999), (105000, None)]
     first, last = (one.algorithm for one in plan.ranges)
-    assert plan.seconds(first, 52500) == plan.seconds(last, 52500) == Fraction(455, 10**8)
+    assert plan.seconds(first, 105000) == plan.seconds(last, 105000) == Fraction(455, 10**8)
     assert plan.algorithm_bandwidth(first, 0) == 0
-    assert plan.algorithm_bandwidth(last, 52500) == 105000 / Fraction(455, 10**8)
+    assert plan.algorithm_bandwidth(last, 105000) == 105000 / Fraction(455, 10**8)
     assert plan.algorithm_bandwidth(last, None) == 2 * 25 * 10**9 / Fraction(7, 6)
 
 
@@ -147,7 +144,7 @@ def test_a_point_above_the_envelope_is_never_best(make: Make) -> None:
     plan = plan_sizes(make([(1, 4, 1), (2, 7, 2), (3, 1, 1)]), CostModel(Fraction(1), Fraction(1)))
     assert [one.algorithm.where for one in plan.ranges] == ["points[0]", "points[2]"]
     (one,) = plan.never_best
-    assert one.size == plan.crossovers[0] == Fraction(2, 3)
+    assert one.size == plan.crossovers[0] == Fraction(4, 3)
     assert (one.below, one.above) == (plan.ranges[0].algorithm, plan.ranges[1].algorithm)
     assert one.slower == Fraction(13, 11)
 
@@ -163,7 +160,7 @@ def test_three_lines_through_one_point(make: Make) -> None:
     plan = plan_sizes(make([(1, 3, 1), (2, 2, 1), (3, 1, 1)]), CostModel(Fraction(1), Fraction(1)))
     assert [one.algorithm.where for one in plan.ranges] == ["points[0]", "points[2]"]
     assert plan.never_best[0].slower == 1
-    assert plan.never_best[0].size == 1
+    assert plan.never_best[0].size == 2
 
 
 @pytest.mark.parametrize(

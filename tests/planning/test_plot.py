@@ -39,7 +39,7 @@ def test_the_svg_does_not_depend_on_user_settings(plan: Plan) -> None:
     assert ElementTree.fromstring(first).tag.endswith("svg")
     assert b"<dc:date>" not in first
     shown = texts(first)
-    for text in ("allgather on dgx1", "51.27 KiB", "S = 2, R/C = 3/2", "never the best", "time"):
+    for text in ("allgather on dgx1", "102.5 KiB", "S = 2, R/C = 3/2", "never the best", "time"):
         assert text in shown
 
 
@@ -55,7 +55,7 @@ def test_png(plan: Plan) -> None:
 
 def test_only_the_sizes_that_are_asked_for(plan: Plan) -> None:
     shown = texts(draw(plan, "x", (1 << 20, 1 << 24)).content("svg"))
-    assert "51.27 KiB" not in shown
+    assert "102.5 KiB" not in shown
     assert {"1 MiB", "16 MiB"} <= set(shown)
 
 

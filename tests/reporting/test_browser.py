@@ -73,7 +73,7 @@ def test_its_numbers_are_the_file_s(browser: Browser, report: Path, dgx1: Path) 
     )
     assert [label.partition(",")[0] for label in points] == ["S = 2", "S = 3"]
     # Times by the simulator, then by the formula, the fastest first.
-    simulated = syncoll.simulate(dgx1, alpha="0.7us", beta="25GB/s", sizes=[1 << 20])
+    simulated = syncoll.simulate(dgx1, alpha="0.7us", beta="25GB/s", sizes=[8 << 20])
     fastest: dict[str, float] = {}
     for timed in (*simulated.algorithms, *simulated.classics):
         stored = timed.algorithm

@@ -103,12 +103,14 @@ def test_the_fastest_is_found(topology: str, collective: str, sizes: str) -> Non
         **how,  # type: ignore[arg-type]
     )
     low, _, high = sizes.partition(":")
-    aim = Aim(ALPHA, RATE, *(Fraction(syncoll.units.parse_size(x)) for x in (low, high or low)))
+    per_node = 4 if collective == "allgather" else 1  # of a message, the output of four nodes
+    ends = (Fraction(syncoll.units.parse_size(x), per_node) for x in (low, high or low))
+    aim = Aim(ALPHA, RATE, *ends)
     for place in range(9):
         size = aim.low + (aim.high - aim.low) * place / 8
         best = min(seconds(aim, point, size) for point in everything.points)  # type: ignore[arg-type]
         assert best == min(seconds(aim, point, size) for point in found.points)  # type: ignore[arg-type]
-    assert "fastest for sizes of" in found.scope
+    assert f"fastest for messages of {syncoll.units.format_size(aim.low * per_node)}" in found.scope
     assert len(found.points) <= len(everything.points)
 
 

@@ -55,7 +55,7 @@ def test_a_ring_reaches_the_floor() -> None:
     """The ring's time is the floor except for its latencies."""
     ring = Topology.from_links("one way", 4, {(i, (i + 1) % 4): 1 for i in range(4)})
     found = syncoll.pareto(ring, "allgather", progress="none")
-    compared = syncoll.simulate(found, alpha="1us", beta="1GB/s", sizes=["1MiB"], classics=False)
+    compared = syncoll.simulate(found, alpha="1us", beta="1GB/s", sizes=["4MiB"], classics=False)
     floor, size = compared.floor(0), 1 << 20
     assert floor == pytest.approx(1e-6 + 3 * size / 1e9)
     assert compared.best(0).seconds[0] == pytest.approx(Fraction(3 * (1000 + size), 10**9))
@@ -84,7 +84,7 @@ def test_an_algorithm_without_a_frontier_is_bounded_by_cuts(timing: str, tmp_pat
     unproved = replace(frontier, evidence=None, least_bandwidth=Fraction(0), least_steps=0)
     for source in (one, unproved):
         found = syncoll.simulate(
-            source, alpha="1us", beta="1GB/s", sizes=["1MiB"], classics=False, timing=timing
+            source, alpha="1us", beta="1GB/s", sizes=["4MiB"], classics=False, timing=timing
         )  # type: ignore[call-overload]
         assert found.floor(0) == pytest.approx(1e-6 + Fraction(3, 2) * (1 << 20) / 1e9)
 
