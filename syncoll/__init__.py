@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from syncoll.api.frontier import *
     from syncoll.api.plans import PlanResult as PlanResult, plan as plan
     from syncoll.api.questions import *
+    from syncoll.api.recommend import (
+        RecommendationResult as RecommendationResult,
+        recommend as recommend,
+    )
     from syncoll.api.repairs import *
     from syncoll.api.reports import ReportResult as ReportResult, report as report
     from syncoll.api.runs import *

@@ -28,6 +28,7 @@ TRACEBACK_VARIABLE = "SYNCOLL_TRACEBACK"
 """The environment variable that shows where an error came from: for authors of plugins."""
 
 _COMMANDS = {
+    "recommend": "the fastest algorithm for each message size, in one command, with its files",
     "pareto": "the Pareto frontier of a collective on a machine",
     "search": "the Pareto frontier of a search written in a spec file",
     "solve": "one (S, R, C): is there an algorithm?",
@@ -54,6 +55,7 @@ _COMMANDS = {
 _DESCRIPTION = """\
 Synthesises provably optimal collective communication algorithms.
 
+  syncoll recommend "dgx_h100(boxes=2)" allreduce  the fastest algorithms, in microseconds
   syncoll pareto dgx1 allgather                  the Pareto frontier of a collective on a machine
   syncoll solve dgx1 allgather -C 6 -S 3 -R 7    one point of it
   syncoll check frontier.json                    every claim of a saved frontier, without a solver

@@ -18,13 +18,14 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
-    kinds = ("frontier", "outcome", "algorithm", "refutation", "forest", "plan", "simulation")
+    kinds = ["frontier", "outcome", "algorithm", "refutation", "forest", "plan", "simulation"]
+    kinds += ["recommendation"]
     parser.add_argument(
         "kind",
         metavar="KIND",
         choices=kinds,
         help="frontier (of pareto and search), outcome (of solve), algorithm, refutation, forest, "
-        "plan or simulation",
+        "plan, simulation or recommendation",
     )
 
 

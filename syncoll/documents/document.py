@@ -52,6 +52,7 @@ _RECORDS = {
     "forest": ("forest", "ForestRecord"),
     "plan": ("plan", "PlanRecord"),
     "simulation": ("simulation", "SimulationRecord"),
+    "recommendation": ("recommendation", "RecommendationRecord"),
 }
 """The module of each kind's record, imported when needed, and its name."""
 

@@ -20,6 +20,7 @@ _NOUNS = {
     "forest": "a forest",
     "plan": "a plan",
     "simulation": "a simulation",
+    "recommendation": "a recommendation",
 }
 _PRINTED_BY = {
     "bounds": "bounds",

@@ -23,7 +23,14 @@ from syncoll.spec.limits import MAX_FILE_BYTES
 from syncoll.spec.module import Found, Module, NoLibrary, defined_twice, load_module, unknown_name
 from syncoll.spec.parser import parse_combination, parse_failures, parse_reference
 from syncoll.spec.source import Source, Span, decode
-from syncoll.spec.syntax import Combination, DamageClauses, Definition, Reference
+from syncoll.spec.syntax import (
+    Combination,
+    DamageClauses,
+    Definition,
+    Expr,
+    Literal,
+    Reference,
+)
 from syncoll.wording import where_typed
 
 if TYPE_CHECKING:  # finding a name must not pay for numpy
@@ -176,6 +183,26 @@ class SpecLibrary:
         plain = _unrouted(reference)
         call, scope = self._call("topology", plain)
         return TopologyFamily.of(reference, call, scope.module, routed=plain != reference)
+
+    def variants(self, reference: str) -> dict[str, str]:
+        """References to a topology with one more switch of its definition on.
+
+        Returns:
+            By argument, such as ``nvls=true``, for each parameter that is false by default and not
+            given.
+        """
+        plain = _unrouted(_head(reference)).rstrip()
+        if self._foreign.names(plain):
+            return {}
+        found, call, _ = self._resolve("topology", plain)
+        given = {one.name for one in call.arguments}
+        free = found.definition.parameters[sum(one.name is None for one in call.arguments) :]
+        off = [one.name for one in free if one.name not in given and _is_false(one.default)]
+        before, after = reference.split(plain, 1)
+        if (in_file := _FILE_REFERENCE.fullmatch(plain)) and not (in_file["call"] or "").strip():
+            plain = f"{in_file[1].strip()}:{found.definition.name}"
+        head = f"{plain.removesuffix(')')}, " if call.arguments else f"{plain.removesuffix('()')}("
+        return {f"{name}=true": f"{before}{head}{name}=true){after}" for name in off}
 
     def collective(
         self,
@@ -474,6 +501,10 @@ class SpecLibrary:
             if name.lower() not in (other.lower() for other in known):
                 self._foreign.refuse_path(source, namespace, known=False)
                 raise unknown_name(namespace, name, source.span(*match.span(1)), home)
+
+
+def _is_false(value: Expr | None) -> bool:
+    return isinstance(value, Literal) and value.value is False
 
 
 def _masked(text: str) -> str:

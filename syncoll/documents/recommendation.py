@@ -1,0 +1,82 @@
+"""A recommendation, as it is printed; written, never read."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from syncoll.documents.plan import ChosenRecord, ExportsRecord, MessageRecord
+from syncoll.documents.record import ClosedRecord, Nodes, Seconds
+
+__all__ = ["RecommendationRecord", "RecommendedRecord", "VariantRecord"]
+
+MessageSize = Annotated[int, Meta(ge=1)]
+
+
+class RecommendedRecord(ChosenRecord, frozen=True):
+    """The fastest algorithm for a message, of the frontier and the classics.
+
+    Args:
+        message_bytes: the size of the message.
+        is_classic: whether it is a classic that no algorithm of the frontier beats.
+        seconds: its simulated time.
+        algbw: bytes per second of the message; null if it takes no time.
+        classic: the fastest classic; null without classics.
+        speedup: the time of the fastest classic over its own.
+        floor: seconds, a lower bound for every algorithm; null if unknown.
+        gap: its time over the lower bound.
+    """
+
+    message_bytes: MessageSize
+    is_classic: bool
+    seconds: Seconds
+    algbw: Seconds | None
+    classic: str | None
+    speedup: Seconds | None
+    floor: Seconds | None
+    gap: Seconds | None
+
+
+class VariantRecord(ClosedRecord, frozen=True):
+    """A variant of the machine with a better lower bound.
+
+    Args:
+        argument: that is added, such as nvls=true.
+        topology: the variant.
+        message_bytes: the message for which the bound falls most.
+        floor_here: seconds, the lower bound of the machine itself.
+        floor: seconds, the lower bound of the variant.
+    """
+
+    argument: str
+    topology: str
+    message_bytes: MessageSize
+    floor_here: Seconds
+    floor: Seconds
+
+
+class RecommendationRecord(ClosedRecord, frozen=True):
+    """The fastest known algorithms of a collective on a machine.
+
+    Args:
+        version: of the syncoll that wrote it.
+        nodes: P.
+        recommended: by size of the message.
+        optimal_classic: a classic that is proved optimal for all messages; null without one.
+        variants: of the machine that may be faster.
+        interrupted: whether Ctrl-C ended the search.
+        exports: of a recommendation that was exported.
+    """
+
+    schema: Literal["syncoll/recommendation/1"]
+    version: str
+    topology: str
+    collective: str
+    nodes: Nodes
+    message: MessageRecord
+    recommended: tuple[RecommendedRecord, ...]
+    optimal_classic: str | None
+    variants: tuple[VariantRecord, ...]
+    interrupted: bool
+    exports: ExportsRecord | UnsetType = UNSET

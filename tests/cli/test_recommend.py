@@ -1,0 +1,190 @@
+"""``syncoll recommend``: the fastest algorithms of a machine, with their files, in one command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import syncoll
+from syncoll.documents import schema
+
+Run = Callable[..., Any]
+
+WORK = ("--work", "2", "--progress", "none")
+
+SPEC = """
+# Three nodes, any two joined by a link; wide=true doubles the links, close=true nothing.
+topology three(wide = false, close = false) {
+    nodes 3
+    link (a, b) for a in nodes, b in nodes if a != b
+        bandwidth (if wide then 50 else 25) GB/s latency (if close then 1000 else 1000) ns
+}
+
+# A ring of five, with a link across.
+topology crossed {
+    nodes 5
+    link (i, (i + 1) mod 5) both ways for i in nodes bandwidth 25 GB/s latency 1 us
+    link (0, 2) both ways bandwidth 25 GB/s latency 1 us
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("recommend") / "own.syncoll"
+    path.write_text(SPEC, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def found(spec: Path) -> syncoll.RecommendationResult:
+    return syncoll.recommend(f"{spec}:crossed", "allreduce", work=2, progress="none")
+
+
+def valid(document: dict[str, Any]) -> dict[str, Any]:
+    jsonschema.Draft202012Validator(schema("recommendation")).validate(document)
+    return document
+
+
+def test_times_and_bounds_are_as_simulated(
+    found: syncoll.RecommendationResult, tmp_path: Path
+) -> None:
+    document = valid(found.document())
+    found.frontier.save(tmp_path / "f.json")
+    sizes = [4 << 10, 1 << 20, 256 << 20]
+    simulated = syncoll.simulate(tmp_path / "f.json", sizes=sizes)
+    assert [one["message_bytes"] for one in document["recommended"]] == sizes
+    for number, one in enumerate(document["recommended"]):
+        assert one["where"] == simulated.best(number).name
+        assert one["seconds"] == float(simulated.best(number).seconds[number])
+        assert one["algbw"] == pytest.approx(sizes[number] / one["seconds"])
+        assert one["speedup"] == float(simulated.speedup(number) or 0) >= 1
+        assert one["floor"] == simulated.floor(number)
+        assert one["gap"] == pytest.approx(one["seconds"] / one["floor"])
+    assert document["optimal_classic"] is None
+    assert document["variants"] == []
+
+
+def test_a_frontier_file_is_not_searched_again(
+    found: syncoll.RecommendationResult, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found.frontier.save("f.json")
+    monkeypatch.setattr("syncoll.api.recommend.pareto", lambda *_, **__: 1 / 0)
+    result = run("recommend", "f.json", "--sizes", "64KiB", "--format", "json")
+    assert result.code == 0
+    (one,) = valid(result.json)["recommended"]
+    assert one["message_bytes"] == 64 << 10
+    assert one["where"] in [f"points[{i}]" for i in range(len(found.frontier))]
+    text = run("recommend", "f.json").out
+    assert "message  algorithm" in text
+    assert "  256 MiB  " in text
+    assert f"{found.recommended[2].where}: S = " in text
+
+
+def test_a_proved_classic_and_a_better_variant_have_a_line(run: Run, spec: Path) -> None:
+    result = run("recommend", f"{spec}:three", "allgather", *WORK, "--sizes", "1MiB")
+    assert (result.code, result.err) == (0, "")
+    assert "Nothing can be gained: all_pairs is proved optimal here.\n" in result.out
+    variant = "The variant wide=true of this machine may be faster: at 1 MiB its lower bound is "
+    assert variant in result.out.replace("\n", " ")
+    assert "close=true" not in result.out
+
+
+def test_exports_are_executed_and_cover_all_messages(run: Run, spec: Path) -> None:
+    to = ("--to", "msccl-xml", "--dialect", "rccl", "-o", "deploy")
+    result = run("recommend", f"{spec}:crossed", "reducescatter", *WORK, *to)
+    assert result.code == 0
+    assert "executed: MSCCL XML (rccl), reducescatter" in result.out
+    assert "saved in deploy/frontier.json" in result.err
+    index = json.loads(Path("deploy/index.json").read_text())
+    jsonschema.Draft202012Validator(schema("plan")).validate(index)
+    ranges = [one["message_bytes"] for one in index["exports"]["algorithms"]]
+    assert (ranges[0][0], ranges[-1][1]) == (0, None)
+    assert run("verify", "deploy/algorithms", "--dialect", "rccl").code == 0
+    assert run("check", "deploy/frontier.json").code in (0, 4)
+    again = run("recommend", "deploy/frontier.json", "-o", "plain", "--format", "json")
+    assert again.code == 0
+    assert "exports" not in valid(again.json)
+    assert sorted(path.name for path in Path("plain").iterdir()) == ["frontier.json", "index.json"]
+
+
+def test_a_faster_classic_is_recommended_and_exported(spec: Path, tmp_path: Path) -> None:
+    """A ring of more chunks: S and R/C are the same, and chunks follow each other sooner."""
+    frontier = syncoll.pareto(f"{spec}:crossed", "reducescatter", backend="bfb", progress="none")
+    found = syncoll.recommend(frontier, sizes="4KiB", to="msccl-xml", output=tmp_path / "out")
+    (one,) = found.recommended
+    assert (one.is_classic, one.classic, one.speedup) == (True, one.where, 1.0)
+    assert one.seconds < found.compared.best(0).seconds[0]
+    index = json.loads((tmp_path / "out" / "index.json").read_text())
+    places = [each["where"] for each in index["exports"]["algorithms"]]
+    assert one.where in places
+
+
+def interrupted(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_after_the_search_keeps_the_frontier(
+    run: Run, spec: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("syncoll.api.recommend.simulate", interrupted)
+    command = ("recommend", f"{spec}:three", "allgather", *WORK)
+    result = run(*command)
+    assert result.code == 130
+    (kept,) = Path().glob("*.frontier.json")
+    assert f"saved in {kept}" in result.err
+    assert run(*command, "-o", "out").code == 130
+    assert [path.name for path in Path("out").iterdir()] == ["frontier.json"]
+    assert len(syncoll.load("out/frontier.json")) == len(syncoll.load(kept)) >= 1  # type: ignore[arg-type]
+
+
+def test_ctrl_c_in_the_exports_keeps_the_frontier(
+    run: Run, spec: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("syncoll.planning.exports.export_verified", interrupted)
+    to = ("--to", "msccl-xml", "-o", "out")
+    result = run("recommend", f"{spec}:three", "allgather", *WORK, *to)
+    assert result.code == 130
+    assert "all_pairs" in result.out
+    assert [path.name for path in Path("out").iterdir()] == ["frontier.json"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["ring(4)"], "ring(4): there is no such file; give a machine and a collective"),
+        (["ring(4)", "allreduce"], "--alpha is missing: ring"),
+        (["allreduce", "ring(4)"], "exchange them"),
+        (["rnig(4)", "allreduce"], "rnig"),
+        (["ring(4)", "allreduce", "--sizes", "much"], "--sizes: 'much' is not a size"),
+        (["ring(4)", "allreduce", "--to", "msccl-xml"], "--to msccl-xml needs -o"),
+        (["ring(4)", "allreduce", "--dialect", "rccl"], "need --to and -o"),
+        (["ring(4)", "allreduce", "--to", "msccl", "-o", "x"], "did you mean"),
+        (["ring(4)", "allreduce", "-o", "full"], "not empty"),
+        (["ring(4)", "allreduce", "--work", "1", "--time-limit", "1s"], "say one of them"),
+        (["f.json", "allreduce"], "f.json is a frontier, not a topology"),
+    ],
+)
+def test_a_wrong_request_is_one_error(
+    run: Run,
+    found: syncoll.RecommendationResult,
+    arguments: list[str],
+    complaint: str,
+) -> None:
+    Path("full").mkdir()
+    Path("full/old").touch()
+    found.frontier.save("f.json")
+    result = run("recommend", *arguments)
+    assert result.code == 2
+    assert complaint in result.err
+    assert (result.out, "Traceback" in result.err) == ("", False)
+
+
+def test_a_search_without_an_algorithm_has_its_exit_code(run: Run, spec: Path) -> None:
+    result = run("recommend", f"{spec}:crossed", "allreduce", "--work", "0", "--seeds", "none")
+    assert result.code in (0, 3)
