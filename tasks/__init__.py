@@ -41,8 +41,8 @@ _LOWEST = [
 
 def run(commands: Sequence[Sequence[str]], python: str = sys.executable) -> int:
     """Runs modules with their arguments until one fails; its exit code."""
-    # Some machines tell Python to keep no compiled modules.  The tests start hundreds of processes,
-    # each of which would compile the whole package again: a third of the suite's time.
+    # Some machines set Python to keep no compiled modules. The tests start hundreds of processes,
+    # which would all compile the whole package again: a third of the suite's time.
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "NO_MKDOCS_2_WARNING": "1"}
     for command in commands:
         sys.stderr.write(f"+ {' '.join(command)}\n")
@@ -54,7 +54,7 @@ def run(commands: Sequence[Sequence[str]], python: str = sys.executable) -> int:
 
 
 def coverage() -> int:
-    """The lines that the tests run, by folder.  Those that child processes run do not count."""
+    """The lines that the tests run, by folder, without lines that only child processes run."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "coverage.json")
         code = run([["pytest", "-q", "-n", "auto", "--cov", f"--cov-report=json:{report}"]])
@@ -93,7 +93,7 @@ def lowest_versions() -> list[str]:
 
 
 def lowest() -> int:
-    """A part of the tests with the lowest versions that pyproject.toml says are enough."""
+    """A part of the tests with the lowest versions that pyproject.toml allows."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     with tempfile.TemporaryDirectory() as folder:
         constraints = Path(folder, "lowest.txt")
@@ -182,7 +182,7 @@ def lines() -> int:
 
 
 def _is_number(node: ast.expr | None) -> bool:
-    """Whether an expression is made of numeric literals alone, such as ``1 << 20``."""
+    """Whether an expression consists of numeric literals, such as ``1 << 20``."""
     match node:
         case ast.Constant(value=value):
             return isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -201,8 +201,8 @@ def count_constants(text: str) -> int:
     """Counts numeric constants of a module's text.
 
     These are numbers, tuples and fractions of numbers that a module or class assigns to a name
-    (several names at once count each), and numeric defaults of the parameters of private functions
-    and of private parameters.
+    (several names at once count each).  Numeric defaults of the parameters of private functions,
+    and of private parameters, also count.
     """
     found = 0
     tree = ast.parse(text)

@@ -1,4 +1,4 @@
-"""Holds the rules of docs/style.md that a program can hold, for every text of the project.
+"""Checks the rules of docs/style.md that a program can check, for every text of the project.
 
 A sentence has no word of the list `_BANNED` and at most 30 words.  Text between backticks, examples
 and blocks of code do not count.
@@ -38,7 +38,12 @@ _BANNED: tuple[tuple[str, str], ...] = (
     ("of use", r"of (?:no |more |any )?use\b"),
 )
 _WORD = re.compile(rf"\b(?:{'|'.join(pattern for _, pattern in _BANNED)})", re.IGNORECASE)
-_CODE = re.compile(r"``[^`]+``|`[^`]+`|\"[^\"\n]*\"|<[^>\n]+>|https?://\S+")
+_CODE = re.compile(
+    r"``[^`]+``|`[^`]+`|\"[^\"\n]*\"|<[^>\n]+>|https?://\S+|whatever its chunks and rounds"
+)
+"""Code, quotations, addresses, and a phrase that stands in files."""
+
+_SQL = ("CREATE ", "SELECT ", "INSERT ", "DELETE ")
 _NAME_WORD = re.compile(r"so_many|(?:is|are)_none|beside|told|tells|nobody|whoever|what|those_")
 
 
@@ -54,7 +59,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Flaw:
-    """A rule that a text does not keep."""
+    """A violation of a rule by a text."""
 
     text: Text
     rule: str
@@ -65,7 +70,7 @@ class Flaw:
 
 
 def flaws(text: Text) -> Iterator[Flaw]:
-    """The rules that a text does not keep."""
+    """The rules that a text violates."""
     if text.kind == "test names":
         if len(text.words) > _LONGEST_NAME:
             rule = f"{len(text.words)} characters, at most {_LONGEST_NAME}"
@@ -85,16 +90,26 @@ def flaws(text: Text) -> Iterator[Flaw]:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """Paragraphs and items of lists, without examples."""
-    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*] |\d+\. |\w+: |\|))", text):
+    """Paragraphs and items of lists, without examples and literal blocks after ``::``."""
+    literal: int | None = None
+    after_colons = False
+    for block in re.split(r"\n\s*?\n|\n(?=\s*(?:[-*] |>>> |\d+\. |\w+: |\|))", text):
         begins = block.lstrip()
-        if not begins.startswith((">>>", "syncoll ", "$ ", "import ", "python benchmarks/")):
+        indent = len(block) - len(begins)
+        if after_colons and literal is None:
+            literal = indent
+        elif literal is not None and indent < literal:
+            literal = None
+        after_colons = block.rstrip().endswith("::")
+        if literal is None and not begins.startswith(
+            (">>>", "syncoll ", "$ ", "import ", "python benchmarks/")
+        ):
             yield block
 
 
 def files_with_prose(path: Path, root: Path) -> Iterator[Path]:
-    """The Python and Markdown files at a path, without results of benchmarks and the style guide,
-    which quotes what it rules out.
+    """The Python and Markdown files at a path, without results of benchmarks and the style guide
+    itself.
     """
     for file in [path] if path.is_file() else sorted(path.rglob("*")):
         name = file.relative_to(root).as_posix()
@@ -154,7 +169,7 @@ def _pieces_of_python(name: str, content: str) -> Iterator[Text]:
             first = tree.body and node is getattr(tree.body[0], "value", None)
             kind = "help" if is_help and first else "docstrings"
             yield Text(name, node.lineno, kind, words)
-        elif not is_test and len(words.split()) >= _SENTENCE_BEGINS:
+        elif not is_test and len(words.split()) >= _SENTENCE_BEGINS and not words.startswith(_SQL):
             yield Text(name, node.lineno, "help" if is_help else "messages", words)
     for token in tokenize.generate_tokens(io.StringIO(content).readline):
         if token.type == tokenize.COMMENT:
